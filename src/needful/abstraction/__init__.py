@@ -1,0 +1,1 @@
+"""From states to abstract states, and abstract states as integers."""

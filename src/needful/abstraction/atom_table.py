@@ -1,0 +1,128 @@
+"""Sets of ground atoms as integers: one bit an atom, the atoms of a task numbered once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
+from needful.core.objects import Object, Type, Variable
+from needful.core.operators import DeletePattern
+
+# A predicate's name, then the numbers of its objects (ground) or variables (lifted).
+AtomKey: TypeAlias = tuple[str | int, ...]
+
+
+def bits(mask: int) -> Iterator[int]:
+    """Yield the positions of the ones in a mask, smallest first."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+class AtomTable:
+    """Numbers objects (sorted) and atoms (as they come), and indexes atoms by their arguments.
+
+    A set of atoms is an integer: subset is `a & ~b == 0`, size is `a.bit_count()`. The atoms of a
+    predicate with an object at a position are a mask too, so joins are intersections of masks.
+    """
+
+    def __init__(self, objects: Iterable[Object]) -> None:
+        self.objects: tuple[Object, ...] = tuple(sorted(set(objects)))
+        self.object_number: dict[Object, int] = {obj: i for i, obj in enumerate(self.objects)}
+        self.atoms: list[GroundAtom] = []
+        self.arguments: list[tuple[int, ...]] = []
+        self._number: dict[AtomKey, int] = {}
+        self._predicate_masks: dict[str, int] = {}
+        self._argument_masks: dict[tuple[str, int, int], int] = {}
+        self._type_masks: dict[Type, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.atoms)
+
+    def number(self, atom: GroundAtom) -> int:
+        """Return the number of an atom, giving it the next one if it is new."""
+        arguments = tuple(self.object_number[obj] for obj in atom.objects)
+        key: AtomKey = (atom.predicate.name, *arguments)
+        known = self._number.get(key)
+        return self._append(atom, key, arguments) if known is None else known
+
+    def number_of_key(self, predicate: Predicate, arguments: tuple[int, ...]) -> int:
+        """Like `number`, from object numbers: the atom is only built if it is new."""
+        key: AtomKey = (predicate.name, *arguments)
+        known = self._number.get(key)
+        if known is not None:
+            return known
+        atom = GroundAtom(predicate, tuple(self.objects[i] for i in arguments))
+        return self._append(atom, key, arguments)
+
+    def _append(self, atom: GroundAtom, key: AtomKey, arguments: tuple[int, ...]) -> int:
+        number = len(self.atoms)
+        self._number[key] = number
+        self.atoms.append(atom)
+        self.arguments.append(arguments)
+        bit, name = 1 << number, atom.predicate.name
+        self._predicate_masks[name] = self._predicate_masks.get(name, 0) | bit
+        for position, argument in enumerate(arguments):
+            place = (name, position, argument)
+            self._argument_masks[place] = self._argument_masks.get(place, 0) | bit
+        return number
+
+    def find(self, key: AtomKey) -> int | None:
+        """Return the number of the atom with this predicate name and these object numbers, if any."""
+        return self._number.get(key)
+
+    def encode(self, atoms: Iterable[GroundAtom]) -> int:
+        """Return a set of atoms as a mask; atoms not seen before are numbered in sorted order."""
+        mask = 0
+        for atom in sorted(atoms):
+            mask |= 1 << self.number(atom)
+        return mask
+
+    def decode(self, mask: int) -> AbstractState:
+        """Return the atoms of a mask."""
+        return frozenset(self.atoms[number] for number in bits(mask))
+
+    def with_predicate(self, name: str) -> int:
+        """Return the mask of all numbered atoms of a predicate."""
+        return self._predicate_masks.get(name, 0)
+
+    def with_argument(self, name: str, position: int, argument: int) -> int:
+        """Return the mask of the atoms of a predicate that have an object at a position."""
+        return self._argument_masks.get((name, position, argument), 0)
+
+    def of_type(self, kind: Type) -> int:
+        """Return the mask over object numbers of the objects of a type, subtypes included."""
+        known = self._type_masks.get(kind)
+        if known is None:
+            known = sum(1 << i for i, obj in enumerate(self.objects) if obj.type.is_subtype_of(kind))
+            self._type_masks[kind] = known
+        return known
+
+    def matching(
+        self, pattern: DeletePattern, variables: dict[Variable, int], binding: Sequence[int]
+    ) -> int:
+        """Return the mask of the numbered atoms that a delete pattern matches under a binding.
+
+        `variables` gives each variable's place in `binding`, which holds object numbers.
+        """
+        name = pattern.predicate.name
+        mask = self.with_predicate(name)
+        for position, argument in enumerate(pattern.arguments):
+            if isinstance(argument, Variable):
+                mask &= self.with_argument(name, position, binding[variables[argument]])
+            elif argument.type != pattern.predicate.types[position]:
+                mask &= self._with_argument_of_type(name, position, argument.type)
+        return mask
+
+    def _with_argument_of_type(self, name: str, position: int, kind: Type) -> int:
+        mask = 0
+        for number in bits(self.of_type(kind)):
+            mask |= self.with_argument(name, position, number)
+        return mask
+
+
+def lifted_key(atom: LiftedAtom, variables: dict[Variable, int]) -> AtomKey:
+    """Return the key of a lifted atom, its variables numbered."""
+    return (atom.predicate.name, *(variables[variable] for variable in atom.variables))

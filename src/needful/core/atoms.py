@@ -1,0 +1,117 @@
+"""Predicates and the atoms made of them, lifted (over variables) and ground (over objects)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from needful.core.objects import Object, Type, Variable
+from needful.core.state import State
+from needful.errors import InvalidInputError
+
+Classifier: TypeAlias = Callable[[State, Sequence[Object]], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A named relation over typed objects, with a classifier that decides it in a state.
+
+    Two predicates are equal if their names and types are: a predicate read from a file has no
+    classifier and still equals the environment's own.
+    """
+
+    name: str
+    types: tuple[Type, ...]
+    classifier: Classifier | None = field(default=None, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __lt__(self, other: Predicate) -> bool:
+        return self.name < other.name
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(kind.name for kind in self.types)})"
+
+    def __call__(self, *objects: Object) -> GroundAtom:
+        """Return the ground atom of this predicate over the given objects."""
+        return GroundAtom(self, objects)
+
+    def lifted(self, *variables: Variable) -> LiftedAtom:
+        """Return the lifted atom of this predicate over the given variables."""
+        return LiftedAtom(self, variables)
+
+    def holds(self, state: State, objects: Sequence[Object]) -> bool:
+        """Decide the predicate in a state."""
+        if self.classifier is None:
+            raise InvalidInputError(
+                f"Predicate {self.name!r} has no classifier: it was read from a file. "
+                "Use the environment's own predicates to look at states."
+            )
+        return self.classifier(state, objects)
+
+    def check_arguments(self, arguments: Sequence[Object] | Sequence[Variable]) -> None:
+        """Raise unless the arguments fit in number and type."""
+        if len(arguments) != len(self.types):
+            raise InvalidInputError(
+                f"Predicate {self} takes {len(self.types)} arguments, got {len(arguments)}."
+            )
+        for argument, kind in zip(arguments, self.types, strict=True):
+            if not argument.type.is_subtype_of(kind):
+                raise InvalidInputError(f"Predicate {self} does not take {argument}.")
+
+
+@dataclass(frozen=True, slots=True)
+class LiftedAtom:
+    """A predicate over variables."""
+
+    predicate: Predicate
+    variables: tuple[Variable, ...]
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.predicate.check_arguments(self.variables)
+        object.__setattr__(self, "_hash", hash((self.predicate.name, self.variables)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __lt__(self, other: LiftedAtom) -> bool:
+        return (self.predicate.name, self.variables) < (other.predicate.name, other.variables)
+
+    def __str__(self) -> str:
+        return f"{self.predicate.name}({', '.join(v.name for v in self.variables)})"
+
+    def ground(self, binding: Mapping[Variable, Object]) -> GroundAtom:
+        """Put objects in the place of the variables."""
+        return GroundAtom(self.predicate, tuple(binding[v] for v in self.variables))
+
+
+@dataclass(frozen=True, slots=True)
+class GroundAtom:
+    """A predicate over objects."""
+
+    predicate: Predicate
+    objects: tuple[Object, ...]
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.predicate.check_arguments(self.objects)
+        object.__setattr__(self, "_hash", hash((self.predicate.name, self.objects)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __lt__(self, other: GroundAtom) -> bool:
+        return (self.predicate.name, self.objects) < (other.predicate.name, other.objects)
+
+    def __str__(self) -> str:
+        return f"{self.predicate.name}({', '.join(o.name for o in self.objects)})"
+
+    def holds(self, state: State) -> bool:
+        """Decide the atom in a state."""
+        return self.predicate.holds(state, self.objects)
+
+
+AbstractState: TypeAlias = frozenset[GroundAtom]

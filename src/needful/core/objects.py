@@ -1,0 +1,98 @@
+"""Types with single inheritance, the objects of a task and the variables of an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from needful.errors import InvalidInputError
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A kind of object with named real-valued features.
+
+    A subtype lists all of its features, its parent's among them, so that whatever reads a feature
+    of the parent can read it from the child.
+    """
+
+    name: str
+    features: tuple[str, ...] = ()
+    parent: Type | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise InvalidInputError("A type needs a name.")
+        if len(set(self.features)) != len(self.features):
+            raise InvalidInputError(f"Type {self.name!r} lists a feature twice: {self.features}.")
+        missing = [f for f in (self.parent.features if self.parent else ()) if f not in self.features]
+        if missing:
+            raise InvalidInputError(
+                f"Type {self.name!r} lacks the features {missing} of its parent. "
+                "A subtype must list its parent's features too."
+            )
+
+    def __call__(self, name: str) -> Object:
+        """Return the object of this type with the given name."""
+        return Object(name, self)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __lt__(self, other: Type) -> bool:
+        return self.name < other.name
+
+    def ancestry(self) -> Iterator[Type]:
+        """Yield this type, its parent, and so on up to the root."""
+        current: Type | None = self
+        while current is not None:
+            yield current
+            current = current.parent
+
+    def is_subtype_of(self, other: Type) -> bool:
+        """Return whether an object of this type may stand where `other` is asked for."""
+        return any(ancestor == other for ancestor in self.ancestry())
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A typed name; the hash is kept because these are hashed all the time."""
+
+    name: str
+    type: Type
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise InvalidInputError(f"A {type(self).__name__.lower()} needs a name.")
+        object.__setattr__(self, "_hash", hash(self.name))
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.type.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Object(_Named):
+    """A thing in a task."""
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __lt__(self, other: Object) -> bool:
+        return (self.name, self.type.name) < (other.name, other.type.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Variable(_Named):
+    """A placeholder for an object in an operator; its name starts with `?`."""
+
+    def __post_init__(self) -> None:
+        _Named.__post_init__(self)
+        if not self.name.startswith("?"):
+            raise InvalidInputError(f"A variable's name starts with '?', got {self.name!r}.")
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __lt__(self, other: Variable) -> bool:
+        return (self.name, self.type.name) < (other.name, other.type.name)

@@ -1,0 +1,230 @@
+"""Operators that predict only part of what changes, and how they are applied.
+
+An operator is ⟨args, P, E+, E-, Q, C, cargs⟩: `parameters`, `preconditions`, `add_effects`,
+`delete_effects`, `delete_patterns` (the quantified deletes), `controller`, `controller_arguments`.
+
+Applying it claims only that the atoms of the result will hold. Whatever is absent from the result is
+unknown, never false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
+from needful.core.controllers import Controller
+from needful.core.objects import Object, Type, Variable
+from needful.errors import InvalidInputError
+
+
+@dataclass(frozen=True, slots=True)
+class Wildcard:
+    """An argument of a delete pattern that stands for every object of a type."""
+
+    type: Type
+
+    def __str__(self) -> str:
+        return f"*:{self.type.name}"
+
+
+PatternArgument: TypeAlias = Variable | Wildcard
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePattern:
+    """A quantified delete effect: every atom that matches becomes unknown.
+
+    The paper's quantified deletes are patterns of wildcards only; partly bound patterns such as
+    `OnTop(?book, *:obj)` forget less.
+    """
+
+    predicate: Predicate
+    arguments: tuple[PatternArgument, ...]
+
+    def __str__(self) -> str:
+        shown = (a.name if isinstance(a, Variable) else str(a) for a in self.arguments)
+        return f"{self.predicate.name}({', '.join(shown)})"
+
+    def __lt__(self, other: DeletePattern) -> bool:
+        return str(self) < str(other)
+
+    def subsumes(self, other: DeletePattern) -> bool:
+        """Return whether this pattern matches every atom that the other one matches."""
+        return self.predicate == other.predicate and all(
+            _argument_subsumes(mine, theirs)
+            for mine, theirs in zip(self.arguments, other.arguments, strict=True)
+        )
+
+    def ground(self, binding: Mapping[Variable, Object]) -> GroundDeletePattern:
+        """Put objects in the place of the variables; wildcards stay."""
+        arguments = (binding[a] if isinstance(a, Variable) else a for a in self.arguments)
+        return GroundDeletePattern(self.predicate, tuple(arguments))
+
+
+def _argument_subsumes(mine: PatternArgument, theirs: PatternArgument) -> bool:
+    if isinstance(mine, Variable):
+        return mine == theirs
+    return theirs.type.is_subtype_of(mine.type)
+
+
+@dataclass(frozen=True, slots=True)
+class GroundDeletePattern:
+    """A delete pattern whose variables are bound to objects."""
+
+    predicate: Predicate
+    arguments: tuple[Object | Wildcard, ...]
+
+    def matches(self, atom: GroundAtom) -> bool:
+        """Return whether the atom becomes unknown under this pattern."""
+        return atom.predicate == self.predicate and all(
+            obj.type.is_subtype_of(argument.type) if isinstance(argument, Wildcard) else obj == argument
+            for obj, argument in zip(atom.objects, self.arguments, strict=True)
+        )
+
+    def __str__(self) -> str:
+        shown = (a.name if isinstance(a, Object) else str(a) for a in self.arguments)
+        return f"{self.predicate.name}({', '.join(shown)})"
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A symbolic model of one use of a controller.
+
+    A grounding maps distinct parameters to distinct objects of fitting types.
+    """
+
+    name: str
+    parameters: tuple[Variable, ...]
+    preconditions: frozenset[LiftedAtom]
+    add_effects: frozenset[LiftedAtom]
+    delete_effects: frozenset[LiftedAtom]
+    delete_patterns: frozenset[DeletePattern]
+    controller: Controller
+    controller_arguments: tuple[Variable, ...]
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        names = [variable.name for variable in self.parameters]
+        if len(set(names)) != len(names):
+            raise InvalidInputError(f"Operator {self.name!r} lists a parameter twice: {names}.")
+        known = set(self.parameters)
+        used = {v for atoms in self._atom_sets() for atom in atoms for v in atom.variables}
+        used |= {a for p in self.delete_patterns for a in p.arguments if isinstance(a, Variable)}
+        used |= set(self.controller_arguments)
+        if not used <= known:
+            stray = sorted(variable.name for variable in used - known)
+            raise InvalidInputError(f"Operator {self.name!r} uses {stray}, which are no parameters of it.")
+        if len(self.controller_arguments) != len(self.controller.types):
+            raise InvalidInputError(
+                f"Operator {self.name!r} passes {len(self.controller_arguments)} arguments to "
+                f"{self.controller.name!r}, which takes {len(self.controller.types)}."
+            )
+        for variable, kind in zip(self.controller_arguments, self.controller.types, strict=True):
+            if not variable.type.is_subtype_of(kind):
+                raise InvalidInputError(
+                    f"Operator {self.name!r} passes {variable} to {self.controller.name!r}, "
+                    f"which asks for a {kind.name}."
+                )
+        object.__setattr__(self, "_hash", hash((self.name, self.parameters, self.add_effects)))
+
+    def _atom_sets(self) -> tuple[frozenset[LiftedAtom], ...]:
+        return (self.preconditions, self.add_effects, self.delete_effects)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __str__(self) -> str:
+        def listed(items: frozenset[LiftedAtom] | frozenset[DeletePattern]) -> str:
+            return ", ".join(map(str, sorted(items))) or "-"
+
+        arguments = ", ".join(variable.name for variable in self.controller_arguments)
+        lines = [
+            f"{self.name}({', '.join(map(str, self.parameters))})",
+            f"  controller: {self.controller.name}({arguments})",
+            f"  needs:      {listed(self.preconditions)}",
+            f"  adds:       {listed(self.add_effects)}",
+            f"  deletes:    {listed(self.delete_effects)}",
+            f"  forgets:    {listed(self.delete_patterns)}",
+        ]
+        return "\n".join(lines)
+
+    @cached_property
+    def keep_effects(self) -> frozenset[LiftedAtom]:
+        """K = P ∩ E+: atoms that hold before and are asserted to survive."""
+        return self.preconditions & self.add_effects
+
+    def ground(self, objects: Sequence[Object]) -> GroundOperator:
+        """Bind the parameters to distinct objects of fitting types."""
+        binding = dict(zip(self.parameters, objects, strict=True))
+        if len(set(objects)) != len(objects):
+            raise InvalidInputError(
+                f"Operator {self.name!r} needs distinct objects, got {_names(objects)}."
+            )
+        for variable, obj in binding.items():
+            if not obj.type.is_subtype_of(variable.type):
+                raise InvalidInputError(f"Operator {self.name!r} cannot bind {variable} to {obj}.")
+        return GroundOperator(self, tuple(objects))
+
+
+@dataclass(frozen=True)
+class GroundOperator:
+    """An operator whose parameters are bound to objects."""
+
+    operator: Operator
+    objects: tuple[Object, ...]
+
+    def __str__(self) -> str:
+        return f"{self.operator.name}({', '.join(_names(self.objects))})"
+
+    @cached_property
+    def binding(self) -> dict[Variable, Object]:
+        """The object of each parameter."""
+        return dict(zip(self.operator.parameters, self.objects, strict=True))
+
+    @cached_property
+    def preconditions(self) -> AbstractState:
+        """P over objects."""
+        return self._ground(self.operator.preconditions)
+
+    @cached_property
+    def add_effects(self) -> AbstractState:
+        """E+ over objects."""
+        return self._ground(self.operator.add_effects)
+
+    @cached_property
+    def delete_effects(self) -> AbstractState:
+        """E- over objects."""
+        return self._ground(self.operator.delete_effects)
+
+    @cached_property
+    def delete_patterns(self) -> tuple[GroundDeletePattern, ...]:
+        """Q with its variables bound."""
+        return tuple(p.ground(self.binding) for p in sorted(self.operator.delete_patterns))
+
+    @cached_property
+    def controller_objects(self) -> tuple[Object, ...]:
+        """The objects that are passed to the controller."""
+        return tuple(self.binding[variable] for variable in self.operator.controller_arguments)
+
+    def _ground(self, atoms: frozenset[LiftedAtom]) -> AbstractState:
+        return frozenset(atom.ground(self.binding) for atom in atoms)
+
+    def applicable(self, state: AbstractState) -> bool:
+        """Return whether the preconditions hold."""
+        return self.preconditions <= state
+
+    def apply(self, state: AbstractState) -> AbstractState:
+        """F(s, ω) = ({a ∈ s : a matches no pattern of Q} \\ E-) ∪ E+. Adds come last, so adds win."""
+        if not self.applicable(state):
+            missing = ", ".join(map(str, sorted(self.preconditions - state)))
+            raise InvalidInputError(f"{self} is not applicable: {missing} does not hold.")
+        patterns = self.delete_patterns
+        kept = {atom for atom in state if not any(pattern.matches(atom) for pattern in patterns)}
+        return frozenset((kept - self.delete_effects) | self.add_effects)
+
+
+def _names(objects: Sequence[Object]) -> list[str]:
+    return [obj.name for obj in objects]

@@ -1,0 +1,100 @@
+"""Abstract plans, their necessary atoms, and what came of planning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+from needful.core.atoms import AbstractState, GroundAtom
+from needful.core.controllers import GroundController
+from needful.core.operators import GroundOperator
+from needful.core.state import State
+
+AbstractPlan: TypeAlias = tuple[GroundOperator, ...]
+
+
+def necessary_atoms(plan: Sequence[GroundOperator], goal: AbstractState) -> tuple[AbstractState, ...]:
+    """Return α_0..α_n of a plan: α_n = g and α_{i-1} = P_i ∪ (α_i \\ E+_i)."""
+    backwards = [goal]
+    for step in reversed(plan):
+        backwards.append(step.preconditions | (backwards[-1] - step.add_effects))
+    return tuple(reversed(backwards))
+
+
+class Outcome(Enum):
+    """How an attempt to solve a task ended, and if it failed, at what."""
+
+    SOLVED = "solved"
+    NO_ABSTRACT_PLAN = "no_abstract_plan"
+    SAMPLER_EXHAUSTED = "sampler_exhausted"
+    NOT_INITIABLE = "not_initiable"
+    SUBGOAL_MISSED = "subgoal_missed"
+    CONTROLLER_FAILED = "controller_failed"
+    ENVIRONMENT_FAILURE = "environment_failure"
+    HORIZON_EXCEEDED = "horizon_exceeded"
+    TIMEOUT = "timeout"
+    OUT_OF_NODES = "out_of_nodes"
+    GOAL_MISSED = "goal_missed"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Where the deepest attempt ended and why.
+
+    Attributes:
+        step: the index of the failing step of the abstract plan.
+        operator: the ground operator of that step.
+        outcome: what kind of failure it was.
+        missing: the subgoal atoms that did not hold afterwards, if that was the failure.
+        detail: one sentence for people.
+    """
+
+    step: int
+    operator: GroundOperator
+    outcome: Outcome
+    missing: tuple[GroundAtom, ...] = ()
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class Effort:
+    """What planning spent; the counters of all restarts accumulate here."""
+
+    nodes_created: int = 0
+    nodes_expanded: int = 0
+    nodes_evaluated: int = 0
+    abstract_plans: int = 0
+    samples: int = 0
+    seconds_grounding: float = 0.0
+    seconds_search: float = 0.0
+    seconds_refinement: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningResult:
+    """The outcome of planning for one task.
+
+    Attributes:
+        outcome: `Outcome.SOLVED` or the reason of the failure.
+        abstract_plan: the plan that was refined, or the one of the deepest attempt.
+        actions: the ground controllers, in order, as far as they were found.
+        states: the simulated states x_0..x_k that go with the actions.
+        subgoals: the atoms that had to hold before the plan and after each step.
+        failure: where and why the deepest attempt ended; None if solved or if no plan was found.
+        effort: what it cost.
+    """
+
+    outcome: Outcome
+    abstract_plan: AbstractPlan = ()
+    actions: tuple[GroundController, ...] = ()
+    states: tuple[State, ...] = ()
+    subgoals: tuple[AbstractState, ...] = ()
+    failure: Failure | None = None
+    effort: Effort = field(default_factory=Effort)
+
+    @property
+    def solved(self) -> bool:
+        """Whether a plan was found and refined."""
+        return self.outcome is Outcome.SOLVED

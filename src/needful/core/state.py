@@ -1,0 +1,105 @@
+"""The state of the world: a vector of feature values for each object."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from needful.core.objects import Object, Type
+from needful.errors import InvalidInputError, UnknownNameError
+
+
+class State:
+    """An immutable map from objects to feature vectors (tuples of floats).
+
+    Vectors are tuples, so no code can change a state that it was given; `replace` makes a new one
+    that shares the vectors of everything untouched.
+    """
+
+    __slots__ = ("_vectors", "objects")
+
+    objects: tuple[Object, ...]
+
+    def __init__(self, vectors: Mapping[Object, Sequence[float]]) -> None:
+        checked: dict[Object, tuple[float, ...]] = {}
+        for obj in sorted(vectors):
+            vector = tuple(float(value) for value in vectors[obj])
+            if len(vector) != len(obj.type.features):
+                raise InvalidInputError(
+                    f"Object {obj.name!r} of type {obj.type.name!r} needs {len(obj.type.features)} "
+                    f"values {obj.type.features}, got {len(vector)}."
+                )
+            if not all(map(math.isfinite, vector)):
+                raise InvalidInputError(f"Object {obj.name!r} has a value that is not finite: {vector}.")
+            checked[obj] = vector
+        if len({obj.name for obj in checked}) != len(checked):
+            raise InvalidInputError("Two objects of one state share a name.")
+        self._vectors = checked
+        self.objects = tuple(checked)
+
+    def __getitem__(self, obj: Object) -> tuple[float, ...]:
+        try:
+            return self._vectors[obj]
+        except KeyError:
+            raise UnknownNameError("object", obj.name, (o.name for o in self.objects)) from None
+
+    def __contains__(self, obj: object) -> bool:
+        return obj in self._vectors
+
+    def __iter__(self) -> Iterator[Object]:
+        return iter(self.objects)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, State) and self._vectors == other._vectors
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._vectors.items()))
+
+    def __repr__(self) -> str:
+        return f"State({{{', '.join(f'{o}: {v}' for o, v in self._vectors.items())}}})"
+
+    def get(self, obj: Object, feature: str) -> float:
+        """Return one feature of one object."""
+        try:
+            return self[obj][obj.type.features.index(feature)]
+        except ValueError:
+            raise UnknownNameError(f"feature of {obj.type.name}", feature, obj.type.features) from None
+
+    def of_type(self, kind: Type) -> tuple[Object, ...]:
+        """Return the objects of a type (subtypes included), sorted by name."""
+        return tuple(obj for obj in self.objects if obj.type.is_subtype_of(kind))
+
+    def replace(self, changes: Mapping[Object, Mapping[str, float]]) -> State:
+        """Return a state like this one but for the given features."""
+        vectors = dict(self._vectors)
+        for obj, features in changes.items():
+            vector = list(self[obj])
+            for feature, value in features.items():
+                if feature not in obj.type.features:
+                    raise UnknownNameError(f"feature of {obj.type.name}", feature, obj.type.features)
+                if not math.isfinite(value):
+                    raise InvalidInputError(f"{obj.name}.{feature} must be finite, got {value}.")
+                vector[obj.type.features.index(feature)] = float(value)
+            vectors[obj] = tuple(vector)
+        return State._trusted(vectors, self.objects)
+
+    def vector(self, objects: Sequence[Object]) -> np.ndarray:
+        """Return the features of several objects as one vector, in the order given."""
+        return np.array([value for obj in objects for value in self[obj]], dtype=np.float64)
+
+    def allclose(self, other: State, tolerance: float) -> bool:
+        """Return whether both states have the same objects and values within a tolerance."""
+        return self.objects == other.objects and all(
+            abs(a - b) <= tolerance
+            for obj in self.objects
+            for a, b in zip(self._vectors[obj], other._vectors[obj], strict=True)
+        )
+
+    @classmethod
+    def _trusted(cls, vectors: dict[Object, tuple[float, ...]], objects: tuple[Object, ...]) -> State:
+        state = cls.__new__(cls)
+        state._vectors = vectors
+        state.objects = objects
+        return state

@@ -1,0 +1,37 @@
+"""A task: where the world starts and what must hold in the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from needful.core.atoms import AbstractState
+from needful.core.objects import Object
+from needful.core.state import State
+from needful.errors import InvalidInputError, UnknownNameError
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An initial state and a goal, which is a set of ground atoms."""
+
+    initial_state: State
+    goal: AbstractState
+
+    def __post_init__(self) -> None:
+        if not self.goal:
+            raise InvalidInputError("A task needs a goal of at least one atom.")
+        for atom in sorted(self.goal):
+            for obj in atom.objects:
+                if obj not in self.initial_state:
+                    raise UnknownNameError(
+                        f"object in the goal atom {atom}", obj.name, (o.name for o in self.objects)
+                    )
+
+    @property
+    def objects(self) -> tuple[Object, ...]:
+        """The objects of the task, sorted by name."""
+        return self.initial_state.objects
+
+    def achieved_in(self, state: State) -> bool:
+        """Return whether the goal holds in a state."""
+        return all(atom.holds(state) for atom in self.goal)
