@@ -9,8 +9,8 @@ from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import DeletePattern
 
-# A predicate's name, then the numbers of its objects (ground) or variables (lifted).
-AtomKey: TypeAlias = tuple[str | int, ...]
+# A predicate's name and the numbers of its objects (ground) or variables (lifted).
+AtomKey: TypeAlias = tuple[str, tuple[int, ...]]
 
 
 def bits(mask: int) -> Iterator[int]:
@@ -44,13 +44,13 @@ class AtomTable:
     def number(self, atom: GroundAtom) -> int:
         """Return the number of an atom, giving it the next one if it is new."""
         arguments = tuple(self.object_number[obj] for obj in atom.objects)
-        key: AtomKey = (atom.predicate.name, *arguments)
+        key = (atom.predicate.name, arguments)
         known = self._number.get(key)
         return self._append(atom, key, arguments) if known is None else known
 
     def number_of_key(self, predicate: Predicate, arguments: tuple[int, ...]) -> int:
         """Like `number`, from object numbers: the atom is only built if it is new."""
-        key: AtomKey = (predicate.name, *arguments)
+        key = (predicate.name, arguments)
         known = self._number.get(key)
         if known is not None:
             return known
@@ -125,4 +125,4 @@ class AtomTable:
 
 def lifted_key(atom: LiftedAtom, variables: dict[Variable, int]) -> AtomKey:
     """Return the key of a lifted atom, its variables numbered."""
-    return (atom.predicate.name, *(variables[variable] for variable in atom.variables))
+    return (atom.predicate.name, tuple(variables[variable] for variable in atom.variables))

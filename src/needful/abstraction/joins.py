@@ -7,15 +7,14 @@ Groundings are injective and respect types.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from needful.abstraction.atom_table import AtomTable, bits
 
 UNBOUND = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(NamedTuple):
     """A lifted atom that must be grounded to an atom of a set.
 
     Attributes:

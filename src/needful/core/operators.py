@@ -128,7 +128,8 @@ class Operator:
                     f"Operator {self.name!r} passes {variable} to {self.controller.name!r}, "
                     f"which asks for a {kind.name}."
                 )
-        object.__setattr__(self, "_hash", hash((self.name, self.parameters, self.add_effects)))
+        parts = (self.name, self.parameters, *self._atom_sets(), self.delete_patterns)
+        object.__setattr__(self, "_hash", hash(parts))
 
     def _atom_sets(self) -> tuple[frozenset[LiftedAtom], ...]:
         return (self.preconditions, self.add_effects, self.delete_effects)

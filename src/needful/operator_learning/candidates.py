@@ -1,0 +1,73 @@
+"""The operators under consideration, stripped to what partitioning looks at.
+
+Hill climbing searches over sets of stripped operators ⟨args, K, E+, ∅, ∅, C⟩; preconditions and
+deletes are always induced afresh from the data that each one explains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from needful.core.canonical import canonical_form
+from needful.core.objects import Variable
+from needful.core.operators import Operator
+
+# Where a transition comes from: the demonstration and the step in it.
+TransitionId: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A stripped operator in canonical form.
+
+    Attributes:
+        operator: has add effects and keep effects only.
+        text: the operator in writing, which candidates are sorted by.
+        hints: for some transitions, the object number that a variable was introduced for. Groundings
+            that agree with the hint are preferred there.
+        pinned: transitions that belong to this candidate whatever the scores say.
+    """
+
+    operator: Operator
+    text: str
+    hints: Mapping[TransitionId, Mapping[Variable, int]]
+    pinned: frozenset[TransitionId] = frozenset()
+
+
+def strip(operator: Operator) -> Operator:
+    """Return the operator with keep effects as its only preconditions, and without deletes."""
+    return replace(
+        operator,
+        preconditions=operator.keep_effects,
+        delete_effects=frozenset(),
+        delete_patterns=frozenset(),
+    )
+
+
+def canonical_candidate(
+    operator: Operator,
+    hints: Mapping[TransitionId, Mapping[Variable, int]],
+    pinned: frozenset[TransitionId] = frozenset(),
+) -> Candidate:
+    """Strip an operator and rename its variables canonically, hints included."""
+    stripped, renaming = canonical_form(strip(operator))
+    renamed = {
+        transition: {renaming[variable]: number for variable, number in hint.items()}
+        for transition, hint in hints.items()
+    }
+    return Candidate(stripped, str(stripped), renamed, pinned)
+
+
+def merge(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """Collapse candidates with equal operators; return them in the order of the operators' text."""
+    merged: dict[Operator, Candidate] = {}
+    for candidate in candidates:
+        known = merged.get(candidate.operator)
+        if known is None:
+            merged[candidate.operator] = candidate
+        else:
+            hints = {**candidate.hints, **known.hints}
+            merged[candidate.operator] = replace(known, hints=hints, pinned=known.pinned | candidate.pinned)
+    return tuple(sorted(merged.values(), key=lambda candidate: candidate.text))

@@ -1,0 +1,73 @@
+"""Add operators until more transitions are covered (ImproveCoverage of the paper).
+
+Deviations E9, E10, E21, docs/paper_to_code.md: the loop runs while nothing was gained and something is
+uncovered; it remembers the sets of operators it has seen, so it cannot spin; and where it gains
+nothing, it tries to cover one transition by force.
+"""
+
+from __future__ import annotations
+
+from needful.operator_learning.candidates import canonical_candidate
+from needful.operator_learning.encoding import EncodedTransition
+from needful.operator_learning.induction import operator_for_change
+from needful.operator_learning.keep_effects import keeping, keeping_copies
+from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+
+
+def improve_coverage(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
+    """Return a set of operators that covers more, or `start` if none was found."""
+    current = start
+    seen: set[frozenset[str]] = set()
+    for _ in range(2 * problem.size):
+        failing = current.coverage.failing()
+        if not failing:
+            break
+        current = _with_operator_for(failing[0], current, problem)
+        if current.coverage.uncovered < start.coverage.uncovered:
+            return current
+        if current.texts in seen:
+            break
+        seen.add(current.texts)
+    return _by_force(start, current, problem)
+
+
+def _with_operator_for(
+    transition: EncodedTransition, current: Hypothesis, problem: LearningProblem
+) -> Hypothesis:
+    """Add an operator for a failing transition, then the copies that keep what is necessary."""
+    necessary = current.coverage.necessary_after(transition)
+    assert necessary is not None, "a failing transition is reached by its chain"
+    operator, _ = operator_for_change(transition, necessary)
+    added = problem.fit((*current.candidates, canonical_candidate(operator, {})), current.coverage)
+    return problem.fit((*added.candidates, *keeping_copies(added, problem)), added.coverage)
+
+
+def _by_force(start: Hypothesis, last: Hypothesis, problem: LearningProblem) -> Hypothesis:
+    """Give one failing transition an operator of its own; accept it only if more gets covered."""
+    for base in (start, last):
+        for transition in base.coverage.failing():
+            forced = cover_by_force(transition, base, problem)
+            if forced.coverage.uncovered < start.coverage.uncovered:
+                return forced
+    return start
+
+
+def cover_by_force(transition: EncodedTransition, base: Hypothesis, problem: LearningProblem) -> Hypothesis:
+    """Add an operator that keeps all necessary atoms of one transition, which is pinned to it.
+
+    Keeping an atom may bring new objects into the operator, which changes what it deletes and so
+    what must be kept: a fixpoint, reached because the set of kept atoms only grows.
+    """
+    necessary = base.coverage.necessary_after(transition)
+    assert necessary is not None, "a failing transition is reached by its chain"
+    operator, objects = operator_for_change(transition, necessary)
+    while True:
+        fitted = problem.inducer.fit(operator, ((transition, objects),))
+        missing = necessary & ~problem.matcher.predict(fitted, transition, objects)
+        if not missing:
+            break
+        operator, objects = keeping(operator, transition, objects, missing)
+    where = (transition.demonstration, transition.step)
+    hint = dict(zip(operator.parameters, objects, strict=True))
+    forced = canonical_candidate(operator, {where: hint}, frozenset({where}))
+    return problem.fit((*base.candidates, forced), base.coverage)

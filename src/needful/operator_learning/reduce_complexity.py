@@ -1,0 +1,25 @@
+"""Delete an operator that the others can do without (ReduceComplexity of the paper)."""
+
+from __future__ import annotations
+
+from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+
+
+def reduce_complexity(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
+    """Return the best set of operators with one deleted, or `start` if none is better.
+
+    Each operator's data is divided among the rest by the necessary atoms found for `start`. Among
+    equally good deletions the first in the order of the operators' text is taken.
+    """
+    best = start
+    for deleted in start.candidates:
+        rest = (candidate for candidate in start.candidates if candidate is not deleted)
+        smaller = problem.fit(rest, start.coverage)
+        if smaller.objective < best.objective:
+            best = smaller
+    return best
+
+
+def keep_all_operators(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
+    """Delete nothing: the ablation with λ = 0."""
+    return start
