@@ -1,0 +1,91 @@
+"""The learner's definitions written down directly, over sets of atoms and all groundings."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from needful.core.atoms import AbstractState
+from needful.core.demonstrations import Demonstration, Transition
+from needful.core.objects import Object
+from needful.core.operators import GroundOperator, Operator
+
+
+def groundings(
+    operator: Operator, objects: Sequence[Object], transition: Transition
+) -> Iterator[GroundOperator]:
+    """Yield all injective, type-correct groundings whose controller call is the transition's."""
+    if operator.controller != transition.action.controller:
+        return
+    for chosen in itertools.permutations(sorted(objects), len(operator.parameters)):
+        pairs = zip(chosen, operator.parameters, strict=True)
+        if all(obj.type.is_subtype_of(variable.type) for obj, variable in pairs):
+            ground = operator.ground(chosen)
+            if ground.controller_objects == transition.action.objects:
+                yield ground
+
+
+def is_consistent(ground: GroundOperator, transition: Transition, necessary: AbstractState) -> bool:
+    """Conditions (a), (b), (c)."""
+    if not ground.preconditions <= transition.before:
+        return False
+    predicted = ground.apply(transition.before)
+    return necessary <= predicted <= transition.after
+
+
+def is_explaining(ground: GroundOperator, transition: Transition, necessary: AbstractState | None) -> bool:
+    """The eligibility test of partitioning, for a stripped operator."""
+    keeps = ground.preconditions & ground.add_effects
+    needed = frozenset() if necessary is None else necessary - transition.before
+    return (
+        keeps <= transition.before
+        and ground.add_effects <= transition.after
+        and needed <= ground.add_effects
+    )
+
+
+def score(ground: GroundOperator, transition: Transition) -> int:
+    keeps = ground.preconditions & ground.add_effects
+    changes = ground.add_effects - keeps
+    return len(changes ^ transition.added) + len(ground.delete_effects ^ transition.deleted) - len(keeps)
+
+
+def best_consistent(
+    operators: Sequence[Operator],
+    objects: Sequence[Object],
+    transition: Transition,
+    necessary: AbstractState,
+) -> GroundOperator | None:
+    eligible = [
+        ground
+        for operator in operators
+        for ground in groundings(operator, objects, transition)
+        if is_consistent(ground, transition, necessary)
+    ]
+    return min(eligible, key=lambda g: preference(g, transition), default=None)
+
+
+def preference(ground: GroundOperator, transition: Transition) -> tuple[int, int, str, tuple[str, ...]]:
+    return (
+        score(ground, transition),
+        len(ground.objects),
+        str(ground.operator),
+        tuple(obj.name for obj in ground.objects),
+    )
+
+
+def backchain(
+    operators: Sequence[Operator], demonstration: Demonstration
+) -> tuple[list[GroundOperator], dict[int, AbstractState]]:
+    """Return the greedy consistent suffix and α by state number."""
+    necessary = demonstration.goal
+    known = {len(demonstration): necessary}
+    chain: list[GroundOperator] = []
+    for step, transition in reversed(list(enumerate(demonstration.transitions()))):
+        ground = best_consistent(operators, demonstration.objects, transition, necessary)
+        if ground is None:
+            break
+        chain.insert(0, ground)
+        necessary = ground.preconditions | (necessary - ground.add_effects)
+        known[step] = necessary
+    return chain, known

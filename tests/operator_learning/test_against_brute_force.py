@@ -1,0 +1,158 @@
+"""Matching, backchaining, necessary atoms and coverage agree with their definitions."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import brute_force_learning
+from needful.core.operators import Operator
+from needful.core.plans import necessary_atoms
+from needful.operator_learning.encoding import encode_demonstrations
+from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
+from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.matching import Matcher
+from needful.operator_learning.objective import cover
+from tiny_worlds import demonstrations, operators
+
+few_operators = st.lists(operators(), min_size=1, max_size=4, unique=True)
+
+
+@settings(max_examples=300, deadline=None)
+@given(demonstration=demonstrations(), operator=operators(), data=st.data())
+def test_consistent_is_the_best_of_all_groundings(demonstration, operator, data):
+    encoded = encode_demonstrations([demonstration])[0]
+    for transition, fast in zip(demonstration.transitions(), encoded.transitions, strict=True):
+        if transition.action.controller != operator.controller:
+            continue
+        necessary = frozenset(
+            data.draw(st.sets(st.sampled_from(sorted(transition.after)), max_size=2))
+            if transition.after
+            else ()
+        )
+        expected = brute_force_learning.best_consistent(
+            [operator], demonstration.objects, transition, necessary
+        )
+        match = Matcher().consistent(operator, fast, encoded.table.encode(necessary))
+        if expected is None:
+            assert match is None
+        else:
+            assert match is not None
+            assert match.score == brute_force_learning.score(expected, transition)
+            assert tuple(encoded.table.objects[n] for n in match.objects) == expected.objects
+
+
+@settings(max_examples=300, deadline=None)
+@given(demonstration=demonstrations(), operator=operators(stripped=True), data=st.data())
+def test_explaining_lists_all_eligible_groundings_best_first(demonstration, operator, data):
+    encoded = encode_demonstrations([demonstration])[0]
+    for transition, fast in zip(demonstration.transitions(), encoded.transitions, strict=True):
+        if transition.action.controller != operator.controller:
+            continue
+        added = sorted(transition.added)
+        needed = frozenset(data.draw(st.sets(st.sampled_from(added), max_size=2)) if added else ())
+        expected = sorted(
+            (brute_force_learning.score(ground, transition), [o.name for o in ground.objects])
+            for ground in brute_force_learning.groundings(operator, demonstration.objects, transition)
+            if brute_force_learning.is_explaining(ground, transition, needed | transition.before)
+        )
+        matches = Matcher().explaining(operator, fast, encoded.table.encode(needed))
+        found = [(m.score, [encoded.table.objects[n].name for n in m.objects]) for m in matches]
+        assert found == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(demos=st.lists(demonstrations(), min_size=1, max_size=2), candidates=few_operators)
+def test_backchaining_coverage_and_necessary_atoms(demos, candidates):
+    encoded = encode_demonstrations(demos)
+    coverage = cover(candidates, encoded, Matcher())
+    uncovered = 0
+    for demo, fast, chain in zip(demos, encoded, coverage.chains, strict=True):
+        expected_chain, expected_necessary = brute_force_learning.backchain(candidates, demo)
+        found = [
+            link.operator.ground([fast.table.objects[n] for n in link.objects]) for link in chain.links
+        ]
+        assert found == expected_chain
+        assert {i: fast.table.decode(mask) for i, mask in chain.necessary.items()} == expected_necessary
+        uncovered += len(demo) - len(expected_chain)
+        # The same atoms by the planner's own definition.
+        assert necessary_atoms(found, demo.goal) == tuple(
+            expected_necessary[i] for i in range(len(demo) - len(found), len(demo) + 1)
+        )
+    assert coverage.uncovered == uncovered
+
+
+def covered_chain_reaches_the_goal(learned: list[Operator], demo) -> bool:
+    chain, _ = brute_force_learning.backchain(learned, demo)
+    if len(chain) < len(demo):
+        return True
+    state = demo.abstract_states[0]
+    for step in chain:
+        state = step.apply(state)
+    return demo.goal <= state
+
+
+@settings(max_examples=150, deadline=None)
+@given(demos=st.lists(demonstrations(), min_size=1, max_size=3))
+def test_coverage_theorem(demos):
+    """A covered demonstration can be planned symbolically with exactly the operators of its chain."""
+    learned = learn_operators(demos)
+    assert all(covered_chain_reaches_the_goal(list(learned.operators), demo) for demo in demos)
+    fully_covered = {i for i, alphas in enumerate(learned.necessary) if alphas[0] is not None}
+    assert fully_covered.isdisjoint(learned.unreplayable)
+
+
+@settings(max_examples=150, deadline=None)
+@given(demos=st.lists(demonstrations(), min_size=1, max_size=3))
+def test_learning_invariants(demos):
+    learned = learn_operators(demos)
+    objectives = [step.objective for step in learned.steps]
+    assert objectives == sorted(objectives, reverse=True)
+    assert len(set(objectives)) == len(objectives)
+    places = [(g.demonstration, g.step) for data in learned.data for g in data.groundings]
+    assert len(places) == len(set(places)), "a transition is in at most one dataset"
+    for data in learned.data:
+        assert data.groundings, "an operator without data is dropped"
+        for grounding in data.groundings:
+            transition = list(demos[grounding.demonstration].transitions())[grounding.step]
+            ground = data.operator.ground(grounding.objects)
+            assert ground.controller_objects == transition.action.objects
+            assert ground.preconditions <= transition.before
+            assert ground.apply(transition.before) <= transition.after, "condition (c)"
+
+
+@settings(max_examples=100, deadline=None)
+@given(demos=st.lists(demonstrations(), min_size=1, max_size=3))
+def test_induced_sets_are_intersections_and_unions(demos):
+    for data in learn_operators(demos).data:
+        inside = []
+        for grounding in data.groundings:
+            transition = list(demos[grounding.demonstration].transitions())[grounding.step]
+            lifting = {o: v for o, v in zip(grounding.objects, data.operator.parameters, strict=True)}
+
+            def lifted(atoms, lifting=lifting):
+                return {
+                    (atom.predicate, tuple(lifting[o] for o in atom.objects))
+                    for atom in atoms
+                    if set(atom.objects) <= set(lifting)
+                }
+
+            inside.append((lifted(transition.before), lifted(transition.deleted)))
+        needs = {(a.predicate, a.variables) for a in data.operator.preconditions}
+        deletes = {(a.predicate, a.variables) for a in data.operator.delete_effects}
+        assert needs == set.intersection(*(before for before, _ in inside))
+        assert deletes == set.union(*(deleted for _, deleted in inside))
+
+
+@settings(max_examples=60, deadline=None)
+@given(demos=st.lists(demonstrations(), min_size=1, max_size=3))
+def test_no_uncovered_transition_is_left_where_force_would_help(demos):
+    """Hill climbing ends only where neither move helps; both schedules end."""
+    from needful.operator_learning.hill_climbing import steepest_descent
+    from needful.operator_learning.improve_coverage import improve_coverage
+
+    for config in (OperatorLearningConfig(), OperatorLearningConfig(schedule=steepest_descent)):
+        problem = LearningProblem.of(demos, config.generalise)
+        climb = config.schedule(problem, config.reduce)
+        again = improve_coverage(climb.hypothesis, problem)
+        assert not again.objective < climb.hypothesis.objective
