@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from needful.core.atoms import AbstractState
 from needful.core.demonstrations import Demonstration
 from needful.core.operator_data import GroundedTransition, OperatorData
-from needful.core.operators import Operator
+from needful.core.operators import GroundOperator, Operator
 from needful.operator_learning.backchaining import Backchain
 from needful.operator_learning.delete_patterns import Generalise, partly_bound
 from needful.operator_learning.encoding import EncodedDemonstration
@@ -52,6 +52,7 @@ class LearnedOperators:
     Attributes:
         data: the operators, each with the transitions it was induced from.
         necessary: for each demonstration α_0..α_n as far as backchaining reached, None before that.
+        chains: for each demonstration the operator that explains each step, None where none does.
         transitions: N, the number of transitions.
         uncovered: U, how many of them no chain of operators explains.
         unreplayable: demonstrations whose controller sequence no abstract plan can follow.
@@ -60,6 +61,7 @@ class LearnedOperators:
 
     data: tuple[OperatorData, ...]
     necessary: tuple[tuple[AbstractState | None, ...], ...]
+    chains: tuple[tuple[GroundOperator | None, ...], ...]
     transitions: int
     uncovered: int
     unreplayable: tuple[int, ...]
@@ -89,9 +91,14 @@ def learn_operators(
     named = _with_names(climb.hypothesis.fitted)
     coverage = climb.hypothesis.coverage
     operators = tuple(fitted.operator for fitted in named)
+    by_text = {str(replace(one, name=one.controller.name)): one for one in operators}
     return LearnedOperators(
         data=tuple(_as_data(fitted) for fitted in named),
         necessary=tuple(map(_necessary_atoms, problem.demonstrations, coverage.chains)),
+        chains=tuple(
+            _ground_chain(demo, chain, by_text)
+            for demo, chain in zip(problem.demonstrations, coverage.chains, strict=True)
+        ),
         transitions=problem.size,
         uncovered=coverage.uncovered,
         unreplayable=tuple(
@@ -128,6 +135,16 @@ def _as_data(fitted: FittedOperator) -> OperatorData:
             for transition, objects in fitted.data
         ),
     )
+
+
+def _ground_chain(
+    demo: EncodedDemonstration, chain: Backchain, named: Mapping[str, Operator]
+) -> tuple[GroundOperator | None, ...]:
+    found = tuple(
+        named[str(link.operator)].ground([demo.table.objects[number] for number in link.objects])
+        for link in chain.links
+    )
+    return (None,) * (len(demo.transitions) - len(found)) + found
 
 
 def _necessary_atoms(demo: EncodedDemonstration, chain: Backchain) -> tuple[AbstractState | None, ...]:
