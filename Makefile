@@ -1,0 +1,30 @@
+# make demo   learn and solve the Screws domain, and say where to look
+# make test   everything that must hold: lint, format, types, layers, tests with coverage
+# make setup  the virtual environment alone; .venv/bin/needful is the command
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: setup demo test clean
+
+setup: $(INSTALLED)
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: setup
+	$(BIN)/needful run screws --out runs/demo --force
+
+test: setup
+	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest --numprocesses 2 --cov --cov-report term
+
+clean:
+	rm -rf $(VENV) runs build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
