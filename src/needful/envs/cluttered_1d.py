@@ -1,0 +1,144 @@
+"""Cluttered 1D: a robot on a line moves to dots and grasps them.
+
+One controller serves two purposes, so operators must be told apart by their effects. Dots that lie
+close together come in and out of reach by chance, which no plan needs to predict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from needful.core.atoms import AbstractState, Predicate
+from needful.core.controllers import Controller, GroundController
+from needful.core.model import PlanningModel, Vocabulary
+from needful.core.objects import Object, Type, Variable
+from needful.core.state import State
+from needful.core.tasks import Task
+from needful.envs.contract import Environment, Split
+from needful.envs.drawing import palette
+from needful.envs.oracle import ConstantSampler, oracle_operator
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LEFT_END, RIGHT_END = 0.0, 100.0
+REACH = 0.5
+DOTS = 15
+MOST_GOALS = 3
+
+ROBOT = Type("robot", ("x",))
+DOT = Type("dot", ("x", "grasped"))
+
+
+def _is_grasped(state: State, dot: Object) -> bool:
+    return state.get(dot, "grasped") > 0.5
+
+
+def _distance(state: State, robot: Object, dot: Object) -> float:
+    return abs(state.get(robot, "x") - state.get(dot, "x"))
+
+
+def _next_to(state: State, objects: Sequence[Object]) -> bool:
+    robot, dot = objects
+    return not _is_grasped(state, dot) and _distance(state, robot, dot) < REACH
+
+
+def _next_to_nothing(state: State, objects: Sequence[Object]) -> bool:
+    (robot,) = objects
+    return not any(_next_to(state, (robot, dot)) for dot in state.of_type(DOT))
+
+
+def _grasped(state: State, objects: Sequence[Object]) -> bool:
+    _, dot = objects
+    return _is_grasped(state, dot)
+
+
+NEXT_TO = Predicate("NextTo", (ROBOT, DOT), _next_to)
+NEXT_TO_NOTHING = Predicate("NextToNothing", (ROBOT,), _next_to_nothing)
+GRASPED = Predicate("Grasped", (ROBOT, DOT), _grasped)
+
+# The parameters are a mode (below 0 moves, else grasps) and a displacement from the dot.
+MOVE_GRASP = Controller("MoveGrasp", (ROBOT, DOT), low=(-1.0, -1.0), high=(1.0, 1.0))
+
+
+class Cluttered1D(Environment):
+    """The Cluttered 1D domain."""
+
+    name = "cluttered-1d"
+    description = "A robot on a line grasps some of 15 dots; neighbouring dots come in reach by chance."
+    vocabulary = Vocabulary((ROBOT, DOT), (NEXT_TO, NEXT_TO_NOTHING, GRASPED), (MOVE_GRASP,))
+    picture_size = (8.0, 1.5)
+
+    def simulate(self, state: State, action: GroundController) -> State:
+        """Move to the dot plus a displacement, or grasp the dot if it is in reach."""
+        robot, dot = action.objects
+        mode, displacement = action.parameters
+        if mode < 0.0:
+            target = state.get(dot, "x") + displacement
+            return state.replace({robot: {"x": min(max(target, LEFT_END), RIGHT_END)}})
+        if _distance(state, robot, dot) <= REACH:
+            return state.replace({dot: {"grasped": 1.0}})
+        return state
+
+    def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
+        """Scatter robot and dots; the first one, two or three dots are wanted, in turn."""
+        robot, dots = ROBOT("robby"), [DOT(f"dot{number}") for number in range(DOTS)]
+        vectors: dict[Object, tuple[float, ...]] = {
+            dot: (rng.uniform(LEFT_END, RIGHT_END), 0.0) for dot in dots
+        }
+        vectors[robot] = (rng.uniform(LEFT_END, RIGHT_END),)
+        wanted = dots[: index % MOST_GOALS + 1]
+        return Task(State(vectors), frozenset(GRASPED(robot, dot) for dot in wanted))
+
+    def oracle_model(self) -> PlanningModel:
+        """Return the operators Move and Grasp, two uses of one controller."""
+        robot, dot = Variable("?robot", ROBOT), Variable("?dot", DOT)
+        next_to = NEXT_TO.lifted(robot, dot)
+        move = oracle_operator(
+            "Move",
+            (robot, dot),
+            (MOVE_GRASP, (robot, dot)),
+            adds=[next_to],
+            forgets=[NEXT_TO, NEXT_TO_NOTHING],
+        )
+        grasp = oracle_operator(
+            "Grasp",
+            (robot, dot),
+            (MOVE_GRASP, (robot, dot)),
+            needs=[next_to],
+            adds=[GRASPED.lifted(robot, dot)],
+            deletes=[next_to],
+            forgets=[NEXT_TO_NOTHING],
+        )
+        samplers = {"Move": ConstantSampler((-1.0, 0.0)), "Grasp": ConstantSampler((1.0, 0.0))}
+        return PlanningModel(self.vocabulary, (move, grasp), samplers)
+
+    def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
+        """Draw the dots red (far), orange (next to the robot) or green (grasped), the robot blue above."""
+        axes.set(xlim=(LEFT_END - 3, RIGHT_END + 3), ylim=(-1.2, 1.1))
+        axes.axis("off")
+        axes.plot((LEFT_END, RIGHT_END), (0, 0), color=palette.FAINT, linewidth=1.5, zorder=1)
+        (robot,) = state.of_type(ROBOT)
+        wanted = {obj for atom in goal for obj in atom.objects if obj.type == DOT}
+        for dot in state.of_type(DOT):
+            near = palette.ORANGE if _next_to(state, (robot, dot)) else palette.RED
+            colour = palette.GREEN if _is_grasped(state, dot) else near
+            edge, layer = (palette.INK, 3) if dot in wanted else (palette.PAPER, 2)
+            axes.scatter(state.get(dot, "x"), 0, s=55, color=colour, edgecolors=edge, zorder=layer)
+        x = state.get(robot, "x")
+        axes.scatter(x, 0.45, s=55, color=palette.BLUE)
+        axes.text(x, 0.7, robot.name, color=palette.BLUE, ha="center", va="bottom", fontsize=8)
+        _label(state, axes, sorted(wanted, key=lambda dot: (state.get(dot, "x"), dot)))
+
+
+def _label(state: State, axes: Axes, dots: Sequence[Object]) -> None:
+    """Write the names of dots, given from left to right, below them; close neighbours step down."""
+    level, last = 0, -RIGHT_END
+    for dot in dots:
+        x = state.get(dot, "x")
+        level = level + 1 if x - last < 8 else 0
+        last = x
+        axes.text(x, -0.3 - 0.35 * level, dot.name, color=palette.INK, ha="center", va="top", fontsize=8)

@@ -1,0 +1,53 @@
+"""The words in which oracle models are written down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from needful.core.atoms import LiftedAtom, Predicate
+from needful.core.controllers import Controller, Parameters
+from needful.core.objects import Object, Variable
+from needful.core.operators import DeletePattern, Operator, Wildcard
+from needful.core.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantSampler:
+    """The sampler of an operator whose controller always wants the same parameters."""
+
+    parameters: Parameters
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
+        """Return the parameters."""
+        return self.parameters
+
+
+def oracle_operator(
+    name: str,
+    parameters: Sequence[Variable],
+    call: tuple[Controller, Sequence[Variable]],
+    *,
+    needs: Iterable[LiftedAtom] = (),
+    adds: Iterable[LiftedAtom] = (),
+    deletes: Iterable[LiftedAtom] = (),
+    forgets: Iterable[Predicate] = (),
+) -> Operator:
+    """Return an operator written as one row of a domain's table: name | call | P | E+ | E- | Q.
+
+    `call` is the controller with its arguments. Of each predicate in `forgets` (Q) all atoms become
+    unknown, as in the paper.
+    """
+    controller, arguments = call
+    return Operator(
+        name,
+        tuple(parameters),
+        preconditions=frozenset(needs),
+        add_effects=frozenset(adds),
+        delete_effects=frozenset(deletes),
+        delete_patterns=frozenset(DeletePattern(p, tuple(map(Wildcard, p.types))) for p in forgets),
+        controller=controller,
+        controller_arguments=tuple(arguments),
+    )

@@ -1,0 +1,283 @@
+"""Screws: a magnetic crane carries one screw to a receptacle.
+
+Screws lie in heaps, so the magnet picks up and drops many at once. A plan needs only one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from needful.core.atoms import AbstractState, Predicate
+from needful.core.controllers import Controller, GroundController
+from needful.core.model import PlanningModel, Vocabulary
+from needful.core.objects import Object, Type, Variable
+from needful.core.state import State
+from needful.core.tasks import Task
+from needful.envs.contract import Environment, Split
+from needful.envs.drawing import palette
+from needful.envs.oracle import oracle_operator
+from needful.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LEFT_WALL, RIGHT_WALL = -5.0, 5.0
+FLOOR, CEILING = 0.0, 5.0
+GRIPPER_WIDTH = 0.5
+RECEPTACLE_WIDTH = 0.6
+SCREW_WIDTH = SCREW_HEIGHT = 0.05
+MAGNETIC_REACH = 0.5
+RECEPTACLE_POSE = (4.7, 2.5)
+GRIPPER_START = (0.0, 2.5)
+
+# How high the gripper stops over a screw's top and over the receptacle.
+ABOVE_SCREW, ABOVE_RECEPTACLE = 0.25, 0.5
+
+CLUSTERS = 3
+TRAIN_COUNTS, TEST_COUNTS = (15, 20), (25, 30)
+
+# A held screw's top is as high as the gripper, so without slack rounding would decide the test.
+TOP_SLACK = 1e-6
+
+SCREW = Type("screw", ("pose_x", "pose_y", "held"))
+RECEPTACLE = Type("receptacle", ("pose_x", "pose_y"))
+GRIPPER = Type("gripper", ("pose_x", "pose_y"))
+
+
+def _within(inner: float, inner_width: float, outer: float, outer_width: float) -> bool:
+    """Return whether one span, given by centre and width, lies strictly inside another.
+
+    Edges are compared, not centres: the two differ in floating point where the edges touch.
+    """
+    return (
+        outer - outer_width / 2 < inner - inner_width / 2
+        and inner + inner_width / 2 < outer + outer_width / 2
+    )
+
+
+def _is_held(state: State, screw: Object) -> bool:
+    return state.get(screw, "held") > 0.5
+
+
+def _gripper_can_pick_screw(state: State, objects: Sequence[Object]) -> bool:
+    gripper, screw = objects
+    height = state.get(gripper, "pose_y")
+    top = state.get(screw, "pose_y") + SCREW_HEIGHT / 2
+    in_reach = top <= height + TOP_SLACK and height - top < MAGNETIC_REACH
+    return in_reach and _within(
+        state.get(screw, "pose_x"), SCREW_WIDTH, state.get(gripper, "pose_x"), GRIPPER_WIDTH
+    )
+
+
+def _above_receptacle(state: State, objects: Sequence[Object]) -> bool:
+    gripper, receptacle = objects
+    higher = state.get(gripper, "pose_y") > state.get(receptacle, "pose_y")
+    return higher and _within(
+        state.get(gripper, "pose_x"), GRIPPER_WIDTH, state.get(receptacle, "pose_x"), RECEPTACLE_WIDTH
+    )
+
+
+def _holding_screw(state: State, objects: Sequence[Object]) -> bool:
+    _, screw = objects
+    return _is_held(state, screw)
+
+
+def _screw_in_receptacle(state: State, objects: Sequence[Object]) -> bool:
+    screw, receptacle = objects
+    # No test of the height: no screw lies on the floor below the receptacle.
+    return not _is_held(state, screw) and _within(
+        state.get(screw, "pose_x"), SCREW_WIDTH, state.get(receptacle, "pose_x"), RECEPTACLE_WIDTH
+    )
+
+
+CAN_PICK = Predicate("GripperCanPickScrew", (GRIPPER, SCREW), _gripper_can_pick_screw)
+ABOVE = Predicate("AboveReceptacle", (GRIPPER, RECEPTACLE), _above_receptacle)
+HOLDING = Predicate("HoldingScrew", (GRIPPER, SCREW), _holding_screw)
+IN_RECEPTACLE = Predicate("ScrewInReceptacle", (SCREW, RECEPTACLE), _screw_in_receptacle)
+
+MOVE_TO_SCREW = Controller("MoveToScrew", (GRIPPER, SCREW))
+# The screw makes no difference; it tells a learner which of the held screws matters.
+MOVE_TO_RECEPTACLE = Controller("MoveToReceptacle", (GRIPPER, RECEPTACLE, SCREW))
+MAGNETIZE = Controller("MagnetizeGripper", (GRIPPER,))
+DEMAGNETIZE = Controller("DemagnetizeGripper", (GRIPPER,))
+
+
+class Screws(Environment):
+    """The Screws domain."""
+
+    name = "screws"
+    description = "A magnetic crane carries one screw to a receptacle and picks up many others on the way."
+    vocabulary = Vocabulary(
+        (SCREW, RECEPTACLE, GRIPPER),
+        (CAN_PICK, ABOVE, HOLDING, IN_RECEPTACLE),
+        (MOVE_TO_SCREW, MOVE_TO_RECEPTACLE, MAGNETIZE, DEMAGNETIZE),
+    )
+    picture_size = (8.0, 4.16)
+
+    def simulate(self, state: State, action: GroundController) -> State:
+        """Move the gripper, then switch the magnet."""
+        gripper = action.objects[0]
+        match action.controller.name:
+            case "MoveToScrew":
+                x, y, _ = state[action.objects[1]]
+                target = (x, y + SCREW_HEIGHT / 2 + ABOVE_SCREW)
+                return _magnet_off(_move(state, gripper, target), gripper)
+            case "MoveToReceptacle":
+                x, y = state[action.objects[1]]
+                return _magnet_on(_move(state, gripper, (x, y + ABOVE_RECEPTACLE)), gripper)
+            case "MagnetizeGripper":
+                return _magnet_on(state, gripper)
+            case "DemagnetizeGripper":
+                return _magnet_off(state, gripper)
+            case unknown:
+                known = (controller.name for controller in self.vocabulary.controllers)
+                raise UnknownNameError(f"controller of {self.name}", unknown, known)
+
+    def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
+        """Heap screws on the floor left of the receptacle; one of them is wanted."""
+        count = int(rng.choice(TRAIN_COUNTS if split is Split.TRAIN else TEST_COUNTS))
+        screws = [SCREW(f"screw_{number}") for number in range(count)]
+        places = _sample_places(count, rng)
+        receptacle = RECEPTACLE("receptacle")
+        vectors: dict[Object, tuple[float, ...]] = {
+            GRIPPER("robby"): GRIPPER_START,
+            receptacle: RECEPTACLE_POSE,
+        }
+        vectors |= {screw: (x, SCREW_HEIGHT / 2, 0.0) for screw, x in zip(screws, places, strict=True)}
+        wanted = screws[rng.integers(count)]
+        return Task(State(vectors), frozenset({IN_RECEPTACLE(wanted, receptacle)}))
+
+    def oracle_model(self) -> PlanningModel:
+        """Return the four operators of every plan; none has continuous parameters."""
+        gripper, screw = Variable("?gripper", GRIPPER), Variable("?screw", SCREW)
+        receptacle = Variable("?receptacle", RECEPTACLE)
+        can_pick, holding = CAN_PICK.lifted(gripper, screw), HOLDING.lifted(gripper, screw)
+        above = ABOVE.lifted(gripper, receptacle)
+        move_to_screw = oracle_operator(
+            "MoveToScrew",
+            (gripper, screw),
+            (MOVE_TO_SCREW, (gripper, screw)),
+            adds=[can_pick],
+            forgets=[CAN_PICK],
+        )
+        magnetize = oracle_operator(
+            "Magnetize",
+            (gripper, screw),
+            (MAGNETIZE, (gripper,)),
+            needs=[can_pick],
+            adds=[holding],
+            forgets=[HOLDING],
+        )
+        move_to_receptacle = oracle_operator(
+            "MoveToReceptacle",
+            (gripper, receptacle, screw),
+            (MOVE_TO_RECEPTACLE, (gripper, receptacle, screw)),
+            needs=[holding],
+            adds=[above],
+            forgets=[CAN_PICK],
+        )
+        demagnetize = oracle_operator(
+            "Demagnetize",
+            (gripper, screw, receptacle),
+            (DEMAGNETIZE, (gripper,)),
+            needs=[holding, above],
+            adds=[IN_RECEPTACLE.lifted(screw, receptacle)],
+            deletes=[holding],
+            forgets=[HOLDING],
+        )
+        return PlanningModel(self.vocabulary, (move_to_screw, magnetize, move_to_receptacle, demagnetize))
+
+    def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
+        """Draw the cell, the receptacle as a green line, the gripper as a bracket, screws as squares."""
+        from matplotlib.patches import Rectangle
+
+        axes.set(
+            xlim=(LEFT_WALL - 0.1, RIGHT_WALL + 0.1), ylim=(FLOOR - 0.2, CEILING + 0.1), aspect="equal"
+        )
+        axes.axis("off")
+        size = (RIGHT_WALL - LEFT_WALL, CEILING - FLOOR)
+        axes.add_patch(Rectangle((LEFT_WALL, FLOOR), *size, fill=False, edgecolor=palette.FAINT))
+        for receptacle in state.of_type(RECEPTACLE):
+            x, y = state[receptacle]
+            ends = (x - RECEPTACLE_WIDTH / 2, x + RECEPTACLE_WIDTH / 2)
+            axes.plot(ends, (y, y), color=palette.GREEN, linewidth=2.5, solid_capstyle="butt")
+        for gripper in state.of_type(GRIPPER):
+            _draw_gripper(axes, *state[gripper])
+        wanted = {obj for atom in goal for obj in atom.objects if obj.type == SCREW}
+        for screw in state.of_type(SCREW):
+            _draw_screw(axes, state, screw, screw in wanted)
+
+
+def _move(state: State, gripper: Object, target: tuple[float, float]) -> State:
+    """Move the gripper as far towards the target as the walls allow, with all that it holds."""
+    x = min(max(target[0], LEFT_WALL + GRIPPER_WIDTH / 2), RIGHT_WALL - GRIPPER_WIDTH / 2)
+    y = min(max(target[1], FLOOR), CEILING)
+    dx, dy = x - state.get(gripper, "pose_x"), y - state.get(gripper, "pose_y")
+    changes: dict[Object, dict[str, float]] = {gripper: {"pose_x": x, "pose_y": y}}
+    for screw in state.of_type(SCREW):
+        if _is_held(state, screw):
+            screw_x, screw_y, _ = state[screw]
+            changes[screw] = {"pose_x": screw_x + dx, "pose_y": screw_y + dy}
+    return state.replace(changes)
+
+
+def _magnet_on(state: State, gripper: Object) -> State:
+    """Pull up every screw in reach; what is held stays held."""
+    height = state.get(gripper, "pose_y") - SCREW_HEIGHT / 2
+    return state.replace(
+        {
+            screw: {"pose_y": height, "held": 1.0}
+            for screw in state.of_type(SCREW)
+            if not _is_held(state, screw) and _gripper_can_pick_screw(state, (gripper, screw))
+        }
+    )
+
+
+def _magnet_off(state: State, gripper: Object) -> State:
+    """Drop every held screw into the receptacle if the gripper is above it, else to the floor."""
+    below = [r for r in state.of_type(RECEPTACLE) if _above_receptacle(state, (gripper, r))]
+    surface = state.get(below[0], "pose_y") if below else FLOOR
+    return state.replace(
+        {
+            screw: {"pose_y": surface + SCREW_HEIGHT / 2, "held": 0.0}
+            for screw in state.of_type(SCREW)
+            if _is_held(state, screw)
+        }
+    )
+
+
+def _sample_places(count: int, rng: np.random.Generator) -> list[float]:
+    """Draw where screws lie: in clusters, apart from each other, clear of wall and receptacle."""
+    rightmost = RECEPTACLE_POSE[0] - RECEPTACLE_WIDTH / 2
+    centres = rng.uniform(LEFT_WALL, rightmost, size=CLUSTERS)
+    places: list[float] = []
+    while len(places) < count:
+        x = float(rng.normal(rng.choice(centres), 1.0))
+        inside = LEFT_WALL + SCREW_WIDTH / 2 <= x <= rightmost - SCREW_WIDTH / 2
+        if inside and all(abs(x - other) >= SCREW_WIDTH for other in places):
+            places.append(x)
+    return places
+
+
+def _draw_gripper(axes: Axes, x: float, y: float) -> None:
+    """Draw a bracket that hangs from the ceiling and opens downwards."""
+    left, right, prongs = x - GRIPPER_WIDTH / 2, x + GRIPPER_WIDTH / 2, y - 0.12
+    axes.plot((x, x), (y, CEILING), color=palette.FAINT, linewidth=1.0, zorder=1)
+    axes.plot(
+        (left, left, right, right), (prongs, y, y, prongs), color=palette.INK, linewidth=2.0, zorder=2
+    )
+
+
+def _draw_screw(axes: Axes, state: State, screw: Object, wanted: bool) -> None:
+    """Draw a screw to scale; a wanted one shines."""
+    from matplotlib.patches import Circle, Rectangle
+
+    x, y, _ = state[screw]
+    corner = (x - SCREW_WIDTH / 2, y - SCREW_HEIGHT / 2)
+    colour = palette.GOLD if wanted else palette.GREY
+    axes.add_patch(Rectangle(corner, SCREW_WIDTH, SCREW_HEIGHT, color=colour, zorder=4 if wanted else 3))
+    if wanted:
+        axes.add_patch(Circle((x, y), 0.18, facecolor=colour, edgecolor="none", alpha=0.35, zorder=1))

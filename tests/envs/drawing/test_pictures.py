@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib.image
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+
+from envs.plan_following import follow
+from needful.core.plans import necessary_atoms
+from needful.core.state import State
+from needful.envs.catalogue import environment_names, make_environment
+from needful.envs.cluttered_1d import DOT, GRASPED, NEXT_TO, ROBOT, Cluttered1D
+from needful.envs.contract import Split
+from needful.envs.drawing import palette
+from needful.envs.drawing.pictures import Caption, captions_of, draw_film_strip, draw_state
+from needful.envs.screws import GRIPPER, IN_RECEPTACLE, RECEPTACLE, SCREW, Screws
+from needful.errors import InvalidInputError
+
+LINE = Cluttered1D()
+ROBBY, DOT0, DOT1, DOT2 = ROBOT("robby"), DOT("dot0"), DOT("dot1"), DOT("dot2")
+START = State({ROBBY: (10.0,), DOT0: (10.2, 0.0), DOT1: (40.0, 0.0), DOT2: (41.0, 1.0)})
+GOAL = frozenset({GRASPED(ROBBY, DOT1), GRASPED(ROBBY, DOT2)})
+
+
+def empty_axes() -> Axes:
+    return Figure().add_subplot()
+
+
+def colours_in(path: Path) -> set[tuple[int, ...]]:
+    pixels = (matplotlib.image.imread(path)[:, :, :3] * 255).round().astype(int)
+    return {tuple(map(int, pixel)) for pixel in np.unique(pixels.reshape(-1, 3), axis=0)}
+
+
+def rgb(colour: str) -> tuple[int, ...]:
+    return tuple(round(255 * value) for value in to_rgb(colour))
+
+
+def test_dots_are_coloured_by_what_the_robot_does_with_them() -> None:
+    axes = empty_axes()
+    LINE.draw(START, axes, GOAL)
+    drawn = [
+        (round(float(x), 3), to_hex(points.get_facecolor()[0]))
+        for points in axes.collections
+        for x, _ in points.get_offsets()
+    ]
+    assert sorted(drawn) == sorted(
+        [(10.0, palette.BLUE), (10.2, palette.ORANGE), (40.0, palette.RED), (41.0, palette.GREEN)]
+    )
+
+
+def test_wanted_dots_bear_their_names_and_neighbours_do_not_overlap() -> None:
+    axes = empty_axes()
+    LINE.draw(START, axes, GOAL)
+    places = {text.get_text(): text.get_position() for text in axes.texts}
+    assert set(places) == {"robby", "dot1", "dot2"}
+    assert places["dot1"][1] != places["dot2"][1]
+
+
+def test_the_wanted_screw_is_gold_and_lies_where_it_lies() -> None:
+    wanted, other = SCREW("screw_0"), SCREW("screw_1")
+    shelf = RECEPTACLE("receptacle")
+    state = State(
+        {
+            wanted: (1.0, 0.025, 0.0),
+            other: (-1.0, 0.025, 0.0),
+            shelf: (4.7, 2.5),
+            GRIPPER("robby"): (0.0, 2.5),
+        }
+    )
+    axes = empty_axes()
+    Screws().draw(state, axes, frozenset({IN_RECEPTACLE(wanted, shelf)}))
+    squares = {
+        to_hex(patch.get_facecolor()): patch.get_extents().transformed(axes.transData.inverted())
+        for patch in axes.patches
+        if patch.get_zorder() > 2
+    }
+    assert set(squares) == {palette.GOLD, palette.GREY}
+    assert squares[palette.GOLD].x0 == pytest.approx(0.975)
+    assert squares[palette.GREY].x1 == pytest.approx(-0.975)
+
+
+@pytest.mark.parametrize("name", environment_names())
+def test_a_picture_is_written_at_its_size_and_the_same_each_time(name: str, tmp_path: Path) -> None:
+    env = make_environment(name)
+    (task,) = env.tasks(Split.TEST, 1, seed=0)
+    for path in (tmp_path / "one.png", tmp_path / "two.png"):
+        draw_state(env, task.initial_state, task.goal, path)
+    height, width, _ = matplotlib.image.imread(tmp_path / "one.png").shape
+    assert (width, height) == tuple(int(160 * inches) for inches in env.picture_size)
+    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.png", "two.png"]
+
+
+def test_captions_tell_which_subgoal_atoms_hold() -> None:
+    move, grasp = LINE.oracle_model().operators
+    plan = (move.ground((ROBBY, DOT1)), grasp.ground((ROBBY, DOT1)))
+    states = follow(LINE, START, plan)
+    subgoals = necessary_atoms(plan, GOAL)
+    assert captions_of(plan, subgoals, states) == (
+        Caption("start", holds=(GRASPED(ROBBY, DOT2),)),
+        Caption("1. Move(robby, dot1)", holds=(GRASPED(ROBBY, DOT2), NEXT_TO(ROBBY, DOT1))),
+        Caption("2. Grasp(robby, dot1)", holds=(GRASPED(ROBBY, DOT1), GRASPED(ROBBY, DOT2))),
+    )
+    # An attempt that stopped where it started, judged by what the move should have brought about.
+    stopped = captions_of(plan, subgoals, [START, START])
+    assert stopped[1].misses == (NEXT_TO(ROBBY, DOT1),)
+    with pytest.raises(InvalidInputError, match="at most 3 states"):
+        captions_of(plan, subgoals, [*states, START])
+
+
+def test_a_film_strip_grows_with_its_states_and_shows_what_fails(tmp_path: Path) -> None:
+    good, bad = (
+        Caption("start", holds=(GRASPED(ROBBY, DOT2),)),
+        Caption("start", misses=(GRASPED(ROBBY, DOT2),)),
+    )
+    draw_film_strip(LINE, [START] * 2, [good] * 2, GOAL, tmp_path / "short.png")
+    draw_film_strip(LINE, [START] * 5, [good] * 5, GOAL, tmp_path / "long.png")
+    short, long = (
+        matplotlib.image.imread(tmp_path / f"{name}.png").shape[:2] for name in ("short", "long")
+    )
+    assert short[1] == long[1]
+    assert long[0] == pytest.approx(3 * short[0], abs=3)
+    empty = frozenset(GOAL - GOAL)
+    no_robot_near = START.replace({DOT0: {"grasped": 1.0}, DOT1: {"grasped": 1.0}})
+    for caption, marked in ((good, False), (bad, True)):
+        draw_film_strip(LINE, [no_robot_near], [caption], empty, tmp_path / "strip.png")
+        assert (rgb(palette.RED) in colours_in(tmp_path / "strip.png")) is marked
+
+
+def test_a_long_caption_is_cut_short(tmp_path: Path) -> None:
+    heights = []
+    for count in (5, 6, 7, 30):
+        caption = Caption("start", holds=tuple(GRASPED(ROBBY, DOT(f"dot{n}")) for n in range(count)))
+        draw_film_strip(LINE, [START], [caption], GOAL, tmp_path / "strip.png")
+        heights.append(matplotlib.image.imread(tmp_path / "strip.png").shape[0])
+    assert heights[0] < heights[1] == heights[2] == heights[3]
+
+
+@pytest.mark.parametrize("captions", [[], [Caption("one"), Caption("two")]])
+def test_a_film_strip_needs_a_caption_for_each_state(captions: list[Caption], tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="a caption for each"):
+        draw_film_strip(LINE, [START], captions, GOAL, tmp_path / "strip.png")
+
+
+def test_drawing_does_not_touch_pyplot(tmp_path: Path) -> None:
+    code = f"""
+import sys
+from pathlib import Path
+from needful.envs.catalogue import make_environment
+from needful.envs.contract import Split
+from needful.envs.drawing.pictures import draw_state
+env = make_environment("screws")
+(task,) = env.tasks(Split.TEST, 1, seed=0)
+draw_state(env, task.initial_state, task.goal, Path({str(tmp_path / "picture.png")!r}))
+assert "matplotlib.pyplot" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

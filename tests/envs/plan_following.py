@@ -1,0 +1,22 @@
+"""Runs abstract plans with the oracle's samplers, without any planner."""
+
+from __future__ import annotations
+
+from needful.core.plans import AbstractPlan
+from needful.core.state import State
+from needful.envs.contract import Environment
+from needful.seeding import rng_for
+
+
+def follow(env: Environment, start: State, plan: AbstractPlan) -> list[State]:
+    """Return the states of a plan, the first one included."""
+    samplers = env.oracle_model().samplers
+    states = [start]
+    for number, step in enumerate(plan):
+        parameters = ()
+        if step.operator.name in samplers:
+            sampler = samplers[step.operator.name]
+            parameters = sampler.sample(states[-1], step.objects, rng_for(0, "follow", number))
+        action = step.operator.controller(*step.controller_objects, parameters=parameters)
+        states.append(env.execute(states[-1], action).state)
+    return states

@@ -1,0 +1,305 @@
+"""Each broken environment here breaks one promise, and the checker names just that one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from envs.toy_walk import WALK_TO, ToyWalk
+from needful.core.atoms import Predicate
+from needful.core.controllers import Controller, Execution, GroundController
+from needful.core.model import PlanningModel, Vocabulary
+from needful.core.objects import Object, Type
+from needful.core.state import State
+from needful.core.tasks import Task
+from needful.envs.checker import Finding, check_environment
+from needful.envs.cluttered_1d import DOT, MOVE_GRASP, ROBOT, Cluttered1D
+from needful.envs.contract import Environment, Split
+from needful.envs.oracle import ConstantSampler
+from needful.errors import EnvironmentFailure
+
+GOOD = Cluttered1D()
+GHOST = Type("ghost")
+
+
+def broken(**members: Any) -> Environment:
+    """Return a Cluttered 1D with some of its members replaced."""
+    environment: Environment = type("Broken", (Cluttered1D,), members)()
+    return environment
+
+
+def with_predicate(classifier: Callable[[State, Sequence[Object]], Any]) -> Environment:
+    odd = Predicate("Odd", (ROBOT, DOT), classifier)
+    vocabulary = replace(GOOD.vocabulary, predicates=(*GOOD.vocabulary.predicates, odd))
+    return broken(vocabulary=vocabulary)
+
+
+def with_vocabulary(**parts: Any) -> Environment:
+    return broken(vocabulary=replace(GOOD.vocabulary, **parts))
+
+
+def with_samplers(samplers: Mapping[str, Any]) -> Environment:
+    model = GOOD.oracle_model()
+    return broken(oracle_model=lambda self: replace(model, samplers={**model.samplers, **samplers}))
+
+
+class RandomSampler:
+    """Draws from a generator of its own."""
+
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng(0)
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> list[float]:
+        return [self.rng.uniform(), 0.0]
+
+
+class Counter:
+    """Counts how often it was asked."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self) -> int:
+        self.count += 1
+        return self.count
+
+
+def every_third_time() -> Callable[[State, Sequence[Object]], bool]:
+    asked = Counter()
+    return lambda state, objects: asked() % 3 == 0
+
+
+def tamper(state: State, objects: Sequence[Object]) -> bool:
+    state._vectors[objects[1]] = (0.0, 0.0)
+    return True
+
+
+def raise_error(*arguments: object) -> Any:
+    raise KeyError("lost")
+
+
+def forgetful_simulator() -> Any:
+    """Return a `simulate` that remembers how often it was called."""
+    asked = Counter()
+
+    def simulate(self: Environment, state: State, action: GroundController) -> State:
+        return state.replace({action.objects[0]: {"x": float(asked())}})
+
+    return simulate
+
+
+def mutating(self: Environment, state: State, action: GroundController) -> State:
+    state._vectors[action.objects[0]] = (1.0,)
+    return state
+
+
+def losing(self: Environment, state: State, action: GroundController) -> State:
+    return State({action.objects[0]: state[action.objects[0]]})
+
+
+def blaming(self: Environment, state: State, action: GroundController) -> State:
+    raise EnvironmentFailure("no luck", [DOT("dot99")])
+
+
+def unclipped(self: Environment, state: State, action: GroundController) -> Execution:
+    return Execution(self.simulate(state, action))
+
+
+def hidden_tasks() -> Any:
+    rng = np.random.default_rng(0)
+    return lambda self, split, index, _: GOOD.sample_task(split, index, rng)
+
+
+def finished(self: Environment, split: Split, index: int, rng: np.random.Generator) -> Task:
+    task = GOOD.sample_task(split, index, rng)
+    done = {atom.objects[1]: {"grasped": 1.0} for atom in task.goal}
+    return Task(task.initial_state.replace(done), task.goal)
+
+
+def spooky(self: Environment, split: Split, index: int, rng: np.random.Generator) -> Task:
+    task = GOOD.sample_task(split, index, rng)
+    haunted = Predicate("Haunted", (ROBOT,), lambda state, objects: False)
+    return Task(task.initial_state, frozenset({haunted(ROBOT("robby"))}))
+
+
+def other_predicates(self: Environment) -> PlanningModel:
+    model = GOOD.oracle_model()
+    haunted = Predicate("Haunted", (ROBOT,))
+    move, grasp = model.operators
+    odd = replace(move, preconditions=frozenset({haunted.lifted(move.parameters[0])}))
+    return PlanningModel(GOOD.vocabulary, (odd, grasp), model.samplers)
+
+
+CASES: dict[str, tuple[Environment, str, str]] = {
+    "a predicate that raises": (
+        with_predicate(raise_error),
+        "predicate Odd",
+        "Odd(robby, dot0) raised KeyError",
+    ),
+    "a predicate that returns None": (with_predicate(lambda s, o: None), "predicate Odd", "returned None"),
+    "a predicate that returns numpy": (
+        with_predicate(lambda s, o: np.True_),
+        "predicate Odd",
+        "returned np.True_",
+    ),
+    "a predicate that counts": (
+        with_predicate(every_third_time()),
+        "predicate Odd",
+        "it answered differently the second time",
+    ),
+    "a predicate that tampers": (with_predicate(tamper), "predicate Odd", "changed the state"),
+    "a predicate without a classifier": (
+        with_vocabulary(predicates=(*GOOD.vocabulary.predicates, Predicate("Odd", ()))),
+        "Odd",
+        "has no classifier",
+    ),
+    "a predicate of an undeclared type": (
+        with_vocabulary(predicates=(Predicate("Odd", (GHOST,), lambda s, o: True),)),
+        "Odd",
+        "takes ['ghost']",
+    ),
+    "no controllers": (with_vocabulary(controllers=()), "class attributes", "no controllers"),
+    "no name": (broken(name=""), "class attributes", "'' is not a line of text"),
+    "a long description": (broken(description="one\ntwo"), "class attributes", "is not a line of text"),
+    "a missing vocabulary": (broken(vocabulary=None), "class attributes", "raised AttributeError"),
+    "a policy that is never run": (
+        with_vocabulary(controllers=(replace(MOVE_GRASP, policy=WALK_TO.policy),)),
+        "MoveGrasp",
+        "has a policy that is never run",
+    ),
+    "a controller without objects": (
+        with_vocabulary(
+            types=(*GOOD.vocabulary.types, GHOST), controllers=(MOVE_GRASP, Controller("Boo", (GHOST,)))
+        ),
+        "Boo",
+        "could not be tried in any task",
+    ),
+    "an initiation test that returns a number": (
+        with_vocabulary(controllers=(replace(MOVE_GRASP, initiable=lambda s, o, p: 1),)),
+        "MoveGrasp",
+        "got 1 in the place of a bool",
+    ),
+    "a simulator that raises": (broken(simulate=raise_error), "simulate", "raised KeyError: 'lost'"),
+    "a simulator that returns nothing": (
+        broken(simulate=lambda self, state, action: None),
+        "simulate",
+        "got None in the place of a State",
+    ),
+    "a simulator that remembers": (
+        broken(simulate=forgetful_simulator()),
+        "simulate",
+        "differently the second time",
+    ),
+    "a simulator that mutates": (broken(simulate=mutating), "simulate", "changed the state it was given"),
+    "a simulator that loses objects": (broken(simulate=losing), "simulate", "other objects"),
+    "a failure that blames strangers": (broken(simulate=blaming), "simulate", "it blames ['dot99']"),
+    "an execution that does not clip": (broken(execute=unclipped), "execute", "parameters clipped"),
+    "tasks that raise": (broken(sample_task=raise_error), "sample_task", "a train task raised KeyError"),
+    "tasks that are none": (
+        broken(sample_task=lambda self, *_: "task"),
+        "sample_task",
+        "got 'task' in the place of a Task",
+    ),
+    "tasks from a generator of their own": (
+        broken(sample_task=hidden_tasks()),
+        "sample_task",
+        "a train task came out differently the second time",
+    ),
+    "tasks that are done": (broken(sample_task=finished), "sample_task", "every goal holds from the start"),
+    "goals of undeclared predicates": (
+        broken(sample_task=spooky),
+        "sample_task",
+        "train task 0 uses ['Haunted']",
+    ),
+    "an oracle that raises": (
+        broken(oracle_model=raise_error),
+        "oracle_model",
+        "the model raised KeyError",
+    ),
+    "an oracle of other predicates": (
+        broken(oracle_model=other_predicates),
+        "oracle operator Move",
+        "Unknown predicate in operator Move 'Haunted'",
+    ),
+    "an oracle without samplers": (
+        broken(oracle_model=lambda self: replace(GOOD.oracle_model(), samplers={})),
+        "oracle operator Grasp",
+        "has no sampler",
+    ),
+    "a sampler of too few parameters": (
+        with_samplers({"Move": ConstantSampler((0.0,))}),
+        "oracle operator Move",
+        "takes 2 parameters, got 1",
+    ),
+    "a sampler of infinities": (
+        with_samplers({"Move": ConstantSampler((0.0, float("inf")))}),
+        "oracle operator Move",
+        "not finite",
+    ),
+    "a sampler with a generator of its own": (
+        with_samplers({"Grasp": RandomSampler()}),
+        "oracle operator Grasp",
+        "two answers with the same random numbers",
+    ),
+    "a drawing that raises": (broken(draw=raise_error), "draw", "train task 0 raised KeyError"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_broken_promise_is_found_and_no_other(case: str) -> None:
+    env, where, what = CASES[case]
+    findings = check_environment(env, tasks=2, rounds=6)
+    assert any(finding.where == where and what in finding.what for finding in findings), findings
+    # What breaks a task or a simulator may well show elsewhere too.
+    if where not in {"sample_task", "simulate"} and case != "an oracle without samplers":
+        assert {finding.where for finding in findings} == {where}
+    assert all(finding.remedy for finding in findings)
+
+
+def test_a_closed_loop_without_a_policy_is_found() -> None:
+    class Lame(ToyWalk):
+        vocabulary = Vocabulary(
+            ToyWalk.vocabulary.types, ToyWalk.vocabulary.predicates, (replace(WALK_TO, policy=None),)
+        )
+
+    (finding,) = check_environment(Lame())
+    assert (finding.where, finding.what) == ("WalkTo", "lacks a policy")
+
+
+def test_an_environment_that_hides_from_the_checker_is_a_finding() -> None:
+    class Moody(Cluttered1D):
+        """Its vocabulary can be read only a few times."""
+
+        asked = Counter()
+
+        @property
+        def vocabulary(self) -> Vocabulary:
+            if self.asked() > 2:
+                raise RuntimeError("not now")
+            return GOOD.vocabulary
+
+    assert any("not now" in finding.what for finding in check_environment(Moody()))
+
+
+def test_the_same_fault_is_told_once() -> None:
+    env = broken(simulate=raise_error)
+    assert len([finding for finding in check_environment(env) if finding.where == "simulate"]) == 1
+
+
+def test_solving_is_checked_when_a_solver_is_given() -> None:
+    assert check_environment(GOOD, solve=lambda env, task: True) == ()
+    hard = check_environment(GOOD, tasks=1, solve=lambda env, task: False)
+    assert [finding.where for finding in hard] == [
+        "oracle_model on train task 0",
+        "oracle_model on test task 0",
+    ]
+    assert "raised KeyError" in check_environment(GOOD, tasks=1, solve=raise_error)[0].what
+
+
+def test_a_finding_reads_as_a_sentence() -> None:
+    finding = Finding("returned None", "predicate Odd", "Return True or False.")
+    assert str(finding) == "predicate Odd: returned None. Return True or False."

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from envs.toy_walk import PACE, WALK_TO, WALKER, ToyWalk
+from needful.core.controllers import Execution, GroundController
+from needful.core.state import State
+from needful.envs.checker import check_environment
+from needful.envs.cluttered_1d import DOT, MOVE_GRASP, ROBOT, Cluttered1D
+from needful.envs.contract import Split
+from needful.errors import EnvironmentFailure, InvalidInputError
+
+WALK = ToyWalk()
+WALKER0 = WALKER("walker")
+
+
+def at(x: float) -> State:
+    return State({WALKER0: (x,)})
+
+
+def test_a_closed_loop_runs_until_it_is_done() -> None:
+    # Strides of 0.5, 0.5 and 0.25.
+    assert WALK.execute(at(0.0), WALK_TO(WALKER0, parameters=[1.25])) == Execution(at(1.25), steps=3)
+
+
+def test_a_controller_acts_once_even_if_it_has_nothing_to_do() -> None:
+    assert WALK.execute(at(1.0), WALK_TO(WALKER0, parameters=[1.0])) == Execution(at(1.0), steps=1)
+
+
+def test_a_stuck_controller_fails_and_leaves_the_state() -> None:
+    execution = WALK.execute(at(4.0), WALK_TO(WALKER0, parameters=[5.5]))
+    assert (execution.state, execution.steps, execution.offending) == (at(4.0), 0, ())
+    assert execution.failure == "WalkTo(walker; 5.5) got stuck: step 3 changed nothing."
+
+
+def test_parameters_are_clipped_before_a_closed_loop_starts() -> None:
+    failure = WALK.execute(at(4.0), WALK_TO(WALKER0, parameters=[100.0])).failure
+    assert failure is not None
+    assert "WalkTo(walker; 6)" in failure
+
+
+@pytest.mark.parametrize(("turns", "finishes"), [(2, True), (999, True), (1000, True), (1001, False)])
+def test_a_controller_has_a_thousand_steps(turns: int, finishes: bool) -> None:
+    execution = WALK.execute(at(0.0), PACE(WALKER0, parameters=[turns]))
+    if finishes:
+        assert execution == Execution(at(0.25 * (turns % 2)), steps=turns)
+    else:
+        assert (execution.state, execution.steps) == (at(0.0), 0)
+        assert execution.failure == "Pace(walker; 1001) did not finish within 1000 steps."
+
+
+def test_memory_is_fresh_for_each_execution() -> None:
+    action = PACE(WALKER0, parameters=[3])
+    assert WALK.execute(at(0.0), action) == WALK.execute(at(0.0), action) == Execution(at(0.25), steps=3)
+
+
+def test_a_failure_on_the_way_undoes_the_way_and_names_the_culprit() -> None:
+    execution = WALK.execute(at(-4.0), WALK_TO(WALKER0, parameters=[-6.0]))
+    assert execution == Execution(at(-4.0), steps=0, failure="the walker fell", offending=(WALKER0,))
+
+
+def test_simulating_a_closed_loop_returns_the_last_state_or_raises() -> None:
+    assert WALK.simulate(at(0.0), WALK_TO(WALKER0, parameters=[2.0])) == at(2.0)
+    with pytest.raises(EnvironmentFailure, match="stuck"):
+        WALK.simulate(at(4.0), WALK_TO(WALKER0, parameters=[5.5]))
+
+
+def test_a_controller_without_a_policy_cannot_run_in_a_closed_loop() -> None:
+    with pytest.raises(InvalidInputError, match="'WalkTo' has no policy"):
+        WALK.execute(at(0.0), replace(WALK_TO, policy=None)(WALKER0, parameters=[1.0]))
+
+
+def test_the_toy_keeps_the_contract() -> None:
+    assert check_environment(WALK) == ()
+
+
+class Mined(Cluttered1D):
+    """Cluttered 1D in which moving sets off the dot."""
+
+    def simulate(self, state: State, action: GroundController) -> State:
+        if action.parameters[0] < 0:
+            raise EnvironmentFailure("the dot went off", action.objects[1:])
+        return super().simulate(state, action)
+
+
+def test_a_failing_simulator_becomes_a_value() -> None:
+    robot, dot = ROBOT("robby"), DOT("dot0")
+    state = State({robot: (1.0,), dot: (1.0, 0.0)})
+    move = Mined().execute(state, MOVE_GRASP(robot, dot, parameters=(-1.0, 0.0)))
+    assert move == Execution(state, steps=0, failure="the dot went off", offending=(dot,))
+    grasp = Mined().execute(state, MOVE_GRASP(robot, dot, parameters=(1.0, 0.0)))
+    assert grasp == Execution(State({robot: (1.0,), dot: (1.0, 1.0)}), steps=1)
+
+
+def test_no_tasks_are_no_tasks() -> None:
+    assert WALK.tasks(Split.TRAIN, 0, seed=0) == ()
