@@ -14,12 +14,12 @@ from needful.core.atoms import Predicate
 from needful.core.controllers import Controller, Execution, GroundController
 from needful.core.model import PlanningModel, Vocabulary
 from needful.core.objects import Object, Type
+from needful.core.samplers import ConstantSampler
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.checker import Finding, check_environment
 from needful.envs.cluttered_1d import DOT, MOVE_GRASP, ROBOT, Cluttered1D
 from needful.envs.contract import Environment, Split
-from needful.envs.oracle import ConstantSampler
 from needful.errors import EnvironmentFailure
 
 GOOD = Cluttered1D()

@@ -11,10 +11,11 @@ from needful.core.atoms import AbstractState, Predicate
 from needful.core.controllers import Controller, GroundController
 from needful.core.model import PlanningModel, Vocabulary
 from needful.core.objects import Object, Type, Variable
+from needful.core.samplers import ConstantSampler
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import MultiStepEnvironment, Split
-from needful.envs.oracle import ConstantSampler, oracle_operator
+from needful.envs.oracle import oracle_operator
 from needful.errors import EnvironmentFailure
 
 if TYPE_CHECKING:

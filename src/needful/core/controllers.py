@@ -134,11 +134,3 @@ class Execution:
 
 
 Execute: TypeAlias = Callable[[State, GroundController], Execution]
-
-
-class Sampler(Protocol):
-    """Proposes continuous parameters for the controller of an operator."""
-
-    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Sequence[float]:
-        """Draw parameters; `objects` are those bound to all of the operator's parameters, in order."""
-        ...

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from needful.core.atoms import LiftedAtom, Predicate
-from needful.core.controllers import Controller, Sampler
+from needful.core.controllers import Controller
 from needful.core.objects import Type
 from needful.core.operators import DeletePattern, Operator
+from needful.core.samplers import Sampler
 from needful.errors import InvalidInputError, UnknownNameError
 
 

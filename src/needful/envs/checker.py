@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from needful.core.atoms import Predicate
-from needful.core.controllers import Controller, GroundController, Sampler
+from needful.core.controllers import Controller, GroundController
 from needful.core.model import PlanningModel
 from needful.core.objects import Object, Type
 from needful.core.operators import Operator
+from needful.core.samplers import Sampler
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, MultiStepEnvironment, Split

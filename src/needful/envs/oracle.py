@@ -3,26 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-
-import numpy as np
 
 from needful.core.atoms import LiftedAtom, Predicate
-from needful.core.controllers import Controller, Parameters
-from needful.core.objects import Object, Variable
+from needful.core.controllers import Controller
+from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
-from needful.core.state import State
-
-
-@dataclass(frozen=True, slots=True)
-class ConstantSampler:
-    """The sampler of an operator whose controller always wants the same parameters."""
-
-    parameters: Parameters
-
-    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the parameters."""
-        return self.parameters
 
 
 def oracle_operator(
