@@ -5,7 +5,8 @@
     │   ├── UnknownNameError       a name that is not in a catalogue; carries the nearest matches
     │   ├── DemonstrationError     a demonstrations file or value breaks its format
     │   ├── ModelError             a model directory is incomplete or corrupt
-    │   └── OutputError            an output path exists already or cannot be written
+    │   └── OutputError            an output path cannot be written
+    │       └── OutputExistsError  it is there already, and nobody said to replace it
     └── EnvironmentFailure         a simulator reports that a controller failed for good
 
 Expected failures of planning are values (`PlanningResult.outcome`), not errors.
@@ -51,7 +52,11 @@ class ModelError(InvalidInputError):
 
 
 class OutputError(InvalidInputError):
-    """An output path exists already or cannot be written."""
+    """An output path cannot be written."""
+
+
+class OutputExistsError(OutputError):
+    """An output path is there already, and nobody said to replace it."""
 
 
 class EnvironmentFailure(NeedfulError):

@@ -17,7 +17,9 @@ from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
 from needful.core.objects import Object
 from needful.core.state import State
-from needful.envs.catalogue import environment_names
+from needful.envs.catalogue import environment_names, make_environment
+from needful.envs.contract import Environment
+from needful.envs.painting import Painting
 
 CHECKOUT = Path(__file__).parents[2]
 FOLDERS = [
@@ -34,6 +36,12 @@ def recordings(kind: str) -> list[tuple[str, Path]]:
         for folder in FOLDERS
         for name in environment_names()
     ]
+
+
+def recorded_environment(name: str) -> Environment:
+    """Return the domain as it was recorded: with IsOpen where there is a lid."""
+    env = make_environment(name)
+    return type(env)(include_is_open=True) if isinstance(env, Painting) else env
 
 
 @dataclass(frozen=True)

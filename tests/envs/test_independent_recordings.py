@@ -8,19 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from envs.independent_recordings import Reader, recordings
+from envs.independent_recordings import Reader, recorded_environment, recordings
 from needful.abstraction.abstract import abstract
 from needful.core.controllers import GroundController
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator, Operator
-from needful.envs.catalogue import make_environment
 
 TOLERANCE = 1e-4
 
 
 @pytest.mark.parametrize(("name", "path"), recordings("transitions") + recordings("demos"))
 def test_the_vocabulary_is_the_recorded_one(name: str, path: Path) -> None:
-    vocabulary = make_environment(name).vocabulary
+    vocabulary = recorded_environment(name).vocabulary
     header = Reader(path, vocabulary).header
     assert {kind["name"]: tuple(kind["features"]) for kind in header["types"]} == {
         kind.name: kind.features for kind in vocabulary.types
@@ -28,14 +27,18 @@ def test_the_vocabulary_is_the_recorded_one(name: str, path: Path) -> None:
     assert {predicate["name"]: predicate["types"] for predicate in header["predicates"]} == {
         predicate.name: [kind.name for kind in predicate.types] for predicate in vocabulary.predicates
     }
-    assert {c["name"]: (c["types"], tuple(c["low"]), tuple(c["high"])) for c in header["controllers"]} == {
-        c.name: ([kind.name for kind in c.types], c.low, c.high) for c in vocabulary.controllers
+    assert {c["name"]: c["types"] for c in header["controllers"]} == {
+        c.name: [kind.name for kind in c.types] for c in vocabulary.controllers
     }
+    # Recorded in single precision.
+    bounds = {c["name"]: (*c["low"], *c["high"]) for c in header["controllers"]}
+    for controller in vocabulary.controllers:
+        assert (*controller.low, *controller.high) == pytest.approx(bounds[controller.name], rel=1e-6)
 
 
 @pytest.mark.parametrize(("name", "path"), recordings("transitions"))
 def test_every_recorded_transition_is_reproduced(name: str, path: Path) -> None:
-    env = make_environment(name)
+    env = recorded_environment(name)
     steps = Reader(path, env.vocabulary).steps()
     assert len(steps) >= 30
     for step in steps:
@@ -48,7 +51,7 @@ def test_every_recorded_transition_is_reproduced(name: str, path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "path"), recordings("demos"))
 def test_every_demonstrated_transition_is_reproduced(name: str, path: Path) -> None:
-    env = make_environment(name)
+    env = recorded_environment(name)
     demonstrations = Reader(path, env.vocabulary).demonstrations()
     assert len(demonstrations) >= 4
     for demonstration in demonstrations:
@@ -68,7 +71,7 @@ def test_every_demonstrated_transition_is_reproduced(name: str, path: Path) -> N
 
 @pytest.mark.parametrize(("name", "path"), recordings("demos"))
 def test_every_demonstrated_step_is_a_use_of_an_oracle_operator(name: str, path: Path) -> None:
-    env = make_environment(name)
+    env = recorded_environment(name)
     operators = env.oracle_model().operators
     for demonstration in Reader(path, env.vocabulary).demonstrations():
         for transition in demonstration.transitions():

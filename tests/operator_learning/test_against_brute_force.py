@@ -128,7 +128,7 @@ def test_induced_sets_are_intersections_and_unions(demos):
         inside = []
         for grounding in data.groundings:
             transition = list(demos[grounding.demonstration].transitions())[grounding.step]
-            lifting = {o: v for o, v in zip(grounding.objects, data.operator.parameters, strict=True)}
+            lifting = dict(zip(grounding.objects, data.operator.parameters, strict=True))
 
             def lifted(atoms, lifting=lifting):
                 return {

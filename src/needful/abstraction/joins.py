@@ -6,7 +6,7 @@ Groundings are injective and respect types.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from needful.abstraction.atom_table import AtomTable, bits
@@ -33,6 +33,7 @@ def join(
     constraints: Sequence[Constraint],
     domains: Sequence[int],
     binding: Sequence[int],
+    stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[int, ...]]:
     """Yield every injective grounding that satisfies all constraints, each exactly once.
 
@@ -41,6 +42,8 @@ def join(
         constraints: the lifted atoms and where each must lie.
         domains: for each variable the mask of the objects that it may be bound to.
         binding: the object number of each variable, `UNBOUND` where it is to be found.
+        stop: asked at every level, because a join without results can take for ever too; once it
+            says yes, the rest of the groundings is left out.
     """
     current = list(binding)
     used = 0
@@ -51,14 +54,21 @@ def join(
         if used & bit or not domains[variable] & bit:
             return
         used |= bit
-    yield from _extend(table, list(constraints), domains, current, used)
+    yield from _extend(table, list(constraints), domains, current, used, stop)
 
 
 def _extend(
-    table: AtomTable, waiting: list[Constraint], domains: Sequence[int], binding: list[int], used: int
+    table: AtomTable,
+    waiting: list[Constraint],
+    domains: Sequence[int],
+    binding: list[int],
+    used: int,
+    stop: Callable[[], bool],
 ) -> Iterator[tuple[int, ...]]:
+    if stop():
+        return
     if not waiting:
-        yield from _bind_rest(domains, binding, used)
+        yield from _bind_rest(domains, binding, used, stop)
         return
     chosen, candidates, fewest = 0, 0, -1
     for index, constraint in enumerate(waiting):
@@ -77,7 +87,7 @@ def _extend(
         bound_now = used
         for variable in newly:
             bound_now |= 1 << binding[variable]
-        yield from _extend(table, rest, domains, binding, bound_now)
+        yield from _extend(table, rest, domains, binding, bound_now, stop)
         for variable in newly:
             binding[variable] = UNBOUND
 
@@ -116,8 +126,12 @@ def _unify(
     return None
 
 
-def _bind_rest(domains: Sequence[int], binding: list[int], used: int) -> Iterator[tuple[int, ...]]:
+def _bind_rest(
+    domains: Sequence[int], binding: list[int], used: int, stop: Callable[[], bool]
+) -> Iterator[tuple[int, ...]]:
     """Bind the variables that no constraint mentions, in every way."""
+    if stop():
+        return
     try:
         variable = binding.index(UNBOUND)
     except ValueError:
@@ -125,5 +139,5 @@ def _bind_rest(domains: Sequence[int], binding: list[int], used: int) -> Iterato
         return
     for number in bits(domains[variable] & ~used):
         binding[variable] = number
-        yield from _bind_rest(domains, binding, used | 1 << number)
+        yield from _bind_rest(domains, binding, used | 1 << number, stop)
     binding[variable] = UNBOUND

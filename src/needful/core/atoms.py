@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from needful.core.objects import Object, Type, Variable
 from needful.core.state import State
 from needful.errors import InvalidInputError
 
 Classifier: TypeAlias = Callable[[State, Sequence[Object]], bool]
+
+
+class Typed(Protocol):
+    """Anything that may stand at a predicate's argument: objects, variables, wildcards."""
+
+    @property
+    def type(self) -> Type:
+        """The type that the argument is checked by."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +60,7 @@ class Predicate:
             )
         return self.classifier(state, objects)
 
-    def check_arguments(self, arguments: Sequence[Object] | Sequence[Variable]) -> None:
+    def check_arguments(self, arguments: Sequence[Typed]) -> None:
         """Raise unless the arguments fit in number and type."""
         if len(arguments) != len(self.types):
             raise InvalidInputError(

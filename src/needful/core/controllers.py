@@ -75,8 +75,16 @@ class Controller:
 
     def clip(self, parameters: Sequence[float]) -> Parameters:
         """Return the parameters pulled into the box."""
+        self.check_parameter_count(parameters)
         bounds = zip(parameters, self.low, self.high, strict=True)
         return tuple(min(max(float(value), low), high) for value, low, high in bounds)
+
+    def check_parameter_count(self, parameters: Sequence[float]) -> None:
+        """Raise unless there are as many parameters as the box has dimensions."""
+        if len(parameters) != self.dimension:
+            raise InvalidInputError(
+                f"Controller {self.name!r} takes {self.dimension} parameters, got {len(parameters)}."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +104,7 @@ class GroundController:
         for obj, kind in zip(self.objects, types, strict=True):
             if not obj.type.is_subtype_of(kind):
                 raise InvalidInputError(f"Controller {name!r} asks for a {kind.name}, got {obj}.")
-        if len(self.parameters) != self.controller.dimension:
-            raise InvalidInputError(
-                f"Controller {name!r} takes {self.controller.dimension} parameters, "
-                f"got {len(self.parameters)}."
-            )
+        self.controller.check_parameter_count(self.parameters)
         if not all(map(math.isfinite, self.parameters)):
             raise InvalidInputError(f"Controller {name!r} got parameters that are not finite.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from needful.core.atoms import AbstractState
+from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.controllers import GroundController
 from needful.core.objects import Object
 from needful.core.state import State
@@ -57,6 +57,24 @@ class Demonstration:
         if missing:
             atoms = ", ".join(map(str, sorted(missing)))
             raise DemonstrationError(f"The goal does not hold at the end of a demonstration: {atoms}.")
+        self._check_objects()
+
+    def _check_objects(self) -> None:
+        known = set(self.objects)
+        listed = ", ".join(map(str, sorted(known)))
+        if len({obj.name for obj in known}) != len(known):
+            raise DemonstrationError(f"Two objects of a demonstration share a name: {listed}.")
+        # Neighbouring states share most atoms; looking at each once keeps long demonstrations cheap.
+        named: tuple[GroundController | GroundAtom, ...] = (
+            *self.actions,
+            *sorted(frozenset[GroundAtom]().union(*self.abstract_states)),
+        )
+        for item in named:
+            strangers = [obj for obj in item.objects if obj not in known]
+            if strangers:
+                raise DemonstrationError(
+                    f"{item} names {strangers[0]}, which is none of the demonstration's objects: {listed}."
+                )
 
     def __len__(self) -> int:
         return len(self.actions)

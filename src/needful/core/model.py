@@ -64,15 +64,14 @@ class PlanningModel:
         initiation tests, without which nothing can be simulated. Raises if the model speaks of
         something that the domain does not have, or has otherwise.
         """
-        predicates = {predicate.name: predicate for predicate in vocabulary.predicates}
-        controllers = {controller.name: controller for controller in vocabulary.controllers}
-        operators = tuple(_rebind(o, predicates, controllers) for o in self.operators)
+        operators = tuple(_rebind(operator, vocabulary) for operator in self.operators)
         return PlanningModel(vocabulary, operators, self.samplers)
 
 
-def _rebind(
-    operator: Operator, predicates: Mapping[str, Predicate], controllers: Mapping[str, Controller]
-) -> Operator:
+def _rebind(operator: Operator, vocabulary: Vocabulary) -> Operator:
+    predicates = {predicate.name: predicate for predicate in vocabulary.predicates}
+    controllers = {controller.name: controller for controller in vocabulary.controllers}
+
     def own(predicate: Predicate) -> Predicate:
         found = predicates.get(predicate.name)
         if found is None:
@@ -95,6 +94,7 @@ def _rebind(
         raise InvalidInputError(
             f"The model and the domain disagree about the arguments of controller {name!r}."
         )
+    _check_types(operator, vocabulary)
     return replace(
         operator,
         preconditions=atoms(operator.preconditions),
@@ -105,3 +105,18 @@ def _rebind(
         ),
         controller=controller,
     )
+
+
+def _check_types(operator: Operator, vocabulary: Vocabulary) -> None:
+    """Raise unless the domain has the types of the operator's parameters and wildcards."""
+    types = {kind.name: kind for kind in vocabulary.types}
+    used = {variable.type for variable in operator.parameters}
+    used |= {argument.type for pattern in operator.delete_patterns for argument in pattern.arguments}
+    for kind in sorted(used):
+        if kind.name not in types:
+            raise UnknownNameError(f"type in operator {operator.name}", kind.name, types)
+        if types[kind.name] != kind:
+            raise InvalidInputError(
+                f"The model and the domain disagree about the type {kind.name!r}: "
+                f"its features or its parent differ."
+            )

@@ -64,7 +64,7 @@ class _Named:
 
     def __post_init__(self) -> None:
         if not self.name:
-            raise InvalidInputError(f"A {type(self).__name__.lower()} needs a name.")
+            raise InvalidInputError(f"Every {type(self).__name__.lower()} needs a name.")
         object.__setattr__(self, "_hash", hash(self.name))
 
     def __str__(self) -> str:

@@ -44,6 +44,9 @@ class DeletePattern:
     predicate: Predicate
     arguments: tuple[PatternArgument, ...]
 
+    def __post_init__(self) -> None:
+        self.predicate.check_arguments(self.arguments)
+
     def __str__(self) -> str:
         shown = (a.name if isinstance(a, Variable) else str(a) for a in self.arguments)
         return f"{self.predicate.name}({', '.join(shown)})"
@@ -159,12 +162,15 @@ class Operator:
 
     def ground(self, objects: Sequence[Object]) -> GroundOperator:
         """Bind the parameters to distinct objects of fitting types."""
-        binding = dict(zip(self.parameters, objects, strict=True))
+        if len(objects) != len(self.parameters):
+            raise InvalidInputError(
+                f"Operator {self.name!r} has {len(self.parameters)} parameters, got {len(objects)} objects."
+            )
         if len(set(objects)) != len(objects):
             raise InvalidInputError(
                 f"Operator {self.name!r} needs distinct objects, got {_names(objects)}."
             )
-        for variable, obj in binding.items():
+        for variable, obj in zip(self.parameters, objects, strict=True):
             if not obj.type.is_subtype_of(variable.type):
                 raise InvalidInputError(f"Operator {self.name!r} cannot bind {variable} to {obj}.")
         return GroundOperator(self, tuple(objects))

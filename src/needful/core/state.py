@@ -62,8 +62,9 @@ class State:
 
     def get(self, obj: Object, feature: str) -> float:
         """Return one feature of one object."""
+        vector = self[obj]
         try:
-            return self[obj][obj.type.features.index(feature)]
+            return vector[obj.type.features.index(feature)]
         except ValueError:
             raise UnknownNameError(f"feature of {obj.type.name}", feature, obj.type.features) from None
 

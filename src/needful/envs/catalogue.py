@@ -27,6 +27,26 @@ CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType(
             "Cluttered1D",
             "A robot on a line grasps some of 15 dots; neighbouring dots come in reach by chance.",
         ),
+        "cluttered-painting": CatalogueEntry(
+            "needful.envs.cluttered_painting",
+            "ClutteredPainting",
+            "Painting among many objects, with a robot that must first go to what it works on.",
+        ),
+        "cluttered-satellites": CatalogueEntry(
+            "needful.envs.satellites",
+            "ClutteredSatellites",
+            "Satellites take readings of some of many objects, and everything hides everything else.",
+        ),
+        "painting": CatalogueEntry(
+            "needful.envs.painting",
+            "Painting",
+            "A robot washes, dries and paints things for a shelf and for a box whose lid may be closed.",
+        ),
+        "satellites": CatalogueEntry(
+            "needful.envs.satellites",
+            "Satellites",
+            "Satellites help each other to take readings of an object and hide it from each other.",
+        ),
         "screws": CatalogueEntry(
             "needful.envs.screws",
             "Screws",
@@ -44,7 +64,7 @@ def environment_names() -> tuple[str, ...]:
 def make_environment(name: str) -> Environment:
     """Return the domain of that name."""
     if name not in CATALOGUE:
-        raise UnknownNameError("environment", name, CATALOGUE)
+        raise UnknownNameError("domain", name, CATALOGUE)
     entry = CATALOGUE[name]
     environment: Environment = getattr(import_module(entry.module), entry.class_name)()
     return environment

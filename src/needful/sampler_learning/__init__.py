@@ -1,1 +1,1 @@
-""""""
+"""From the transitions of operators to samplers of controller parameters."""

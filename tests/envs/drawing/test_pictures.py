@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
-from pathlib import Path
 
 import matplotlib.image
 import numpy as np
@@ -32,9 +32,13 @@ def empty_axes() -> Axes:
     return Figure().add_subplot()
 
 
-def colours_in(path: Path) -> set[tuple[int, ...]]:
-    pixels = (matplotlib.image.imread(path)[:, :, :3] * 255).round().astype(int)
-    return {tuple(map(int, pixel)) for pixel in np.unique(pixels.reshape(-1, 3), axis=0)}
+def pixels(png: bytes) -> np.ndarray:
+    return matplotlib.image.imread(io.BytesIO(png), format="png")
+
+
+def colours_in(png: bytes) -> set[tuple[int, ...]]:
+    levels = (pixels(png)[:, :, :3] * 255).round().astype(int)
+    return {tuple(map(int, level)) for level in np.unique(levels.reshape(-1, 3), axis=0)}
 
 
 def rgb(colour: str) -> tuple[int, ...]:
@@ -86,15 +90,13 @@ def test_the_wanted_screw_is_gold_and_lies_where_it_lies() -> None:
 
 
 @pytest.mark.parametrize("name", environment_names())
-def test_a_picture_is_written_at_its_size_and_the_same_each_time(name: str, tmp_path: Path) -> None:
+def test_a_picture_has_its_size_and_is_the_same_each_time(name: str) -> None:
     env = make_environment(name)
     (task,) = env.tasks(Split.TEST, 1, seed=0)
-    for path in (tmp_path / "one.png", tmp_path / "two.png"):
-        draw_state(env, task.initial_state, task.goal, path)
-    height, width, _ = matplotlib.image.imread(tmp_path / "one.png").shape
+    one, two = (draw_state(env, task.initial_state, task.goal) for _ in range(2))
+    height, width, _ = pixels(one).shape
     assert (width, height) == tuple(int(160 * inches) for inches in env.picture_size)
-    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.png", "two.png"]
+    assert one == two
 
 
 def test_captions_tell_which_subgoal_atoms_hold() -> None:
@@ -114,50 +116,46 @@ def test_captions_tell_which_subgoal_atoms_hold() -> None:
         captions_of(plan, subgoals, [*states, START])
 
 
-def test_a_film_strip_grows_with_its_states_and_shows_what_fails(tmp_path: Path) -> None:
+def test_a_film_strip_grows_with_its_states_and_shows_what_fails() -> None:
     good, bad = (
         Caption("start", holds=(GRASPED(ROBBY, DOT2),)),
         Caption("start", misses=(GRASPED(ROBBY, DOT2),)),
     )
-    draw_film_strip(LINE, [START] * 2, [good] * 2, GOAL, tmp_path / "short.png")
-    draw_film_strip(LINE, [START] * 5, [good] * 5, GOAL, tmp_path / "long.png")
     short, long = (
-        matplotlib.image.imread(tmp_path / f"{name}.png").shape[:2] for name in ("short", "long")
+        pixels(draw_film_strip(LINE, [START] * count, [good] * count, GOAL)).shape[:2] for count in (2, 5)
     )
     assert short[1] == long[1]
     assert long[0] == pytest.approx(3 * short[0], abs=3)
     empty = frozenset(GOAL - GOAL)
     no_robot_near = START.replace({DOT0: {"grasped": 1.0}, DOT1: {"grasped": 1.0}})
     for caption, marked in ((good, False), (bad, True)):
-        draw_film_strip(LINE, [no_robot_near], [caption], empty, tmp_path / "strip.png")
-        assert (rgb(palette.RED) in colours_in(tmp_path / "strip.png")) is marked
+        strip = draw_film_strip(LINE, [no_robot_near], [caption], empty)
+        assert (rgb(palette.RED) in colours_in(strip)) is marked
 
 
-def test_a_long_caption_is_cut_short(tmp_path: Path) -> None:
+def test_a_long_caption_is_cut_short() -> None:
     heights = []
     for count in (5, 6, 7, 30):
         caption = Caption("start", holds=tuple(GRASPED(ROBBY, DOT(f"dot{n}")) for n in range(count)))
-        draw_film_strip(LINE, [START], [caption], GOAL, tmp_path / "strip.png")
-        heights.append(matplotlib.image.imread(tmp_path / "strip.png").shape[0])
+        heights.append(pixels(draw_film_strip(LINE, [START], [caption], GOAL)).shape[0])
     assert heights[0] < heights[1] == heights[2] == heights[3]
 
 
 @pytest.mark.parametrize("captions", [[], [Caption("one"), Caption("two")]])
-def test_a_film_strip_needs_a_caption_for_each_state(captions: list[Caption], tmp_path: Path) -> None:
+def test_a_film_strip_needs_a_caption_for_each_state(captions: list[Caption]) -> None:
     with pytest.raises(InvalidInputError, match="a caption for each"):
-        draw_film_strip(LINE, [START], captions, GOAL, tmp_path / "strip.png")
+        draw_film_strip(LINE, [START], captions, GOAL)
 
 
-def test_drawing_does_not_touch_pyplot(tmp_path: Path) -> None:
-    code = f"""
+def test_drawing_does_not_touch_pyplot() -> None:
+    code = """
 import sys
-from pathlib import Path
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
 from needful.envs.drawing.pictures import draw_state
 env = make_environment("screws")
 (task,) = env.tasks(Split.TEST, 1, seed=0)
-draw_state(env, task.initial_state, task.goal, Path({str(tmp_path / "picture.png")!r}))
+draw_state(env, task.initial_state, task.goal)
 assert "matplotlib.pyplot" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,14 +1,14 @@
-"""Pictures of states, and of plans as film strips, written as PNG files.
+"""Pictures of states, and of plans as film strips, as the bytes of PNG files.
 
 Figures are made without `pyplot`, so no window system and no global state are touched.
 """
 
 from __future__ import annotations
 
+import io
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from needful.core.atoms import AbstractState, GroundAtom
@@ -78,13 +78,13 @@ def captions_of(
     return tuple(captions)
 
 
-def draw_state(env: Environment, state: State, goal: AbstractState, path: Path) -> None:
-    """Write a picture of one state."""
+def draw_state(env: Environment, state: State, goal: AbstractState) -> bytes:
+    """Return a picture of one state."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=env.picture_size, dpi=DOTS_PER_INCH, facecolor=palette.PAPER)
     env.draw(state, figure.add_axes((0.0, 0.0, 1.0, 1.0)), goal)
-    _save(figure, path)
+    return _png(figure)
 
 
 def draw_film_strip(
@@ -92,9 +92,8 @@ def draw_film_strip(
     states: Sequence[State],
     captions: Sequence[Caption],
     goal: AbstractState,
-    path: Path,
-) -> None:
-    """Write the states of a plan as one picture, row by row, each under its caption."""
+) -> bytes:
+    """Return the states of a plan as one picture, row by row, each under its caption."""
     from matplotlib.figure import Figure
 
     if not states or len(states) != len(captions):
@@ -117,7 +116,7 @@ def draw_film_strip(
             left = column * panel
             _draw_panel(figure, (left, bottom, panel, high), lines)
             env.draw(state, _add_axes(figure, (left + MARGIN, bottom + MARGIN, inside, picture)), goal)
-    _save(figure, path)
+    return _png(figure)
 
 
 def _lines(caption: Caption, width: float) -> list[_Line]:
@@ -162,9 +161,8 @@ def _add_axes(figure: Figure, box: Box) -> Axes:
     return figure.add_axes((left / width, bottom / height, wide / width, high / height))
 
 
-def _save(figure: Figure, path: Path) -> None:
-    """Write the file whole or not at all."""
-    partial = path.with_name(path.name + ".partial")
+def _png(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
     # Without the version of matplotlib in it, the same picture is the same bytes.
-    figure.savefig(partial, format="png", metadata={"Software": None})
-    partial.replace(path)
+    figure.savefig(buffer, format="png", metadata={"Software": None})
+    return buffer.getvalue()

@@ -1,0 +1,60 @@
+"""The command `needful` and its verbs."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from needful.cli.collect import collect
+from needful.cli.envs import envs
+from needful.cli.eval import evaluate_model
+from needful.cli.explain import explain
+from needful.cli.export import export
+from needful.cli.learn import learn
+from needful.cli.plan import plan_task
+from needful.cli.run import run_domain
+
+
+def build_app() -> typer.Typer:
+    """Put the verbs together."""
+    app = typer.Typer(
+        name="needful",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+    )
+    app.callback()(_options)
+    for name, verb, example in (
+        ("run", run_domain, "needful run screws --demos 50 --tasks 50 --seed 0 --out runs/screws"),
+        ("envs", envs, "needful envs"),
+        ("collect", collect, "needful collect cluttered-1d --demos 50 --out demos.jsonl.gz"),
+        ("learn", learn, "needful learn demos.jsonl.gz --out model"),
+        ("eval", evaluate_model, "needful eval model cluttered-1d --tasks 50"),
+        ("plan", plan_task, "needful plan model cluttered-1d --task 3"),
+        ("export", export, "needful export model --pddl pddl --problem cluttered-1d:3"),
+        ("explain", explain, "needful explain model MoveGrasp-1"),
+    ):
+        app.command(name, epilog=f"Example: {example}")(verb)
+    return app
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"needful {version('needful')}")
+        raise typer.Exit
+
+
+def _options(
+    show_version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    """Learn planning models for robots that predict only what planning needs."""
+
+
+def main() -> None:
+    """Run the command line."""
+    build_app()()

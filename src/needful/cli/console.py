@@ -1,0 +1,85 @@
+"""What all verbs share: progress on stderr, results on stdout, and errors as sentences."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ParamSpec
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from needful.errors import NeedfulError, OutputExistsError, UnknownNameError
+
+FAILED = 1
+WRONG_USAGE = 2
+INTERRUPTED = 130
+
+P = ParamSpec("P")
+
+
+def reporting_errors(verb: Callable[P, None]) -> Callable[P, None]:
+    """Turn this package's errors and Ctrl-C into a sentence on stderr and an exit code."""
+
+    @functools.wraps(verb)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            verb(*args, **kwargs)
+        except NeedfulError as error:
+            complain(f"error: {error}")
+            wrong_usage = isinstance(error, UnknownNameError | OutputExistsError)
+            raise typer.Exit(WRONG_USAGE if wrong_usage else FAILED) from error
+        except KeyboardInterrupt as interrupt:
+            complain("Interrupted. What was finished is on disk.")
+            raise typer.Exit(INTERRUPTED) from interrupt
+
+    return wrapped
+
+
+def complain(text: str) -> None:
+    """Print a message to stderr."""
+    typer.echo(text, err=True)
+
+
+def say(text: str = "") -> None:
+    """Print a result to stdout."""
+    typer.echo(text)
+
+
+def say_json(value: Mapping[str, Any]) -> None:
+    """Print a machine-readable result to stdout."""
+    typer.echo(json.dumps(value, indent=1))
+
+
+class ProgressBars:
+    """Shows the stages of a job as bars, one below the other."""
+
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
+        self._current: TaskID | None = None
+
+    def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
+        """Begin a stage; the one before it is finished."""
+        self.finish()
+        task = self._current = self._bars.add_task(name, total=total)
+        return lambda done: self._bars.update(task, completed=done)
+
+    def finish(self) -> None:
+        """Show the present stage as finished."""
+        if self._current is not None:
+            total = self._bars.tasks[self._current].total or 1
+            self._bars.update(self._current, total=total, completed=total)
+
+
+@contextmanager
+def progress_bars() -> Iterator[ProgressBars]:
+    """Show progress on stderr while the block runs, if stderr is a terminal."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+        shown = ProgressBars(bars)
+        yield shown
+        shown.finish()

@@ -1,0 +1,69 @@
+"""Results in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from needful.core.plans import Outcome, PlanningResult
+from needful.evaluation.learning import LearnedModel
+
+
+def describe_learned(learned: LearnedModel) -> str:
+    """Return the operators and how well they explain the demonstrations."""
+    operators, seconds = learned.operators, learned.seconds
+    covered = operators.transitions - operators.uncovered
+    lines = [
+        f"Learned {len(operators.operators)} operators in {seconds['operators']:.2f} s: "
+        f"coverage {round(operators.coverage, 3)} ({covered} of {operators.transitions} transitions).",
+        f"Learned {len(learned.model.samplers)} samplers in {seconds['samplers']:.2f} s.",
+    ]
+    if operators.unreplayable:
+        numbers = ", ".join(map(str, operators.unreplayable))
+        lines.append(f"Planning cannot follow the demonstrations {numbers}.")
+    return "\n".join([*lines, "", *(f"{operator}\n" for operator in operators.operators)])
+
+
+def describe_evaluation(summary: Mapping[str, Any]) -> str:
+    """Return how many tasks were solved, how fast, and why the others were not."""
+    seconds = summary["seconds"]
+    lines = [
+        f"Solved {summary['solved']}/{summary['tasks']} unseen tasks ({summary['success_rate']:.1%}), "
+        f"planning {1000 * seconds['planning_mean']:.0f} ms a task on average."
+    ]
+    lines += [
+        f"  {count} failed: {outcome.replace('_', ' ')}"
+        for outcome, count in summary["failures"].items()
+        if count
+    ]
+    return "\n".join(lines)
+
+
+def describe_plan(result: PlanningResult) -> str:
+    """Return a plan step by step, and the reason where it fails."""
+    lines = []
+    for index, operator in enumerate(result.abstract_plan):
+        done = index < len(result.actions)
+        call = str(result.actions[index]) if done else "not reached"
+        lines.append(f"{index + 1}. {operator}")
+        lines.append(f"     {call}")
+        subgoal = ", ".join(map(str, sorted(result.subgoals[index + 1])))
+        lines.append(f"     then: {subgoal}")
+    effort = result.effort
+    lines.append(
+        f"{effort.abstract_plans} abstract plans, {effort.nodes_expanded} nodes expanded, "
+        f"{effort.samples} samples."
+    )
+    lines.append("Solved." if result.solved else f"Not solved: {describe_failure(result)}")
+    return "\n".join(lines)
+
+
+def describe_failure(result: PlanningResult) -> str:
+    """Return one sentence about why planning failed."""
+    if result.failure is not None:
+        return f"{result.failure.detail} (step {result.failure.step + 1}, {result.outcome.value})"
+    return {
+        Outcome.NO_ABSTRACT_PLAN: "no abstract plan reaches the goal.",
+        Outcome.TIMEOUT: "time ran out before an abstract plan was found. Try a larger --timeout.",
+        Outcome.OUT_OF_NODES: "the search reached its cap on nodes.",
+    }.get(result.outcome, result.outcome.value)

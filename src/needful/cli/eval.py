@@ -1,0 +1,60 @@
+"""`needful eval`: solve test tasks with a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from needful.cli.console import progress_bars, reporting_errors, say, say_json
+from needful.cli.describe import describe_evaluation
+from needful.cli.options import AbstractPlans, AsJson, Domain, Force, ModelPath, Seed, Tasks, Timeout
+from needful.envs.catalogue import make_environment
+from needful.evaluation.model_files import open_model
+from needful.evaluation.pipeline import solve_tasks
+from needful.evaluation.records import identify
+from needful.evaluation.run_folder import RunFolder
+from needful.evaluation.summary import evaluation_summary
+from needful.planning.bilevel import PlanningConfig
+
+
+@reporting_errors
+def evaluate_model(
+    model: ModelPath,
+    domain: Domain,
+    tasks: Tasks = 50,
+    seed: Seed = 0,
+    timeout: Timeout = 10.0,
+    abstract_plans: AbstractPlans = 8,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="A folder for summary.json and records.jsonl.")
+    ] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Solve unseen tasks with a model and judge the plans by executing them."""
+    environment = make_environment(domain)
+    stored = open_model(model)
+    bound = stored.model.bound_to(environment.vocabulary)
+    planning = PlanningConfig(timeout=timeout, max_abstract_plans=abstract_plans)
+    folder = RunFolder.create(out, force) if out is not None else None
+    learner = str(stored.provenance.get("learner", "unknown"))
+    identity = identify(domain, learner, seed, planning)
+    with progress_bars() as progress:
+        evaluation = solve_tasks(bound, environment, tasks, planning, identity, folder, progress)
+    summary = {
+        "domain": domain,
+        "learner": learner,
+        "seed": seed,
+        "operators": len(bound.operators),
+        **evaluation_summary(evaluation.records),
+    }
+    if folder is not None:
+        folder.save_summary(summary)
+    if as_json:
+        say_json(summary)
+        return
+    say(describe_evaluation(summary))
+    if folder is not None:
+        say(f"Results: {folder.path}/ (summary.json, records.jsonl)")

@@ -1,0 +1,59 @@
+"""`needful export`: a model as PDDL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from needful.abstraction.abstract import abstract
+from needful.cli.console import reporting_errors, say
+from needful.cli.options import Force, ModelPath, Seed
+from needful.core.model import PlanningModel
+from needful.envs.catalogue import make_environment
+from needful.envs.contract import Split
+from needful.errors import InvalidInputError
+from needful.evaluation.model_files import open_model
+from needful.planning.pddl import AbstractTask, Style, write_pddl
+from needful.storage.atomic import check_output, staged_directory, write_text
+
+
+@reporting_errors
+def export(
+    model: ModelPath,
+    pddl: Annotated[Path, typer.Option("--pddl", "--out", help="The folder to write.")],
+    style: Annotated[
+        Style, typer.Option("--style", help="How quantified deletes are written; strips needs a problem.")
+    ] = Style.FORALL,
+    problem: Annotated[
+        str | None,
+        typer.Option("--problem", metavar="DOMAIN:K", help="Also write test task K of a domain."),
+    ] = None,
+    seed: Seed = 0,
+    force: Force = False,
+) -> None:
+    """Write domain.pddl and, for a task, problem.pddl."""
+    check_output(pddl, force)
+    stored = open_model(model).model
+    task = None if problem is None else _task(problem, seed, stored)
+    text = write_pddl(stored.vocabulary, stored.operators, task, style)
+    files = {"domain.pddl": text.domain}
+    if text.problem is not None:
+        files["problem.pddl"] = text.problem
+    with staged_directory(pddl, force) as folder:
+        for name, content in files.items():
+            write_text(folder / name, content)
+    say(f"Wrote {' and '.join(str(pddl / name) for name in files)}.")
+
+
+def _task(problem: str, seed: int, model: PlanningModel) -> AbstractTask:
+    """Return the test task that `DOMAIN:K` names, abstracted."""
+    domain, _, number = problem.rpartition(":")
+    if not domain or not number.isdecimal():
+        raise InvalidInputError(f"--problem takes DOMAIN:K, for example screws:0, got {problem!r}.")
+    environment = make_environment(domain)
+    model.bound_to(environment.vocabulary)  # raises if the model is not one of this domain
+    task = environment.tasks(Split.TEST, int(number) + 1, seed)[int(number)]
+    initial = abstract(task.initial_state, environment.vocabulary.predicates)
+    return AbstractTask(task.objects, initial, task.goal)

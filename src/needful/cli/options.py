@@ -1,0 +1,27 @@
+"""The arguments and options that several verbs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+Domain: TypeAlias = Annotated[str, typer.Argument(help="Name of a domain; `needful envs` lists them.")]
+ModelPath: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A model directory, or a run folder that holds one.")
+]
+LearnerName: TypeAlias = Annotated[str, typer.Option("--learner", help="Name of the operator learner.")]
+Demos: TypeAlias = Annotated[
+    int, typer.Option("--demos", min=1, help="How many training tasks to demonstrate.")
+]
+Tasks: TypeAlias = Annotated[int, typer.Option("--tasks", min=0, help="How many unseen tasks to solve.")]
+Seed: TypeAlias = Annotated[int, typer.Option("--seed", min=0, help="The one seed of everything random.")]
+Timeout: TypeAlias = Annotated[
+    float, typer.Option("--timeout", min=0.0, help="Seconds of planning a task.")
+]
+AbstractPlans: TypeAlias = Annotated[
+    int, typer.Option("--abstract-plans", min=1, help="How many abstract plans to try for a task.")
+]
+Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]

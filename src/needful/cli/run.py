@@ -1,0 +1,89 @@
+"""`needful run`: from demonstrations to solved tasks."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from needful.cli.console import complain, progress_bars, reporting_errors, say, say_json
+from needful.cli.describe import describe_evaluation, describe_learned
+from needful.cli.options import (
+    AbstractPlans,
+    AsJson,
+    Demos,
+    Domain,
+    Force,
+    LearnerName,
+    Seed,
+    Tasks,
+    Timeout,
+)
+from needful.envs.catalogue import make_environment
+from needful.envs.contract import Environment
+from needful.evaluation.pipeline import Evaluation, RunConfig, run
+from needful.evaluation.run_folder import RunFolder
+from needful.planning.bilevel import PlanningConfig
+from needful.storage.atomic import write_bytes
+
+
+@reporting_errors
+def run_domain(
+    domain: Domain,
+    learner: LearnerName = "necessary",
+    demos: Demos = 50,
+    tasks: Tasks = 50,
+    seed: Seed = 0,
+    timeout: Timeout = 10.0,
+    abstract_plans: AbstractPlans = 8,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The folder to write; by default a new one below runs/.")
+    ] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Collect demonstrations, learn a model, print it, and solve unseen tasks with it."""
+    environment = make_environment(domain)
+    planning = PlanningConfig(timeout=timeout, max_abstract_plans=abstract_plans)
+    config = RunConfig(learner, demos, tasks, seed, planning)
+    folder = RunFolder.create(out or _new_folder(f"{domain}-{learner}-seed{seed}"), force)
+    with progress_bars() as progress:
+        result = run(environment, config, folder, progress)
+        progress.stage("Drawing")
+        pictures = draw_example(environment, result.evaluation, folder)
+    for index, outcome in result.collected.skipped:
+        complain(f"warning: training task {index} went without a demonstration: {outcome.value}")
+    if as_json:
+        say_json(result.summary)
+        return
+    say(
+        f"Collected {result.summary['demos']} demonstrations "
+        f"in {result.summary['seconds']['collect']:.2f} s."
+    )
+    say(describe_learned(result.learned))
+    say(describe_evaluation(result.summary))
+    say()
+    say(f"Results: {folder.path}/ (summary.json, records.jsonl, model/, demos.jsonl.gz)")
+    if pictures is not None:
+        say(f"Picture of a solved task: {pictures}")
+
+
+def _new_folder(name: str) -> Path:
+    """Return the first path of that name below runs/ that is still free."""
+    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+    return next(path for path in (Path("runs") / each for each in names) if not path.exists())
+
+
+def draw_example(environment: Environment, evaluation: Evaluation, folder: RunFolder) -> Path | None:
+    """Draw the first solved task as a film strip, if any was solved."""
+    if evaluation.example is None:
+        return None
+    from needful.envs.drawing.pictures import captions_of, draw_film_strip  # imports matplotlib
+
+    task, result = evaluation.example
+    path = folder.pictures / "solved_task.png"
+    captions = captions_of(result.abstract_plan, result.subgoals, result.states)
+    write_bytes(path, draw_film_strip(environment, result.states, captions, task.goal))
+    return path

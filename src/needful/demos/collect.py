@@ -1,0 +1,64 @@
+"""Collect demonstrations on training tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from needful.abstraction.abstract import abstract
+from needful.core.demonstrations import Demonstration
+from needful.core.plans import Outcome, PlanningResult
+from needful.core.tasks import Task
+from needful.envs.contract import Environment, Split
+from needful.seeding import seed_for
+
+
+class Demonstrator(Protocol):
+    """Anything that can show how to solve a task."""
+
+    def demonstrate(self, task: Task, seed: int) -> PlanningResult:
+        """Return the actions that solve the task with the states they lead through, or a failure."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedDemonstrations:
+    """The demonstrations, and the training tasks that went without one."""
+
+    demonstrations: tuple[Demonstration, ...]
+    skipped: tuple[tuple[int, Outcome], ...]
+
+
+def collect_demonstrations(
+    environment: Environment,
+    demonstrator: Demonstrator,
+    count: int,
+    seed: int,
+    on_progress: Callable[[int], None] = lambda done: None,
+) -> CollectedDemonstrations:
+    """Ask for one demonstration of each of the first `count` training tasks.
+
+    Tasks that the demonstrator cannot solve are skipped and reported, not replaced.
+    """
+    found, skipped = [], []
+    for index, task in enumerate(environment.tasks(Split.TRAIN, count, seed)):
+        result = demonstrator.demonstrate(task, seed_for(seed, "demonstrate", index))
+        if result.solved:
+            found.append(as_demonstration(environment, task, result))
+        else:
+            skipped.append((index, result.outcome))
+        on_progress(index + 1)
+    return CollectedDemonstrations(tuple(found), tuple(skipped))
+
+
+def as_demonstration(environment: Environment, task: Task, result: PlanningResult) -> Demonstration:
+    """Return a solved task as a demonstration, its states abstracted."""
+    predicates = environment.vocabulary.predicates
+    return Demonstration(
+        objects=task.objects,
+        goal=task.goal,
+        abstract_states=tuple(abstract(state, predicates) for state in result.states),
+        actions=result.actions,
+        states=result.states,
+    )

@@ -1,0 +1,246 @@
+"""Cluttered Painting: Painting with a robot that has to go where it wants to do something.
+
+Many more objects lie on the table than a goal speaks of, and each move brings some of them in and
+out of reach. What the robot holds stays next to it, which is all that a plan needs to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from needful.core.atoms import AbstractState, Predicate
+from needful.core.controllers import Controller, GroundController, Parameters
+from needful.core.model import PlanningModel, Vocabulary
+from needful.core.objects import Object, Variable
+from needful.core.operators import Operator
+from needful.core.samplers import Sampler
+from needful.core.state import State
+from needful.core.tasks import Task
+from needful.envs.contract import Split
+from needful.envs.drawing.painting_picture import draw_robot
+from needful.envs.oracle import oracle_operator
+from needful.envs.painting import (
+    THE_BOX,
+    THE_OBJ,
+    THE_ROBOT,
+    THE_SHELF,
+    Painting,
+    WhereItIs,
+    held_object,
+)
+from needful.envs.painting_vocabulary import (
+    BOX,
+    GRIPPER_OPEN,
+    HIGHEST_Y,
+    HOLDING,
+    LOWEST_Y,
+    NOT_ON_TABLE,
+    OBJ,
+    ON_TABLE,
+    RESTING_Z,
+    ROBOT,
+    SHELF,
+    TABLE,
+    lies_within,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+REACH = 1.0
+# How far above the table an object starts that is held from the start.
+LIFTED = 1.0
+
+
+def _next_to(state: State, objects: Sequence[Object]) -> bool:
+    robot, other = objects
+    return abs(state.get(robot, "pose_y") - state.get(other, "pose_y")) < REACH
+
+
+def _next_to_table(state: State, objects: Sequence[Object]) -> bool:
+    (robot,) = objects
+    return lies_within(state.get(robot, "pose_y"), TABLE)
+
+
+NEXT_TO = Predicate("NextTo", (ROBOT, OBJ), _next_to)
+NEXT_TO_BOX = Predicate("NextToBox", (ROBOT, BOX), _next_to)
+NEXT_TO_SHELF = Predicate("NextToShelf", (ROBOT, SHELF), _next_to)
+NEXT_TO_TABLE = Predicate("NextToTable", (ROBOT,), _next_to_table)
+
+# The parameter is where to go, wherever the target is; the target tells a learner what for.
+MOVE_TO_OBJ = Controller("MoveToObj", (ROBOT, OBJ), low=(LOWEST_Y,), high=(HIGHEST_Y,))
+MOVE_TO_BOX = Controller("MoveToBox", (ROBOT, BOX), low=(LOWEST_Y,), high=(HIGHEST_Y,))
+MOVE_TO_SHELF = Controller("MoveToShelf", (ROBOT, SHELF), low=(LOWEST_Y,), high=(HIGHEST_Y,))
+
+
+class ClutteredPainting(Painting):
+    """The Cluttered Painting domain; what is not said here is as in Painting."""
+
+    name = "cluttered-painting"
+    description = "Painting among many objects, with a robot that must first go to what it works on."
+    object_counts: ClassVar[Mapping[Split, Sequence[int]]] = {
+        Split.TRAIN: (8, 9, 10),
+        Split.TEST: (11, 12, 13),
+    }
+
+    def __init__(self, *, include_is_open: bool = False) -> None:
+        super().__init__(include_is_open=include_is_open)
+        shared = self.vocabulary
+        self.vocabulary = Vocabulary(
+            shared.types,
+            (*shared.predicates, NEXT_TO, NEXT_TO_BOX, NEXT_TO_SHELF, NEXT_TO_TABLE),
+            (*shared.controllers, MOVE_TO_OBJ, MOVE_TO_BOX, MOVE_TO_SHELF),
+        )
+
+    def simulate(self, state: State, action: GroundController) -> State:
+        """Move, or do what the robot of Painting does if that is in reach."""
+        match action.controller.name:
+            case "MoveToObj" | "MoveToBox" | "MoveToShelf":
+                return _move(state, action.objects[0], *action.parameters)
+            case "Pick" if not _next_to(state, action.objects):
+                return state
+            case "Place":
+                # Asked before the reach: a closed lid makes itself felt even from afar.
+                after = super().simulate(state, action)
+                return _settled(state, after, action)
+            case _:
+                return super().simulate(state, action)
+
+    def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
+        """Ask for the first object on the shelf and the last one in the box, and for no other."""
+        task = super().sample_task(split, index, rng)
+        state, held = task.initial_state, held_object(task.initial_state)
+        if held is not None:
+            state = state.replace({held: {"pose_z": state.get(held, "pose_z") + LIFTED}})
+        last = len(state.of_type(OBJ)) - 1
+        wanted = {OBJ("obj0"), OBJ(f"obj{last}")}
+        return Task(state, frozenset(atom for atom in task.goal if atom.objects[0] in wanted))
+
+    def oracle_model(self) -> PlanningModel:
+        """Return the operators of Painting, with a need to be near, and three moves."""
+        painting = super().oracle_model()
+        operators = tuple(map(_nearby, painting.operators))
+        samplers: dict[str, Sampler] = {
+            **painting.samplers,
+            "PlaceTableSide": OnTableInReach(),
+            "PlaceTableTop": OnTableInReach(),
+            "MoveToObj": PlaceOfTarget(),
+            "MoveToBox": PlaceOfTarget(),
+            "MoveToShelf": PlaceOfTarget(),
+        }
+        return PlanningModel(self.vocabulary, operators + _move_operators(), samplers)
+
+    def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
+        """Draw what Painting draws, and the robot with a list of all that it is next to."""
+        super().draw(state, axes, goal)
+        for robot in state.of_type(ROBOT):
+            near = [
+                obj.name for obj in state if obj.type in (OBJ, BOX, SHELF) and _next_to(state, (robot, obj))
+            ]
+            if _next_to_table(state, (robot,)):
+                near.append("table")
+            draw_robot(state, axes, robot, REACH, near)
+
+
+def _move(state: State, robot: Object, y: float) -> State:
+    """Move the robot and what it holds."""
+    held = held_object(state)
+    movers = (robot,) if held is None else (robot, held)
+    return state.replace({mover: {"pose_y": y} for mover in movers})
+
+
+def _settled(state: State, after: State, action: GroundController) -> State:
+    """Return the state after placing, in which the object takes on a height; far away nothing happens."""
+    held = held_object(state)
+    (robot,), (_, y, z) = action.objects, action.parameters
+    if held is None or held_object(after) or abs(state.get(robot, "pose_y") - y) >= REACH:
+        return state
+    return after.replace({held: {"pose_z": RESTING_Z if lies_within(y, TABLE) else z}})
+
+
+@dataclass(frozen=True, slots=True)
+class OnTableInReach:
+    """Samples a place on the table near the robot, which is an operator's second object."""
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
+        """Draw a place; away from the table, return the pose that the first object has."""
+        obj, robot = objects
+        if not _next_to_table(state, (robot,)):
+            return WhereItIs().sample(state, objects, rng)
+        y = state.get(robot, "pose_y")
+        low, high = TABLE
+        reachable = (max(low, y - REACH), min(high, y + REACH))
+        return (state.get(obj, "pose_x"), rng.uniform(*reachable), RESTING_Z)
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceOfTarget:
+    """Samples the place of an operator's second object."""
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
+        """Return the place."""
+        return (state.get(objects[1], "pose_y"),)
+
+
+def _nearby(operator: Operator) -> Operator:
+    """Return an operator of Painting as it reads here.
+
+    Being on the table changes by moving now, and by putting things down there.
+    """
+    needs = operator.preconditions | {NEXT_TO.lifted(THE_ROBOT, THE_OBJ)}
+    on_table, off_table = {ON_TABLE.lifted(THE_OBJ)}, {NOT_ON_TABLE.lifted(THE_OBJ)}
+    match operator.name:
+        case "OpenLid":
+            return operator
+        case "PlaceBox" | "PlaceShelf" as name:
+            beside_box = NEXT_TO_BOX.lifted(THE_ROBOT, THE_BOX)
+            beside_shelf = NEXT_TO_SHELF.lifted(THE_ROBOT, THE_SHELF)
+            return replace(
+                operator,
+                preconditions=needs | {beside_box if name == "PlaceBox" else beside_shelf},
+                add_effects=operator.add_effects - off_table,
+                delete_effects=operator.delete_effects - on_table,
+            )
+        case "PlaceTableSide" | "PlaceTableTop":
+            return replace(
+                operator,
+                preconditions=(needs - on_table) | {NEXT_TO_TABLE.lifted(THE_ROBOT)},
+                add_effects=operator.add_effects | on_table,
+                delete_effects=operator.delete_effects | off_table,
+            )
+        case _:
+            return replace(operator, preconditions=needs)
+
+
+def _move_operators() -> tuple[Operator, ...]:
+    move_to_obj = oracle_operator(
+        "MoveToObj",
+        (THE_ROBOT, THE_OBJ),
+        (MOVE_TO_OBJ, (THE_ROBOT, THE_OBJ)),
+        needs=[GRIPPER_OPEN.lifted(THE_ROBOT), ON_TABLE.lifted(THE_OBJ)],
+        adds=[NEXT_TO.lifted(THE_ROBOT, THE_OBJ), NEXT_TO_TABLE.lifted(THE_ROBOT)],
+        forgets=[NEXT_TO, NEXT_TO_BOX, NEXT_TO_SHELF],
+    )
+    return (
+        move_to_obj,
+        _carry_operator("MoveToBox", MOVE_TO_BOX, THE_BOX, NEXT_TO_BOX),
+        _carry_operator("MoveToShelf", MOVE_TO_SHELF, THE_SHELF, NEXT_TO_SHELF),
+    )
+
+
+def _carry_operator(name: str, move: Controller, target: Variable, beside: Predicate) -> Operator:
+    """Return the move of a held object, which alone is sure to stay next to the robot."""
+    next_to = NEXT_TO.lifted(THE_ROBOT, THE_OBJ)
+    return oracle_operator(
+        name,
+        (THE_ROBOT, target, THE_OBJ),
+        (move, (THE_ROBOT, target)),
+        needs=[next_to, HOLDING.lifted(THE_OBJ)],
+        adds=[beside.lifted(THE_ROBOT, target), next_to, NOT_ON_TABLE.lifted(THE_OBJ)],
+        deletes=[NEXT_TO_TABLE.lifted(THE_ROBOT), ON_TABLE.lifted(THE_OBJ)],
+        forgets=[NEXT_TO],
+    )

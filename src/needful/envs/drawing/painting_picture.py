@@ -1,0 +1,155 @@
+"""The picture of Painting and Cluttered Painting: the scene from the side, y to the right, z up.
+
+Heights and widths have scales of their own, or else the objects would be too small to be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeAlias
+
+from needful.core.atoms import AbstractState
+from needful.core.objects import Object
+from needful.core.state import State
+from needful.envs.drawing import palette
+from needful.envs.drawing.legend import draw_legend
+from needful.envs.painting_vocabulary import (
+    BOX,
+    BOX_WINDOW,
+    HIGHEST_Y,
+    HOLDING_SIDE,
+    HOLDING_TOP,
+    IS_DIRTY,
+    IS_OPEN,
+    IS_WET,
+    LID,
+    LOWEST_Y,
+    OBJ,
+    OBJ_HEIGHT,
+    SHELF,
+    SHELF_BOARD,
+    TABLE,
+    TABLE_HEIGHT,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BOTTOM, FLOOR, RECEPTACLE_HEIGHT, CEILING = -0.34, 0.0, 0.4, 0.84
+MARGIN = 0.3
+OBJ_WIDTH = 0.2
+
+# What is lifted from the table is drawn no higher than this.
+HIGHEST_Z = 0.6
+
+# A border in the scale of the scene, so that it never hides the object.
+BORDER_Y, BORDER_Z = 0.05, 0.03
+
+# Room for one letter and for one line of text where pictures are small, as in a film strip.
+LETTER_WIDTH, LINE_HEIGHT = 0.16, 0.1
+FONT_SIZE = 7
+
+MEANINGS = {
+    palette.GREEN: "dirty",
+    palette.BLUE: "wet",
+    palette.CYAN: "clean and dry",
+    palette.RED: "painted",
+    palette.GOLD: "held from the side",
+    palette.ORANGE: "held from the top",
+}
+
+Span: TypeAlias = tuple[float, float]
+
+
+def draw_scene(state: State, axes: Axes, goal: AbstractState) -> None:
+    """Draw furniture and objects; those of which the goal speaks bear their full names in bold."""
+    axes.set(xlim=(LOWEST_Y - MARGIN, HIGHEST_Y + MARGIN), ylim=(BOTTOM, CEILING))
+    axes.axis("off")
+    _draw_furniture(axes, TABLE, TABLE_HEIGHT, palette.FAINT, "table")
+    for box in state.of_type(BOX):
+        _draw_furniture(axes, BOX_WINDOW, RECEPTACLE_HEIGHT, shade(state.get(box, "color")), "box")
+    for shelf in state.of_type(SHELF):
+        _draw_furniture(axes, SHELF_BOARD, RECEPTACLE_HEIGHT, shade(state.get(shelf, "color")), "shelf")
+    for lid in state.of_type(LID):
+        if not IS_OPEN.holds(state, (lid,)):
+            heights = (RECEPTACLE_HEIGHT, RECEPTACLE_HEIGHT)
+            axes.plot(_widened(BOX_WINDOW), heights, color=palette.INK, linewidth=2.5, zorder=5)
+    for obj in state.of_type(OBJ):
+        _draw_obj(state, axes, obj)
+    draw_legend(axes, MEANINGS)
+    _label_objs(state, axes, {obj for atom in goal for obj in atom.objects})
+
+
+def draw_robot(state: State, axes: Axes, robot: Object, reach: float, near: Iterable[str]) -> None:
+    """Draw a robot in front of the scene, shade what it reaches, and list what it is next to."""
+    y = state.get(robot, "pose_y")
+    axes.axvspan(y - reach, y + reach, color=palette.BLUE, alpha=0.08, linewidth=0, zorder=0)
+    axes.scatter(y, TABLE_HEIGHT / 2, s=55, color=palette.BLUE, edgecolors=palette.PAPER, zorder=6)
+    listed = f"{robot.name} is next to {', '.join(near) or 'nothing'}"
+    axes.text(LOWEST_Y, FLOOR - 0.13, listed, color=palette.BLUE, va="top", fontsize=FONT_SIZE)
+
+
+def shade(color: float) -> str:
+    """Return the red that stands for a colour value between 0 and 1."""
+    return palette.mixed(palette.PAPER, palette.RED, color)
+
+
+def _widened(span: Span) -> Span:
+    """Return a range of y with room for all of an object whose middle is in the range."""
+    return span[0] - OBJ_WIDTH / 2, span[1] + OBJ_WIDTH / 2
+
+
+def _draw_furniture(axes: Axes, span: Span, height: float, colour: str, name: str) -> None:
+    from matplotlib.patches import Rectangle
+
+    left, right = _widened(span)
+    axes.add_patch(Rectangle((left, FLOOR), right - left, height, color=colour, alpha=0.55, zorder=1))
+    middle = (left + right) / 2
+    axes.text(middle, FLOOR - 0.02, name, color=palette.GREY, ha="center", va="top", fontsize=FONT_SIZE)
+
+
+def _draw_obj(state: State, axes: Axes, obj: Object) -> None:
+    """Draw an object: its colour tells what is to be done with it, its border how it is held."""
+    from matplotlib.patches import Rectangle
+
+    corner = (
+        state.get(obj, "pose_y") - OBJ_WIDTH / 2,
+        _drawn_height(state, obj) - OBJ_HEIGHT / 2,
+    )
+    body = Rectangle(corner, OBJ_WIDTH, OBJ_HEIGHT, linewidth=0.6, zorder=2)
+    body.set(facecolor=_fill(state, obj), edgecolor=palette.GREY)
+    axes.add_patch(body)
+    for holding, colour in ((HOLDING_SIDE, palette.GOLD), (HOLDING_TOP, palette.ORANGE)):
+        if holding.holds(state, (obj,)):
+            body.set_zorder(4)
+            outer = (corner[0] - BORDER_Y, corner[1] - BORDER_Z)
+            size = (OBJ_WIDTH + 2 * BORDER_Y, OBJ_HEIGHT + 2 * BORDER_Z)
+            axes.add_patch(Rectangle(outer, *size, color=colour, zorder=3))
+
+
+def _drawn_height(state: State, obj: Object) -> float:
+    return min(state.get(obj, "pose_z"), HIGHEST_Z)
+
+
+def _fill(state: State, obj: Object) -> str:
+    if state.get(obj, "color") > 0.0:
+        return shade(state.get(obj, "color"))
+    if IS_WET.holds(state, (obj,)):
+        return palette.BLUE
+    return palette.GREEN if IS_DIRTY.holds(state, (obj,)) else palette.CYAN
+
+
+def _label_objs(state: State, axes: Axes, wanted: set[Object]) -> None:
+    """Write names above objects, line by line where they would overlap."""
+    written: dict[float, float] = {}
+    for obj in sorted(state.of_type(OBJ), key=lambda obj: (state.get(obj, "pose_y"), obj)):
+        y, bottom = state.get(obj, "pose_y"), _drawn_height(state, obj) + OBJ_HEIGHT / 2
+        name = obj.name if obj in wanted else obj.name.removeprefix(OBJ.name)
+        left, right = (y + side * LETTER_WIDTH * len(name) / 2 for side in (-1, 1))
+        if y > TABLE[1]:
+            bottom = max(bottom, RECEPTACLE_HEIGHT)
+        while left < written.get(bottom, left):
+            bottom += LINE_HEIGHT
+        written[bottom] = right
+        colour, weight = (palette.INK, "bold") if obj in wanted else (palette.GREY, "normal")
+        axes.text(y, bottom + 0.06, name, color=colour, fontweight=weight, ha="center", fontsize=FONT_SIZE)

@@ -1,0 +1,353 @@
+"""Painting: a robot cleans, dries and paints things, then puts them into a box or on a shelf.
+
+The box has a lid of which no predicate speaks, so a plan that looks good may run into a closed lid.
+What has been put away cannot be picked up again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from needful.core.atoms import AbstractState, Predicate
+from needful.core.controllers import GroundController, Parameters
+from needful.core.model import PlanningModel, Vocabulary
+from needful.core.objects import Object, Variable
+from needful.core.operators import Operator
+from needful.core.samplers import ConstantSampler, Sampler
+from needful.core.state import State
+from needful.core.tasks import Task
+from needful.envs.contract import Environment, Split
+from needful.envs.drawing.painting_picture import draw_scene
+from needful.envs.oracle import oracle_operator
+from needful.envs.painting_vocabulary import (
+    BOX,
+    BOX_WINDOW,
+    BOX_Y,
+    CONTROLLERS,
+    DRY,
+    GRIPPER_OPEN,
+    HOLDING,
+    HOLDING_SIDE,
+    HOLDING_TOP,
+    IN_BOX,
+    IN_SHELF,
+    IS_BOX_COLOR,
+    IS_CLEAN,
+    IS_DIRTY,
+    IS_DRY,
+    IS_OPEN,
+    IS_SHELF_COLOR,
+    IS_WET,
+    LID,
+    NO_GRASP,
+    NOT_ON_TABLE,
+    OBJ,
+    OBJ_RADIUS,
+    ON_TABLE,
+    OPEN_LID,
+    PAINT,
+    PICK,
+    PLACE,
+    POSE_TOLERANCE,
+    PREDICATES,
+    RESTING_Z,
+    ROBOT,
+    ROBOT_X,
+    SCENE_X,
+    SHELF,
+    SHELF_BOARD,
+    SHELF_Y,
+    SIDE_GRASP_BELOW,
+    TABLE,
+    TOP_GRASP_ABOVE,
+    TYPES,
+    WASH,
+    lies_within,
+)
+from needful.errors import EnvironmentFailure, UnknownNameError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LEAST_DISTANCE = 3.5 * OBJ_RADIUS
+PALE, STRONG = (0.2, 0.4), (0.6, 1.0)
+OPEN_LID_CHANCE = 0.3
+HOLDING_CHANCE = 0.5
+
+# The variables of the oracle's operators.
+THE_OBJ, THE_ROBOT = Variable("?obj", OBJ), Variable("?robot", ROBOT)
+THE_BOX, THE_SHELF, THE_LID = Variable("?box", BOX), Variable("?shelf", SHELF), Variable("?lid", LID)
+
+
+class Painting(Environment):
+    """The Painting domain.
+
+    Args:
+        include_is_open: whether a predicate IsOpen(lid) is there. The domain is meant to be without.
+    """
+
+    name = "painting"
+    description = (
+        "A robot washes, dries and paints things for a shelf and for a box whose lid may be closed."
+    )
+    picture_size = (12.0, 2.7)
+    object_counts: ClassVar[Mapping[Split, Sequence[int]]] = {Split.TRAIN: (2, 3), Split.TEST: (3, 4)}
+
+    def __init__(self, *, include_is_open: bool = False) -> None:
+        self.include_is_open = include_is_open
+        predicates = (*PREDICATES, IS_OPEN) if include_is_open else PREDICATES
+        self.vocabulary = Vocabulary(TYPES, predicates, CONTROLLERS)
+
+    def simulate(self, state: State, action: GroundController) -> State:
+        """Open the lid, pick an object up, or do something to the one that is held.
+
+        Raises `EnvironmentFailure` where an object is put into the box and the lid is closed.
+        """
+        if action.controller not in self.vocabulary.controllers:
+            known = (controller.name for controller in self.vocabulary.controllers)
+            raise UnknownNameError(f"controller of {self.name}", action.controller.name, known)
+        robot = action.objects[0]
+        match action.controller.name, held_object(state):
+            case "OpenLid", _:
+                return state.replace({action.objects[1]: {"is_open": 1.0}})
+            case "Pick", None:
+                return _pick(state, robot, action.objects[1], *action.parameters)
+            case "Wash", Object() as held:
+                dirtiness = max(state.get(held, "dirtiness") - 1.0, 0.0)
+                return state.replace({held: {"wetness": 1.0, "dirtiness": dirtiness}})
+            case "Dry", Object() as held:
+                return state.replace({held: {"wetness": 0.0}})
+            case "Paint", Object() as held:
+                return _paint(state, held, *action.parameters)
+            case "Place", Object() as held:
+                return _place(state, robot, held, action.parameters)
+            case _:
+                return state
+
+    def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
+        """Lay objects on the table; the last one belongs into the box, the others on the shelf."""
+        counts = self.object_counts[split]
+        objs = [OBJ(f"obj{number}") for number in range(counts[index % len(counts)])]
+        robot, lid = ROBOT("robby"), LID("box_lid")
+        box, shelf = BOX("receptacle_box"), SHELF("receptacle_shelf")
+        colors = rng.permutation([rng.uniform(*PALE), rng.uniform(*STRONG)])
+        vectors: dict[Object, Sequence[float]] = {
+            robot: (ROBOT_X, rng.uniform(*TABLE), 1.0),
+            box: (SCENE_X, BOX_Y, colors[0]),
+            shelf: (SCENE_X, SHELF_Y, colors[1]),
+            lid: (float(rng.random() < OPEN_LID_CHANCE),),
+        }
+        places = _sample_places(len(objs), rng)
+        vectors |= {obj: _sample_obj(y, rng) for obj, y in zip(objs, places, strict=True)}
+        state = State(vectors)
+        if rng.random() < HOLDING_CHANCE:
+            held, grasp = objs[rng.integers(len(objs))], float(rng.integers(2))
+            in_hand = {"grasp": grasp, "held": 1.0, "pose_y": state.get(robot, "pose_y")}
+            state = state.replace({robot: {"fingers": 0.0}, held: in_hand})
+        goal = {IN_BOX(objs[-1], box), IS_BOX_COLOR(objs[-1], box)}
+        for obj in objs[:-1]:
+            goal |= {IN_SHELF(obj, shelf), IS_SHELF_COLOR(obj, shelf)}
+        return Task(state, frozenset(goal))
+
+    def oracle_model(self) -> PlanningModel:
+        """Return the eleven operators; OpenLid has no effect that a plan could want."""
+        operators = (
+            _pick_operator("PickTop", HOLDING_TOP),
+            _pick_operator("PickSide", HOLDING_SIDE),
+            *_wash_and_dry_operators(),
+            _paint_operator("PaintBox", THE_BOX, IS_BOX_COLOR),
+            _paint_operator("PaintShelf", THE_SHELF, IS_SHELF_COLOR),
+            _put_away_operator("PlaceBox", THE_BOX, HOLDING_TOP, IN_BOX),
+            _put_away_operator("PlaceShelf", THE_SHELF, HOLDING_SIDE, IN_SHELF),
+            oracle_operator(
+                "OpenLid",
+                (THE_LID, THE_ROBOT),
+                (OPEN_LID, (THE_ROBOT, THE_LID)),
+                needs=[GRIPPER_OPEN.lifted(THE_ROBOT)],
+                adds=[IS_OPEN.lifted(THE_LID)] if self.include_is_open else [],
+            ),
+            _put_back_operator("PlaceTableSide", HOLDING_SIDE),
+            _put_back_operator("PlaceTableTop", HOLDING_TOP),
+        )
+        samplers: dict[str, Sampler] = {
+            "PickTop": ConstantSampler((1.0,)),
+            "PickSide": ConstantSampler((0.0,)),
+            "PaintBox": ColorOfReceptacle(),
+            "PaintShelf": ColorOfReceptacle(),
+            "PlaceBox": SomewhereWithin(BOX_WINDOW),
+            "PlaceShelf": SomewhereWithin(SHELF_BOARD),
+            "PlaceTableSide": WhereItIs(),
+            "PlaceTableTop": WhereItIs(),
+        }
+        return PlanningModel(self.vocabulary, operators, samplers)
+
+    def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
+        """Draw table, box and shelf from the side, with all objects."""
+        draw_scene(state, axes, goal)
+
+
+def held_object(state: State) -> Object | None:
+    """Return the object in the gripper, of which there is at most one."""
+    return next((obj for obj in state.of_type(OBJ) if HOLDING.holds(state, (obj,))), None)
+
+
+def _pick(state: State, robot: Object, obj: Object, grasp: float) -> State:
+    """Take an object from the table; a grasp in the middle is neither from the side nor from the top."""
+    grasp = min(max(grasp, 0.0), 1.0)
+    vague = SIDE_GRASP_BELOW <= grasp <= TOP_GRASP_ABOVE
+    if vague or not lies_within(state.get(obj, "pose_y"), TABLE):
+        return state
+    return state.replace({robot: {"fingers": 0.0}, obj: {"grasp": grasp, "held": 1.0}})
+
+
+def _paint(state: State, held: Object, color: float) -> State:
+    """Paint what is held, if it is dry and clean."""
+    if IS_WET.holds(state, (held,)) or IS_DIRTY.holds(state, (held,)):
+        return state
+    return state.replace({held: {"color": min(max(color, 0.0), 1.0)}})
+
+
+def _place(state: State, robot: Object, held: Object, place: Parameters) -> State:
+    """Put what is held where it fits: from the top into the box, from the side on the shelf."""
+    x, y, _ = place
+    if lies_within(y, BOX_WINDOW):
+        closed = [lid for lid in state.of_type(LID) if state.get(lid, "is_open") < 0.5]
+        if closed:
+            raise EnvironmentFailure("the lid of the box is closed", closed)
+        fits = HOLDING_TOP.holds(state, (held,))
+    elif lies_within(y, SHELF_BOARD):
+        fits = HOLDING_SIDE.holds(state, (held,))
+    else:
+        others = (obj for obj in state.of_type(OBJ) if obj != held)
+        taken = any(_lies_at(state, obj, place) for obj in others)
+        fits = lies_within(y, TABLE) and not taken
+    if not fits:
+        return state
+    released = {"pose_x": x, "pose_y": y, "grasp": NO_GRASP, "held": 0.0}
+    return state.replace({robot: {"fingers": 1.0}, held: released})
+
+
+def _lies_at(state: State, obj: Object, place: Parameters) -> bool:
+    pose = state[obj][:3]
+    return all(abs(a - b) < POSE_TOLERANCE for a, b in zip(pose, place, strict=True))
+
+
+def _sample_places(count: int, rng: np.random.Generator) -> list[float]:
+    """Draw places on the table that are apart from each other."""
+    places: list[float] = []
+    while len(places) < count:
+        y = rng.uniform(*TABLE)
+        if all(abs(y - other) > LEAST_DISTANCE for other in places):
+            places.append(y)
+    return places
+
+
+def _sample_obj(y: float, rng: np.random.Generator) -> tuple[float, ...]:
+    """Draw an object that is dirty, wet, or neither."""
+    kind, amount = rng.integers(3), rng.uniform(0.5, 1.0)
+    dirtiness, wetness = ((amount, 0.0), (0.0, amount), (0.0, 0.0))[kind]
+    return (SCENE_X, y, RESTING_Z, dirtiness, wetness, 0.0, NO_GRASP, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ColorOfReceptacle:
+    """Samples the colour of an operator's second object."""
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
+        """Return the colour."""
+        return (state.get(objects[1], "color"),)
+
+
+@dataclass(frozen=True, slots=True)
+class SomewhereWithin:
+    """Samples a place for an operator's first object in a range of y, at the height where it rests."""
+
+    span: tuple[float, float]
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
+        """Draw a place."""
+        return (state.get(objects[0], "pose_x"), rng.uniform(*self.span), RESTING_Z)
+
+
+@dataclass(frozen=True, slots=True)
+class WhereItIs:
+    """Samples the pose that an operator's first object has already."""
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
+        """Return the pose."""
+        return state[objects[0]][:3]
+
+
+def _pick_operator(name: str, holding: Predicate) -> Operator:
+    gripper_open = GRIPPER_OPEN.lifted(THE_ROBOT)
+    return oracle_operator(
+        name,
+        (THE_OBJ, THE_ROBOT),
+        (PICK, (THE_ROBOT, THE_OBJ)),
+        needs=[gripper_open, ON_TABLE.lifted(THE_OBJ)],
+        adds=[HOLDING.lifted(THE_OBJ), holding.lifted(THE_OBJ)],
+        deletes=[gripper_open],
+    )
+
+
+def _wash_and_dry_operators() -> tuple[Operator, Operator]:
+    wet, dry, dirty = IS_WET.lifted(THE_OBJ), IS_DRY.lifted(THE_OBJ), IS_DIRTY.lifted(THE_OBJ)
+    wash = oracle_operator(
+        "Wash",
+        (THE_OBJ, THE_ROBOT),
+        (WASH, (THE_ROBOT,)),
+        needs=[HOLDING.lifted(THE_OBJ), dry, dirty],
+        adds=[wet, IS_CLEAN.lifted(THE_OBJ)],
+        deletes=[dry, dirty],
+    )
+    dry_off = oracle_operator(
+        "Dry",
+        (THE_OBJ, THE_ROBOT),
+        (DRY, (THE_ROBOT,)),
+        needs=[HOLDING.lifted(THE_OBJ), wet],
+        adds=[dry],
+        deletes=[wet],
+    )
+    return wash, dry_off
+
+
+def _paint_operator(name: str, receptacle: Variable, is_color: Predicate) -> Operator:
+    return oracle_operator(
+        name,
+        (THE_OBJ, receptacle, THE_ROBOT),
+        (PAINT, (THE_ROBOT,)),
+        needs=[HOLDING.lifted(THE_OBJ), IS_DRY.lifted(THE_OBJ), IS_CLEAN.lifted(THE_OBJ)],
+        adds=[is_color.lifted(THE_OBJ, receptacle)],
+    )
+
+
+def _put_away_operator(name: str, receptacle: Variable, holding: Predicate, inside: Predicate) -> Operator:
+    held = [HOLDING.lifted(THE_OBJ), holding.lifted(THE_OBJ)]
+    return oracle_operator(
+        name,
+        (THE_OBJ, receptacle, THE_ROBOT),
+        (PLACE, (THE_ROBOT,)),
+        needs=held,
+        adds=[
+            inside.lifted(THE_OBJ, receptacle),
+            GRIPPER_OPEN.lifted(THE_ROBOT),
+            NOT_ON_TABLE.lifted(THE_OBJ),
+        ],
+        deletes=[*held, ON_TABLE.lifted(THE_OBJ)],
+    )
+
+
+def _put_back_operator(name: str, holding: Predicate) -> Operator:
+    held = [HOLDING.lifted(THE_OBJ), holding.lifted(THE_OBJ)]
+    return oracle_operator(
+        name,
+        (THE_OBJ, THE_ROBOT),
+        (PLACE, (THE_ROBOT,)),
+        needs=[*held, ON_TABLE.lifted(THE_OBJ)],
+        adds=[GRIPPER_OPEN.lifted(THE_ROBOT)],
+        deletes=held,
+    )

@@ -1,0 +1,72 @@
+"""From demonstrations to a planning model: operators first, then samplers for them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from needful.core.demonstrations import Demonstration
+from needful.core.model import PlanningModel, Vocabulary
+from needful.errors import DemonstrationError
+from needful.operator_learning.catalogue import Learner
+from needful.operator_learning.evidence import TransitionEvidence, gather_evidence
+from needful.operator_learning.learn import LearnedOperators
+from needful.sampler_learning.config import SamplerConfig
+from needful.storage.json_fields import JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedModel:
+    """A planning model with what is known about how it came to be.
+
+    `seconds` are those of learning `operators` and `samplers`.
+    """
+
+    model: PlanningModel
+    demonstrations: tuple[Demonstration, ...]
+    operators: LearnedOperators
+    evidence: Mapping[str, tuple[TransitionEvidence, ...]]
+    seconds: Mapping[str, float]
+
+
+def learn_model(
+    vocabulary: Vocabulary,
+    demonstrations: Sequence[Demonstration],
+    learner: Learner,
+    sampler_config: SamplerConfig,
+    seed: int,
+) -> LearnedModel:
+    """Learn operators, and samplers where the demonstrations have states.
+
+    Without states there are no samplers: such a model can be explained and exported, but it solves
+    tasks only if no controller has continuous parameters.
+    """
+    if not demonstrations:
+        raise DemonstrationError("There are no demonstrations to learn from. Collect at least one.")
+    start = time.monotonic()
+    learned = learner.learn(demonstrations)
+    operators_done = time.monotonic()
+    samplers = {}
+    if all(demonstration.states is not None for demonstration in demonstrations):
+        from needful.sampler_learning.training import learn_samplers  # imports torch
+
+        samplers = learn_samplers(learned.data, demonstrations, sampler_config, seed)
+    samplers_done = time.monotonic()
+    return LearnedModel(
+        model=PlanningModel(vocabulary, learned.operators, samplers),
+        demonstrations=tuple(demonstrations),
+        operators=learned,
+        evidence=gather_evidence(learned, demonstrations),
+        seconds={"operators": operators_done - start, "samplers": samplers_done - operators_done},
+    )
+
+
+def provenance(learner: Learner, sampler_config: SamplerConfig, seed: int) -> dict[str, JsonValue]:
+    """Return how a model comes to be, for its file: everything that can change its bytes."""
+    return {
+        "learner": learner.name,
+        "learner_config": dict(learner.config),
+        "sampler_config": asdict(sampler_config),
+        "seed": seed,
+    }

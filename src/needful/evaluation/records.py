@@ -1,0 +1,106 @@
+"""One record a task, and the summary of a run made from them."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+
+from needful.core.plans import Outcome, PlanningResult
+from needful.evaluation.config_hash import config_hash
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """What became of one test task.
+
+    Attributes:
+        domain, learner, seed, task: which task this is; `task` is its index among the test tasks.
+        outcome: `solved` or the reason of the failure.
+        seconds: wall-clock seconds by stage (grounding, search, refinement) and in total.
+        nodes_created, nodes_expanded, nodes_evaluated: what abstract search spent. Created nodes are
+            fewer than a tree search's, because states are not expanded twice without need.
+        abstract_plans: how many abstract plans were tried.
+        samples: how many times a controller was simulated.
+        plan_length: the number of actions of the plan, 0 without one.
+        failure: one sentence about where the deepest attempt ended, None if solved.
+        missing: the subgoal atoms that were missed there.
+        versions: of the packages that the result depends on.
+        config_hash: identifies the configuration of the run.
+    """
+
+    domain: str
+    learner: str
+    seed: int
+    task: int
+    outcome: str
+    seconds: Mapping[str, float]
+    nodes_created: int
+    nodes_expanded: int
+    nodes_evaluated: int
+    abstract_plans: int
+    samples: int
+    plan_length: int
+    failure: str | None
+    missing: tuple[str, ...]
+    versions: Mapping[str, str]
+    config_hash: str
+
+    def to_json(self) -> str:
+        """Return the record as one line of JSON."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+
+@dataclass(frozen=True, slots=True)
+class RunIdentity:
+    """What all records of one run have in common."""
+
+    domain: str
+    learner: str
+    seed: int
+    versions: Mapping[str, str]
+    config_hash: str
+
+
+def identify(domain: str, learner: str, seed: int, *configs: object) -> RunIdentity:
+    """Return the identity of a run whose results depend on the given configurations."""
+    return RunIdentity(domain, learner, seed, versions(), config_hash(domain, learner, seed, *configs))
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what results depend on."""
+    packages = {name: version(name) for name in ("needful", "numpy", "torch")}
+    return {"python": platform.python_version(), **packages}
+
+
+def record(
+    identity: RunIdentity, task: int, result: PlanningResult, outcome: Outcome, total: float
+) -> RunRecord:
+    """Return the record of a task; `outcome` is that of executing the plan, if there was one."""
+    effort, failure = result.effort, result.failure
+    solved = outcome is Outcome.SOLVED
+    return RunRecord(
+        domain=identity.domain,
+        learner=identity.learner,
+        seed=identity.seed,
+        task=task,
+        outcome=outcome.value,
+        seconds={
+            "grounding": effort.seconds_grounding,
+            "search": effort.seconds_search,
+            "refinement": effort.seconds_refinement,
+            "total": total,
+        },
+        nodes_created=effort.nodes_created,
+        nodes_expanded=effort.nodes_expanded,
+        nodes_evaluated=effort.nodes_evaluated,
+        abstract_plans=effort.abstract_plans,
+        samples=effort.samples,
+        plan_length=len(result.actions) if solved else 0,
+        failure=None if solved else (failure.detail if failure else outcome.value.replace("_", " ")),
+        missing=() if solved or failure is None else tuple(map(str, failure.missing)),
+        versions=identity.versions,
+        config_hash=identity.config_hash,
+    )

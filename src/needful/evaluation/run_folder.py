@@ -1,0 +1,58 @@
+"""The folder of a run: everything lands there as soon as it is finished, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from needful.core.demonstrations import Demonstration
+from needful.core.model import Vocabulary
+from needful.evaluation.learning import LearnedModel
+from needful.evaluation.model_files import save_learned_model
+from needful.evaluation.records import RunRecord
+from needful.storage.atomic import prepare_output_directory, write_text
+from needful.storage.demonstrations import write_demonstrations
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """Where a run puts its results; make one with `RunFolder.create`."""
+
+    path: Path
+    _lines: list[str] = field(default_factory=list)
+
+    @classmethod
+    def create(cls, path: Path, force: bool = False) -> RunFolder:
+        """Make an empty folder; one that is there already is only replaced with `force`."""
+        prepare_output_directory(path, force)
+        return cls(path)
+
+    @property
+    def model(self) -> Path:
+        """The model directory."""
+        return self.path / "model"
+
+    @property
+    def pictures(self) -> Path:
+        """Where pictures go."""
+        return self.path / "pictures"
+
+    def save_demonstrations(self, vocabulary: Vocabulary, demonstrations: Sequence[Demonstration]) -> None:
+        """Write demos.jsonl.gz."""
+        write_demonstrations(self.path / "demos.jsonl.gz", vocabulary, demonstrations)
+
+    def save_model(self, learned: LearnedModel, provenance: Mapping[str, Any]) -> None:
+        """Write the model directory."""
+        save_learned_model(self.model, learned, provenance)
+
+    def add_record(self, record: RunRecord) -> None:
+        """Write records.jsonl anew with one more line, so that it is valid at any moment."""
+        self._lines.append(record.to_json() + "\n")
+        write_text(self.path / "records.jsonl", "".join(self._lines))
+
+    def save_summary(self, summary: Mapping[str, Any]) -> None:
+        """Write summary.json."""
+        write_text(self.path / "summary.json", json.dumps(summary, indent=1) + "\n")

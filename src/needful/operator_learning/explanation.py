@@ -1,0 +1,117 @@
+"""Explain an operator from its evidence: what forced each effect, and what was left out on purpose."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from needful.core.atoms import GroundAtom, LiftedAtom
+from needful.core.operators import DeletePattern, GroundOperator, Operator
+from needful.operator_learning.evidence import TransitionEvidence
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """Where something was seen first: the demonstration, the step in it and the ground atom."""
+
+    demonstration: int
+    step: int
+    atom: GroundAtom
+    needed_by: str | None = None
+
+    def __str__(self) -> str:
+        because = f", needed by {self.needed_by}" if self.needed_by else ""
+        return f"{self.atom} in demonstration {self.demonstration}, step {self.step + 1}{because}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a part of an operator is there.
+
+    Attributes:
+        count: in how many of the operator's transitions it played a part.
+        first: the first of them, or None if there is none.
+    """
+
+    count: int
+    first: Occurrence | None
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorExplanation:
+    """The reasons behind an operator.
+
+    Attributes:
+        transitions: how many transitions it was induced from.
+        demonstrations: in how many demonstrations.
+        adds: for each add effect the transitions in which it became true and was necessary.
+        keeps: for each keep effect the transitions in which it was necessary afterwards.
+        deletes: for each atomic delete the transitions in which it became false.
+        patterns: for each quantified delete the transitions in which it forgets an atom that became
+            false and that no atomic delete names.
+        not_predicted: how often atoms of a predicate became true without being predicted.
+    """
+
+    operator: Operator
+    transitions: int
+    demonstrations: int
+    adds: Mapping[LiftedAtom, Reason]
+    keeps: Mapping[LiftedAtom, Reason]
+    deletes: Mapping[LiftedAtom, Reason]
+    patterns: Mapping[DeletePattern, Reason]
+    not_predicted: Mapping[str, int]
+
+
+def explain_operator(operator: Operator, evidence: Sequence[TransitionEvidence]) -> OperatorExplanation:
+    """Find the reasons for each part of an operator in the transitions it was induced from."""
+    cases = [(one, operator.ground(one.objects)) for one in evidence]
+
+    def added(atom: LiftedAtom, seen: TransitionEvidence, ground: GroundOperator) -> Occurrence | None:
+        found = atom.ground(ground.binding)
+        if found not in seen.needed_by:
+            return None
+        return Occurrence(seen.demonstration, seen.step, found, seen.needed_by[found])
+
+    def kept(atom: LiftedAtom, seen: TransitionEvidence, ground: GroundOperator) -> Occurrence | None:
+        found = atom.ground(ground.binding)
+        return _occurrence(seen, found) if found in (seen.necessary or ()) else None
+
+    def deleted(atom: LiftedAtom, seen: TransitionEvidence, ground: GroundOperator) -> Occurrence | None:
+        found = atom.ground(ground.binding)
+        return _occurrence(seen, found) if found in seen.deleted else None
+
+    def forgotten(
+        pattern: DeletePattern, seen: TransitionEvidence, ground: GroundOperator
+    ) -> Occurrence | None:
+        bound = pattern.ground(ground.binding)
+        atoms = sorted(a for a in seen.deleted - ground.delete_effects if bound.matches(a))
+        return _occurrence(seen, atoms[0]) if atoms else None
+
+    keeps = operator.keep_effects
+    return OperatorExplanation(
+        operator,
+        len(evidence),
+        len({one.demonstration for one in evidence}),
+        {a: _reason([added(a, *case) for case in cases]) for a in sorted(operator.add_effects - keeps)},
+        {a: _reason([kept(a, *case) for case in cases]) for a in sorted(keeps)},
+        {a: _reason([deleted(a, *case) for case in cases]) for a in sorted(operator.delete_effects)},
+        {p: _reason([forgotten(p, *case) for case in cases]) for p in sorted(operator.delete_patterns)},
+        _not_predicted(cases),
+    )
+
+
+def _occurrence(seen: TransitionEvidence, atom: GroundAtom) -> Occurrence:
+    return Occurrence(seen.demonstration, seen.step, atom)
+
+
+def _reason(occurrences: Sequence[Occurrence | None]) -> Reason:
+    found = [occurrence for occurrence in occurrences if occurrence is not None]
+    return Reason(len(found), found[0] if found else None)
+
+
+def _not_predicted(cases: Sequence[tuple[TransitionEvidence, GroundOperator]]) -> dict[str, int]:
+    counts = Counter(
+        atom.predicate.name for seen, ground in cases for atom in seen.added - ground.add_effects
+    )
+    return dict(sorted(counts.items()))

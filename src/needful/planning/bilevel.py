@@ -1,0 +1,195 @@
+"""Bilevel planning: search for abstract plans and refine one after the other until one works."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+
+from needful.abstraction.abstract import abstract
+from needful.core.atoms import AbstractState
+from needful.core.controllers import Execute
+from needful.core.model import PlanningModel
+from needful.core.plans import Effort, Outcome, PlanningResult
+from needful.core.tasks import Task
+from needful.errors import InvalidInputError, UnknownNameError
+from needful.planning.a_star import AStar
+from needful.planning.budget import Budget, Clock
+from needful.planning.discovered_failures import with_failure
+from needful.planning.ground_problem import GroundProblem
+from needful.planning.grounding import ground
+from needful.planning.refinement import Refinement, RefinementLimits, refine
+from needful.planning.search import PlanStream, Search
+from needful.planning.subgoals import Subgoals, necessary_subgoals
+from needful.seeding import rng_for, seed_for
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningConfig:
+    """How to plan.
+
+    Attributes:
+        timeout: seconds for one task: grounding, search and refinement together.
+        max_abstract_plans: how many abstract plans are tried; with 1 a failure ends the attempt.
+        samples_per_step: the tries of a step with continuous parameters.
+        horizon: the low-level actions that a plan may take.
+        max_nodes: how many search nodes may be created for one task, or None for no cap.
+        allow_noops: whether to plan with operators that have neither add nor atomic delete effects.
+        subgoals: what must hold after each step: `necessary_subgoals` or `predicted_subgoals`.
+        search: finds the abstract plans.
+    """
+
+    timeout: float = 10.0
+    max_abstract_plans: int = 8
+    samples_per_step: int = 10
+    horizon: int = 100
+    max_nodes: int | None = 2_000_000
+    allow_noops: bool = True
+    subgoals: Subgoals = necessary_subgoals
+    search: Search = field(default_factory=AStar)
+
+    def __post_init__(self) -> None:
+        if not self.timeout > 0:
+            raise InvalidInputError(f"timeout must be more than 0 seconds, got {self.timeout}.")
+        for name in ("max_abstract_plans", "samples_per_step", "horizon", "max_nodes"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InvalidInputError(f"{name} must be at least 1, got {value}.")
+
+
+def plan(
+    task: Task,
+    model: PlanningModel,
+    execute: Execute,
+    config: PlanningConfig | None = None,
+    seed: int = 0,
+    clock: Clock = time.monotonic,
+) -> PlanningResult:
+    """Plan for a task: find controllers and parameters that reach the goal in simulation.
+
+    The model must be bound to the domain's own predicates and have its samplers. The result is the
+    same for the same seed, as long as the deadline does not cut planning short. When no abstract plan
+    can be refined, the outcome is that of the deepest failure.
+    """
+    _check(task, model)
+    config = config or PlanningConfig()
+    budget = Budget.seconds(config.timeout, max_nodes=config.max_nodes, clock=clock)
+    effort = Effort()
+    initial = abstract(task.initial_state, model.vocabulary.predicates)
+    if task.goal <= initial:
+        return PlanningResult(
+            Outcome.SOLVED, states=(task.initial_state,), subgoals=(task.goal,), effort=effort
+        )
+    started = clock()
+    problem = ground(model.operators, task.objects, initial, task.goal, budget, config.allow_noops)
+    effort.seconds_grounding += clock() - started
+    if problem is None:
+        return PlanningResult(Outcome.TIMEOUT, effort=effort)
+    if not problem.goal_reachable:
+        return PlanningResult(Outcome.NO_ABSTRACT_PLAN, effort=effort)
+    return _Attempt(task, initial, model, execute, config, seed, budget, effort).run(problem)
+
+
+def _check(task: Task, model: PlanningModel) -> None:
+    missing = model.missing_samplers()
+    if missing:
+        raise InvalidInputError(
+            f"The operators {list(missing)} have controllers with continuous parameters but no samplers. "
+            "Learn samplers, or give some in PlanningModel.samplers."
+        )
+    known = {predicate.name for predicate in model.vocabulary.predicates}
+    for atom in sorted(task.goal):
+        if atom.predicate.name not in known:
+            raise UnknownNameError("predicate in the goal", atom.predicate.name, known)
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """One call of `plan`: what stays the same while abstract plans come and go."""
+
+    task: Task
+    initial: AbstractState
+    model: PlanningModel
+    execute: Execute
+    config: PlanningConfig
+    seed: int
+    budget: Budget
+    effort: Effort
+
+    def run(self, problem: GroundProblem) -> PlanningResult:
+        """Try abstract plans; start the search anew whenever a failure was discovered."""
+        deepest: PlanningResult | None = None
+        stream = self._start_search(problem)
+        while self.effort.abstract_plans < self.config.max_abstract_plans:
+            steps = self._next_plan(stream)
+            if steps is None:
+                return self._without_more_plans(stream.ended, deepest)
+            result, refinement = self._refine(problem, steps)
+            if refinement.failure is None:
+                return result
+            deepest = _deeper(deepest, result)
+            if result.outcome is Outcome.TIMEOUT:
+                return replace(deepest, outcome=Outcome.TIMEOUT)
+            changed = with_failure(problem, steps[refinement.failure.step], refinement.offending)
+            # The same complaint a second time teaches nothing: go on with the next plan.
+            if changed is not problem:
+                problem = changed
+                stream = self._start_search(problem)
+        assert deepest is not None
+        return deepest
+
+    def _start_search(self, problem: GroundProblem) -> PlanStream:
+        started = self.budget.clock()
+        seed = seed_for(self.seed, "search", len(problem.failures))
+        stream = self.config.search(problem, seed, self.budget, self.effort)
+        self.effort.seconds_search += self.budget.clock() - started
+        return stream
+
+    def _next_plan(self, stream: PlanStream) -> tuple[int, ...] | None:
+        started = self.budget.clock()
+        steps = next(stream, None)
+        self.effort.seconds_search += self.budget.clock() - started
+        return steps
+
+    def _refine(self, problem: GroundProblem, steps: tuple[int, ...]) -> tuple[PlanningResult, Refinement]:
+        abstract_plan = problem.plan(steps)
+        subgoals = self.config.subgoals(abstract_plan, self.initial, self.task.goal)
+        limits = RefinementLimits(self.config.samples_per_step, self.config.horizon, self.budget)
+        rng = rng_for(self.seed, "refinement", self.effort.abstract_plans)
+        started = self.budget.clock()
+        refinement = refine(
+            abstract_plan,
+            subgoals,
+            self.task.initial_state,
+            self.model.samplers,
+            self.execute,
+            limits,
+            rng,
+        )
+        self.effort.seconds_refinement += self.budget.clock() - started
+        self.effort.samples += refinement.samples
+        self.effort.abstract_plans += 1
+        outcome = refinement.failure.outcome if refinement.failure else Outcome.SOLVED
+        result = PlanningResult(
+            outcome,
+            abstract_plan,
+            refinement.actions,
+            refinement.states,
+            subgoals,
+            refinement.failure,
+            self.effort,
+        )
+        return result, refinement
+
+    def _without_more_plans(self, ended: Outcome | None, deepest: PlanningResult | None) -> PlanningResult:
+        if deepest is None:
+            return PlanningResult(ended or Outcome.NO_ABSTRACT_PLAN, effort=self.effort)
+        if ended in (Outcome.TIMEOUT, Outcome.OUT_OF_NODES):
+            return replace(deepest, outcome=ended)
+        return deepest
+
+
+def _deeper(one: PlanningResult | None, other: PlanningResult) -> PlanningResult:
+    """Return the result whose failure came at the later step; the later result of two alike."""
+    if one is None or one.failure is None or other.failure is None:
+        return other
+    return one if one.failure.step > other.failure.step else other

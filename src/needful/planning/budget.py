@@ -1,0 +1,60 @@
+"""How long planning may take and how many search nodes it may create."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from needful.errors import InvalidInputError
+
+Clock: TypeAlias = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A deadline on a monotonic clock and a cap on search nodes, shared by all stages of planning.
+
+    Attributes:
+        deadline: the reading of `clock` at which time is up.
+        max_nodes: how many search nodes may be created in all, or None for no cap.
+        clock: returns seconds and never goes back.
+    """
+
+    deadline: float
+    max_nodes: int | None = None
+    clock: Clock = time.monotonic
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.deadline):
+            raise InvalidInputError("A deadline must be a number, got nan.")
+        if self.max_nodes is not None and self.max_nodes < 1:
+            raise InvalidInputError(
+                f"A search needs at least 1 node, got max_nodes={self.max_nodes}. Use None for no cap."
+            )
+
+    @classmethod
+    def seconds(
+        cls, seconds: float, *, max_nodes: int | None = None, clock: Clock = time.monotonic
+    ) -> Budget:
+        """Return the budget that ends after so many seconds from now."""
+        return cls(clock() + seconds, max_nodes, clock)
+
+    @classmethod
+    def unlimited(cls) -> Budget:
+        """Return the budget that never ends."""
+        return cls(math.inf)
+
+    def expired(self) -> bool:
+        """Return whether time is up."""
+        return self.clock() >= self.deadline
+
+    def remaining(self) -> float:
+        """Return how many seconds are left, never less than 0."""
+        return max(0.0, self.deadline - self.clock())
+
+    def allows(self, nodes: int) -> bool:
+        """Return whether a search that has created so many nodes may create more."""
+        return self.max_nodes is None or nodes < self.max_nodes

@@ -1,0 +1,49 @@
+"""Learn from a simulator's complaint that some object made a step fail.
+
+The abstract plan knows nothing of a closed lid. When a step fails and the lid is blamed, the step
+gets a precondition of its own, NotCausesFailure(lid), that every other ground operator with the lid
+among its objects achieves. The next plan then does something about the lid first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from needful.core.objects import Object
+from needful.errors import UnknownNameError
+from needful.planning.ground_problem import EncodedOperator, GroundProblem
+
+
+def with_failure(problem: GroundProblem, step: int, offending: Iterable[Object]) -> GroundProblem:
+    """Return the problem in which the ground operator `step` needs the offending objects dealt with.
+
+    The fresh atoms exist in the compact problem only: they are in no abstract plan, so they become
+    no subgoal and no state is asked for them. A failure that is known already changes nothing.
+    """
+    number = {obj: index for index, obj in enumerate(problem.objects)}
+    for obj in sorted(set(offending)):
+        if obj not in number:
+            raise UnknownNameError("offending object", obj.name, (o.name for o in problem.objects))
+        failure = (step, number[obj])
+        if failure not in problem.failures:
+            problem = _with_one_failure(problem, failure)
+    return problem
+
+
+def _with_one_failure(problem: GroundProblem, failure: tuple[int, int]) -> GroundProblem:
+    step, obj = failure
+    fresh = 1 << problem.atom_count
+
+    def changed(index: int, operator: EncodedOperator) -> EncodedOperator:
+        if index == step:
+            return replace(operator, preconditions=operator.preconditions | fresh)
+        if obj in operator.objects:
+            return replace(operator, adds=operator.adds | fresh)
+        return operator
+
+    return replace(
+        problem,
+        ground_operators=tuple(changed(i, o) for i, o in enumerate(problem.ground_operators)),
+        failures=(*problem.failures, failure),
+    )

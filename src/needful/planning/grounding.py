@@ -1,0 +1,184 @@
+"""Ground operators by joins over the atoms that can be reached at all.
+
+Ignoring deletes, the reachable atoms grow in rounds. In each round an operator is joined with the
+atoms so far in such a way that at least one precondition is new (semi-naive evaluation), so every
+grounding is found exactly once, and the product over the types is never formed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from needful.abstraction.atom_table import AtomTable
+from needful.abstraction.joins import UNBOUND, Constraint, join
+from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
+from needful.core.objects import Object, Type, Variable
+from needful.core.operators import DeletePattern, Operator
+from needful.planning.budget import Budget
+from needful.planning.ground_problem import EncodedOperator, GroundProblem
+
+# The index of an operator and the numbers of the objects that its parameters are bound to.
+Grounding: TypeAlias = tuple[int, tuple[int, ...]]
+# A lifted atom as its predicate and, at each position, the place of the variable in the binding.
+PlacedAtom: TypeAlias = tuple[Predicate, tuple[int, ...]]
+
+
+def ground(
+    operators: Sequence[Operator],
+    objects: Iterable[Object],
+    initial: AbstractState,
+    goal: AbstractState,
+    budget: Budget,
+    allow_noops: bool = True,
+) -> GroundProblem | None:
+    """Return the compact problem, or None if time ran out.
+
+    Ground operators whose preconditions are not reachable even without deletes are left out. With
+    `allow_noops` false, so are those with neither add effects nor atomic delete effects.
+    """
+    table = AtomTable(objects)
+    table.encode(initial)
+    shapes = [_Shape.of(operator, table) for operator in operators]
+    usable = [i for i, shape in enumerate(shapes) if allow_noops or shape.adds or shape.deletes]
+    groundings = _reach(table, shapes, usable, budget)
+    if groundings is None:
+        return None
+    reached = list(table.atoms)
+    numbered = _sorted_table(table, goal)
+    encoder = _Encoder(numbered)
+    ground_operators = []
+    for index, binding in groundings:
+        if budget.expired():
+            return None
+        ground_operators.append(encoder.encode(index, shapes[index], binding))
+    return GroundProblem(
+        operators=tuple(operators),
+        objects=numbered.objects,
+        atoms=tuple(numbered.atoms),
+        initial=numbered.encode(initial),
+        goal=numbered.encode(goal),
+        reachable=sum(1 << numbered.number(atom) for atom in reached),
+        ground_operators=tuple(ground_operators),
+        pattern_masks=tuple(encoder.pattern_masks),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """An operator whose variables are places in a binding."""
+
+    place: dict[Variable, int]
+    domains: tuple[int, ...]
+    preconditions: tuple[PlacedAtom, ...]
+    adds: tuple[PlacedAtom, ...]
+    deletes: tuple[PlacedAtom, ...]
+    patterns: tuple[DeletePattern, ...]
+
+    @classmethod
+    def of(cls, operator: Operator, table: AtomTable) -> _Shape:
+        place = {variable: index for index, variable in enumerate(operator.parameters)}
+
+        def placed(atoms: frozenset[LiftedAtom]) -> tuple[PlacedAtom, ...]:
+            return tuple((a.predicate, tuple(place[v] for v in a.variables)) for a in sorted(atoms))
+
+        return cls(
+            place,
+            tuple(table.of_type(variable.type) for variable in operator.parameters),
+            placed(operator.preconditions),
+            placed(operator.add_effects),
+            placed(operator.delete_effects),
+            tuple(sorted(operator.delete_patterns)),
+        )
+
+
+def _reach(
+    table: AtomTable, shapes: Sequence[_Shape], usable: Sequence[int], budget: Budget
+) -> list[Grounding] | None:
+    """Return the sorted groundings with reachable preconditions; number the atoms that they add."""
+    found: list[Grounding] = []
+    old, fresh = 0, (1 << len(table)) - 1
+    first = True
+    while first or fresh:
+        for index in usable:
+            shape = shapes[index]
+            for constraints in _rounds(shape, old, fresh, first):
+                free = [UNBOUND] * len(shape.domains)
+                for binding in join(table, constraints, shape.domains, free, budget.expired):
+                    found.append((index, binding))
+                    for predicate, places in shape.adds:
+                        table.number_of_key(predicate, tuple(binding[p] for p in places))
+        if budget.expired():
+            return None
+        old |= fresh
+        fresh = ((1 << len(table)) - 1) & ~old
+        first = False
+    return sorted(found)
+
+
+def _rounds(shape: _Shape, old: int, fresh: int, first: bool) -> Iterator[list[Constraint]]:
+    """Yield the joins of one round: for each precondition the one in which it is the first fresh one."""
+    if not shape.preconditions:
+        if first:
+            yield []
+        return
+    for pivot in range(len(shape.preconditions)):
+        yield [
+            Constraint(predicate.name, places, old if i < pivot else fresh if i == pivot else old | fresh)
+            for i, (predicate, places) in enumerate(shape.preconditions)
+        ]
+
+
+def _sorted_table(table: AtomTable, goal: AbstractState) -> AtomTable:
+    """Return a table of the same atoms and the goal's, numbered in an order that anyone can repeat."""
+    table.encode(goal)
+    keyed = zip(table.atoms, table.arguments, strict=True)
+    result = AtomTable(table.objects)
+    for atom, _ in sorted(keyed, key=_sort_key):
+        result.number(atom)
+    return result
+
+
+def _sort_key(keyed: tuple[GroundAtom, tuple[int, ...]]) -> tuple[str, tuple[int, ...]]:
+    atom, arguments = keyed
+    return atom.predicate.name, arguments
+
+
+class _Encoder:
+    """Turns groundings into masks, and keeps one mask for each ground delete pattern."""
+
+    def __init__(self, table: AtomTable) -> None:
+        self.table = table
+        self.pattern_masks: list[int] = []
+        self._pattern_index: dict[tuple[str, tuple[int | Type, ...]], int] = {}
+
+    def encode(self, index: int, shape: _Shape, binding: tuple[int, ...]) -> EncodedOperator:
+        return EncodedOperator(
+            index,
+            binding,
+            self._mask(shape.preconditions, binding),
+            self._mask(shape.adds, binding),
+            self._mask(shape.deletes, binding),
+            tuple(self._pattern(pattern, shape.place, binding) for pattern in shape.patterns),
+        )
+
+    def _mask(self, atoms: Iterable[PlacedAtom], binding: tuple[int, ...]) -> int:
+        mask = 0
+        for predicate, places in atoms:
+            number = self.table.find((predicate.name, tuple(binding[p] for p in places)))
+            # An atom without a number never holds, so there is no need to delete it.
+            if number is not None:
+                mask |= 1 << number
+        return mask
+
+    def _pattern(self, pattern: DeletePattern, place: dict[Variable, int], binding: tuple[int, ...]) -> int:
+        arguments = tuple(
+            binding[place[a]] if isinstance(a, Variable) else a.type for a in pattern.arguments
+        )
+        key = (pattern.predicate.name, arguments)
+        index = self._pattern_index.get(key)
+        if index is None:
+            index = self._pattern_index[key] = len(self.pattern_masks)
+            self.pattern_masks.append(self.table.matching(pattern, place, binding))
+        return index

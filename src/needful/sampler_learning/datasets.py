@@ -1,0 +1,171 @@
+"""The examples that samplers learn from: what was done, and what would not have come of it.
+
+Positives of an operator ω are its own transitions D_ω. Negatives (deviation E27) are all other
+groundings on the transitions of any operator with the same controller, unless the ground E+ and E-
+lie within what the transition truly added and deleted: then ω came true as well. Groundings are
+injective, as they are everywhere (E37).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+
+from needful.core.demonstrations import Demonstration, Transition
+from needful.core.objects import Object
+from needful.core.operator_data import OperatorData
+from needful.core.operators import Operator
+from needful.core.state import State
+from needful.sampler_learning.sampling import input_vector, input_width
+from needful.seeding import rng_for
+
+# Of more groundings than this, only so many are looked at, drawn at random.
+MAX_CANDIDATES = 100_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SamplerExamples:
+    """The examples of one operator: a row of v and a row of θ each.
+
+    There are at most as many negatives as positives.
+    """
+
+    operator: Operator
+    inputs: np.ndarray
+    parameters: np.ndarray
+    negative_inputs: np.ndarray
+    negative_parameters: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A transition in which an operator's controller was used, and the groundings to consider there.
+
+    `positive` is the grounding that is no counter-example, if the transition is the operator's own.
+    """
+
+    state: State
+    transition: Transition
+    positive: tuple[Object, ...] | None
+    domains: tuple[tuple[Object, ...], ...]
+
+    @property
+    def size(self) -> int:
+        """The number of injective tuples.
+
+        Types inherit from one parent at most, so domains contain one another or are disjoint: taken
+        from the smallest to the largest, each loses one object for each earlier one inside it.
+        """
+        size = 1
+        earlier: list[tuple[Object, ...]] = []
+        for domain in sorted(self.domains, key=len):
+            size *= max(0, len(domain) - sum(other[0] in domain for other in earlier if other))
+            earlier.append(domain)
+        return size
+
+    def grounding(self, index: int) -> tuple[Object, ...]:
+        """Return the injective tuple with the given number, without enumerating those before it."""
+        chosen: dict[int, Object] = {}
+        for place in sorted(range(len(self.domains)), key=lambda place: len(self.domains[place])):
+            free = [obj for obj in self.domains[place] if obj not in chosen.values()]
+            index, position = divmod(index, len(free))
+            chosen[place] = free[position]
+        return tuple(chosen[place] for place in range(len(self.domains)))
+
+    def refutes(self, operator: Operator, objects: tuple[Object, ...]) -> bool:
+        """Return whether the operator, so grounded, did not come true in this transition."""
+        if objects == self.positive:
+            return False
+        binding = dict(zip(operator.parameters, objects, strict=True))
+        added, deleted = self.transition.added, self.transition.deleted
+        return not (
+            all(atom.ground(binding) in added for atom in operator.add_effects)
+            and all(atom.ground(binding) in deleted for atom in operator.delete_effects)
+        )
+
+
+def sampler_examples(
+    data: Sequence[OperatorData], demonstrations: Sequence[Demonstration], seed: int
+) -> tuple[SamplerExamples, ...]:
+    """Return the examples of each operator that has continuous parameters and recorded states."""
+    transitions = [tuple(demonstration.transitions()) for demonstration in demonstrations]
+    found = []
+    for own in data:
+        operator = own.operator
+        if not operator.controller.dimension:
+            continue
+        uses = _uses(own, data, transitions)
+        positives = [(use, use.positive) for use in uses if use.positive is not None]
+        if positives:
+            rng = rng_for(seed, "samplers", operator.name, "negatives")
+            negatives = _negatives(operator, uses, len(positives), rng)
+            found.append(
+                SamplerExamples(operator, *_rows(operator, positives), *_rows(operator, negatives))
+            )
+    return tuple(found)
+
+
+def _uses(
+    own: OperatorData, data: Sequence[OperatorData], transitions: Sequence[Sequence[Transition]]
+) -> list[_Use]:
+    """Return the transitions of all operators with the same controller, where states were recorded."""
+    uses = []
+    for other in data:
+        if other.operator.controller != own.operator.controller:
+            continue
+        for grounded in other.groundings:
+            transition = transitions[grounded.demonstration][grounded.step]
+            state = transition.state
+            if state is not None:
+                domains = tuple(state.of_type(variable.type) for variable in own.operator.parameters)
+                positive = grounded.objects if other is own else None
+                uses.append(_Use(state, transition, positive, domains))
+    return uses
+
+
+def _negatives(
+    operator: Operator, uses: Sequence[_Use], wanted: int, rng: np.random.Generator
+) -> list[tuple[_Use, tuple[Object, ...]]]:
+    """Return so many counter-examples, drawn uniformly without repeats, or as many as there are."""
+    ends = list(accumulate(use.size for use in uses))
+    found: list[tuple[_Use, tuple[Object, ...]]] = []
+    for index in _random_order(ends[-1], rng):
+        if len(found) == wanted:
+            break
+        which = bisect_right(ends, index)
+        use = uses[which]
+        objects = use.grounding(ends[which] - index - 1)
+        if use.refutes(operator, objects):
+            found.append((use, objects))
+    return found
+
+
+def _random_order(count: int, rng: np.random.Generator) -> Iterator[int]:
+    """Yield the numbers below `count` in random order; of many, a random choice without repeats."""
+    if count <= MAX_CANDIDATES:
+        yield from rng.permutation(count).tolist()
+        return
+    # The count may exceed 64 bits; eight spare bytes make the remainder as good as uniform.
+    width = count.bit_length() // 8 + 9
+    seen: set[int] = set()
+    for _ in range(MAX_CANDIDATES):
+        index = int.from_bytes(rng.bytes(width), "little") % count
+        if index not in seen:
+            seen.add(index)
+            yield index
+
+
+def _rows(
+    operator: Operator, examples: Sequence[tuple[_Use, tuple[Object, ...]]]
+) -> tuple[np.ndarray, np.ndarray]:
+    inputs = [input_vector(operator, use.state, objects) for use, objects in examples]
+    parameters = [use.transition.action.parameters for use, _ in examples]
+    shape = (len(examples), operator.controller.dimension)
+    return (
+        np.array(inputs, dtype=np.float64).reshape(len(examples), input_width(operator)),
+        np.array(parameters, dtype=np.float64).reshape(shape),
+    )

@@ -1,0 +1,140 @@
+"""Full-batch Adam on the batched networks, with early stopping for each operator on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from needful.sampler_learning.config import TrainingSchedule
+from needful.sampler_learning.networks import Head, Shape, forward, initial_layers, own_layers
+
+LEARNING_RATE = 1e-3
+MEAN_DECAY, SQUARE_DECAY, EPSILON = 0.9, 0.999, 1e-8
+# Looking at the losses costs about as much as a step, and they change little in ten.
+CHECK_EVERY = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """What the network of one operator has to learn.
+
+    Attributes:
+        inputs: one normalised example a row.
+        targets: one row an example.
+        training: how much each target weighs in the training loss; the weights sum to one.
+        judging: likewise in the loss by which the weights are chosen.
+        seed: of the initial weights.
+    """
+
+    inputs: np.ndarray
+    targets: np.ndarray
+    training: np.ndarray
+    judging: np.ndarray
+    seed: int
+
+
+def descend(problems: Sequence[Problem], head: Head, schedule: TrainingSchedule) -> list[list[np.ndarray]]:
+    """Return each problem's weights and biases by turns, those of its lowest judging loss.
+
+    An operator's network is done when its judging loss has not improved for `schedule.patience`
+    steps, whatever the others do. One thread, so that the number of cores changes no bit.
+    """
+    shapes = [Shape(p.inputs.shape[1], p.targets.shape[1] * head.outputs) for p in problems]
+    layers = initial_layers(shapes, [problem.seed for problem in problems])
+    with _single_thread(), torch.enable_grad():
+        best = _steps(layers, _Batch.of(problems), head, schedule)
+    return [
+        [layer.numpy().copy() for layer in own_layers(best, operator, shape)]
+        for operator, shape in enumerate(shapes)
+    ]
+
+
+class Adam:
+    """Changes layers in place by Adam's rule.
+
+    Written out because `torch.optim` imports torch's compiler, which takes longer than the training.
+    """
+
+    def __init__(self, layers: Sequence[Tensor]) -> None:
+        self._layers = layers
+        self._means = [torch.zeros_like(layer) for layer in layers]
+        self._squares = [torch.zeros_like(layer) for layer in layers]
+        self._steps = 0
+
+    @torch.no_grad()
+    def step(self, gradients: Sequence[Tensor]) -> None:
+        """Take one step against the gradients."""
+        self._steps += 1
+        rate = LEARNING_RATE / (1.0 - MEAN_DECAY**self._steps)
+        correction = (1.0 - SQUARE_DECAY**self._steps) ** 0.5
+        state = zip(self._layers, gradients, self._means, self._squares, strict=True)
+        for layer, gradient, mean, square in state:
+            mean.lerp_(gradient, 1.0 - MEAN_DECAY)
+            square.mul_(SQUARE_DECAY).addcmul_(gradient, gradient, value=1.0 - SQUARE_DECAY)
+            layer.addcdiv_(mean, (square.sqrt() / correction).add_(EPSILON), value=-rate)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Batch:
+    """The problems as tensors, padded with zeros: (operators, examples, inputs or targets)."""
+
+    inputs: Tensor
+    targets: Tensor
+    training: Tensor
+    judging: Tensor
+
+    @classmethod
+    def of(cls, problems: Sequence[Problem]) -> _Batch:
+        return cls(
+            _padded([problem.inputs for problem in problems]),
+            _padded([problem.targets for problem in problems]),
+            _padded([problem.training for problem in problems]),
+            _padded([problem.judging for problem in problems]),
+        )
+
+
+def _padded(matrices: Sequence[np.ndarray]) -> Tensor:
+    rows, columns = (max(matrix.shape[axis] for matrix in matrices) for axis in (0, 1))
+    padded = np.zeros((len(matrices), rows, columns), dtype=np.float32)
+    for index, matrix in enumerate(matrices):
+        padded[index, : matrix.shape[0], : matrix.shape[1]] = matrix
+    return torch.from_numpy(padded)
+
+
+def _steps(layers: Sequence[Tensor], batch: _Batch, head: Head, schedule: TrainingSchedule) -> list[Tensor]:
+    best = [layer.clone() for layer in layers]
+    best_loss = torch.full((len(batch.inputs),), torch.inf, dtype=torch.float32)
+    best_step = torch.zeros(len(batch.inputs), dtype=torch.int64)
+    running = torch.ones(len(batch.inputs), dtype=torch.bool)
+    for layer in layers:
+        layer.requires_grad_()
+    adam = Adam(layers)
+    for step in range(schedule.iterations + 1):
+        losses = head.losses(forward(layers, batch.inputs), batch.targets)
+        if step % CHECK_EVERY == 0:
+            judged = (losses.detach() * batch.judging).sum(dim=(1, 2))
+            improved = running & (judged < best_loss - schedule.tolerance)
+            best_loss[improved] = judged[improved]
+            best_step[improved] = step
+            for kept, layer in zip(best, layers, strict=True):
+                kept[improved] = layer.detach()[improved]
+            running &= step - best_step < schedule.patience
+            if not running.any():
+                break
+        adam.step(torch.autograd.grad((losses * batch.training).sum(), layers))
+    return best
+
+
+@contextmanager
+def _single_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,105 @@
+"""Samplers as they are used in planning: numpy alone, so that planning needs no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from needful.core.controllers import Parameters
+from needful.core.objects import Object
+from needful.core.operators import Operator
+from needful.core.state import State
+
+VARIANCE_FLOOR = 1e-6
+# One draw and at most 100 rejections, made at once: a batch costs little more than a single draw.
+DRAWS = 101
+
+
+def input_width(operator: Operator) -> int:
+    """Return the length of an operator's input vectors."""
+    return 1 + sum(len(variable.type.features) for variable in operator.parameters)
+
+
+def input_vector(operator: Operator, state: State, objects: Sequence[Object]) -> np.ndarray:
+    """Return v = [1] ⊕ x[δ(a1)] ⊕ ... ⊕ x[δ(ak)] over the objects of all operator parameters.
+
+    Of an object of a subtype only the features that the parameter's type has are taken, in its order.
+    """
+    values = [1.0]
+    for variable, obj in zip(operator.parameters, objects, strict=True):
+        if obj.type == variable.type:
+            values.extend(state[obj])
+        else:
+            values.extend(state.get(obj, feature) for feature in variable.type.features)
+    return np.array(values)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Network:
+    """A fully connected network with ReLU between its layers.
+
+    Attributes:
+        shift: subtracted from the inputs.
+        scale: divides what is left of them.
+        weights: a matrix (inputs, outputs) for each layer.
+        biases: a vector for each layer.
+    """
+
+    shift: np.ndarray
+    scale: np.ndarray
+    weights: tuple[np.ndarray, ...]
+    biases: tuple[np.ndarray, ...]
+
+    def __call__(self, inputs: np.ndarray) -> np.ndarray:
+        """Return the outputs for the rows of `inputs`."""
+        values = (inputs - self.shift) / self.scale
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            values = np.maximum(values @ weight + bias, 0.0)
+        result: np.ndarray = values @ self.weights[-1] + self.biases[-1]
+        return result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NeuralSampler:
+    """Draws from a Gaussian that depends on the state until a classifier is content.
+
+    Attributes:
+        operator: whose parameters' features are the inputs, and in whose controller's box θ should lie.
+        generator: v -> (μ1, r1, μ2, r2, ...) of normalised parameters, with variance ELU(r) + 1.
+        shift: what normalised parameters are shifted by,
+        scale: after multiplication with this; zero for parameters that never varied.
+        classifier: v ⊕ θ -> logit; None accepts everything.
+    """
+
+    operator: Operator
+    generator: Network
+    shift: np.ndarray
+    scale: np.ndarray
+    classifier: Network | None
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
+        """Return the first of 101 draws that lies in the box and is accepted, or else the last."""
+        vector = input_vector(self.operator, state, objects)
+        mean, deviation = self.distribution(vector)
+        draws = mean + deviation * rng.standard_normal((DRAWS, len(mean)))
+        accepted = np.flatnonzero(self.accepts(vector, draws))
+        chosen = draws[accepted[0] if len(accepted) else -1]
+        return tuple(chosen.tolist())
+
+    def distribution(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and standard deviation of the parameters for an input vector."""
+        outputs = self.generator(vector)
+        mean, raw = outputs[0::2], outputs[1::2]
+        variance = np.maximum(np.where(raw > 0, raw + 1.0, np.exp(np.minimum(raw, 0.0))), VARIANCE_FLOOR)
+        return self.shift + self.scale * mean, self.scale * np.sqrt(variance)
+
+    def accepts(self, vector: np.ndarray, draws: np.ndarray) -> np.ndarray:
+        """Return for each row of parameters whether it is in the box and the classifier is above 1/2."""
+        controller = self.operator.controller
+        inside: np.ndarray = np.all((draws >= controller.low) & (draws <= controller.high), axis=1)
+        if self.classifier is None:
+            return inside
+        inputs = np.hstack([np.broadcast_to(vector, (len(draws), len(vector))), draws])
+        return inside & (self.classifier(inputs)[:, 0] > 0.0)

@@ -1,0 +1,128 @@
+"""Outputs that are there completely or not at all, and that never replace anything unasked."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from needful.errors import OutputError, OutputExistsError
+
+
+def check_output(path: Path, force: bool = False) -> None:
+    """Raise unless an output may come to this path; call it before long work, it changes nothing."""
+    if os.path.lexists(path) and not force:
+        raise OutputExistsError(
+            f"{path} exists already. Choose another path, or use --force to replace it."
+        )
+    if os.path.isdir(path) and Path.cwd().is_relative_to(path.resolve()):
+        raise OutputError(
+            f"{path} holds the current folder, so it is not replaced. Choose another path for --out."
+        )
+    above = next(folder for folder in path.absolute().parents if os.path.exists(folder))
+    if not os.path.isdir(above) or not os.access(above, os.W_OK):
+        raise OutputError(
+            f"{path} cannot be written: {above} is no folder that you may write to. "
+            "Choose another path for --out."
+        )
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file as UTF-8, whole or not at all, replacing a file that is there."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file, whole or not at all, replacing a file that is there.
+
+    The bytes go to a temporary file in the same folder, which gets the name when all is on disk.
+    """
+    with _reporting(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = _temporary_beside(path)
+        try:
+            with temporary.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        _sync_folder(path.parent)
+
+
+@contextmanager
+def staged_directory(path: Path, force: bool = False) -> Iterator[Path]:
+    """Yield a fresh folder that takes the place of `path` when the block ends without an error.
+
+    For outputs that are written in one go. What was at `path` is moved aside, then the new folder
+    gets the name, then the old one is removed: a kill at any moment leaves either of them whole.
+    """
+    check_output(path, force)
+    with _reporting(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        staging = _temporary_beside(path)
+        staging.mkdir()
+    try:
+        yield staging
+        with _reporting(path):
+            _sync_folder(staging)
+            _put_in_place(staging, path)
+    except BaseException:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
+
+
+def prepare_output_directory(path: Path, force: bool = False) -> None:
+    """Make an empty folder for outputs that grow while work goes on, such as the records of a run.
+
+    What is there already is only replaced with `force`.
+    """
+    with staged_directory(path, force):
+        pass
+
+
+def _put_in_place(staging: Path, path: Path) -> None:
+    aside = _temporary_beside(path)
+    replacing = os.path.lexists(path)
+    if replacing:
+        path.rename(aside)
+    try:
+        staging.rename(path)
+    except BaseException:
+        if replacing:
+            aside.rename(path)
+        raise
+    _sync_folder(path.parent)
+    if aside.is_symlink() or aside.is_file():
+        aside.unlink()
+    else:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _temporary_beside(path: Path) -> Path:
+    return path.parent / f".needful-{secrets.token_hex(8)}.tmp"
+
+
+def _sync_folder(folder: Path) -> None:
+    """Ask for the folder's entries to be on disk; not every system lets a folder be opened."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def _reporting(path: Path) -> Iterator[None]:
+    """Turn the system's errors into one that names the path and what to do."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(f"{path} cannot be written: {reason}. Choose another path for --out.") from error

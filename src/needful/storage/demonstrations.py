@@ -1,0 +1,204 @@
+"""Demonstration files: `needful-demos` version 1, JSON lines, plain or gzip.
+
+Line 1 is the header with the vocabulary, each further line one demonstration; blank lines do not
+count. A file holds signatures and data only, so reading it executes nothing.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from needful.core.controllers import Controller, GroundController
+from needful.core.demonstrations import Demonstration
+from needful.core.model import Vocabulary
+from needful.core.state import State
+from needful.errors import DemonstrationError
+from needful.storage.atomic import check_output, write_bytes
+from needful.storage.ground_atoms_json import (
+    GroundAtomReader,
+    atoms_to_json,
+    objects_from_json,
+    objects_to_json,
+)
+from needful.storage.json_fields import Field, JsonValue, Source, dump_json, parse_json
+from needful.storage.vocabulary_json import (
+    VOCABULARY_FIELDS,
+    Names,
+    vocabulary_from_json,
+    vocabulary_to_json,
+)
+
+FORMAT = "needful-demos"
+VERSION = 1
+# Forgives the rounding of recorders that keep parameters or bounds in 32 bits; a share of the larger
+# bound, or of one if both are smaller.
+BOX_SLACK = 1e-6
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+@dataclass(frozen=True, slots=True)
+class DemonstrationSet:
+    """What a demonstrations file holds.
+
+    The predicates have no classifiers and the controllers no initiation tests: a file knows only
+    their signatures.
+    """
+
+    vocabulary: Vocabulary
+    demonstrations: tuple[Demonstration, ...]
+
+
+def read_demonstrations(path: str | Path) -> DemonstrationSet:
+    """Read a demonstrations file, gzip or plain by its first bytes.
+
+    Whatever is wrong with it is a `DemonstrationError` that names file, line, field and remedy.
+    """
+    try:
+        data = Path(path).read_bytes()
+        if data.startswith(GZIP_MAGIC):
+            data = gzip.decompress(data)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DemonstrationError(
+            f"{path}: the gzip data is broken or cut off ({error}). Fetch or write the file again."
+        ) from None
+    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
+        reason = getattr(error, "strerror", None) or str(error)
+        raise DemonstrationError(f"{path}: cannot be read: {reason}. Give a demonstrations file.") from None
+    return _parse(data, str(path))
+
+
+def write_demonstrations(
+    path: str | Path,
+    vocabulary: Vocabulary,
+    demonstrations: Sequence[Demonstration],
+    force: bool = False,
+) -> None:
+    """Write a demonstrations file, gzip if the name ends in `.gz`.
+
+    The same demonstrations give the same bytes. They are read back before anything is written, so
+    what the reader would refuse raises `DemonstrationError` and leaves no file.
+    """
+    path = Path(path)
+    check_output(path, force)
+    header: dict[str, JsonValue] = {"format": FORMAT, "version": VERSION, **vocabulary_to_json(vocabulary)}
+    lines = [dump_json(header), *(dump_json(_to_json(demo)) for demo in demonstrations)]
+    data = "".join(line + "\n" for line in lines).encode()
+    _parse(data, str(path))
+    write_bytes(path, _compressed(data) if path.suffix == ".gz" else data)
+
+
+def _compressed(data: bytes) -> bytes:
+    # GzipFile, not gzip.compress: the header then holds no name, no time and no operating system.
+    buffer = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, mtime=0) as file:
+        file.write(data)
+    return buffer.getvalue()
+
+
+def _to_json(demo: Demonstration) -> dict[str, JsonValue]:
+    record: dict[str, JsonValue] = {
+        "objects": objects_to_json(demo.objects),
+        "goal": atoms_to_json(demo.goal),
+        "atoms": [atoms_to_json(state) for state in demo.abstract_states],
+        "actions": [
+            {
+                "controller": action.controller.name,
+                "objects": [obj.name for obj in action.objects],
+                "params": [float(value) for value in action.parameters],
+            }
+            for action in demo.actions
+        ],
+    }
+    if demo.states is not None:
+        record["states"] = [{obj.name: list(state[obj]) for obj in state} for state in demo.states]
+    return record
+
+
+def _parse(data: bytes, file: str) -> DemonstrationSet:
+    # Split at newlines alone: other line breaks of Unicode may stand inside JSON strings.
+    lines = [(number, line) for number, line in enumerate(data.split(b"\n"), start=1) if line.strip()]
+    if not lines:
+        raise DemonstrationError(f"{file}: the file is empty. It needs a header and demonstrations.")
+    fields = (parse_json(line, Source(file, DemonstrationError, number)) for number, line in lines)
+    header = next(fields)
+    header.check_format(FORMAT, VERSION)
+    names = vocabulary_from_json(header.record("format", "version", *VOCABULARY_FIELDS))
+    demonstrations = tuple(_DemonstrationReader(names, field).read() for field in fields)
+    if not demonstrations:
+        raise DemonstrationError(f"{file}: there is only a header. Add a line for each demonstration.")
+    return DemonstrationSet(names.vocabulary(), demonstrations)
+
+
+class _DemonstrationReader:
+    """Reads one line."""
+
+    def __init__(self, names: Names, field: Field) -> None:
+        self.names = names
+        self.field = field
+        self.record = field.record("objects", "goal", "atoms", "actions", optional=("states",))
+        self.objects = objects_from_json(self.record["objects"], names.types)
+        self.atoms = GroundAtomReader(names, self.objects)
+
+    def read(self) -> Demonstration:
+        goal = self.atoms.atoms(self.record["goal"])
+        if not goal:
+            raise self.record["goal"].fault("the goal is empty.", "Name at least one atom to achieve.")
+        actions = tuple(self._read_action(item) for item in self.record["actions"].items())
+        abstract_states = tuple(map(self.atoms.atoms, self._one_more_than(len(actions), "atoms")))
+        states = None
+        if "states" in self.record:
+            states = tuple(map(self._read_state, self._one_more_than(len(actions), "states")))
+        missing = sorted(goal - abstract_states[-1])
+        if missing:
+            raise self.record["goal"].fault(
+                f"{missing[0]} does not hold in the last list of atoms.",
+                "Leave out demonstrations that miss their goal.",
+            )
+        objects = tuple(sorted(self.objects.values()))
+        return Demonstration(objects, goal, abstract_states, actions, states)
+
+    def _read_action(self, field: Field) -> GroundController:
+        record = field.record("controller", "objects", "params")
+        controller = record["controller"].one_of("controller", self.names.controllers)
+        objects = tuple(item.one_of("object", self.objects) for item in record["objects"].items())
+        parameters = record["params"].numbers()
+        with field.located():
+            action = GroundController(controller, objects, parameters)
+        _check_box(controller, record["params"], parameters)
+        return action
+
+    def _one_more_than(self, actions: int, name: str) -> list[Field]:
+        items = self.record[name].items()
+        if len(items) != actions + 1:
+            raise self.record[name].fault(
+                f"{actions} actions need {actions + 1} entries, got {len(items)}.",
+                "Give one for the start and one after each action.",
+            )
+        return items
+
+    def _read_state(self, field: Field) -> State:
+        vectors = field.entries()
+        for name in vectors:
+            Field(name, field.source, field.path).one_of("object", self.objects)
+        absent = sorted(self.objects.keys() - vectors.keys())
+        if absent:
+            raise field.fault(f"the object {absent[0]!r} is missing.", "Give a vector for each object.")
+        with field.located():
+            return State({self.objects[name]: vector.numbers() for name, vector in vectors.items()})
+
+
+def _check_box(controller: Controller, field: Field, parameters: tuple[float, ...]) -> None:
+    for index, (value, low, high) in enumerate(
+        zip(parameters, controller.low, controller.high, strict=True)
+    ):
+        slack = BOX_SLACK * max(1.0, abs(low), abs(high))
+        if not low - slack <= value <= high + slack:
+            raise field.item(index).fault(
+                f"{value} is outside of [{low}, {high}], the bounds of {controller.name!r}.",
+                "Clip the parameters to the box when recording, or widen the box in the header.",
+            )

@@ -1,0 +1,220 @@
+"""JSON values that know where they stand, so that every complaint says where and what to do."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NoReturn, TypeAlias, TypeVar
+
+from needful.errors import InvalidInputError, UnknownNameError, nearest_name
+
+JsonValue: TypeAlias = "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The place that JSON text came from, and the kind of error to raise about it."""
+
+    file: str
+    error: type[InvalidInputError]
+    line: int | None = None
+
+    def fault(self, problem: str, remedy: str = "", path: str = "") -> InvalidInputError:
+        """Return the error that names file, line, field, problem and remedy."""
+        where = [self.file]
+        if self.line is not None:
+            where.append(f"line {self.line}")
+        if path:
+            where.append(path)
+        return self.error(f"{', '.join(where)}: {problem}{' ' + remedy if remedy else ''}")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A JSON value with its path, such as `actions[2].params`; each accessor checks what it returns."""
+
+    value: JsonValue
+    source: Source
+    path: str = ""
+
+    def fault(self, problem: str, remedy: str = "") -> InvalidInputError:
+        """Return the error about this value."""
+        return self.source.fault(problem, remedy, self.path)
+
+    def text(self) -> str:
+        """Return a string, which may be empty."""
+        if not isinstance(self.value, str):
+            raise self._unlike("a string")
+        return self.value
+
+    def name(self) -> str:
+        """Return a string that can serve as a name: not empty, and writable as UTF-8."""
+        name = self.text()
+        if not name:
+            raise self.fault("a name must not be empty.", "Give it at least one character.")
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise self.fault(
+                f"the name {name!r} holds half of a surrogate pair.", "Write the whole character."
+            ) from None
+        return name
+
+    def integer(self) -> int:
+        """Return a whole number."""
+        if type(self.value) is not int:
+            raise self._unlike("a whole number")
+        return self.value
+
+    def number(self) -> float:
+        """Return a finite number."""
+        if type(self.value) is float or type(self.value) is int:
+            try:
+                number = float(self.value)
+            except OverflowError:
+                number = math.inf
+            if math.isfinite(number):
+                return number
+            raise self.fault("the number is too large.", "Numbers must fit into 64-bit floats.")
+        raise self._unlike("a number")
+
+    def numbers(self) -> tuple[float, ...]:
+        """Return an array of finite numbers."""
+        return tuple(item.number() for item in self.items())
+
+    def items(self) -> list[Field]:
+        """Return the elements of an array."""
+        if not isinstance(self.value, list):
+            raise self._unlike("an array")
+        return [self.item(index) for index in range(len(self.value))]
+
+    def item(self, index: int) -> Field:
+        """Return one element of what is known to be an array."""
+        assert isinstance(self.value, list)
+        return Field(self.value[index], self.source, f"{self.path}[{index}]")
+
+    def plain(self) -> dict[str, JsonValue]:
+        """Return an object as it is, for content that is only passed on."""
+        if not isinstance(self.value, dict):
+            raise self._unlike("an object")
+        return self.value
+
+    def entries(self) -> dict[str, Field]:
+        """Return the members of an object whose keys are data, such as a map from names."""
+        return {key: Field(value, self.source, self._below(key)) for key, value in self.plain().items()}
+
+    def record(self, *required: str, optional: Sequence[str] = ()) -> dict[str, Field]:
+        """Return the members of an object that has exactly the given fields."""
+        found = self.entries()
+        allowed = (*required, *optional)
+        for name in found:
+            if name not in allowed:
+                hint = _did_you_mean(name, allowed)
+                raise self.fault(f"unknown field {name!r}.{hint}", f"Allowed: {', '.join(allowed)}.")
+        for name in required:
+            if name not in found:
+                raise self.fault(f"the field {name!r} is missing.", f"Needed: {', '.join(required)}.")
+        return found
+
+    def one_of(self, kind: str, known: Mapping[str, T]) -> T:
+        """Return what a name stands for."""
+        name = self.text()
+        if name not in known:
+            raise self.fault(str(UnknownNameError(kind, name, known)))
+        return known[name]
+
+    def check_format(self, name: str, version: int) -> None:
+        """Raise unless an object declares this format and version.
+
+        Do this first: the fields of another format would only give puzzling complaints.
+        """
+        known = self.entries()
+        if "format" not in known or known["format"].value != name:
+            raise self.fault(f'the field "format" is not "{name}".', "Is this the right file?")
+        if "version" in known and known["version"].integer() != version:
+            raise known["version"].fault(
+                f"version {known['version'].value} of {name!r} is not known.",
+                f"This needful reads version {version}: update needful, or write the file again.",
+            )
+
+    @contextmanager
+    def located(self) -> Iterator[None]:
+        """Give errors that are raised inside, by constructors for example, this field's place."""
+        try:
+            yield
+        except self.source.error:
+            raise
+        except InvalidInputError as error:
+            raise self.fault(str(error)) from None
+
+    def _below(self, key: str) -> str:
+        shown = key if key.isidentifier() else json.dumps(key)
+        return f"{self.path}.{shown}" if self.path else shown
+
+    def _unlike(self, expected: str) -> InvalidInputError:
+        return self.fault(f"expected {expected}, got {_described(self.value)}.")
+
+
+def parse_json(data: bytes, source: Source) -> Field:
+    """Parse strict JSON: UTF-8, no key twice in one object, no NaN or Infinity, no absurd nesting."""
+    try:
+        value = json.loads(
+            data.decode("utf-8-sig"), object_pairs_hook=_without_repeats, parse_constant=_refuse_constant
+        )
+    except UnicodeDecodeError as error:
+        raise source.fault(f"byte {error.start} is not UTF-8.", "Save the text as UTF-8.") from None
+    except json.JSONDecodeError as error:
+        place = f"column {error.colno}" if source.line else f"line {error.lineno}, column {error.colno}"
+        raise source.fault(f"not JSON: {error.msg} at {place}.") from None
+    except RecursionError:
+        raise source.fault("the JSON is nested too deeply.", "Is this the right file?") from None
+    except _Refused as refused:
+        raise source.fault(str(refused)) from None
+    except ValueError:  # Python's limit on the digits of whole numbers
+        raise source.fault(
+            "a number has too many digits.", "Numbers must fit into 64-bit floats."
+        ) from None
+    return Field(value, source)
+
+
+def dump_json(value: JsonValue, indent: int | None = None) -> str:
+    """Return the same text for the same value: keys sorted, plain ASCII, no NaN."""
+    separators = (",", ":") if indent is None else (",", ": ")
+    return json.dumps(value, sort_keys=True, allow_nan=False, indent=indent, separators=separators)
+
+
+class _Refused(ValueError):
+    """JSON that Python's parser would let pass."""
+
+
+def _without_repeats(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise _Refused(f"the key {twice!r} appears twice in one object. Keep one of them.")
+    return found
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise _Refused(f"{name} is not a JSON number. All values must be finite.")
+
+
+def _did_you_mean(name: str, known: Sequence[str]) -> str:
+    nearest = nearest_name(name, known)
+    return f" Did you mean {nearest!r}?" if nearest else ""
+
+
+def _described(value: JsonValue) -> str:
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, list):
+        return f"an array of {len(value)}"
+    if isinstance(value, dict):
+        return "an object"
+    shown = repr(value)
+    return shown if len(shown) <= 40 else f"{shown[:40]}..."

@@ -1,0 +1,190 @@
+"""Model directories: `needful-model` version 1.
+
+    model.json             vocabulary, operators, kinds of samplers, provenance
+    samplers.safetensors   the arrays of the samplers, named "<operator's place>.<array>"
+    domain.pddl            the operators for other planners; not read back
+    evidence.json, ...     further documents, if given
+
+Loading a model executes no code that comes with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
+
+from needful.core.model import PlanningModel
+from needful.core.operators import Operator
+from needful.core.samplers import Sampler
+from needful.errors import ModelError
+from needful.sampler_learning.sampler_arrays import sampler_from_arrays, sampler_to_arrays
+from needful.storage.atomic import staged_directory, write_bytes, write_text
+from needful.storage.json_fields import Field, JsonValue, Source, dump_json, parse_json
+from needful.storage.operators_json import OPERATOR_FIELDS, operator_from_json, operator_to_json
+from needful.storage.vocabulary_json import VOCABULARY_FIELDS, vocabulary_from_json, vocabulary_to_json
+
+FORMAT = "needful-model"
+VERSION = 1
+MODEL_FILE = "model.json"
+SAMPLERS_FILE = "samplers.safetensors"
+PDDL_FILE = "domain.pddl"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredModel:
+    """A model and the record of how it came to be.
+
+    The model knows signatures only: bind it to a domain's vocabulary (`PlanningModel.bound_to`)
+    before planning.
+    """
+
+    model: PlanningModel
+    provenance: Mapping[str, JsonValue]
+
+
+def save_model(
+    path: str | Path,
+    model: PlanningModel,
+    provenance: Mapping[str, JsonValue],
+    domain_pddl: str,
+    documents: Mapping[str, JsonValue] | None = None,
+    force: bool = False,
+) -> None:
+    """Write a model directory, whole or not at all; the same arguments give the same bytes.
+
+    Args:
+        path: the directory; it must not exist unless `force` is given.
+        model: the model; its samplers must be learnt ones.
+        provenance: how the model came to be, such as learner, its configuration, seed, data.
+        domain_pddl: the content of domain.pddl.
+        documents: further JSON documents by file name, such as "evidence.json".
+        force: replace what is at the path.
+    """
+    path = Path(path)
+    texts = {PDDL_FILE: domain_pddl}
+    for name, document in (documents or {}).items():
+        texts[_document_name(name)] = _to_text(name, document)
+    kinds, arrays = _samplers_to_arrays(model)
+    tensors = save_arrays(arrays)
+    description: dict[str, JsonValue] = {
+        "format": FORMAT,
+        "version": VERSION,
+        **vocabulary_to_json(model.vocabulary),
+        "operators": [
+            {**operator_to_json(operator), "sampler": kinds.get(operator.name)}
+            for operator in model.operators
+        ],
+        "samplers_sha256": hashlib.sha256(tensors).hexdigest(),
+        "provenance": provenance,
+    }
+    texts[MODEL_FILE] = _to_text(MODEL_FILE, description)
+    # Read back what will be written, so that no directory comes about that cannot be loaded.
+    _parse(texts[MODEL_FILE].encode(), tensors, path)
+    with staged_directory(path, force) as staging:
+        write_bytes(staging / SAMPLERS_FILE, tensors)
+        for name, text in sorted(texts.items()):
+            write_text(staging / name, text)
+
+
+def load_model(path: str | Path) -> StoredModel:
+    """Load a model directory; whatever is wrong with it is a `ModelError` that says what to do."""
+    path = Path(path)
+    if not os.path.isdir(path):
+        what = "is a file" if os.path.exists(path) else "does not exist"
+        raise ModelError(f"{path} {what}. Give a model directory, as written by `needful learn --out`.")
+    return _parse(_read(path / MODEL_FILE), _read(path / SAMPLERS_FILE), path)
+
+
+def load_document(path: str | Path, name: str) -> Field:
+    """Load one of the further documents of a model directory."""
+    file = Path(path) / _document_name(name)
+    return parse_json(_read(file), Source(str(file), ModelError))
+
+
+def _document_name(name: str) -> str:
+    stem = name.removesuffix(".json")
+    if not stem.isidentifier() or name in (stem, MODEL_FILE):
+        raise ModelError(f"A document cannot be named {name!r}. Use a name such as 'evidence.json'.")
+    return name
+
+
+def _to_text(name: str, value: JsonValue) -> str:
+    try:
+        return dump_json(value, indent=1) + "\n"
+    except (TypeError, ValueError) as error:
+        raise ModelError(
+            f"{name} cannot be written as JSON: {error}. Use only numbers, strings, lists and mappings."
+        ) from None
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise ModelError(
+            f"{file} cannot be read: {error.strerror}. The model is incomplete; learn it again."
+        ) from None
+
+
+def _samplers_to_arrays(
+    model: PlanningModel,
+) -> tuple[dict[str, dict[str, JsonValue]], dict[str, np.ndarray]]:
+    """Return what model.json says about each operator's sampler, and all arrays."""
+    kinds: dict[str, dict[str, JsonValue]] = {}
+    arrays: dict[str, np.ndarray] = {}
+    for place, operator in enumerate(model.operators):
+        if operator.name in model.samplers:
+            kind, own = sampler_to_arrays(model.samplers[operator.name])
+            kinds[operator.name] = {"kind": kind}
+            arrays |= {f"{place}.{name}": array for name, array in own.items()}
+    return kinds, arrays
+
+
+def _parse(description: bytes, tensors: bytes, path: Path) -> StoredModel:
+    root = parse_json(description, Source(str(path / MODEL_FILE), ModelError))
+    root.check_format(FORMAT, VERSION)
+    record = root.record(
+        "format", "version", *VOCABULARY_FIELDS, "operators", "samplers_sha256", "provenance"
+    )
+    names = vocabulary_from_json(record)
+    arrays = _parse_tensors(tensors, record["samplers_sha256"].text(), path / SAMPLERS_FILE)
+    operators: list[Operator] = []
+    samplers: dict[str, Sampler] = {}
+    for place, field in enumerate(record["operators"].items()):
+        members = field.record(*OPERATOR_FIELDS, "sampler")
+        operator = operator_from_json(field, members, names)
+        operators.append(operator)
+        if members["sampler"].value is not None:
+            own = {name: arrays.pop(name) for name in list(arrays) if name.startswith(f"{place}.")}
+            own = {name.removeprefix(f"{place}."): array for name, array in own.items()}
+            with members["sampler"].located():
+                kind = members["sampler"].record("kind")["kind"].text()
+                samplers[operator.name] = sampler_from_arrays(kind, own, operator)
+    if arrays:
+        raise ModelError(
+            f"{path / SAMPLERS_FILE}: the array {min(arrays)!r} belongs to no operator of {MODEL_FILE}. "
+            "The two files are not of one model; learn it again."
+        )
+    with root.located():
+        model = PlanningModel(names.vocabulary(), tuple(operators), samplers)
+    return StoredModel(model, record["provenance"].plain())
+
+
+def _parse_tensors(data: bytes, digest: str, file: Path) -> dict[str, np.ndarray]:
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise ModelError(
+            f"{file}: the content is not what {MODEL_FILE} says (SHA-256). The file is damaged or "
+            "belongs to another model; copy the whole directory again, or learn the model again."
+        )
+    try:
+        return load_arrays(data)
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise ModelError(f"{file}: not a safetensors file: {error}. Learn the model again.") from None

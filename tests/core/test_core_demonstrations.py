@@ -1,0 +1,65 @@
+"""Demonstrations and their transitions."""
+
+from __future__ import annotations
+
+import pytest
+
+from needful.core.controllers import Controller
+from needful.core.demonstrations import Demonstration
+from needful.core.objects import Type
+from needful.core.state import State
+from needful.errors import DemonstrationError
+from tiny_worlds import BALL, BLOCK, CLEAN, ON, PUSH, RAIN
+
+A, B, STRANGER = BLOCK("a"), BLOCK("b"), BLOCK("c")
+STATES = (frozenset({RAIN()}), frozenset({RAIN(), CLEAN(A)}), frozenset({CLEAN(A), CLEAN(B)}))
+GOAL = frozenset({CLEAN(B)})
+
+
+def test_transitions_by_hand():
+    demo = Demonstration((A, B), GOAL, STATES, (PUSH(A), PUSH(B)))
+    first, second = demo.transitions()
+    assert len(demo) == 2
+    assert (first.before, first.action, first.after) == (STATES[0], PUSH(A), STATES[1])
+    assert (first.added, first.deleted) == ({CLEAN(A)}, frozenset())
+    assert (second.added, second.deleted) == ({CLEAN(B)}, {RAIN()})
+    assert first.state is None
+
+
+def test_transitions_carry_the_state_before():
+    cup = Type("cup", ("x",))("cup")
+    states = tuple(State({cup: [x]}) for x in (1.0, 2.0))
+    demo = Demonstration((cup,), frozenset(), (frozenset(),) * 2, (Controller("Wait", ())(),), states)
+    assert [transition.state for transition in demo.transitions()] == [states[0]]
+
+
+def test_demonstration_without_steps():
+    assert len(Demonstration((A, B), GOAL, STATES[2:], ())) == 0
+
+
+def test_one_more_abstract_state_than_actions():
+    with pytest.raises(DemonstrationError, match="1 actions needs 2 abstract states, got 3"):
+        Demonstration((A, B), GOAL, STATES, (PUSH(A),))
+
+
+def test_one_more_state_than_actions():
+    with pytest.raises(DemonstrationError, match="2 actions needs 3 states, got 1"):
+        Demonstration((A, B), GOAL, STATES, (PUSH(A), PUSH(B)), (State({}),))
+
+
+def test_goal_must_hold_at_the_end():
+    with pytest.raises(DemonstrationError, match=r"does not hold at the end of a demonstration: Rain\(\)"):
+        Demonstration((A, B), GOAL | {RAIN()}, STATES, (PUSH(A), PUSH(B)))
+
+
+def test_atoms_and_actions_speak_of_the_objects_alone():
+    strange = (STATES[0] | {ON(STRANGER, A)}, *STATES[1:])
+    with pytest.raises(DemonstrationError, match=r"On\(c, a\) names c:block, .* objects: a:block, b:block"):
+        Demonstration((A, B), GOAL, strange, (PUSH(A), PUSH(B)))
+    with pytest.raises(DemonstrationError, match=r"Push\(c\) names c:block"):
+        Demonstration((A, B), GOAL, STATES, (PUSH(A), PUSH(STRANGER)))
+
+
+def test_objects_have_distinct_names():
+    with pytest.raises(DemonstrationError, match=r"share a name: a:ball, a:block, b:block"):
+        Demonstration((A, B, BALL("a")), GOAL, STATES, (PUSH(A), PUSH(B)))

@@ -1,0 +1,83 @@
+"""Types with single inheritance, objects and variables."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from needful.core.objects import Object, Type, Variable
+from needful.errors import InvalidInputError
+
+THING = Type("thing", ("x",))
+BOOK = Type("book", ("x", "pages"), THING)
+NOVEL = Type("novel", ("x", "pages", "plot"), BOOK)
+TABLE = Type("table", ("x",), THING)
+
+
+def test_ancestry_goes_up_to_the_root():
+    assert list(NOVEL.ancestry()) == [NOVEL, BOOK, THING]
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked_for", "fits"),
+    [
+        (NOVEL, NOVEL, True),
+        (NOVEL, BOOK, True),
+        (NOVEL, THING, True),
+        (BOOK, NOVEL, False),
+        (TABLE, BOOK, False),
+        (THING, TABLE, False),
+    ],
+)
+def test_subtypes(kind, asked_for, fits):
+    assert kind.is_subtype_of(asked_for) is fits
+
+
+def test_types_of_one_name_but_other_features_are_different_types():
+    assert not NOVEL.is_subtype_of(Type("book", ("x",), THING))
+
+
+def test_subtype_may_list_its_parents_features_in_another_order():
+    assert Type("scroll", ("pages", "x"), BOOK).is_subtype_of(THING)
+
+
+def test_subtype_must_list_its_parents_features():
+    with pytest.raises(InvalidInputError, match=r"'leaflet' lacks the features \['pages'\] of its parent"):
+        Type("leaflet", ("x",), BOOK)
+
+
+def test_feature_listed_twice():
+    with pytest.raises(InvalidInputError, match="lists a feature twice"):
+        Type("cup", ("x", "x"))
+
+
+def test_nameless_things():
+    with pytest.raises(InvalidInputError, match="A type needs a name"):
+        Type("")
+    with pytest.raises(InvalidInputError, match="Every object needs a name"):
+        Object("", THING)
+
+
+def test_variable_names_start_with_a_question_mark():
+    assert Variable("?b", BOOK).name == "?b"
+    with pytest.raises(InvalidInputError, match=r"starts with '\?', got 'b'"):
+        Variable("b", BOOK)
+
+
+def test_calling_a_type_makes_an_object_of_it():
+    assert BOOK("dune") == Object("dune", BOOK)
+    assert str(BOOK("dune")) == "dune:book"
+
+
+def test_objects_are_equal_by_name_and_type_and_sort_by_name():
+    assert BOOK("a") != TABLE("a")
+    assert sorted([TABLE("b"), TABLE("a"), BOOK("b")]) == [TABLE("a"), BOOK("b"), TABLE("b")]
+    assert len({BOOK("a"), BOOK("a"), TABLE("a")}) == 2
+
+
+def test_types_and_objects_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        BOOK.name = "paper"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        BOOK("a").name = "b"

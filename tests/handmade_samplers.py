@@ -1,0 +1,56 @@
+"""Samplers with weights of one's own choosing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from needful.core.operators import Operator
+from needful.sampler_learning.sampling import Network, NeuralSampler, input_width
+
+HIDDEN = 4
+
+
+def random_network(inputs: int, outputs: int, rng: np.random.Generator) -> Network:
+    """Return a network whose weights are exact in 32 bits, as trained ones are."""
+    sizes = [inputs, HIDDEN, HIDDEN, outputs]
+    weights = [rng.standard_normal(shape).astype(np.float32) for shape in pairwise(sizes)]
+    biases = [rng.standard_normal(size).astype(np.float32) for size in sizes[1:]]
+    return Network(
+        rng.standard_normal(inputs),
+        1.0 + rng.random(inputs),
+        tuple(weight.astype(np.float64) for weight in weights),
+        tuple(bias.astype(np.float64) for bias in biases),
+    )
+
+
+def random_sampler(operator: Operator, seed: int, classifier: bool = True) -> NeuralSampler:
+    """Return a sampler that fits an operator and knows nothing."""
+    rng = np.random.default_rng(seed)
+    width, dimension = input_width(operator), operator.controller.dimension
+    return NeuralSampler(
+        operator,
+        random_network(width, 2 * dimension, rng),
+        rng.standard_normal(dimension),
+        rng.random(dimension),
+        random_network(width + dimension, 1, rng) if classifier else None,
+    )
+
+
+def linear_network(weight: np.ndarray, bias: Sequence[float]) -> Network:
+    """Return the network inputs -> inputs @ weight + bias, which ReLU does not disturb.
+
+    The hidden layers hold the inputs' positive and negative parts.
+    """
+    inputs = len(weight)
+    parts = np.hstack([np.eye(inputs), -np.eye(inputs)])
+    whole = np.vstack([np.eye(inputs), -np.eye(inputs)])
+    zeros = np.zeros(2 * inputs)
+    return Network(
+        np.zeros(inputs),
+        np.ones(inputs),
+        (parts, np.eye(2 * inputs), whole @ weight),
+        (zeros, zeros, np.array(bias)),
+    )

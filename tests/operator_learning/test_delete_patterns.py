@@ -1,0 +1,79 @@
+"""From mispredicted atoms to quantified deletes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from needful.core.demonstrations import Demonstration
+from needful.core.objects import Variable
+from needful.core.operators import DeletePattern, Wildcard
+from needful.operator_learning.delete_patterns import partly_bound, whole_predicate, without_subsumed
+from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
+from tiny_worlds import BALL, BLOCK, CLEAN, ON, PUSH, RAIN, THING, all_patterns
+
+A, B, P = BLOCK("a"), BLOCK("b"), BALL("p")
+X, Y = Variable("?x", BLOCK), Variable("?y", BALL)
+ANY, ANY_BLOCK, ANY_BALL = Wildcard(THING), Wildcard(BLOCK), Wildcard(BALL)
+
+
+@pytest.mark.parametrize(
+    ("atom", "bound", "whole"),
+    [
+        (ON(A, B), (X, ANY_BLOCK), (ANY, ANY)),
+        (ON(P, A), (ANY_BALL, X), (ANY, ANY)),
+        (ON(B, P), (ANY_BLOCK, ANY_BALL), (ANY, ANY)),
+        (CLEAN(P), (ANY_BALL,), (ANY,)),
+        (RAIN(), (), ()),
+    ],
+)
+def test_one_atom_by_hand(atom, bound, whole):
+    """The operator's one argument ?x stands for a."""
+    assert partly_bound(atom, {A: X}) == DeletePattern(atom.predicate, bound)
+    assert whole_predicate(atom, {A: X}) == DeletePattern(atom.predicate, whole)
+
+
+# Pushing a cleans it and takes it off b, takes p off b, and leaves b on p.
+DEMO = Demonstration(
+    (A, B, P),
+    frozenset({CLEAN(A)}),
+    (frozenset({ON(A, A), ON(A, B), ON(P, B), ON(B, P)}), frozenset({CLEAN(A), ON(B, P)})),
+    (PUSH(A),),
+)
+
+
+@pytest.mark.parametrize(
+    ("generalise", "forgets"),
+    [
+        (partly_bound, {"On(?x0, *:block)", "On(*:ball, *:block)"}),
+        (whole_predicate, {"On(*:thing, *:thing)"}),
+    ],
+)
+def test_what_an_operator_forgets_by_hand(generalise, forgets):
+    (operator,) = learn_operators([DEMO], OperatorLearningConfig(generalise=generalise)).operators
+    assert {str(pattern) for pattern in operator.delete_patterns} == forgets
+    assert {str(atom) for atom in operator.delete_effects} == {"On(?x0, ?x0)"}
+    assert operator.ground([A]).apply(DEMO.abstract_states[0]) <= DEMO.abstract_states[1]
+
+
+def test_subsumed_patterns_are_dropped():
+    wide, bound, narrow = (
+        DeletePattern(ON, arguments) for arguments in ((ANY, ANY), (X, ANY), (X, ANY_BALL))
+    )
+    other = DeletePattern(CLEAN, (ANY_BLOCK,))
+    assert without_subsumed([bound, wide, narrow, other]) == {wide, other}
+    assert without_subsumed([narrow, bound]) == {bound}
+    assert without_subsumed([narrow, DeletePattern(ON, (ANY_BLOCK, Y))]) == {
+        narrow,
+        DeletePattern(ON, (ANY_BLOCK, Y)),
+    }
+    assert without_subsumed([]) == frozenset()
+
+
+@given(st.frozensets(st.sampled_from(all_patterns((X, Y))), max_size=6))
+def test_nothing_is_lost_and_nothing_is_superfluous(patterns):
+    left = without_subsumed(patterns)
+    assert left <= patterns
+    assert all(any(wide.subsumes(pattern) for wide in left) for pattern in patterns)
+    assert not any(one != other and one.subsumes(other) for one in left for other in left)

@@ -1,0 +1,90 @@
+"""Operators from a necessary change, and their types."""
+
+from __future__ import annotations
+
+from needful.core.controllers import Controller
+from needful.core.demonstrations import Demonstration
+from needful.operator_learning.encoding import encode_demonstrations
+from needful.operator_learning.induction import operator_for_change
+from needful.operator_learning.learn import learn_operators
+from tiny_worlds import BALL, BLOCK, CLEAN, ON, PUSH, RAIN, STACK, THING
+
+A, B, C, P = BLOCK("a"), BLOCK("b"), BLOCK("c"), BALL("p")
+NONE = frozenset()
+
+
+def change(action, before, after, necessary):
+    demo = Demonstration((A, B, C, P), NONE, (frozenset(before), frozenset(after)), (action,))
+    encoded = encode_demonstrations([demo])[0]
+    operator, numbers = operator_for_change(encoded.transitions[0], encoded.table.encode(necessary))
+    return operator, [encoded.table.objects[number].name for number in numbers]
+
+
+def test_only_what_became_true_and_is_necessary_is_added():
+    operator, objects = change(
+        PUSH(P), before={RAIN()}, after={RAIN(), CLEAN(P), CLEAN(A)}, necessary={RAIN(), CLEAN(P)}
+    )
+    assert {str(atom) for atom in operator.add_effects} == {"Clean(?x0)"}
+    assert objects == ["p"]
+
+
+def test_controller_arguments_come_first_then_other_objects_by_name():
+    added = {ON(P, B), ON(C, A)}
+    operator, objects = change(STACK(C, B), before=(), after=added, necessary=added)
+    assert objects == ["c", "b", "a", "p"]
+    assert [str(v) for v in operator.parameters] == ["?x0:block", "?x1:block", "?x2:block", "?x3:ball"]
+    assert {str(atom) for atom in operator.add_effects} == {"On(?x3, ?x1)", "On(?x0, ?x2)"}
+    assert [v.name for v in operator.controller_arguments] == ["?x0", "?x1"]
+
+
+def test_an_object_passed_twice_is_one_variable():
+    operator, objects = change(STACK(A, A), before=(), after={ON(A, A)}, necessary={ON(A, A)})
+    assert objects == ["a"]
+    assert str(operator).startswith("Stack(?x0:block)\n  controller: Stack(?x0, ?x0)\n")
+
+
+def test_there_may_be_nothing_to_add():
+    """The push only ends the rain, which nobody needs; it must be explained all the same."""
+    demo = Demonstration(
+        (A,), frozenset({CLEAN(A)}), (frozenset({CLEAN(A), RAIN()}), frozenset({CLEAN(A)})), (PUSH(A),)
+    )
+    learned = learn_operators([demo])
+    (operator,) = learned.operators
+    assert learned.coverage == 1.0
+    assert operator.add_effects == NONE
+    assert {str(atom) for atom in operator.delete_effects} == {"Rain()"}
+
+
+def test_preconditions_are_what_all_examples_share_and_deletes_what_any_one_shows():
+    goal = frozenset({ON(A, B)})
+    demos = [
+        Demonstration((A, B, C, P), goal, (before, after), (STACK(A, B),))
+        for before, after in (
+            (frozenset({CLEAN(A), CLEAN(B), RAIN()}), goal | {CLEAN(B), RAIN()}),
+            (frozenset({CLEAN(A), CLEAN(B), ON(B, A)}), goal | {CLEAN(A)}),
+        )
+    ]
+    (operator,) = learn_operators(demos).operators
+    assert {str(atom) for atom in operator.preconditions} == {"Clean(?x0)", "Clean(?x1)"}
+    assert {str(atom) for atom in operator.delete_effects} == {"Clean(?x0)", "Clean(?x1)", "On(?x1, ?x0)"}
+    assert {str(atom) for atom in operator.add_effects} == {"On(?x0, ?x1)"}
+
+
+def test_variables_have_the_objects_own_types():
+    """One controller over things, pushed a block and a ball: an operator for each type."""
+    demos = [
+        Demonstration((A, P), frozenset({CLEAN(o)}), (NONE, frozenset({CLEAN(o)})), (PUSH(o),))
+        for o in (A, P)
+    ]
+    learned = learn_operators(demos)
+    assert [str(operator.parameters[0]) for operator in learned.operators] == ["?x0:ball", "?x0:block"]
+    assert [operator.name for operator in learned.operators] == ["Push-1", "Push-2"]
+    assert learned.coverage == 1.0
+
+
+def test_names_are_those_of_the_controllers():
+    wipe = Controller("Wipe", (THING,))
+    demo = Demonstration(
+        (A,), frozenset({CLEAN(A)}), (NONE, frozenset({RAIN()}), frozenset({CLEAN(A)})), (PUSH(A), wipe(A))
+    )
+    assert [operator.name for operator in learn_operators([demo]).operators] == ["Push", "Wipe"]

@@ -1,0 +1,77 @@
+"""Deleting operators that the others can do without."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from needful.core.demonstrations import Demonstration
+from needful.core.objects import Variable
+from needful.core.operators import Operator
+from needful.operator_learning.candidates import canonical_candidate
+from needful.operator_learning.delete_patterns import partly_bound
+from needful.operator_learning.improve_coverage import improve_coverage
+from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.reduce_complexity import keep_all_operators, reduce_complexity
+from tiny_worlds import BLOCK, CLEAN, PUSH, demonstrations
+
+A, B = BLOCK("a"), BLOCK("b")
+X, Y = Variable("?x", BLOCK), Variable("?y", BLOCK)
+NONE = frozenset()
+
+PUSHING = Operator("Push", (X,), NONE, frozenset({CLEAN.lifted(X)}), NONE, NONE, PUSH, (X,))
+KEEPING = replace(
+    PUSHING,
+    parameters=(X, Y),
+    preconditions=frozenset({CLEAN.lifted(Y)}),
+    add_effects=frozenset({CLEAN.lifted(X), CLEAN.lifted(Y)}),
+)
+
+
+# Push a, then b, to have both clean; nothing is ever lost, so nothing need be kept.
+TWO_PUSHES = Demonstration(
+    (A, B),
+    frozenset({CLEAN(A), CLEAN(B)}),
+    (NONE, frozenset({CLEAN(A)}), frozenset({CLEAN(A), CLEAN(B)})),
+    (PUSH(A), PUSH(B)),
+)
+
+
+def fitted(demo, *operators):
+    problem = LearningProblem.of([demo], partly_bound)
+    candidates = [canonical_candidate(operator, {}) for operator in operators]
+    start = problem.nothing()
+    return problem, problem.fit(candidates, start.coverage)
+
+
+def test_a_superfluous_operator_goes():
+    problem, start = fitted(TWO_PUSHES, PUSHING, KEEPING)
+    assert start.objective == (0, 2)
+    smaller = reduce_complexity(start, problem)
+    assert smaller.objective == (0, 1)
+    assert {str(atom) for atom in smaller.fitted[0].operator.add_effects} == {"Clean(?x0)"}
+    assert reduce_complexity(smaller, problem) is smaller
+
+
+def test_a_needed_operator_stays():
+    problem, start = fitted(TWO_PUSHES, PUSHING)
+    assert reduce_complexity(start, problem) is start
+
+
+def test_without_complexity_nothing_goes():
+    problem, start = fitted(TWO_PUSHES, PUSHING, KEEPING)
+    assert keep_all_operators(start, problem) is start
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(demonstrations(), min_size=1, max_size=2))
+def test_the_best_single_deletion_is_taken(demos):
+    problem = LearningProblem.of(demos, partly_bound)
+    start = improve_coverage(improve_coverage(problem.nothing(), problem), problem)
+    deletions = [
+        problem.fit([other for other in start.candidates if other != candidate], start.coverage).objective
+        for candidate in start.candidates
+    ]
+    assert reduce_complexity(start, problem).objective == min([start.objective, *deletions])

@@ -1,0 +1,70 @@
+"""Harmlessness: demonstrations can still be planned, and it is noticed where they cannot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from carrying_world import GOING, IN, PUTTING, A, B, C, carrying
+from needful.core.demonstrations import Demonstration
+from needful.operator_learning import replay
+from needful.operator_learning.encoding import encode_demonstrations
+from needful.operator_learning.hill_climbing import Climb
+from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
+from needful.operator_learning.matching import Matcher
+from needful.operator_learning.objective import cover
+from needful.operator_learning.replay import replayable
+from tiny_worlds import BLOCK, CLEAN
+
+DEMO = encode_demonstrations([carrying(B, (A, B, C), (A, B))])[0]
+
+
+def test_a_covered_demonstration_is_replayable():
+    assert cover([GOING, PUTTING], [DEMO], Matcher()).uncovered == 0
+    assert replayable([GOING, PUTTING], DEMO, Matcher())
+
+
+def test_forgetting_what_the_next_step_needs_does_harm():
+    forgetful = replace(GOING, add_effects=GOING.add_effects - GOING.keep_effects)
+    assert not replayable([forgetful, PUTTING], DEMO, Matcher())
+    assert replayable([forgetful, GOING, PUTTING], DEMO, Matcher()), "unless another operator keeps it"
+
+
+def test_an_action_without_an_operator_cannot_be_replayed():
+    assert not replayable([PUTTING], DEMO, Matcher())
+    assert not replayable([GOING], DEMO, Matcher())
+    assert not replayable([], DEMO, Matcher())
+
+
+def test_missing_the_goal_does_harm():
+    idle = replace(PUTTING, add_effects=frozenset())
+    assert not replayable([GOING, idle], DEMO, Matcher())
+
+
+def test_replaying_goes_by_predictions_not_by_what_was_seen():
+    """Claiming the goal too early contradicts the demonstration, yet a plan of that kind exists."""
+    _, b, c = GOING.parameters
+    optimistic = replace(GOING, add_effects=GOING.add_effects | {IN.lifted(c, b)})
+    assert cover([optimistic, PUTTING], [DEMO], Matcher()).uncovered == 1
+    assert replayable([optimistic, PUTTING], DEMO, Matcher())
+
+
+def test_search_backs_up_from_groundings_that_lead_nowhere():
+    """Keeping a near cup that is not the held one predicts as much and fails at the next step."""
+    r, _, c = GOING.parameters
+    careless = replace(GOING, preconditions=frozenset(a for a in GOING.preconditions if r in a.variables))
+    assert c in careless.parameters
+    assert replayable([careless, PUTTING], DEMO, Matcher())
+
+
+def test_search_gives_up_beyond_its_limit(monkeypatch):
+    monkeypatch.setattr(replay, "MAX_REPLAY_STATES", 1)
+    assert not replayable([GOING, PUTTING], DEMO, Matcher())
+
+
+def test_learning_reports_what_cannot_be_replayed():
+    a = BLOCK("a")
+    clean = frozenset({CLEAN(a)})
+    demos = [carrying(B, (B,), (B,)), Demonstration((a,), clean, (clean,), ()), carrying(C, (C,), (C,))]
+    assert learn_operators(demos).unreplayable == ()
+    give_up = OperatorLearningConfig(schedule=lambda problem, reduce: Climb(problem.nothing()))
+    assert learn_operators(demos, give_up).unreplayable == (0, 2)

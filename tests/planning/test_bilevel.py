@@ -1,0 +1,296 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import toy_world
+from fake_clock import FakeClock
+from needful.core.atoms import Predicate
+from needful.core.controllers import Execution, GroundController
+from needful.core.model import PlanningModel
+from needful.core.objects import Object
+from needful.core.plans import Outcome, PlanningResult
+from needful.core.samplers import ConstantSampler
+from needful.core.state import State
+from needful.core.tasks import Task
+from needful.errors import InvalidInputError, UnknownNameError
+from needful.planning.bilevel import PlanningConfig, plan
+from needful.planning.subgoals import predicted_subgoals
+from toy_world import UniformSampler
+
+EXACT = toy_world.model(ConstantSampler((0.0,)))
+UNIFORM = toy_world.model(UniformSampler(-2.0, 2.0))
+# Time stands still, so that results do not depend on how fast the machine is.
+STILL = FakeClock()
+
+
+def solve(
+    task: Task, model: PlanningModel = EXACT, config: PlanningConfig | None = None, seed: int = 0
+) -> PlanningResult:
+    return plan(task, model, toy_world.execute, config, seed, clock=STILL)
+
+
+def check_solution(result: PlanningResult, task: Task) -> None:
+    """Executing the actions leads through the states to the goal, and every subgoal holds in time."""
+    assert result.outcome is Outcome.SOLVED
+    assert result.solved
+    assert result.failure is None
+    state = task.initial_state
+    for action, after in zip(result.actions, result.states[1:], strict=True):
+        state = toy_world.execute(state, action).state
+        assert state == after
+    assert task.achieved_in(state)
+    for subgoal, reached in zip(result.subgoals, result.states, strict=True):
+        assert all(atom.holds(reached) for atom in subgoal)
+
+
+def test_solves_with_resampling_and_several_objects() -> None:
+    task = toy_world.task(balls=4, jars=2, goal_balls=3)
+    result = solve(task, UNIFORM)
+    check_solution(result, task)
+    assert len(result.abstract_plan) == len(result.actions) == 9
+    assert result.effort.abstract_plans == 1
+    assert result.effort.samples >= 3
+
+
+def test_a_lid_is_dealt_with_after_one_failure() -> None:
+    task = toy_world.task(lids_on=True)
+    result = solve(task)
+    check_solution(result, task)
+    assert result.effort.abstract_plans == 2
+    assert sorted(step.operator.name for step in result.abstract_plan) == [
+        "Drop",
+        "Grasp",
+        "MoveTo",
+        "TakeLidOff",
+    ]
+    # The atoms that stand for the failure exist only inside the search.
+    predicates = {atom.predicate for subgoal in result.subgoals for atom in subgoal}
+    assert predicates <= set(toy_world.VOCABULARY.predicates)
+
+
+def test_with_one_abstract_plan_a_lid_is_the_end() -> None:
+    task = toy_world.task(lids_on=True)
+    result = solve(task, config=PlanningConfig(max_abstract_plans=1))
+    assert result.outcome is Outcome.ENVIRONMENT_FAILURE
+    assert result.effort.abstract_plans == 1
+    assert result.failure is not None
+    assert str(result.failure.operator) == "Drop(robot, ball0, jar0)"
+    assert len(result.actions) == result.failure.step == 2
+
+
+def test_counters_of_all_searches_add_up() -> None:
+    closed = solve(toy_world.task(lids_on=True)).effort
+    open_ = solve(toy_world.task(lids_on=False)).effort
+    assert closed.nodes_created > open_.nodes_created > 0
+    assert closed.nodes_expanded > open_.nodes_expanded > 0
+
+
+def test_a_complaint_that_is_known_already_leads_to_the_next_plan_not_to_the_same_again() -> None:
+    """Lids cannot be taken off. Eight plans are tried, and no plan twice."""
+    tried: list[tuple[str, ...]] = []
+    actions: list[str] = []
+
+    def stuck_lids(state: State, action: GroundController) -> Execution:
+        actions.append(str(action))
+        if action.controller.name == "TakeLidOff":
+            return Execution(state)
+        execution = toy_world.execute(state, action)
+        if execution.offending:
+            tried.append(tuple(actions))
+            actions.clear()
+        return execution
+
+    task = toy_world.task(lids_on=True)
+    result = plan(task, EXACT, stuck_lids, clock=STILL)
+    assert result.outcome is Outcome.ENVIRONMENT_FAILURE
+    assert result.effort.abstract_plans == 8
+    assert len(set(tried)) == len(tried) == 8
+
+
+def test_nothing_to_do() -> None:
+    task = toy_world.task()
+    done = solve(task).states[-1]
+    result = solve(Task(done, task.goal))
+    assert result.outcome is Outcome.SOLVED
+    assert (result.abstract_plan, result.actions, result.states) == ((), (), (done,))
+
+
+def test_no_abstract_plan_is_proved_without_search() -> None:
+    without_drop = PlanningModel(toy_world.VOCABULARY, toy_world.OPERATORS[:2], EXACT.samplers)
+    result = solve(toy_world.task(), without_drop)
+    assert result.outcome is Outcome.NO_ABSTRACT_PLAN
+    assert result.failure is None
+    assert result.effort.nodes_created == 0
+
+
+def test_no_abstract_plan_is_proved_by_search() -> None:
+    """Without deletes the hand could hold two balls; with them it cannot."""
+    robot, balls = toy_world.ROBOT("robot"), [toy_world.BALL("ball0"), toy_world.BALL("ball1")]
+    task = Task(
+        toy_world.task(balls=2).initial_state, frozenset(toy_world.HOLDING(robot, ball) for ball in balls)
+    )
+    result = solve(task)
+    assert result.outcome is Outcome.NO_ABSTRACT_PLAN
+    assert result.effort.nodes_expanded > 0
+    assert result.effort.abstract_plans == 0
+
+
+def test_when_all_plans_fail_the_deepest_failure_is_told() -> None:
+    """The robot stops near each ball but never within reach of one."""
+    result = solve(toy_world.task(), toy_world.model(ConstantSampler((0.9,))))
+    assert result.outcome is Outcome.SUBGOAL_MISSED
+    assert result.failure is not None
+    assert str(result.failure.operator) == "Grasp(robot, ball0)"
+    assert [str(atom) for atom in result.failure.missing] == ["Holding(robot, ball0)"]
+    assert result.effort.abstract_plans == 8
+    assert len(result.subgoals) == len(result.abstract_plan) + 1
+
+
+def test_sampler_exhausted() -> None:
+    config = PlanningConfig(max_abstract_plans=1, samples_per_step=7)
+    result = solve(toy_world.task(), toy_world.model(ConstantSampler((1.9,))), config)
+    assert result.outcome is Outcome.SAMPLER_EXHAUSTED
+    assert result.effort.samples == 7
+
+
+def test_horizon() -> None:
+    assert solve(toy_world.task(), config=PlanningConfig(horizon=3)).solved
+    result = solve(toy_world.task(), config=PlanningConfig(horizon=2))
+    assert result.outcome is Outcome.HORIZON_EXCEEDED
+
+
+def test_node_cap() -> None:
+    result = solve(toy_world.task(balls=3, goal_balls=3), config=PlanningConfig(max_nodes=5))
+    assert result.outcome is Outcome.OUT_OF_NODES
+    assert result.effort.abstract_plans == 0
+
+
+def test_without_noops_lids_cannot_be_taken_off() -> None:
+    result = solve(toy_world.task(lids_on=True), config=PlanningConfig(allow_noops=False))
+    assert result.outcome is Outcome.ENVIRONMENT_FAILURE
+    assert result.effort.abstract_plans == 1
+
+
+def test_predicted_subgoals_can_ask_for_too_much() -> None:
+    """Dropping carries the ball far away; `Near` is predicted to last but nobody needs it."""
+    config = PlanningConfig(subgoals=predicted_subgoals)
+    result = solve(toy_world.task(), config=config)
+    assert result.outcome is Outcome.SUBGOAL_MISSED
+    assert result.failure is not None
+    assert [str(atom) for atom in result.failure.missing] == ["Near(robot, ball0)"]
+
+
+def test_the_deadline_holds_in_every_stage() -> None:
+    """Every look at the clock takes a while. Never solvable, so that only the deadline ends it."""
+    task = toy_world.task(balls=3, jars=3, goal_balls=3)
+    hopeless = toy_world.model(ConstantSampler((0.9,)))
+    config = PlanningConfig(timeout=10.0, max_abstract_plans=10**6)
+    ended_in = set()
+    for looks in range(1, 400, 7):
+        clock = FakeClock(tick=10.0 / looks)
+        result = plan(task, hopeless, toy_world.execute, config, clock=clock)
+        assert result.outcome is Outcome.TIMEOUT
+        # Each loop looks before it goes round again, so few looks come after the deadline.
+        assert clock.now <= 10.0 + 12 * clock.tick
+        ended_in.add(stage(result))
+    assert ended_in == {"grounding", "search", "refinement"}
+
+
+def stage(result: PlanningResult) -> str:
+    if result.effort.seconds_search == 0.0:
+        return "grounding"
+    return "refinement" if result.effort.abstract_plans else "search"
+
+
+def test_timeout_in_refinement_keeps_the_deepest_attempt() -> None:
+    clock = FakeClock()
+
+    def slow(state: State, action: GroundController) -> Execution:
+        clock.now += 1.0
+        return toy_world.execute(state, action)
+
+    result = plan(toy_world.task(), toy_world.model(ConstantSampler((0.9,))), slow, clock=clock)
+    assert result.outcome is Outcome.TIMEOUT
+    assert result.failure is not None
+    assert str(result.failure.operator) == "Grasp(robot, ball0)"
+
+
+def test_missing_samplers_are_named_before_planning() -> None:
+    with pytest.raises(InvalidInputError, match=r"\['MoveTo'\].*no samplers"):
+        solve(toy_world.task(), replace(EXACT, samplers={}))
+
+
+def test_unknown_goal_predicates_are_named_before_planning() -> None:
+    def anything(state: State, objects: Sequence[Object]) -> bool:
+        return False
+
+    task = toy_world.task()
+    strange = Predicate("Insyde", (toy_world.BALL, toy_world.JAR), anything)
+    goal = frozenset([strange(toy_world.BALL("ball0"), toy_world.JAR("jar0"))])
+    with pytest.raises(UnknownNameError, match="Did you mean 'Inside'"):
+        solve(Task(task.initial_state, goal))
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("timeout", 0.0),
+        ("timeout", float("nan")),
+        ("max_abstract_plans", 0),
+        ("samples_per_step", -1),
+        ("horizon", 0),
+        ("max_nodes", 0),
+    ],
+)
+def test_nonsense_settings_are_refused(setting: str, value: float) -> None:
+    with pytest.raises(InvalidInputError, match=setting):
+        PlanningConfig(**{setting: value})
+
+
+def test_a_seed_repeats_everything() -> None:
+    task = toy_world.task(balls=3, jars=2, goal_balls=2, lids_on=True)
+
+    def run(seed: int) -> PlanningResult:
+        return solve(task, UNIFORM, seed=seed)
+
+    assert run(5) == run(5)
+    assert run(5).actions != run(6).actions
+
+
+SCRIPT = """
+import toy_world
+from needful.planning.bilevel import plan
+task = toy_world.task(balls=4, jars=3, goal_balls=3, lids_on=True)
+result = plan(task, toy_world.model(toy_world.UniformSampler(-2.0, 2.0)), toy_world.execute, seed=3)
+print([str(step) for step in result.abstract_plan])
+print([(action.controller.name, action.parameters) for action in result.actions])
+print([sorted(map(str, subgoal)) for subgoal in result.subgoals])
+effort = result.effort
+print(effort.nodes_created, effort.nodes_expanded, effort.nodes_evaluated, effort.samples, result.outcome)
+"""
+
+
+def test_processes_with_different_hash_seeds_agree() -> None:
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            env={
+                **os.environ,
+                "PYTHONHASHSEED": hash_seed,
+                "PYTHONPATH": str(Path(toy_world.__file__).parent),
+            },
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("0", "1")
+    ]
+    assert "Outcome.SOLVED" in outputs[0]
+    assert outputs[0] == outputs[1]

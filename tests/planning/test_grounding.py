@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import toy_world
+from fake_clock import FakeClock
+from needful.abstraction.atom_table import bits
+from needful.core.atoms import Predicate
+from needful.core.controllers import Controller
+from needful.core.objects import Type, Variable
+from needful.planning.budget import Budget
+from needful.planning.ground_problem import GroundProblem
+from needful.planning.grounding import ground
+from planning_problems import Problem, every_grounding, problems, relaxed_reachable, toy_problem
+
+
+@settings(max_examples=300, deadline=None)
+@given(problems(max_objects=4))
+def test_same_groundings_as_product_then_filter(problem: Problem) -> None:
+    steps = every_grounding(problem)
+    reachable = relaxed_reachable(problem.initial, steps)
+    compact = problem.grounded()
+    found = [compact.ground_operator(i) for i in range(len(compact.ground_operators))]
+    assert found == [step for step in steps if step.preconditions <= reachable]
+    assert frozenset(compact.atoms[i] for i in bits(compact.reachable)) == reachable
+    assert compact.goal_reachable == (problem.goal <= reachable)
+
+
+@settings(max_examples=300, deadline=None)
+@given(problems(), st.data())
+def test_masks_mean_what_the_operators_mean(problem: Problem, data: st.DataObject) -> None:
+    compact = problem.grounded()
+    mask = data.draw(st.integers(0, compact.reachable)) & compact.reachable
+    state = decode(compact, mask)
+    assert decode(compact, compact.initial) == problem.initial
+    assert decode(compact, compact.goal) == problem.goal
+    for index, encoded in enumerate(compact.ground_operators):
+        step = compact.ground_operator(index)
+        assert (mask & encoded.preconditions == encoded.preconditions) == step.applicable(state)
+        if step.applicable(state):
+            after = mask & ~encoded.deletes
+            for pattern in encoded.patterns:
+                after &= ~compact.pattern_masks[pattern]
+            assert decode(compact, after | encoded.adds) == step.apply(state)
+
+
+def decode(compact: GroundProblem, mask: int) -> frozenset:
+    return frozenset(compact.atoms[i] for i in bits(mask))
+
+
+@settings(max_examples=50, deadline=None)
+@given(problems())
+def test_atoms_and_ground_operators_are_sorted(problem: Problem) -> None:
+    compact = problem.grounded()
+    assert list(compact.atoms) == sorted(compact.atoms)
+    keys = [(o.operator, o.objects) for o in compact.ground_operators]
+    assert keys == sorted(set(keys))
+    backwards = Problem(problem.operators, tuple(reversed(problem.objects)), problem.initial, problem.goal)
+    assert backwards.grounded() == compact
+
+
+def test_a_ground_pattern_has_one_mask() -> None:
+    compact = toy_problem(balls=3).grounded()
+    moves = [o for o in compact.ground_operators if o.operator == 0]
+    assert [o.patterns for o in moves] == [(0,), (0,), (0,)]
+    assert len(compact.pattern_masks) == 1
+    assert {str(atom) for atom in decode(compact, compact.pattern_masks[0])} == {
+        "Near(robot, ball0)",
+        "Near(robot, ball1)",
+        "Near(robot, ball2)",
+    }
+
+
+def test_noops_can_be_left_out() -> None:
+    problem = toy_problem()
+    with_noops = problem.grounded(allow_noops=True)
+    without = problem.grounded(allow_noops=False)
+    names = [str(with_noops.ground_operator(i)) for i in range(len(with_noops.ground_operators))]
+    kept = [str(without.ground_operator(i)) for i in range(len(without.ground_operators))]
+    assert kept == [name for name in names if not name.startswith("TakeLidOff")]
+    assert len(names) - len(kept) == 2
+
+
+def test_goal_that_nothing_adds_is_found_unreachable() -> None:
+    problem = toy_problem()
+    impossible = Problem(problem.operators[:2], problem.objects, problem.initial, problem.goal)
+    assert not impossible.grounded().goal_reachable
+    assert problem.grounded().goal_reachable
+
+
+def test_time_runs_out_even_in_a_join_without_results() -> None:
+    """Twelve distinct things are asked for and there are eleven: a search through 11! dead ends."""
+    kind = Type("thing")
+    here = Predicate("Here", (kind,))
+    variables = tuple(Variable(f"?v{i}", kind) for i in range(12))
+    greedy = toy_world.operator(
+        Controller("Take", ()), variables, needs=[here.lifted(v) for v in variables], adds=[]
+    )
+    objects = [kind(f"o{i}") for i in range(11)]
+    initial = frozenset(here(obj) for obj in objects)
+    clock = FakeClock(tick=0.01)
+    budget = Budget.seconds(10.0, clock=clock)
+    assert ground([greedy], objects, initial, initial, budget) is None
+    assert clock.now < 12.0
+
+
+def test_time_runs_out_while_groundings_are_found() -> None:
+    problem = toy_problem(balls=30, jars=30)
+    budget = Budget.seconds(1.0, clock=FakeClock(tick=0.01))
+    assert ground(problem.operators, problem.objects, problem.initial, problem.goal, budget) is None
+
+
+def test_operators_without_preconditions_are_grounded_once() -> None:
+    compact = toy_problem(balls=2, jars=3).grounded()
+    names = [str(compact.ground_operator(i)) for i in range(len(compact.ground_operators))]
+    assert names == [
+        "MoveTo(robot, ball0)",
+        "MoveTo(robot, ball1)",
+        "Grasp(robot, ball0)",
+        "Grasp(robot, ball1)",
+        *(f"Drop(robot, ball{b}, jar{j})" for b, j in itertools.product(range(2), range(3))),
+        *(f"TakeLidOff(robot, jar{j})" for j in range(3)),
+    ]

@@ -1,0 +1,310 @@
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pddl as pddl_parser
+import pytest
+from hypothesis import given, settings
+from pddl.parser.domain import DomainParser
+from pddl.parser.problem import ProblemParser
+
+import toy_world
+from needful.core.atoms import Predicate
+from needful.core.controllers import Controller
+from needful.core.model import Vocabulary
+from needful.core.objects import Type, Variable
+from needful.core.operators import DeletePattern, Operator, Wildcard
+from needful.core.plans import Effort
+from needful.errors import InvalidInputError, UnknownNameError
+from needful.planning.a_star import AStar
+from needful.planning.budget import Budget
+from needful.planning.pddl import AbstractTask, Pddl, Style, write_pddl
+from planning_problems import VOCABULARY, Problem, problems, random_problem, toy_problem
+
+
+def written(problem: Problem, style: Style, vocabulary: Vocabulary = VOCABULARY) -> Pddl:
+    task = AbstractTask(problem.objects, problem.initial, problem.goal)
+    return write_pddl(vocabulary, problem.operators, task, style)
+
+
+def our_cost(problem: Problem) -> int | None:
+    plan = next(AStar()(problem.grounded(), 0, Budget.unlimited(), Effort()), None)
+    return None if plan is None else len(plan)
+
+
+def fast_downward(files: Pddl, folder: Path) -> str | None:
+    """Return the optimal plan that Fast Downward finds, or None if it proves that there is none."""
+    package = importlib.util.find_spec("up_fast_downward")
+    if package is None or not package.submodule_search_locations:
+        pytest.skip("up-fast-downward is not installed")
+    driver = Path(package.submodule_search_locations[0]) / "downward" / "fast-downward.py"
+    assert files.problem is not None
+    (folder / "domain.pddl").write_text(files.domain)
+    (folder / "problem.pddl").write_text(files.problem)
+    # Exit code 34: a conditional effect was left over, which lmcut does not take.
+    for heuristic in ("lmcut()", "hmax()"):
+        run = subprocess.run(
+            [sys.executable, driver, "--plan-file", "plan", "domain.pddl", "problem.pddl"]
+            + ["--search", f"astar({heuristic})"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if run.returncode != 34:
+            break
+    assert run.returncode in (0, 10, 11, 12), run.stdout + run.stderr
+    return (folder / "plan").read_text() if run.returncode == 0 else None
+
+
+def check_with_fast_downward(problem: Problem, files: Pddl, folder: Path) -> None:
+    """Same cost as ours, and its plan is a plan by our semantics."""
+    text = fast_downward(files, folder)
+    if text is None:
+        assert our_cost(problem) is None
+        return
+    plan = files.read_plan(text)
+    state = problem.initial
+    for step in plan:
+        state = step.apply(state)
+    assert problem.goal <= state
+    assert len(plan) == our_cost(problem)
+
+
+@pytest.mark.parametrize("style", list(Style))
+@pytest.mark.parametrize("seed", range(8))
+def test_fast_downward_agrees_on_random_problems(seed: int, style: Style, tmp_path: Path) -> None:
+    problem = next(
+        p
+        for p in (random_problem(1000 * seed + i, max_objects=3) for i in range(1000))
+        if (our_cost(p) or 0) >= min(seed, 3)
+    )
+    check_with_fast_downward(problem, written(problem, style), tmp_path)
+
+
+@pytest.mark.parametrize("style", list(Style))
+def test_fast_downward_agrees_on_the_toy_world(style: Style, tmp_path: Path) -> None:
+    problem = toy_problem(balls=3, jars=2)
+    check_with_fast_downward(problem, written(problem, style, toy_world.VOCABULARY), tmp_path)
+    assert our_cost(problem) == 3
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems())
+def test_the_pddl_package_reads_what_is_written(problem: Problem) -> None:
+    for style in Style:
+        files = written(problem, style)
+        domain = DomainParser()(files.domain)
+        assert files.problem is not None
+        task = ProblemParser()(files.problem)
+        assert {predicate.name for predicate in domain.predicates} == {
+            p.name for p in VOCABULARY.predicates
+        }
+        assert len(task.init) == len(problem.initial)
+        assert {action.name for action in domain.actions} == set(files.actions)
+
+
+def test_toy_domain_by_hand() -> None:
+    files = write_pddl(toy_world.VOCABULARY, toy_world.OPERATORS[:2], name="toy world")
+    assert files.problem is None
+    assert files.domain == (
+        """\
+; domain toy_world is "toy world"
+(define (domain toy_world)
+  (:requirements :strips :typing :equality :negative-preconditions :conditional-effects """
+        """:quantified-preconditions)
+  (:types
+    ball jar robot - object)
+  (:predicates
+    (HandFree ?x0 - robot)
+    (Holding ?x0 - robot ?x1 - ball)
+    (Inside ?x0 - ball ?x1 - jar)
+    (Near ?x0 - robot ?x1 - ball))
+
+  (:action MoveTo
+    :parameters (?r - robot ?b - ball)
+    :precondition (and
+    )
+    :effect (and
+      (Near ?r ?b)
+      (forall (?any0 - robot ?any1 - ball) (not (Near ?any0 ?any1)))
+    )
+  )
+
+  (:action Grasp
+    :parameters (?r - robot ?b - ball)
+    :precondition (and
+      (HandFree ?r)
+      (Near ?r ?b)
+    )
+    :effect (and
+      (Holding ?r ?b)
+      (not (HandFree ?r))
+    )
+  )
+)
+"""
+    )
+
+
+def test_problem_by_hand() -> None:
+    files = written(toy_problem(balls=2, jars=1), Style.FORALL, toy_world.VOCABULARY)
+    assert files.problem == (
+        """\
+(define (problem task) (:domain needful)
+  (:objects
+    ball0 ball1 - ball
+    jar0 - jar
+    robot - robot)
+  (:init
+    (HandFree robot))
+  (:goal (and
+    (Inside ball0 jar0)))
+)
+"""
+    )
+
+
+def effect_lines(operator: Operator, style: Style) -> list[str]:
+    predicates = {atom.predicate for atom in operator.add_effects} | {
+        pattern.predicate for pattern in operator.delete_patterns
+    }
+    text = write_pddl(Vocabulary((), tuple(sorted(predicates)), ()), [operator], style=style).domain
+    lines = [line.strip() for line in text.splitlines()]
+    return lines[lines.index(":effect (and") + 1 : -3]
+
+
+THING, BOOK = Type("thing"), Type("book", parent=Type("thing"))
+HERE = Predicate("Here", (THING,))
+ON = Predicate("On", (THING, THING))
+DARK = Predicate("Dark", ())
+A, B = Variable("?a", THING), Variable("?b", BOOK)
+
+
+def shelve(adds: Sequence[Predicate], *patterns: DeletePattern) -> Operator:
+    """Put a book on a thing."""
+    arguments = {0: (), 1: (A,), 2: (B, A)}
+    return Operator(
+        "Shelve",
+        (A, B),
+        frozenset(),
+        frozenset(predicate.lifted(*arguments[len(predicate.types)]) for predicate in adds),
+        frozenset(),
+        frozenset(patterns),
+        Controller("Shelve", ()),
+        (),
+    )
+
+
+def test_a_guard_spares_the_added_atom_as_in_the_paper() -> None:
+    operator = shelve([HERE], DeletePattern(HERE, (Wildcard(THING),)))
+    assert effect_lines(operator, Style.FORALL) == [
+        "(Here ?a)",
+        "(forall (?any0 - thing) (not (Here ?any0)))",
+    ]
+    assert effect_lines(operator, Style.PAPER) == [
+        "(Here ?a)",
+        "(forall (?any0 - thing) (when (not (= ?any0 ?a)) (not (Here ?any0))))",
+    ]
+
+
+def test_a_partly_bound_pattern_needs_a_guard_for_its_wildcards_only() -> None:
+    operator = shelve([ON], DeletePattern(ON, (B, Wildcard(THING))))
+    assert effect_lines(operator, Style.PAPER)[1:] == [
+        "(forall (?any1 - thing) (when (not (= ?any1 ?a)) (not (On ?b ?any1))))"
+    ]
+
+
+def test_two_wildcards_differ_in_either_place() -> None:
+    operator = shelve([ON], DeletePattern(ON, (Wildcard(BOOK), Wildcard(THING))))
+    delete = "(not (On ?any0 ?any1))"
+    assert effect_lines(operator, Style.PAPER)[1:] == [
+        "(forall (?any0 - book ?any1 - thing) "
+        f"(and (when (not (= ?any0 ?b)) {delete}) (when (not (= ?any1 ?a)) {delete})))"
+    ]
+
+
+def test_patterns_that_no_added_atom_matches_need_no_guard() -> None:
+    elsewhere = shelve(
+        [ON], DeletePattern(ON, (A, Wildcard(THING))), DeletePattern(HERE, (Wildcard(BOOK),))
+    )
+    for style in (Style.FORALL, Style.PAPER):
+        assert effect_lines(elsewhere, style)[1:] == [
+            "(forall (?any0 - book) (not (Here ?any0)))",
+            "(forall (?any1 - thing) (not (On ?a ?any1)))",
+        ]
+
+
+def test_nothing_is_quantified_without_wildcards() -> None:
+    for style in (Style.FORALL, Style.PAPER):
+        assert effect_lines(shelve([], DeletePattern(DARK, ())), style) == ["(not (Dark))"]
+        assert effect_lines(shelve([DARK], DeletePattern(DARK, ())), style) == ["(Dark)"]
+        assert effect_lines(shelve([ON], DeletePattern(ON, (B, A))), style) == ["(On ?b ?a)"]
+
+
+def test_distinct_objects_are_asked_for_where_types_overlap() -> None:
+    text = write_pddl(Vocabulary((), (HERE,), ()), [shelve([HERE])]).domain
+    assert "(not (= ?a ?b))" in text
+    assert "book - thing" in text
+    assert "thing - object" in text
+
+
+def test_strips_style_uses_neither_quantifiers_nor_equality() -> None:
+    files = written(toy_problem(balls=3, jars=1), Style.STRIPS, toy_world.VOCABULARY)
+    assert "(:requirements :strips :typing)" in files.domain
+    for word in ("forall", "when", "=", "?r"):
+        assert word not in files.domain
+    assert "(:action MoveTo__robot__ball1" in files.domain
+    assert "(not (Near robot ball2))" in files.domain
+    assert "robot - robot" in files.domain  # the objects are constants
+    assert files.problem is not None
+    assert "(:objects)" in files.problem
+
+
+def test_strips_style_needs_a_task() -> None:
+    with pytest.raises(InvalidInputError, match="Give a task"):
+        write_pddl(VOCABULARY, [], style=Style.STRIPS)
+
+
+@pytest.mark.parametrize("style", list(Style))
+def test_any_name_can_be_written(style: Style, tmp_path: Path) -> None:
+    root = Type("object")
+    kind = Type("</script>", parent=root)
+    fits = Predicate("and", (root, kind))
+    also = Predicate("AND", (kind,))
+    x, y = Variable("?any", root), Variable("?ein Stück", kind)
+    operator = Operator(
+        "when (not",
+        (x, y),
+        frozenset([also.lifted(y)]),
+        frozenset([fits.lifted(x, y)]),
+        frozenset(),
+        frozenset([DeletePattern(fits, (Wildcard(root), y))]),
+        Controller("c", ()),
+        (),
+    )
+    objects = (root("a b"), root("A_B"), root("x" * 200), kind("箱"), kind('"'))
+    goal = frozenset([fits(objects[0], objects[3]), fits(objects[2], objects[4])])
+    initial = frozenset([also(objects[3]), also(objects[4])])
+    problem = Problem((operator,), objects, initial, goal)
+    vocabulary = Vocabulary((root, kind), (fits, also), ())
+    files = written(problem, style, vocabulary)
+    assert files.domain.isascii()
+    assert '"</script>"' in files.domain
+    assert isinstance(DomainParser()(files.domain), pddl_parser.core.Domain)
+    check_with_fast_downward(problem, files, tmp_path)
+    assert our_cost(problem) == 2
+
+
+def test_plans_of_other_planners_are_read() -> None:
+    files = written(toy_problem(), Style.FORALL, toy_world.VOCABULARY)
+    plan = files.read_plan("(moveto robot ball0)\n(Grasp ROBOT ball0)\n; cost = 2 (unit cost)\n")
+    assert [str(step) for step in plan] == ["MoveTo(robot, ball0)", "Grasp(robot, ball0)"]
+    with pytest.raises(UnknownNameError, match="action in the plan 'grab'"):
+        files.read_plan("(grab robot ball0)")
+    with pytest.raises(UnknownNameError, match="object in the plan 'ball9'"):
+        files.read_plan("(grasp robot ball9)")

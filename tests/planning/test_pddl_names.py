@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from needful.errors import UnknownNameError
+from needful.planning.pddl_names import MAX_LENGTH, NameTable, distinct
+
+AWKWARD = [
+    "",
+    "object",
+    "Object",
+    "OBJECT",
+    "and",
+    "a b",
+    "a_b",
+    "A_B",
+    'say "hi"',
+    "</script>",
+    "naïve",
+    "naive",
+    "箱",
+    "箱子",
+    "3d",
+    "-x",
+    "?x",
+    "x" * 200,
+    "x" * 201,
+    "line\nbreak; (not)",
+    "object_",
+    "n",
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.one_of(st.sampled_from(AWKWARD), st.text(max_size=80))))
+def test_names_are_valid_unique_and_reversible(names: list[str]) -> None:
+    table = NameTable.of("thing", names)
+    written = [table[name] for name in set(names)]
+    assert len({name.lower() for name in written}) == len(set(names))
+    for name in names:
+        assert re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", table[name])
+        assert len(table[name]) <= MAX_LENGTH + len("_-99")
+        assert table[name].lower() not in ("object", "and", "not", "when", "forall")
+        assert table.original(table[name].lower()) == table.original(table[name].upper()) == name
+    assert NameTable.of("thing", reversed(names)) == table
+
+
+@given(st.sets(st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,9}", fullmatch=True).filter(lambda n: len(n) > 5)))
+def test_names_that_are_fine_stay(names: set[str]) -> None:
+    keywords = {"assign", "define", "derived", "domain", "effect", "either", "exists", "forall", "metric"}
+    names -= {
+        n for n in names if n.lower() in keywords or re.search("ize|al$|ase$|s$|n$|r$|t$|m$", n.lower())
+    }
+    fine = {name.lower(): name for name in names}  # of names that differ in case only one can stay
+    table = NameTable.of("thing", fine.values())
+    assert all(table[name] == name for name in fine.values())
+    assert table.changes() == []
+
+
+def test_a_fine_name_is_never_taken_by_another() -> None:
+    table = NameTable.of("thing", ["a b", "a_b", "A_b"])
+    assert table["A_b"] == "A_b"
+    assert {table["a b"], table["a_b"]} == {"a_b-2", "a_b-3"}
+
+
+def test_changed_names_are_told_in_comments_of_one_line() -> None:
+    table = NameTable.of("object", ["fine", 'a "b"\n(c)', "箱"])
+    assert table.changes() == [
+        '; object a_b_c is "a \\"b\\"\\n(c)"',
+        '; object n is "\\u7bb1"',
+    ]
+
+
+def test_unknown_names() -> None:
+    table = NameTable.of("object", ["left"])
+    with pytest.raises(UnknownNameError, match="Did you mean 'left'"):
+        table["lefd"]
+    with pytest.raises(UnknownNameError, match="Unknown PDDL object 'right'"):
+        table.original("right")
+
+
+def test_distinct_ignores_case_and_spares_names_to_come() -> None:
+    assert distinct(["a", "A", "a-2", "b", "a"]) == ("a", "A-3", "a-2", "b", "a-4")

@@ -1,0 +1,370 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+
+import toy_world
+from fake_clock import FakeClock
+from needful.core.controllers import Execute, Execution, GroundController
+from needful.core.objects import Object
+from needful.core.operators import GroundOperator
+from needful.core.plans import AbstractPlan, Failure, Outcome, necessary_atoms
+from needful.core.samplers import ConstantSampler, Sampler
+from needful.core.state import State
+from needful.core.tasks import Task
+from needful.errors import InvalidInputError
+from needful.planning.budget import Budget
+from needful.planning.refinement import MAX_DRAWS_PER_TRY, Refinement, RefinementLimits, refine
+
+MOVE, GRASP, DROP, LID = toy_world.OPERATORS
+
+
+@dataclass
+class ScriptedSampler:
+    """Proposes what it was told to, in order, and counts."""
+
+    values: list[float]
+    drawn: int = 0
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Sequence[float]:
+        self.drawn += 1
+        return [self.values[(self.drawn - 1) % len(self.values)]]
+
+
+@dataclass
+class Recorder:
+    """Simulates and remembers what was tried."""
+
+    simulate: Execute = toy_world.execute
+    tried: list[str] = field(default_factory=list)
+
+    def __call__(self, state: State, action: GroundController) -> Execution:
+        self.tried.append(str(action))
+        return self.simulate(state, action)
+
+
+def plan_for(task: Task) -> AbstractPlan:
+    objects = {obj.name: obj for obj in task.objects}
+    robot, ball, jar = objects["robot"], objects["ball0"], objects["jar0"]
+    return (MOVE.ground([robot, ball]), GRASP.ground([robot, ball]), DROP.ground([robot, ball, jar]))
+
+
+def run(
+    sampler: Sampler,
+    task: Task | None = None,
+    execute: Execute = toy_world.execute,
+    limits: RefinementLimits | None = None,
+    plan: AbstractPlan | None = None,
+) -> Refinement:
+    task = task or toy_world.task()
+    plan = plan or plan_for(task)
+    return refine(
+        plan,
+        necessary_atoms(plan, task.goal),
+        task.initial_state,
+        {"MoveTo": sampler},
+        execute,
+        limits or RefinementLimits(10, 100, Budget.unlimited()),
+        np.random.default_rng(0),
+    )
+
+
+def failure_of(refinement: Refinement) -> Failure:
+    assert refinement.failure is not None
+    return refinement.failure
+
+
+def test_refines_a_plan() -> None:
+    task = toy_world.task()
+    found = run(ConstantSampler((0.25,)), task)
+    assert found.failure is None
+    assert [str(action) for action in found.actions] == [
+        "MoveTo(robot, ball0; 0.25)",
+        "Grasp(robot, ball0)",
+        "Drop(robot, ball0, jar0)",
+    ]
+    assert found.states[0] == task.initial_state
+    assert task.achieved_in(found.states[-1])
+    assert found.samples == 1
+    for before, action, after in zip(found.states, found.actions, found.states[1:], strict=False):
+        assert toy_world.execute(before, action).state == after
+
+
+def test_first_step_is_sampled_anew_when_the_second_fails() -> None:
+    """0.9 is near enough for the subgoal but not for the hand; 1.5 is not even near."""
+    recorder = Recorder()
+    found = run(ScriptedSampler([0.9, 1.5, -0.7, 0.1]), execute=recorder)
+    assert found.failure is None
+    assert found.samples == 4
+    assert recorder.tried == [
+        "MoveTo(robot, ball0; 0.9)",
+        "Grasp(robot, ball0)",
+        "MoveTo(robot, ball0; 1.5)",
+        "MoveTo(robot, ball0; -0.7)",
+        "Grasp(robot, ball0)",
+        "MoveTo(robot, ball0; 0.1)",
+        "Grasp(robot, ball0)",
+        "Drop(robot, ball0, jar0)",
+    ]
+
+
+def two_balls_plan(task: Task) -> AbstractPlan:
+    objects = {obj.name: obj for obj in task.objects}
+    robot = objects["robot"]
+    return tuple(
+        step
+        for ball in (objects["ball0"], objects["ball1"])
+        for step in (
+            MOVE.ground([robot, ball]),
+            GRASP.ground([robot, ball]),
+            DROP.ground([robot, ball, objects["jar0"]]),
+        )
+    )
+
+
+def test_tries_reset_only_when_used_up() -> None:
+    """The tree of attempts has limit x limit leaves: the second move never works."""
+    task = toy_world.task(balls=2, goal_balls=2)
+
+    def second_ball_is_glued(state: State, action: GroundController) -> Execution:
+        glued = action.controller.name == "Grasp" and action.objects[1].name == "ball1"
+        return Execution(state) if glued else toy_world.execute(state, action)
+
+    recorder = Recorder(second_ball_is_glued)
+    sampler = ScriptedSampler([0.0])
+    limits = RefinementLimits(3, 100, Budget.unlimited())
+    found = run(sampler, task, recorder, limits, two_balls_plan(task))
+    assert sampler.drawn == found.samples == 3 + 3 * 3
+    assert recorder.tried.count("Grasp(robot, ball1)") == 3 * 3
+    failure = failure_of(found)
+    assert (failure.step, str(failure.operator)) == (4, "Grasp(robot, ball1)")
+    assert len(found.actions) == 4
+    assert len(found.states) == 5
+
+
+def test_steps_without_parameters_have_one_try() -> None:
+    recorder = Recorder(lambda state, action: Execution(state))
+    task = toy_world.task()
+    moved = toy_world.execute(
+        task.initial_state, toy_world.MOVE_TO(*plan_for(task)[0].objects, parameters=[0])
+    )
+    start = replace(task, initial_state=moved.state)
+    found = run(ConstantSampler((0.0,)), start, recorder, plan=plan_for(task)[1:])
+    assert recorder.tried == ["Grasp(robot, ball0)"]
+    assert failure_of(found).outcome is Outcome.SUBGOAL_MISSED
+
+
+def test_reports_the_atoms_that_the_best_sample_missed() -> None:
+    found = run(ScriptedSampler([2.0, 1.5]))
+    failure = failure_of(found)
+    assert (failure.step, failure.outcome) == (0, Outcome.SAMPLER_EXHAUSTED)
+    assert [str(atom) for atom in failure.missing] == ["Near(robot, ball0)"]
+    assert "MoveTo(robot, ball0)" in failure.detail
+    assert "Near(robot, ball0)" in failure.detail
+    assert (found.actions, len(found.states), found.samples) == ((), 1, 10)
+
+
+def test_the_deepest_failure_wins_then_the_one_that_missed_fewest() -> None:
+    """Sometimes near but out of reach: the failed grasp is deeper than any failed move."""
+    failure = failure_of(run(ScriptedSampler([2.0, 0.9, 2.0])))
+    assert (failure.step, failure.outcome) == (1, Outcome.SUBGOAL_MISSED)
+    assert [str(atom) for atom in failure.missing] == ["Holding(robot, ball0)"]
+
+
+def test_fewest_missing_atoms_among_equals() -> None:
+    task = toy_world.task()
+    plan = plan_for(task)[:1]
+    near, free = toy_world.NEAR, toy_world.HAND_FREE
+    robot, ball = plan[0].objects
+    goal = frozenset([near(robot, ball), free(robot)])
+
+    def grabs_when_close(state: State, action: GroundController) -> Execution:
+        after = toy_world.execute(state, action).state
+        far = abs(action.parameters[0]) >= 1.0
+        return Execution(after if far else after.replace({ball: {"held": 1.0}}))
+
+    def run_with(values: list[float]) -> Failure:
+        moves = refine(
+            plan,
+            [frozenset(), goal | {toy_world.HOLDING(robot, ball)}],
+            task.initial_state,
+            {"MoveTo": ScriptedSampler(values)},
+            grabs_when_close,
+            RefinementLimits(10, 100, Budget.unlimited()),
+            np.random.default_rng(0),
+        )
+        return failure_of(moves)
+
+    assert [str(atom) for atom in run_with([2.0, 0.5]).missing] == ["HandFree(robot)"]
+    assert [str(atom) for atom in run_with([2.0]).missing] == [
+        "Holding(robot, ball0)",
+        "Near(robot, ball0)",
+    ]
+
+
+def test_offending_objects_end_the_refinement_at_once() -> None:
+    recorder = Recorder()
+    task = toy_world.task(lids_on=True)
+    found = run(ConstantSampler((0.0,)), task, recorder)
+    failure = failure_of(found)
+    assert (failure.step, failure.outcome) == (2, Outcome.ENVIRONMENT_FAILURE)
+    assert [obj.name for obj in found.offending] == ["jar0"]
+    assert "jar0" in failure.detail
+    assert "the lid is on" in failure.detail
+    assert len(recorder.tried) == 3
+    assert len(found.actions) == 2
+
+
+def only(condition: Callable[[GroundController], bool], otherwise: Execution | None = None) -> Execute:
+    def execute(state: State, action: GroundController) -> Execution:
+        if condition(action):
+            return toy_world.execute(state, action)
+        return otherwise or Execution(state, steps=0, failure="the arm is stuck")
+
+    return execute
+
+
+def test_a_controller_that_takes_no_step_has_failed() -> None:
+    execute = only(lambda action: action.controller.name != "Grasp")
+    failure = failure_of(run(ConstantSampler((0.0,)), execute=execute))
+    assert (failure.step, failure.outcome) == (1, Outcome.CONTROLLER_FAILED)
+    assert failure.detail == "the arm is stuck"
+
+
+def test_horizon_counts_low_level_actions() -> None:
+    def slow(state: State, action: GroundController) -> Execution:
+        return replace(toy_world.execute(state, action), steps=30)
+
+    def outcome(horizon: int) -> Failure | None:
+        limits = RefinementLimits(2, horizon, Budget.unlimited())
+        return run(ConstantSampler((0.0,)), execute=slow, limits=limits).failure
+
+    assert outcome(90) is None
+    failure = outcome(89)
+    assert failure is not None
+    assert (failure.step, failure.outcome) == (2, Outcome.HORIZON_EXCEEDED)
+    assert "89" in failure.detail
+
+
+def test_a_plan_with_more_steps_than_the_horizon_is_not_even_tried() -> None:
+    recorder = Recorder()
+    found = run(
+        ConstantSampler((0.0,)), execute=recorder, limits=RefinementLimits(2, 2, Budget.unlimited())
+    )
+    assert recorder.tried == []
+    assert (failure_of(found).step, failure_of(found).outcome) == (2, Outcome.HORIZON_EXCEEDED)
+
+
+def picky_move(accepts: Callable[[float], bool]) -> GroundOperator:
+    """MoveTo with an initiation test on its parameter."""
+    controller = replace(toy_world.MOVE_TO, initiable=lambda state, objects, p: accepts(p[0]))
+    step = plan_for(toy_world.task())[0]
+    return replace(MOVE, controller=controller).ground(step.objects)
+
+
+def test_draws_that_cannot_start_do_not_count_as_tries() -> None:
+    plan = (picky_move(lambda p: p < 0.3), *plan_for(toy_world.task())[1:])
+    sampler = ScriptedSampler([*[1.0] * 50, 0.2])
+    found = run(sampler, plan=plan, limits=RefinementLimits(1, 100, Budget.unlimited()))
+    assert found.failure is None
+    assert found.samples == 51
+
+
+def test_a_try_is_lost_after_a_hundred_draws_that_cannot_start() -> None:
+    plan = (picky_move(lambda p: False), *plan_for(toy_world.task())[1:])
+    recorder = Recorder()
+    found = run(ConstantSampler((0.0,)), plan=plan, execute=recorder)
+    assert failure_of(found).outcome is Outcome.NOT_INITIABLE
+    assert found.samples == 10 * MAX_DRAWS_PER_TRY
+    assert recorder.tried == []
+
+
+def test_steps_without_parameters_can_be_not_initiable() -> None:
+    move, grasp, drop = plan_for(toy_world.task())
+    controller = replace(toy_world.GRASP, initiable=lambda state, objects, p: False)
+    plan = (move, replace(GRASP, controller=controller).ground(grasp.objects), drop)
+    failure = failure_of(run(ConstantSampler((0.0,)), plan=plan))
+    assert (failure.step, failure.outcome) == (1, Outcome.NOT_INITIABLE)
+
+
+def test_parameters_are_clipped_to_the_box() -> None:
+    recorder = Recorder()
+    run(ConstantSampler((50.0,)), execute=recorder)
+    assert set(recorder.tried) == {"MoveTo(robot, ball0; 2)"}
+
+
+def test_samplers_of_the_wrong_size_are_named() -> None:
+    with pytest.raises(InvalidInputError, match=r"'MoveTo' returned 2 parameters.*takes 1"):
+        run(ConstantSampler((0.0, 0.0)))
+
+
+def test_a_missing_sampler_is_named() -> None:
+    task = toy_world.task()
+    plan = plan_for(task)
+    limits = RefinementLimits(1, 100, Budget.unlimited())
+    subgoals = necessary_atoms(plan, task.goal)
+    with pytest.raises(InvalidInputError, match="'MoveTo' needs a sampler"):
+        refine(plan, subgoals, task.initial_state, {}, toy_world.execute, limits, np.random.default_rng(0))
+
+
+def test_an_empty_plan_is_refined_already() -> None:
+    task = toy_world.task()
+    limits = RefinementLimits(1, 100, Budget.unlimited())
+    found = refine(
+        (), [frozenset()], task.initial_state, {}, toy_world.execute, limits, np.random.default_rng(0)
+    )
+    assert (found.failure, found.actions, found.states) == (None, (), (task.initial_state,))
+
+
+def test_time_runs_out_before_the_first_try() -> None:
+    recorder = Recorder()
+    limits = RefinementLimits(10, 100, Budget.seconds(0.0, clock=FakeClock()))
+    found = run(ConstantSampler((0.0,)), execute=recorder, limits=limits)
+    assert (failure_of(found).step, failure_of(found).outcome) == (0, Outcome.TIMEOUT)
+    assert recorder.tried == []
+
+
+def test_time_runs_out_between_steps() -> None:
+    clock = FakeClock()
+
+    def takes_a_second(state: State, action: GroundController) -> Execution:
+        clock.now += 1.0
+        return toy_world.execute(state, action)
+
+    limits = RefinementLimits(10, 100, Budget.seconds(2.0, clock=clock))
+    found = run(ConstantSampler((0.0,)), execute=takes_a_second, limits=limits)
+    failure = failure_of(found)
+    assert (failure.step, failure.outcome, len(found.actions)) == (2, Outcome.TIMEOUT, 2)
+
+
+def test_a_timeout_still_tells_of_the_deepest_attempt() -> None:
+    clock = FakeClock()
+
+    def takes_a_second(state: State, action: GroundController) -> Execution:
+        clock.now += 1.0
+        return toy_world.execute(state, action)
+
+    limits = RefinementLimits(10, 100, Budget.seconds(4.5, clock=clock))
+    found = run(ScriptedSampler([0.9]), execute=takes_a_second, limits=limits)
+    failure = failure_of(found)
+    assert (failure.step, failure.outcome) == (1, Outcome.TIMEOUT)
+    assert [str(atom) for atom in failure.missing] == ["Holding(robot, ball0)"]
+    assert "Time ran out" in failure.detail
+
+
+def test_time_runs_out_among_draws_that_cannot_start() -> None:
+    clock = FakeClock()
+
+    def cannot_start(parameter: float) -> bool:
+        clock.now += 1.0
+        return False
+
+    plan = (picky_move(cannot_start), *plan_for(toy_world.task())[1:])
+    sampler = ScriptedSampler([0.0])
+    limits = RefinementLimits(10, 100, Budget.seconds(7.0, clock=clock))
+    found = run(sampler, plan=plan, limits=limits)
+    assert failure_of(found).outcome is Outcome.TIMEOUT
+    assert sampler.drawn == found.samples == 7

@@ -1,0 +1,211 @@
+"""Random small planning problems, and slow but plain answers to questions about them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from hypothesis import strategies as st
+
+import toy_world
+from needful.abstraction.abstract import abstract
+from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
+from needful.core.controllers import Controller
+from needful.core.model import Vocabulary
+from needful.core.objects import Object, Type, Variable
+from needful.core.operators import DeletePattern, GroundOperator, Operator, Wildcard
+from needful.planning.budget import Budget
+from needful.planning.ground_problem import GroundProblem
+from needful.planning.grounding import ground
+
+THING = Type("thing")
+TOOL = Type("tool", parent=THING)
+TYPES = (THING, TOOL)
+PREDICATES = (
+    Predicate("Ready", ()),
+    Predicate("Clean", (THING,)),
+    Predicate("Sharp", (TOOL,)),
+    Predicate("Beside", (THING, THING)),
+)
+VOCABULARY = Vocabulary(TYPES, PREDICATES, ())
+
+
+@dataclass(frozen=True)
+class Problem:
+    operators: tuple[Operator, ...]
+    objects: tuple[Object, ...]
+    initial: AbstractState
+    goal: AbstractState
+
+    def grounded(self, allow_noops: bool = True) -> GroundProblem:
+        found = ground(
+            self.operators, self.objects, self.initial, self.goal, Budget.unlimited(), allow_noops
+        )
+        assert found is not None
+        return found
+
+
+def all_atoms(objects: Sequence[Object]) -> list[GroundAtom]:
+    return [
+        GroundAtom(predicate, chosen)
+        for predicate in PREDICATES
+        for chosen in itertools.product(*([o for o in objects if fits(o, t)] for t in predicate.types))
+    ]
+
+
+def fits(one: Object | Variable, kind: Type) -> bool:
+    return one.type.is_subtype_of(kind)
+
+
+def random_operator(random: Random, name: str) -> Operator:
+    kinds = random.choices(TYPES, k=random.choice((1, 2, 2, 3)))
+    variables = tuple(Variable(f"?v{i}", kind) for i, kind in enumerate(kinds))
+    lifted = [
+        LiftedAtom(predicate, chosen)
+        for predicate in PREDICATES
+        for chosen in itertools.product(*([v for v in variables if fits(v, t)] for t in predicate.types))
+    ]
+    patterns = [
+        DeletePattern(predicate, arguments)
+        for predicate in PREDICATES
+        for arguments in itertools.product(
+            *(
+                [Wildcard(s) for s in TYPES if s.is_subtype_of(t)] + [v for v in variables if fits(v, t)]
+                for t in predicate.types
+            )
+        )
+    ]
+    return Operator(
+        name,
+        variables,
+        preconditions=frozenset(random.choices(lifted, k=random.choice((0, 1, 1, 2)))),
+        add_effects=frozenset(random.choices(lifted, k=random.choice((0, 1, 1, 1, 2)))),
+        delete_effects=frozenset(random.choices(lifted, k=random.choice((0, 1)))),
+        delete_patterns=frozenset(random.choices(patterns, k=random.choice((0, 0, 1, 2)))),
+        controller=Controller(name, tuple(kinds)),
+        controller_arguments=variables,
+    )
+
+
+def random_problem(seed: int, max_objects: int) -> Problem:
+    random = Random(seed)
+    kinds = random.choices(TYPES, k=random.randint(2, max_objects))
+    objects = tuple(kind(f"o{i}") for i, kind in enumerate(kinds))
+    operators = tuple(random_operator(random, f"op{i}") for i in range(random.randint(3, 6)))
+    atoms = all_atoms(objects)
+    initial = frozenset(random.choices(atoms, k=random.randint(1, 5)))
+    # Mostly goals that are worth a plan: random atoms are rarely reachable, or true already.
+    steps = every_grounding(Problem(operators, objects, initial, frozenset()))
+    reachable = sorted(relaxed_reachable(initial, steps) - initial)
+    candidates = reachable if reachable and random.random() < 0.9 else atoms
+    goal = frozenset(random.choices(candidates, k=random.randint(1, 4)))
+    return Problem(operators, objects, initial, goal)
+
+
+def problems(max_objects: int = 3) -> st.SearchStrategy[Problem]:
+    return st.builds(random_problem, st.integers(0, 2**32), st.just(max_objects))
+
+
+def toy_problem(balls: int = 2, jars: int = 2) -> Problem:
+    """The problem to put the first ball of the toy world into its first jar."""
+    task = toy_world.task(balls, jars)
+    initial = abstract(task.initial_state, toy_world.VOCABULARY.predicates)
+    return Problem(toy_world.OPERATORS, task.objects, initial, task.goal)
+
+
+def every_grounding(problem: Problem) -> list[GroundOperator]:
+    """All injective, type-correct groundings, by trying them all."""
+    return [
+        operator.ground(chosen)
+        for operator in problem.operators
+        for chosen in itertools.permutations(sorted(problem.objects), len(operator.parameters))
+        if all(fits(obj, v.type) for obj, v in zip(chosen, operator.parameters, strict=True))
+    ]
+
+
+def relaxed_reachable(initial: AbstractState, steps: Iterable[GroundOperator]) -> AbstractState:
+    """The atoms that can be reached when nothing is deleted."""
+    reached, before, steps = initial, None, list(steps)
+    while reached != before:
+        before = reached
+        reached = reached.union(*(s.add_effects for s in steps if s.applicable(reached)))
+    return reached
+
+
+def relaxed_cost(state: AbstractState, goal: AbstractState, steps: Sequence[GroundOperator]) -> int | None:
+    """The cost of the cheapest plan when nothing is deleted, by breadth-first search."""
+    layer, seen, cost = {state}, {state}, 0
+    while layer:
+        if any(goal <= s for s in layer):
+            return cost
+        layer = {s | step.add_effects for s in layer for step in steps if step.applicable(s)} - seen
+        seen |= layer
+        cost += 1
+    return None
+
+
+def h_max(state: AbstractState, goal: AbstractState, steps: Sequence[GroundOperator]) -> int:
+    """The h-max value of the goal, straight from its definition; the goal must be relaxed-reachable."""
+    values = dict.fromkeys(state, 0)
+    while True:
+        changed = False
+        for step in steps:
+            if all(atom in values for atom in step.preconditions):
+                value = 1 + max((values[atom] for atom in step.preconditions), default=0)
+                for atom in step.add_effects:
+                    if value < values.get(atom, value + 1):
+                        values[atom] = value
+                        changed = True
+        if not changed:
+            return max(values[atom] for atom in goal)
+
+
+@dataclass(frozen=True)
+class StateSpace:
+    """All states that can be reached, and the successors of those that are no goal states."""
+
+    successors: dict[AbstractState, list[AbstractState]]
+    goal_states: frozenset[AbstractState]
+
+
+def state_space(problem: Problem, at_most: int) -> StateSpace | None:
+    """Explore with the operators of the vocabulary itself; None if there are too many states."""
+    steps = every_grounding(problem)
+    successors: dict[AbstractState, list[AbstractState]] = {}
+    open_states = [problem.initial]
+    while open_states:
+        state = open_states.pop()
+        if state in successors:
+            continue
+        if len(successors) >= at_most:
+            return None
+        is_goal = problem.goal <= state
+        successors[state] = [] if is_goal else [s.apply(state) for s in steps if s.applicable(state)]
+        open_states += successors[state]
+    return StateSpace(successors, frozenset(s for s in successors if problem.goal <= s))
+
+
+def cheapest_costs(problem: Problem, space: StateSpace, count: int) -> list[int]:
+    """The costs of the `count` cheapest plans of a tree search (fewer if there are fewer)."""
+    useful = set(space.goal_states)
+    while True:
+        more = {s for s, after in space.successors.items() if s not in useful and useful & set(after)}
+        if not more:
+            break
+        useful |= more
+    paths = {problem.initial: 1} if problem.initial in useful else {}
+    costs: list[int] = []
+    cost = 0
+    while paths and len(costs) < count:
+        following: dict[AbstractState, int] = {}
+        for state, number in paths.items():
+            if state in space.goal_states:
+                costs += [cost] * number
+            for successor in space.successors[state]:
+                if successor in useful:
+                    following[successor] = following.get(successor, 0) + number
+        paths = following
+        cost += 1
+    return costs[:count]

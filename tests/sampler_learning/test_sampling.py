@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from handmade_samplers import linear_network, random_sampler
+from needful.core.controllers import Controller
+from needful.core.objects import Type, Variable
+from needful.core.operators import Operator
+from needful.core.state import State
+from needful.sampler_learning.sampling import NeuralSampler, input_vector, input_width
+
+ROBOT = Type("robot", ("x",))
+THING = Type("thing", ("x", "size"))
+# A subtype may list its features in another order.
+CUP = Type("cup", ("full", "size", "x"), THING)
+REACH = Controller("Reach", (ROBOT, THING), low=(-1.0, 0.0), high=(1.0, 2.0))
+R, T = Variable("?r", ROBOT), Variable("?t", THING)
+OPERATOR = Operator("Reach", (R, T), frozenset(), frozenset(), frozenset(), frozenset(), REACH, (R, T))
+ROBBY, BOX, MUG = ROBOT("robby"), THING("box"), CUP("mug")
+STATE = State({ROBBY: (5.0,), BOX: (2.0, 3.0), MUG: (1.0, 7.0, 8.0)})
+
+
+def gaussian(mean: tuple[float, float], raw: tuple[float, float]) -> NeuralSampler:
+    """Return a sampler whose generator says the same of every state."""
+    outputs = [mean[0], raw[0], mean[1], raw[1]]
+    generator = linear_network(np.zeros((input_width(OPERATOR), 4)), outputs)
+    return NeuralSampler(OPERATOR, generator, np.zeros(2), np.ones(2), None)
+
+
+def test_inputs_are_a_one_and_the_features_of_all_parameters() -> None:
+    assert input_width(OPERATOR) == 4
+    assert input_vector(OPERATOR, STATE, (ROBBY, BOX)).tolist() == [1.0, 5.0, 2.0, 3.0]
+
+
+def test_a_subtype_shows_the_features_of_the_parameters_type() -> None:
+    assert input_vector(OPERATOR, STATE, (ROBBY, MUG)).tolist() == [1.0, 5.0, 8.0, 7.0]
+
+
+def test_a_network_normalises_and_applies_relu_between_layers() -> None:
+    network = linear_network(np.array([[2.0], [3.0]]), [0.5])
+    assert network(np.array([[1.0, 1.0], [-1.0, 4.0]])).tolist() == [[5.5], [10.5]]
+    shifted = replace(network, shift=np.array([1.0, 0.0]), scale=np.array([2.0, 1.0]))
+    assert shifted(np.array([3.0, 1.0])).tolist() == [5.5]
+    clipped = replace(
+        network,
+        weights=(np.eye(2), np.eye(2), np.ones((2, 1))),
+        biases=(np.zeros(2), np.zeros(2), np.zeros(1)),
+    )
+    assert clipped(np.array([-5.0, 2.0])).tolist() == [2.0]
+
+
+def test_the_variance_is_elu_plus_one_with_a_floor() -> None:
+    mean, deviation = gaussian((0.3, 0.4), (2.0, -1.5)).distribution(np.ones(4))
+    assert mean.tolist() == [0.3, 0.4]
+    assert deviation == pytest.approx([math.sqrt(3.0), math.sqrt(math.exp(-1.5))])
+    _, deviation = gaussian((0.0, 0.0), (-50.0, -1e9)).distribution(np.ones(4))
+    assert deviation == pytest.approx([1e-3, 1e-3])
+
+
+def test_parameters_are_denormalised() -> None:
+    sampler = replace(
+        gaussian((0.5, 9.0), (0.0, 0.0)), shift=np.array([1.0, 7.0]), scale=np.array([4.0, 0.0])
+    )
+    mean, deviation = sampler.distribution(np.ones(4))
+    assert mean.tolist() == [3.0, 7.0]
+    assert deviation.tolist() == [4.0, 0.0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("classifier", [True, False])
+def test_sampling_is_the_rejection_loop(seed: int, classifier: bool) -> None:
+    sampler = random_sampler(OPERATOR, seed, classifier)
+    drawn = sampler.sample(STATE, (ROBBY, BOX), np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    vector = input_vector(OPERATOR, STATE, (ROBBY, BOX))
+    mean, deviation = sampler.distribution(vector)
+    rejections = 0
+    while True:
+        theta = mean + deviation * rng.standard_normal(2)
+        inside = -1.0 <= theta[0] <= 1.0 and 0.0 <= theta[1] <= 2.0
+        logit = sampler.classifier(np.concatenate([vector, theta]))[0] if sampler.classifier else 1.0
+        if (inside and logit > 0.0) or rejections == 100:
+            break
+        rejections += 1
+    assert drawn == pytest.approx(tuple(theta), abs=1e-12)
+
+
+def test_the_last_of_101_draws_is_returned_if_none_is_accepted() -> None:
+    far_away = gaussian((50.0, 50.0), (0.0, 0.0))
+    drawn = far_away.sample(STATE, (ROBBY, BOX), np.random.default_rng(1))
+    assert drawn == tuple((50.0 + np.random.default_rng(1).standard_normal((101, 2)))[100])
+
+
+def test_draws_come_from_the_accepted_part_of_the_gaussian() -> None:
+    upper = linear_network(np.array([[0.0]] * 4 + [[1.0], [0.0]]), [0.0])
+    sampler = replace(gaussian((0.0, 1.0), (0.0, 0.0)), classifier=upper)
+    rng = np.random.default_rng(0)
+    draws = np.array([sampler.sample(STATE, (ROBBY, BOX), rng) for _ in range(500)])
+    assert np.all((draws[:, 0] > 0.0) & (draws[:, 0] <= 1.0))
+    assert np.all((draws[:, 1] >= 0.0) & (draws[:, 1] <= 2.0))
+    # The mean of a standard normal between 0 and 1 is (φ(0) - φ(1)) / (Φ(1) - Φ(0)).
+    assert draws[:, 0].mean() == pytest.approx(0.4599, abs=0.04)
+    assert draws[:, 1].mean() == pytest.approx(1.0, abs=0.08)
