@@ -1,1 +1,123 @@
-"""needful"""
+"""Learn planning models for robots that predict only what planning needs.
+
+The way data flows:
+
+    environment → demonstrations → operators → samplers → PlanningModel → plans → records
+
+`import needful` imports neither torch nor matplotlib: samplers are trained, and pictures drawn, by
+modules that are imported when they are needed.
+"""
+
+from needful.abstraction.abstract import abstract
+from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
+from needful.core.controllers import Controller, Execution, GroundController, Policy
+from needful.core.demonstrations import Demonstration, Transition
+from needful.core.model import PlanningModel, Vocabulary
+from needful.core.objects import Object, Type, Variable
+from needful.core.operators import DeletePattern, GroundOperator, Operator, Wildcard
+from needful.core.plans import AbstractPlan, Failure, Outcome, PlanningResult, necessary_atoms
+from needful.core.samplers import ConstantSampler, Sampler
+from needful.core.state import State
+from needful.core.tasks import Task
+from needful.demos.collect import collect_demonstrations
+from needful.demos.oracle import OracleDemonstrator
+from needful.envs.catalogue import environment_names, make_environment
+from needful.envs.checker import Finding, check_environment
+from needful.envs.contract import Environment, MultiStepEnvironment, Split
+from needful.errors import (
+    DemonstrationError,
+    EnvironmentFailure,
+    InvalidInputError,
+    ModelError,
+    NeedfulError,
+    OutputError,
+    OutputExistsError,
+    UnknownNameError,
+)
+from needful.evaluation.evaluate import evaluate
+from needful.evaluation.learning import LearnedModel, learn_model
+from needful.evaluation.model_files import open_model, save_learned_model
+from needful.evaluation.pipeline import RunConfig, RunResult, run
+from needful.evaluation.records import RunRecord
+from needful.evaluation.run_folder import RunFolder
+from needful.operator_learning.catalogue import LEARNERS, Learner, find_learner
+from needful.operator_learning.explanation import explain_operator
+from needful.operator_learning.learn import LearnedOperators, OperatorLearningConfig, learn_operators
+from needful.planning.bilevel import PlanningConfig, plan
+from needful.planning.pddl import Style, write_pddl
+from needful.sampler_learning.config import SamplerConfig
+from needful.storage.demonstrations import DemonstrationSet, read_demonstrations, write_demonstrations
+
+__all__ = [
+    "LEARNERS",
+    "AbstractPlan",
+    "AbstractState",
+    "ConstantSampler",
+    "Controller",
+    "DeletePattern",
+    "Demonstration",
+    "DemonstrationError",
+    "DemonstrationSet",
+    "Environment",
+    "EnvironmentFailure",
+    "Execution",
+    "Failure",
+    "Finding",
+    "GroundAtom",
+    "GroundController",
+    "GroundOperator",
+    "InvalidInputError",
+    "LearnedModel",
+    "LearnedOperators",
+    "Learner",
+    "LiftedAtom",
+    "ModelError",
+    "MultiStepEnvironment",
+    "NeedfulError",
+    "Object",
+    "Operator",
+    "OperatorLearningConfig",
+    "OracleDemonstrator",
+    "Outcome",
+    "OutputError",
+    "OutputExistsError",
+    "PlanningConfig",
+    "PlanningModel",
+    "PlanningResult",
+    "Policy",
+    "Predicate",
+    "RunConfig",
+    "RunFolder",
+    "RunRecord",
+    "RunResult",
+    "Sampler",
+    "SamplerConfig",
+    "Split",
+    "State",
+    "Style",
+    "Task",
+    "Transition",
+    "Type",
+    "UnknownNameError",
+    "Variable",
+    "Vocabulary",
+    "Wildcard",
+    "abstract",
+    "check_environment",
+    "collect_demonstrations",
+    "environment_names",
+    "evaluate",
+    "explain_operator",
+    "find_learner",
+    "learn_model",
+    "learn_operators",
+    "make_environment",
+    "necessary_atoms",
+    "open_model",
+    "plan",
+    "read_demonstrations",
+    "run",
+    "save_learned_model",
+    "write_demonstrations",
+    "write_pddl",
+]

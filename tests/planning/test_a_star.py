@@ -37,7 +37,7 @@ def check_plan(problem: Problem, compact: GroundProblem, steps: Sequence[int]) -
 
 
 @pytest.mark.parametrize("search", SEARCHES, ids=["lm-cut", "blind"])
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(problem=problems(), seed=st.integers(0, 3))
 def test_yields_the_cheapest_plans_of_a_tree_search(search: Search, problem: Problem, seed: int) -> None:
     count = 6

@@ -29,7 +29,7 @@ def estimate(problem: Problem) -> tuple[Estimate, list[GroundOperator]]:
     return LmCut(compact)(compact.initial, Budget.unlimited()), steps
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(problems())
 def test_between_h_max_and_the_relaxed_optimum(problem: Problem) -> None:
     steps = every_grounding(problem)
@@ -43,7 +43,7 @@ def test_between_h_max_and_the_relaxed_optimum(problem: Problem) -> None:
         assert (found.value == 0) == (problem.goal <= problem.initial)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(problems())
 def test_landmarks_are_disjoint_and_every_plan_needs_each(problem: Problem) -> None:
     found, steps = estimate(problem)

@@ -49,16 +49,13 @@ def test_names_are_valid_unique_and_reversible(names: list[str]) -> None:
     assert NameTable.of("thing", reversed(names)) == table
 
 
-@given(st.sets(st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,9}", fullmatch=True).filter(lambda n: len(n) > 5)))
+@settings(max_examples=100, deadline=None)
+@given(st.sets(st.from_regex(r"x[A-Za-z0-9_-]{0,9}", fullmatch=True)))
 def test_names_that_are_fine_stay(names: set[str]) -> None:
-    keywords = {"assign", "define", "derived", "domain", "effect", "either", "exists", "forall", "metric"}
-    names -= {
-        n for n in names if n.lower() in keywords or re.search("ize|al$|ase$|s$|n$|r$|t$|m$", n.lower())
-    }
-    fine = {name.lower(): name for name in names}  # of names that differ in case only one can stay
-    table = NameTable.of("thing", fine.values())
-    assert all(table[name] == name for name in fine.values())
-    assert table.changes() == []
+    fine = {name.lower(): name for name in names}.values()  # one of those that differ in case alone
+    table = NameTable.of("thing", [*fine, "not fine"])
+    assert all(table[name] == name for name in fine)
+    assert len(table.changes()) == 1
 
 
 def test_a_fine_name_is_never_taken_by_another() -> None:

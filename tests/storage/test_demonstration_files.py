@@ -320,7 +320,7 @@ def test_no_damage_gets_past_the_reader_as_another_error(
         if data.draw(st.booleans(), label="remove") and container is not lines:
             del container[key]
         else:
-            container[key] = data.draw(odd_values, label="value")
+            container[key] = copy.deepcopy(data.draw(odd_values, label="value"))
     text = bytearray(document(*lines))
     if data.draw(st.booleans(), label="flip"):
         text[data.draw(st.integers(0, len(text) - 1))] = data.draw(st.integers(0, 255))

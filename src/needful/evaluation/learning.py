@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from needful.core.demonstrations import Demonstration
 from needful.core.model import PlanningModel, Vocabulary
 from needful.errors import DemonstrationError
-from needful.operator_learning.catalogue import Learner
+from needful.operator_learning.catalogue import Learner, find_learner
 from needful.operator_learning.evidence import TransitionEvidence, gather_evidence
 from needful.operator_learning.learn import LearnedOperators
 from needful.sampler_learning.config import SamplerConfig
@@ -33,17 +33,18 @@ class LearnedModel:
 def learn_model(
     vocabulary: Vocabulary,
     demonstrations: Sequence[Demonstration],
-    learner: Learner,
-    sampler_config: SamplerConfig,
-    seed: int,
+    learner: Learner | None = None,
+    sampler_config: SamplerConfig | None = None,
+    seed: int = 0,
 ) -> LearnedModel:
-    """Learn operators, and samplers where the demonstrations have states.
+    """Learn operators (with `necessary` unless told otherwise), and samplers where there are states.
 
     Without states there are no samplers: such a model can be explained and exported, but it solves
     tasks only if no controller has continuous parameters.
     """
     if not demonstrations:
         raise DemonstrationError("There are no demonstrations to learn from. Collect at least one.")
+    learner = learner or find_learner("necessary")
     start = time.monotonic()
     learned = learner.learn(demonstrations)
     operators_done = time.monotonic()
@@ -51,7 +52,7 @@ def learn_model(
     if all(demonstration.states is not None for demonstration in demonstrations):
         from needful.sampler_learning.training import learn_samplers  # imports torch
 
-        samplers = learn_samplers(learned.data, demonstrations, sampler_config, seed)
+        samplers = learn_samplers(learned.data, demonstrations, sampler_config or SamplerConfig(), seed)
     samplers_done = time.monotonic()
     return LearnedModel(
         model=PlanningModel(vocabulary, learned.operators, samplers),

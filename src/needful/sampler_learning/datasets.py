@@ -23,7 +23,8 @@ from needful.core.state import State
 from needful.sampler_learning.sampling import input_vector, input_width
 from needful.seeding import rng_for
 
-# Of more groundings than this, only so many are looked at, drawn at random.
+# Of more groundings than this, only so many are looked at. They are drawn at random: the first ones,
+# which the authors' code takes, would all come from the first few transitions.
 MAX_CANDIDATES = 100_000
 
 
