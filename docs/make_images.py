@@ -1,0 +1,36 @@
+"""Make the pictures in docs/images: a film strip of one solved task for each domain.
+
+Usage: python docs/make_images.py [DOMAIN ...]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import needful
+from needful.envs.drawing.pictures import captions_of, draw_film_strip
+from needful.storage.atomic import write_bytes
+
+IMAGES = Path(__file__).parent / "images"
+
+
+def draw_domain(name: str) -> Path:
+    """Learn a model of the domain and draw the shortest of its first solved test tasks."""
+    env = needful.make_environment(name)
+    result = needful.run(env, needful.RunConfig(demos=50, tasks=0))
+    plans = []
+    for index, task in enumerate(env.tasks(needful.Split.TEST, 6, seed=0)):
+        found = needful.plan(task, result.learned.model, env.execute, seed=index)
+        if found.solved:
+            plans.append((len(found.actions), index, task, found))
+    _, _, task, found = min(plans, key=lambda entry: entry[:2])
+    captions = captions_of(found.abstract_plan, found.subgoals, found.states)
+    path = IMAGES / f"{name}.png"
+    write_bytes(path, draw_film_strip(env, found.states, captions, task.goal))
+    return path
+
+
+if __name__ == "__main__":
+    for domain in sys.argv[1:] or needful.environment_names():
+        print(draw_domain(domain))
