@@ -16,9 +16,9 @@ from needful.core.samplers import ConstantSampler
 from needful.errors import InvalidInputError
 from needful.sampler_learning import training
 from needful.sampler_learning.config import PAPER_SAMPLERS, SamplerConfig, TrainingSchedule
+from needful.sampler_learning.learn import learn_samplers
 from needful.sampler_learning.sampler_arrays import sampler_to_arrays
 from needful.sampler_learning.sampling import NeuralSampler, input_vector
-from needful.sampler_learning.training import learn_samplers
 
 QUICK = SamplerConfig(
     generator=TrainingSchedule(iterations=60, patience=60), classifier=TrainingSchedule(60, patience=60)

@@ -13,6 +13,7 @@ from needful.operator_learning.catalogue import Learner, find_learner
 from needful.operator_learning.evidence import TransitionEvidence, gather_evidence
 from needful.operator_learning.learn import LearnedOperators
 from needful.sampler_learning.config import SamplerConfig
+from needful.sampler_learning.learn import learn_samplers
 from needful.storage.json_fields import JsonValue
 
 
@@ -50,8 +51,6 @@ def learn_model(
     operators_done = time.monotonic()
     samplers = {}
     if all(demonstration.states is not None for demonstration in demonstrations):
-        from needful.sampler_learning.training import learn_samplers  # imports torch
-
         samplers = learn_samplers(learned.data, demonstrations, sampler_config or SamplerConfig(), seed)
     samplers_done = time.monotonic()
     return LearnedModel(

@@ -26,6 +26,8 @@ from needful.seeding import rng_for
 # Of more groundings than this, only so many are looked at. They are drawn at random: the first ones,
 # which the authors' code takes, would all come from the first few transitions.
 MAX_CANDIDATES = 100_000
+# A parameter that varies by less is constant.
+CONSTANT_RANGE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,3 +172,9 @@ def _rows(
         np.array(inputs, dtype=np.float64).reshape(len(examples), input_width(operator)),
         np.array(parameters, dtype=np.float64).reshape(shape),
     )
+
+
+def varying(examples: SamplerExamples) -> np.ndarray:
+    """Return which parameters vary; about the others there is nothing to learn."""
+    found: np.ndarray = np.ptp(examples.parameters, axis=0) >= CONSTANT_RANGE
+    return found

@@ -1,10 +1,10 @@
-"""Learn a sampler for each operator that has continuous parameters.
+"""Train the networks of samplers.
 
 A sampler is a generator v -> N(μ, σ²) of θ, trained on the positive examples, and a classifier
 v ⊕ θ -> {0, 1}, trained on positive and negative ones. Inputs, and the θ that generators learn, are
 shifted by their minimum and divided by max(range, 1).
 
-This module imports torch, which takes seconds: import it where samplers are learnt, not before.
+This module imports torch, which takes seconds: `learn_samplers` imports it when there is need.
 """
 
 from __future__ import annotations
@@ -14,48 +14,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from needful.core.demonstrations import Demonstration
-from needful.core.operator_data import OperatorData
-from needful.core.samplers import ConstantSampler, Sampler
 from needful.sampler_learning.config import SamplerConfig, TrainingSchedule
-from needful.sampler_learning.datasets import SamplerExamples, sampler_examples
+from needful.sampler_learning.datasets import SamplerExamples, varying
 from needful.sampler_learning.descent import Problem, descend
 from needful.sampler_learning.networks import GAUSSIAN, LOGISTIC
 from needful.sampler_learning.sampling import Network, NeuralSampler
 from needful.seeding import rng_for, seed_for
 
-# A parameter that varies by less is constant: there is nothing to learn about it.
-CONSTANT_RANGE = 1e-6
 LEAST_HELD_OUT = 10
 
 
-def learn_samplers(
-    data: Sequence[OperatorData], demonstrations: Sequence[Demonstration], config: SamplerConfig, seed: int
-) -> dict[str, Sampler]:
-    """Return samplers by operator name, in the order of the operators.
-
-    Operators without continuous parameters need none. Operators of whose transitions no state was
-    recorded get none; `PlanningModel.missing_samplers` tells which.
-    """
-    examples = sampler_examples(data, demonstrations, seed)
-    varied = [e for e in examples if _varying(e).any()]
-    neural = _neural_samplers(varied, config, seed) if varied else {}
-    return {e.operator.name: neural.get(e.operator.name) or _constant_sampler(e) for e in examples}
-
-
-def _varying(examples: SamplerExamples) -> np.ndarray:
-    """Return which parameters vary."""
-    varying: np.ndarray = np.ptp(examples.parameters, axis=0) >= CONSTANT_RANGE
-    return varying
-
-
-def _constant_sampler(examples: SamplerExamples) -> ConstantSampler:
-    return ConstantSampler(tuple(examples.parameters[0].tolist()))
-
-
-def _neural_samplers(
+def train_samplers(
     examples: Sequence[SamplerExamples], config: SamplerConfig, seed: int
 ) -> dict[str, NeuralSampler]:
+    """Return a neural sampler for each operator, by name."""
     generators = _train_generators(examples, config.generator, seed)
     contrasted = [e for e in examples if len(e.negative_inputs)]
     classifiers = _train_classifiers(contrasted, config.classifier, seed) if contrasted else {}
@@ -64,7 +36,7 @@ def _neural_samplers(
         name = each.operator.name
         targets = _Normalisation.of(each.parameters)
         # A scale of zero makes a constant parameter come out exact, whatever the network says.
-        scale = np.where(_varying(each), targets.scale, 0.0)
+        scale = np.where(varying(each), targets.scale, 0.0)
         samplers[name] = NeuralSampler(
             each.operator, generators[name], targets.shift, scale, classifiers.get(name)
         )
@@ -101,7 +73,7 @@ def _train_generators(
             Problem(
                 normalise(each.inputs),
                 _Normalisation.of(each.parameters)(each.parameters),
-                *_loss_weights(held_out, _varying(each)),
+                *_loss_weights(held_out, varying(each)),
                 seed_for(seed, *labels, "weights"),
             )
         )

@@ -1,0 +1,106 @@
+"""Success rates of learned models, in every domain and over seeds, as a Markdown table.
+
+Usage: python benchmarks/success_rates.py [--domains D ...] [--seeds 5] [--demos 50] [--tasks 50]
+                                          [--learner necessary] [--abstract-plans 8] [--oracle] [--jobs 2]
+
+With --oracle the hand-written model of each domain is evaluated instead. Failures are listed after the
+table with their reasons.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import needful
+from needful.evaluation.pipeline import solve_tasks
+from needful.evaluation.records import RunRecord, identify
+from needful.evaluation.summary import evaluation_summary
+
+
+@dataclass(frozen=True)
+class Job:
+    domain: str
+    seed: int
+    learner: str
+    demos: int
+    tasks: int
+    abstract_plans: int
+    oracle: bool
+
+
+def run_job(job: Job) -> tuple[Job, dict[str, Any], tuple[RunRecord, ...]]:
+    env = needful.make_environment(job.domain)
+    planning = needful.PlanningConfig(max_abstract_plans=job.abstract_plans)
+    if job.oracle:
+        identity = identify(job.domain, "oracle", job.seed, planning)
+        model = env.oracle_model()
+        evaluation = solve_tasks(model, env, job.tasks, planning, identity)
+        summary = {
+            "operators": len(model.operators),
+            "coverage": 1.0,
+            **evaluation_summary(evaluation.records),
+        }
+        return job, summary, evaluation.records
+    config = needful.RunConfig(job.learner, job.demos, job.tasks, job.seed, planning)
+    result = needful.run(env, config)
+    return job, result.summary, result.evaluation.records
+
+
+def row(domain: str, summaries: list[dict[str, Any]]) -> str:
+    rates = [100 * summary["success_rate"] for summary in summaries]
+    spread = statistics.stdev(rates) / len(rates) ** 0.5 if len(rates) > 1 else 0.0
+    operators = statistics.mean(summary["operators"] for summary in summaries)
+    planning = 1000 * statistics.mean(summary["seconds"]["planning_mean"] for summary in summaries)
+    learning = statistics.mean(
+        summary["seconds"].get("operators", 0.0) + summary["seconds"].get("samplers", 0.0)
+        for summary in summaries
+    )
+    each = " ".join(f"{rate:.0f}" for rate in rates)
+    return (
+        f"| {domain} | {statistics.mean(rates):.1f} ({spread:.1f}) | {each} | {operators:g} "
+        f"| {min(summary['coverage'] for summary in summaries):g} | {learning:.1f} | {planning:.0f} |"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--domains", nargs="+", default=list(needful.environment_names()))
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--demos", type=int, default=50)
+    parser.add_argument("--tasks", type=int, default=50)
+    parser.add_argument("--learner", default="necessary")
+    parser.add_argument("--abstract-plans", type=int, default=8)
+    parser.add_argument("--oracle", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    args = parser.parse_args()
+    jobs = [
+        Job(domain, seed, args.learner, args.demos, args.tasks, args.abstract_plans, args.oracle)
+        for domain in args.domains
+        for seed in range(args.seeds)
+    ]
+    with ProcessPoolExecutor(args.jobs) as pool:
+        done = list(pool.map(run_job, jobs))
+    print(
+        "| Domain | Success %, mean (s.e.) | by seed | Operators | Coverage | Learning s | Planning ms a task |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    for domain in args.domains:
+        print(row(domain, [summary for job, summary, _ in done if job.domain == domain]))
+    failures = Counter(
+        (record.domain, record.seed, record.task, record.outcome, record.failure)
+        for _, _, records in done
+        for record in records
+        if record.outcome != "solved"
+    )
+    print()
+    for domain, seed, task, outcome, detail in sorted(failures, key=str):
+        print(f"{domain}, seed {seed}, task {task}: {outcome}: {detail}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""Learn a sampler for each operator that has continuous parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from needful.core.demonstrations import Demonstration
+from needful.core.operator_data import OperatorData
+from needful.core.samplers import ConstantSampler, Sampler
+from needful.sampler_learning.config import SamplerConfig
+from needful.sampler_learning.datasets import sampler_examples, varying
+from needful.sampler_learning.sampling import NeuralSampler
+
+
+def learn_samplers(
+    data: Sequence[OperatorData], demonstrations: Sequence[Demonstration], config: SamplerConfig, seed: int
+) -> dict[str, Sampler]:
+    """Return samplers by operator name, in the order of the operators.
+
+    Operators without continuous parameters need none. Operators of whose transitions no state was
+    recorded get none; `PlanningModel.missing_samplers` tells which. Parameters that never vary make
+    a constant sampler; networks, and torch, come in only where something varies.
+    """
+    examples = sampler_examples(data, demonstrations, seed)
+    varied = [each for each in examples if varying(each).any()]
+    neural: dict[str, NeuralSampler] = {}
+    if varied:
+        from needful.sampler_learning.training import train_samplers  # imports torch
+
+        neural = train_samplers(varied, config, seed)
+    return {
+        each.operator.name: neural.get(each.operator.name)
+        or ConstantSampler(tuple(each.parameters[0].tolist()))
+        for each in examples
+    }
