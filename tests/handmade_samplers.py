@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from needful.core.operators import Operator
+from needful.sampler_learning.anchors import NO_ANCHOR
 from needful.sampler_learning.sampling import Network, NeuralSampler, input_width
 
 HIDDEN = 4
@@ -32,10 +33,11 @@ def random_sampler(operator: Operator, seed: int, classifier: bool = True) -> Ne
     width, dimension = input_width(operator), operator.controller.dimension
     return NeuralSampler(
         operator,
+        rng.integers(NO_ANCHOR, width, dimension),
         random_network(width, 2 * dimension, rng),
         rng.standard_normal(dimension),
         rng.random(dimension),
-        random_network(width + dimension, 1, rng) if classifier else None,
+        random_network(width + 2 * dimension, 1, rng) if classifier else None,
     )
 
 

@@ -108,6 +108,24 @@ def problems(max_objects: int = 3) -> st.SearchStrategy[Problem]:
     return st.builds(random_problem, st.integers(0, 2**32), st.just(max_objects))
 
 
+def random_propositional_problem(seed: int) -> Problem:
+    """A problem without objects but with more atoms and longer ways than the others."""
+    random = Random(seed)
+    predicates = [Predicate(f"P{i:02}", ()) for i in range(random.randint(6, 12))]
+
+    def some(at_least: int, at_most: int) -> frozenset[LiftedAtom]:
+        return frozenset(p.lifted() for p in random.sample(predicates, random.randint(at_least, at_most)))
+
+    operators = tuple(
+        Operator(f"op{i:02}", (), some(1, 3), some(1, 2), some(0, 1), frozenset(), Controller("c", ()), ())
+        for i in range(random.randint(6, 20))
+    )
+    initial = frozenset(p() for p in predicates[: random.randint(1, 2)])
+    reachable = sorted(relaxed_reachable(initial, [o.ground(()) for o in operators]))
+    goal = frozenset(random.choices(reachable, k=3))
+    return Problem(operators, (), initial, goal)
+
+
 def toy_problem(balls: int = 2, jars: int = 2) -> Problem:
     """The problem to put the first ball of the toy world into its first jar."""
     task = toy_world.task(balls, jars)

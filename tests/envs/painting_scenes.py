@@ -31,9 +31,8 @@ def thing(y: float = -5.0, *, grasp: float = NONE, **features: float) -> tuple[f
 
 def scene(*objs: tuple[float, ...], robot_y: float = -5.0, lid_open: bool = True) -> State:
     """Return a state of objects given by their features; the box is pale, the shelf strong in colour."""
-    grasp, held = OBJ.features.index("grasp"), OBJ.features.index("held")
-    assert sum(obj[held] for obj in objs) <= 1, [obj[grasp] for obj in objs]
-    fingers = 1.0 - sum(obj[held] for obj in objs)
+    held = OBJ.features.index("held")
+    fingers = 1.0 - max((obj[held] for obj in objs), default=0.0)
     vectors: dict[Object, tuple[float, ...]] = {OBJ(f"obj{number}"): obj for number, obj in enumerate(objs)}
     return State(
         vectors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,12 +15,14 @@ from needful.core.atoms import Predicate
 from needful.core.controllers import Controller, Execution, GroundController
 from needful.core.model import PlanningModel, Vocabulary
 from needful.core.objects import Object, Type
+from needful.core.plans import Failure, Outcome, PlanningResult
 from needful.core.samplers import ConstantSampler
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.envs.checker import Finding, check_environment
+from needful.envs.checker import check_environment
 from needful.envs.cluttered_1d import DOT, MOVE_GRASP, ROBOT, Cluttered1D
 from needful.envs.contract import Environment, Split
+from needful.envs.findings import Finding
 from needful.errors import EnvironmentFailure
 
 GOOD = Cluttered1D()
@@ -290,14 +293,46 @@ def test_the_same_fault_is_told_once() -> None:
     assert len([finding for finding in check_environment(env) if finding.where == "simulate"]) == 1
 
 
-def test_solving_is_checked_when_a_solver_is_given() -> None:
-    assert check_environment(GOOD, solve=lambda env, task: True) == ()
-    hard = check_environment(GOOD, tasks=1, solve=lambda env, task: False)
-    assert [finding.where for finding in hard] == [
-        "oracle_model on train task 0",
-        "oracle_model on test task 0",
+def test_solving_is_checked_when_a_planner_is_given() -> None:
+    assert check_environment(GOOD, solve=lambda env, task: PlanningResult(Outcome.SOLVED)) == ()
+    hard = check_environment(GOOD, tasks=1, solve=lambda env, task: PlanningResult(Outcome.TIMEOUT))
+    assert [(finding.where, finding.what) for finding in hard] == [
+        ("oracle_model on train task 0", "planning ended with timeout"),
+        ("oracle_model on test task 0", "planning ended with timeout"),
     ]
     assert "raised KeyError" in check_environment(GOOD, tasks=1, solve=raise_error)[0].what
+
+
+def test_the_reason_why_planning_failed_is_told() -> None:
+    def solve(env: Environment, task: Task) -> PlanningResult:
+        move = env.oracle_model().operators[0].ground(task.objects[-1:] + task.objects[:1])
+        failure = Failure(0, move, Outcome.SUBGOAL_MISSED, detail="It fell short.")
+        return PlanningResult(Outcome.SUBGOAL_MISSED, failure=failure)
+
+    (finding, _) = check_environment(GOOD, tasks=1, solve=solve)
+    assert finding.what == "planning ended with subgoal_missed (It fell short)"
+
+
+def test_a_sampler_that_leaves_the_box_where_it_is_used_is_found() -> None:
+    def solve(env: Environment, task: Task) -> PlanningResult:
+        move = env.oracle_model().operators[0].ground(task.objects[-1:] + task.objects[:1])
+        return PlanningResult(Outcome.SOLVED, (move,), states=(task.initial_state,))
+
+    assert check_environment(GOOD, solve=solve) == ()
+    (finding,) = check_environment(with_samplers({"Move": ConstantSampler((-1.0, 7.0))}), solve=solve)
+    assert finding.where == "oracle operator Move"
+    assert "MoveGrasp(robby, dot0; -1, 7), outside the box (-1.0, -1.0) to (1.0, 1.0)" in finding.what
+
+
+def test_a_finding_names_the_line_that_raised() -> None:
+    (finding,) = check_environment(with_predicate(raise_error))
+    line = raise_error.__code__.co_firstlineno + 1
+    assert finding.what.endswith(f"raised KeyError: 'lost' (test_checker.py, line {line})")
+
+
+def test_leaving_the_process_is_a_finding() -> None:
+    (finding,) = check_environment(with_predicate(lambda state, objects: sys.exit(3)))
+    assert "raised SystemExit: 3" in finding.what
 
 
 def test_a_finding_reads_as_a_sentence() -> None:

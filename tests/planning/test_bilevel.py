@@ -153,6 +153,17 @@ def test_when_all_plans_fail_the_deepest_failure_is_told() -> None:
     assert len(result.subgoals) == len(result.abstract_plan) + 1
 
 
+def test_every_plan_is_refined_with_samples_of_its_own() -> None:
+    drawn: list[float] = []
+
+    def remember(state: State, action: GroundController) -> Execution:
+        drawn.extend(action.parameters)
+        return toy_world.execute(state, action)
+
+    plan(toy_world.task(), toy_world.model(UniformSampler(0.6, 0.9)), remember, clock=STILL)
+    assert len(set(drawn)) == len(drawn) >= 8 * 10
+
+
 def test_sampler_exhausted() -> None:
     config = PlanningConfig(max_abstract_plans=1, samples_per_step=7)
     result = solve(toy_world.task(), toy_world.model(ConstantSampler((1.9,))), config)

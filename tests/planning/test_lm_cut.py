@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import itertools
 import math
 
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fake_clock import FakeClock
@@ -17,6 +18,7 @@ from planning_problems import (
     every_grounding,
     h_max,
     problems,
+    random_propositional_problem,
     relaxed_cost,
     relaxed_reachable,
     toy_problem,
@@ -48,9 +50,9 @@ def test_between_h_max_and_the_relaxed_optimum(problem: Problem) -> None:
 def test_landmarks_are_disjoint_and_every_plan_needs_each(problem: Problem) -> None:
     found, steps = estimate(problem)
     assert found.value is None or found.value == len(found.landmarks)
-    assert sum(map(len, found.landmarks)) == len(frozenset().union(*found.landmarks))
+    assert all(one & other == 0 for one, other in itertools.combinations(found.landmarks, 2))
     for landmark in found.landmarks:
-        others = [step for index, step in enumerate(steps) if index not in landmark]
+        others = [step for index, step in enumerate(steps) if not landmark >> index & 1]
         assert not problem.goal <= relaxed_reachable(problem.initial, others)
 
 
@@ -89,16 +91,15 @@ def is_given(atom: int, state: int) -> bool:
     return atom < 0 or bool(state >> atom & 1)
 
 
-@settings(max_examples=150, deadline=None)
-@given(problems(max_objects=4), st.data())
-def test_landmarks_are_those_of_the_definition(problem: Problem, data: st.DataObject) -> None:
-    compact = problem.grounded()
-    assume(compact.goal_reachable)
-    state = data.draw(st.integers(0, compact.reachable)) & compact.reachable
-    found = LmCut(compact)(state, Budget.unlimited())
-    expected = by_definition(compact, state)
-    assert list(found.landmarks) == (expected or [])
-    assert found.value == (None if expected is None else len(expected))
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 2**32))
+def test_landmarks_are_those_of_the_definition(seed: int) -> None:
+    compact = random_propositional_problem(seed).grounded()
+    found = LmCut(compact)(compact.initial, Budget.unlimited())
+    expected = by_definition(compact, compact.initial)
+    assert expected is not None
+    assert [frozenset(bits(landmark)) for landmark in found.landmarks] == expected
+    assert found.value == len(expected)
 
 
 def test_counts_the_steps_of_a_chain() -> None:
@@ -112,7 +113,7 @@ def test_counts_the_steps_of_a_chain() -> None:
     )
     found, steps = estimate(both)
     assert found.value == 6
-    assert {str(steps[i]) for landmark in found.landmarks for i in landmark} == {
+    assert {str(steps[i]) for landmark in found.landmarks for i in bits(landmark)} == {
         *(f"{name}(robot, ball{i})" for name in ("MoveTo", "Grasp") for i in range(2)),
         *(f"Drop(robot, ball{i}, jar0)" for i in range(2)),
     }

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import importlib.util
-import subprocess
-import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ from pddl.parser.domain import DomainParser
 from pddl.parser.problem import ProblemParser
 
 import toy_world
+from fast_downward import optimal_plan
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
 from needful.core.model import Vocabulary
@@ -23,8 +22,6 @@ from needful.planning.budget import Budget
 from needful.planning.pddl import AbstractTask, Pddl, Style, write_pddl
 from planning_problems import PREDICATES, VOCABULARY, Problem, random_problem, toy_problem
 
-FILES = ("domain.pddl", "problem.pddl")
-
 
 def written(problem: Problem, style: Style, vocabulary: Vocabulary = VOCABULARY) -> Pddl:
     task = AbstractTask(problem.objects, problem.initial, problem.goal)
@@ -36,33 +33,10 @@ def our_cost(problem: Problem) -> int | None:
     return None if plan is None else len(plan)
 
 
-def fast_downward(files: Pddl, folder: Path) -> str | None:
-    """Return the optimal plan that Fast Downward finds, or None if it proves that there is none."""
-    package = importlib.util.find_spec("up_fast_downward")
-    if package is None or not package.submodule_search_locations:
-        pytest.skip("up-fast-downward is not installed")
-    driver = Path(package.submodule_search_locations[0]) / "downward" / "fast-downward.py"
-    assert files.problem is not None
-    for name, text in zip(FILES, (files.domain, files.problem), strict=True):
-        (folder / name).write_text(text)
-    # Exit code 34: a conditional effect was left over, which lmcut does not take.
-    for heuristic in ("lmcut()", "hmax()"):
-        run = subprocess.run(
-            [sys.executable, driver, "--plan-file", "plan", *FILES, "--search", f"astar({heuristic})"],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if run.returncode != 34:
-            break
-    assert run.returncode in (0, 10, 11, 12), run.stdout + run.stderr
-    return (folder / "plan").read_text() if run.returncode == 0 else None
-
-
 def check_with_fast_downward(problem: Problem, files: Pddl, folder: Path) -> None:
     """Same cost as ours, and its plan is a plan by our semantics."""
-    text = fast_downward(files, folder)
+    assert files.problem is not None
+    text = optimal_plan(files.domain, files.problem, folder)
     if text is None:
         assert our_cost(problem) is None
         return
@@ -248,6 +222,12 @@ def test_nothing_is_quantified_without_wildcards() -> None:
         assert effect_lines(shelve([], DeletePattern(DARK, ())), style) == ["(not (Dark))"]
         assert effect_lines(shelve([DARK], DeletePattern(DARK, ())), style) == ["(Dark)"]
         assert effect_lines(shelve([ON], DeletePattern(ON, (B, A))), style) == ["(On ?b ?a)"]
+
+
+def test_an_atom_that_is_deleted_and_added_is_only_added() -> None:
+    operator = replace(shelve([HERE]), delete_effects=frozenset([HERE.lifted(A), HERE.lifted(B)]))
+    for style in (Style.FORALL, Style.PAPER):
+        assert effect_lines(operator, style) == ["(Here ?a)", "(not (Here ?b))"]
 
 
 def test_distinct_objects_are_asked_for_where_types_overlap() -> None:

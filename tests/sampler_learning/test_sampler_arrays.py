@@ -5,10 +5,11 @@ import pytest
 
 from handmade_samplers import random_sampler
 from needful.core.objects import Variable
-from needful.core.samplers import ConstantSampler
 from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
+from needful.sampler_learning.anchors import NO_ANCHOR
 from needful.sampler_learning.sampler_arrays import sampler_from_arrays, sampler_to_arrays
+from needful.sampler_learning.sampling import AnchoredSampler
 from toy_world import BALL, MOVE_TO, NEAR, ROBOT, operator
 
 R, B = Variable("?r", ROBOT), Variable("?b", BALL)
@@ -28,9 +29,12 @@ def test_neural_samplers_survive_the_round_trip(classifier: bool) -> None:
         assert sampler.sample(STATE, (ROBBY, BALL_0), one) == again.sample(STATE, (ROBBY, BALL_0), other)
 
 
-def test_constant_samplers_survive_the_round_trip() -> None:
-    kind, arrays = sampler_to_arrays(ConstantSampler((0.1,)))
-    assert sampler_from_arrays(kind, arrays, OPERATOR) == ConstantSampler((0.1,))
+@pytest.mark.parametrize(("anchor", "expected"), [(NO_ANCHOR, 0.1), (2, 1.1)])
+def test_anchored_samplers_survive_the_round_trip(anchor: int, expected: float) -> None:
+    kind, arrays = sampler_to_arrays(AnchoredSampler(OPERATOR, np.array([anchor]), np.array([0.1])))
+    again = sampler_from_arrays(kind, arrays, OPERATOR)
+    assert kind == "anchored"
+    assert again.sample(STATE, (ROBBY, BALL_0), np.random.default_rng(0)) == (expected,)
 
 
 def test_samplers_that_are_code_cannot_be_stored() -> None:
@@ -70,5 +74,8 @@ def test_arrays_that_do_not_belong_are_refused() -> None:
         sampler_from_arrays("neural", {**every_array(), "foreign": np.zeros(1)}, OPERATOR)
     with pytest.raises(InvalidInputError, match=r"'generator.scale' must be positive"):
         sampler_from_arrays("neural", {**every_array(), "generator.scale": np.zeros(5)}, OPERATOR)
-    with pytest.raises(InvalidInputError, match=r"'parameters' has shape \[2\], not \[1\]"):
-        sampler_from_arrays("constant", {"parameters": np.zeros(2)}, OPERATOR)
+    with pytest.raises(InvalidInputError, match=r"'offsets' has shape \[2\], not \[1\]"):
+        sampler_from_arrays("anchored", {"anchors": np.zeros(1), "offsets": np.zeros(2)}, OPERATOR)
+    for wrong in (0.5, -2.0, 99.0):
+        with pytest.raises(InvalidInputError, match="'anchors' must hold whole numbers from -1 to 4"):
+            sampler_from_arrays("neural", {**every_array(), "anchors": np.array([wrong])}, OPERATOR)

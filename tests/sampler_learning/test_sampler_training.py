@@ -9,16 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pushing_world import FORCE, PUSHING, SPEED, THING, demonstrations, operator_data, right_distance
+from pushing_world import FORCE, PUSH, PUSHING, SPEED, THING, demonstrations, operator_data, right_distance
 
 from needful.core.model import PlanningModel, Vocabulary
-from needful.core.samplers import ConstantSampler
 from needful.errors import InvalidInputError
 from needful.sampler_learning import training
 from needful.sampler_learning.config import PAPER_SAMPLERS, SamplerConfig, TrainingSchedule
 from needful.sampler_learning.learn import learn_samplers
 from needful.sampler_learning.sampler_arrays import sampler_to_arrays
-from needful.sampler_learning.sampling import NeuralSampler, input_vector
+from needful.sampler_learning.sampling import AnchoredSampler, NeuralSampler, input_vector
 
 QUICK = SamplerConfig(
     generator=TrainingSchedule(iterations=60, patience=60), classifier=TrainingSchedule(60, patience=60)
@@ -63,9 +62,12 @@ def test_constant_parameters_need_no_network() -> None:
     demos = demonstrations(3)
     samplers = learn_samplers(operator_data(demos), demos, QUICK, seed=0)
     assert list(samplers) == ["Push", "Wave"]
-    assert samplers["Wave"] == ConstantSampler((SPEED,))
-    only_constant = learn_samplers(operator_data(demos)[2:], demos, QUICK, seed=0)
-    assert only_constant == {"Wave": ConstantSampler((SPEED,))}
+    assert isinstance(samplers["Wave"], AnchoredSampler)
+    assert demos[0].states is not None
+    drawn = samplers["Wave"].sample(
+        demos[0].states[0], demos[0].actions[2].objects, np.random.default_rng(0)
+    )
+    assert drawn == (SPEED,)
 
 
 def test_one_class_needs_no_classifier() -> None:
@@ -92,26 +94,59 @@ def test_operators_without_states_are_left_without_samplers() -> None:
 def test_one_example_is_enough() -> None:
     demos = demonstrations(1)
     sampler = learn_samplers(operator_data(demos), demos, QUICK, seed=0)["Push"]
-    assert sampler == ConstantSampler(demos[0].actions[1].parameters)
+    assert demos[0].states is not None
+    action = demos[0].actions[1]
+    assert sampler.sample(demos[0].states[1], action.objects, np.random.default_rng(0)) == action.parameters
 
 
-def test_a_share_is_held_out_only_if_it_can_judge() -> None:
+@pytest.mark.parametrize(
+    ("count", "folds", "parts"), [(10, 5, 5), (11, 3, 3), (3, 5, 3), (1, 5, 0), (8, 0, 0)]
+)
+def test_each_example_judges_once_and_trains_otherwise(count: int, folds: int, parts: int) -> None:
+    trials = training._trials(training._parts(count, folds, np.random.default_rng(0)))
+    assert len(trials) == parts + 1
+    training_on_all, judging_all = trials[-1]
+    assert training_on_all.all()
+    assert judging_all.all() == (parts == 0), "without folds the training loss judges"
+    judged = sum(judging.astype(int) for _, judging in trials[:-1])
+    if parts:
+        assert not judging_all.any()
+        assert np.all(judged == 1)
+        sizes = [judging.sum() for _, judging in trials[:-1]]
+        assert max(sizes) - min(sizes) <= 1
+    for train, judge in trials[:-1]:
+        assert np.array_equal(train, ~judge)
+
+
+def test_chosen_examples_weigh_the_same_and_sum_to_one() -> None:
+    weights = training._loss_weights(np.array([True, False, False, True]), np.array([True, False]))
+    assert weights.tolist() == [[0.5, 0], [0, 0], [0, 0], [0.5, 0]]
+    assert not training._loss_weights(np.zeros(2, dtype=bool), np.array([True])).any()
+
+
+def test_noise_is_not_memorised() -> None:
+    """Parameters that have nothing to do with the state: the best generator is one Gaussian for all."""
     rng = np.random.default_rng(0)
-    few = training._held_out([50, 40], 0.1, rng)
-    assert few.shape == (90,)
-    assert not few.any()
-    many = training._held_out([60, 40], 0.1, rng)
-    assert (many[:60].sum(), many[60:].sum()) == (6, 4)
-    assert not training._held_out([500], 0.0, rng).any()
-
-
-def test_held_out_examples_judge_and_do_not_train() -> None:
-    held_out = np.array([True, False, False, True])
-    train, judge = training._loss_weights(held_out, np.array([True, False]))
-    assert train.tolist() == [[0, 0], [0.5, 0], [0.5, 0], [0, 0]]
-    assert judge.tolist() == [[0.5, 0], [0, 0], [0, 0], [0.5, 0]]
-    train, judge = training._loss_weights(np.zeros(2, dtype=bool), np.array([True]))
-    assert train.tolist() == judge.tolist() == [[0.5], [0.5]]
+    demos = tuple(
+        replace(
+            demo,
+            actions=(
+                demo.actions[0],
+                PUSH(*demo.actions[1].objects, parameters=(rng.normal(3.0, 0.5), FORCE)),
+                demo.actions[2],
+            ),
+        )
+        for demo in demonstrations(25)
+    )
+    sampler = learn_samplers(operator_data(demos), demos, SamplerConfig(), seed=0)["Push"]
+    assert isinstance(sampler, NeuralSampler)
+    for demo in demonstrations(20, seed=7):
+        assert demo.states is not None
+        mean, deviation = sampler.distribution(
+            input_vector(PUSHING, demo.states[1], demo.actions[1].objects)
+        )
+        assert mean[0] == pytest.approx(3.0, abs=0.4)
+        assert deviation[0] == pytest.approx(0.5, abs=0.2)
 
 
 def digest(seed: int) -> str:
@@ -153,6 +188,7 @@ def test_using_samplers_needs_no_torch() -> None:
 def test_schedules_are_checked() -> None:
     with pytest.raises(InvalidInputError, match="at least one iteration"):
         TrainingSchedule(iterations=0, patience=1)
-    with pytest.raises(InvalidInputError, match=r"between 0 and 0.5, got 0.9"):
-        TrainingSchedule(iterations=1, patience=1, held_out=0.9)
+    for folds in (-1, 1):
+        with pytest.raises(InvalidInputError, match=f"at least 2 folds, or 0 for none, got {folds}"):
+            TrainingSchedule(iterations=1, patience=1, folds=folds)
     assert (PAPER_SAMPLERS.generator.iterations, PAPER_SAMPLERS.classifier.patience) == (50_000, 5_000)

@@ -11,6 +11,7 @@ from needful.core.controllers import Controller
 from needful.core.objects import Type, Variable
 from needful.core.operators import Operator
 from needful.core.state import State
+from needful.sampler_learning.anchors import NO_ANCHOR
 from needful.sampler_learning.sampling import NeuralSampler, input_vector, input_width
 
 ROBOT = Type("robot", ("x",))
@@ -23,12 +24,14 @@ OPERATOR = Operator("Reach", (R, T), frozenset(), frozenset(), frozenset(), froz
 ROBBY, BOX, MUG = ROBOT("robby"), THING("box"), CUP("mug")
 STATE = State({ROBBY: (5.0,), BOX: (2.0, 3.0), MUG: (1.0, 7.0, 8.0)})
 
+UNANCHORED = np.array([NO_ANCHOR, NO_ANCHOR])
+
 
 def gaussian(mean: tuple[float, float], raw: tuple[float, float]) -> NeuralSampler:
     """Return a sampler whose generator says the same of every state."""
     outputs = [mean[0], raw[0], mean[1], raw[1]]
     generator = linear_network(np.zeros((input_width(OPERATOR), 4)), outputs)
-    return NeuralSampler(OPERATOR, generator, np.zeros(2), np.ones(2), None)
+    return NeuralSampler(OPERATOR, UNANCHORED, generator, np.zeros(2), np.ones(2), None)
 
 
 def test_inputs_are_a_one_and_the_features_of_all_parameters() -> None:
@@ -70,6 +73,12 @@ def test_parameters_are_denormalised() -> None:
     assert deviation.tolist() == [4.0, 0.0]
 
 
+def test_parameters_follow_their_anchors() -> None:
+    sampler = replace(gaussian((0.5, 0.25), (0.0, 0.0)), anchors=np.array([2, NO_ANCHOR]))
+    mean, _ = sampler.distribution(np.array([1.0, 5.0, 2.0, 3.0]))
+    assert mean.tolist() == [2.5, 0.25]
+
+
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("classifier", [True, False])
 def test_sampling_is_the_rejection_loop(seed: int, classifier: bool) -> None:
@@ -82,7 +91,9 @@ def test_sampling_is_the_rejection_loop(seed: int, classifier: bool) -> None:
     while True:
         theta = mean + deviation * rng.standard_normal(2)
         inside = -1.0 <= theta[0] <= 1.0 and 0.0 <= theta[1] <= 2.0
-        logit = sampler.classifier(np.concatenate([vector, theta]))[0] if sampler.classifier else 1.0
+        anchored = [0.0 if place == NO_ANCHOR else vector[place] for place in sampler.anchors]
+        seen = np.concatenate([vector, theta, theta - anchored])
+        logit = sampler.classifier(seen)[0] if sampler.classifier else 1.0
         if (inside and logit > 0.0) or rejections == 100:
             break
         rejections += 1
@@ -96,7 +107,7 @@ def test_the_last_of_101_draws_is_returned_if_none_is_accepted() -> None:
 
 
 def test_draws_come_from_the_accepted_part_of_the_gaussian() -> None:
-    upper = linear_network(np.array([[0.0]] * 4 + [[1.0], [0.0]]), [0.0])
+    upper = linear_network(np.array([[0.0]] * 4 + [[1.0], [0.0], [0.0], [0.0]]), [0.0])
     sampler = replace(gaussian((0.0, 1.0), (0.0, 0.0)), classifier=upper)
     rng = np.random.default_rng(0)
     draws = np.array([sampler.sample(STATE, (ROBBY, BOX), rng) for _ in range(500)])

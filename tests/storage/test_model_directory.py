@@ -21,9 +21,10 @@ from handmade_samplers import random_sampler
 from needful.core.model import PlanningModel, Vocabulary
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
-from needful.core.samplers import ConstantSampler
 from needful.core.state import State
 from needful.errors import InvalidInputError, ModelError, OutputError
+from needful.sampler_learning.anchors import NO_ANCHOR
+from needful.sampler_learning.sampling import AnchoredSampler
 from needful.storage.model_directory import load_document, load_model, save_model
 from toy_world import BALL, GRASP, HAND_FREE, HOLDING, MOVE_TO, NEAR, ROBOT, VOCABULARY
 
@@ -57,7 +58,10 @@ STATE = State({ROBBY: (0.5,), BALL_0: (1.0, 0.0, 0.0)})
 
 
 def toy_model() -> PlanningModel:
-    samplers = {"Move": random_sampler(MOVE, seed=1), "Again": ConstantSampler((0.1,))}
+    samplers = {
+        "Move": random_sampler(MOVE, seed=1),
+        "Again": AnchoredSampler(AGAIN, np.array([NO_ANCHOR]), np.array([0.1])),
+    }
     return PlanningModel(VOCABULARY, (MOVE, AGAIN, TAKE), samplers)
 
 
@@ -106,7 +110,7 @@ def test_the_directory_holds_what_it_should(saved: Path) -> None:
     ]
     assert [operator["sampler"] for operator in described["operators"]] == [
         {"kind": "neural"},
-        {"kind": "constant"},
+        {"kind": "anchored"},
         None,
     ]
 
@@ -227,9 +231,9 @@ def test_sampler_files_of_another_kind_are_refused(saved: Path) -> None:
         ("0.shift", np.zeros(2), r"operators\[0\].sampler: The array 'shift' has shape \[2\], not \[1\]"),
         ("0.shift", None, r"operators\[0\].sampler: The array 'shift' is missing"),
         (
-            "1.parameters",
+            "1.offsets",
             np.array([np.nan]),
-            r"operators\[1\].sampler: The array 'parameters' must hold finite",
+            r"operators\[1\].sampler: The array 'offsets' must hold finite",
         ),
         ("0.foreign", np.zeros(1), r"operators\[0\].sampler: The array 'foreign' does not belong"),
         ("7.shift", np.zeros(1), r"samplers.safetensors: the array '7.shift' belongs to no operator"),
@@ -270,8 +274,8 @@ def test_arrays_are_checked(saved: Path, name: str, array: np.ndarray | None, co
             r"delete_patterns\[0\]\[1\].any: .* 'jar'",
         ),
         (["operators", 0, "sampler"], {"kind": "neurall"}, r"operators\[0\].sampler: .* mean 'neural'"),
-        (["operators", 0, "sampler"], None, r"'0.classifier.bias0' belongs to no operator"),
-        (["operators", 2, "sampler"], {"kind": "constant"}, r"operators\[2\].sampler: .* is missing"),
+        (["operators", 0, "sampler"], None, r"'0.anchors' belongs to no operator"),
+        (["operators", 2, "sampler"], {"kind": "anchored"}, r"operators\[2\].sampler: .* is missing"),
         (["provenance"], [], r"provenance: expected an object"),
         (["samplers_sha256"], 1, r"samplers_sha256: expected a string"),
     ],

@@ -275,11 +275,11 @@ class SomewhereWithin:
 
 @dataclass(frozen=True, slots=True)
 class WhereItIs:
-    """Samples the pose that an operator's first object has already."""
+    """Samples the pose that an operator's first object has already, or the nearest that Place takes."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
         """Return the pose."""
-        return state[objects[0]][:3]
+        return PLACE.clip(state[objects[0]][:3])
 
 
 def _pick_operator(name: str, holding: Predicate) -> Operator:

@@ -168,6 +168,9 @@ class Satellites(Environment):
     Args:
         occlusion: with "line", the domain as published, things behind the satellite and beyond the
             object hide it too; "segment" is easier.
+
+    Attributes:
+        sees: the predicate Sees(satellite, object), which depends on the occlusion.
     """
 
     name = "satellites"

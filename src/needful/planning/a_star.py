@@ -8,7 +8,8 @@ the first plan, which then costs as much as plain A*, and rises by one with each
 Heuristics are evaluated late: a child enters the queue with the bound that follows from its parent's
 landmarks, and is evaluated only when it comes to the front.
 
-Nodes are taken in the order of (f, h, random number, creation), so a run can be repeated exactly.
+Nodes are taken in the order of (f, h, random number, creation), and each draws its random number when
+it is created, so a run can be repeated exactly.
 """
 
 from __future__ import annotations
@@ -16,17 +17,25 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from needful.core.plans import Effort, Outcome
 from needful.planning.budget import Budget
 from needful.planning.ground_problem import GroundProblem
 from needful.planning.lm_cut import LmCut
-from needful.planning.search import Estimate, Heuristic
+from needful.planning.search import Heuristic
 from needful.planning.splitmix import splitmix64
 
 # (f, h, random number, node): nodes are numbered in the order of their creation.
 QueueEntry: TypeAlias = tuple[int, int, int, int]
+
+
+class _Known(NamedTuple):
+    """What is kept of a state's estimate: its value, how many landmarks, all operators in them."""
+
+    value: int | None
+    landmarks: int
+    in_landmark: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +71,7 @@ class AStarStream:
         self._steps: list[int] = []
         # The costs of the paths from which each state was expanded, and its estimate.
         self._expansions: dict[int, list[int]] = {}
-        self._estimates: dict[int, Estimate] = {}
+        self._estimates: dict[int, _Known] = {}
         self._expansion_limit = 0
         # States that differ only in atoms that nothing ever asks for count as one.
         self._asked_for = problem.goal
@@ -115,19 +124,21 @@ class AStarStream:
         as_good = sum(earlier <= cost for earlier in self._expansions.get(state, ()))
         return as_good >= self._expansion_limit
 
-    def _estimate(self, state: int) -> Estimate:
-        estimate = self._estimates.get(state)
-        if estimate is None:
-            estimate = self._estimates[state] = self._heuristic(state, self._budget)
+    def _estimate(self, state: int) -> _Known:
+        known = self._estimates.get(state)
+        if known is None:
+            estimate = self._heuristic(state, self._budget)
+            # Landmarks are disjoint, so their sum is their union.
+            known = self._estimates[state] = _Known(
+                estimate.value, len(estimate.landmarks), sum(estimate.landmarks)
+            )
             self._effort.nodes_evaluated += 1
-        return estimate
+        return known
 
-    def _expand(self, node: int, bound: int, estimate: Estimate) -> None:
+    def _expand(self, node: int, bound: int, estimate: _Known) -> None:
         self._effort.nodes_expanded += 1
         state, cost = self._states[node], self._costs[node]
         self._expansions.setdefault(state, []).append(cost)
-        remaining = len(estimate.landmarks)
-        in_landmark = frozenset().union(*estimate.landmarks)
         masks = self._problem.pattern_masks
         for index, operator in enumerate(self._problem.ground_operators):
             if state & operator.preconditions != operator.preconditions:
@@ -135,9 +146,9 @@ class AStarStream:
             child = state & ~operator.deletes
             for pattern in operator.patterns:
                 child &= ~masks[pattern]
-            after = max(bound - 1, remaining - (index in in_landmark), 0)
+            remaining = estimate.landmarks - (estimate.in_landmark >> index & 1)
             child = (child | operator.adds) & self._asked_for
-            self._create(child, cost + 1, after, node, index)
+            self._create(child, cost + 1, max(bound - 1, remaining, 0), node, index)
 
     def _create(self, state: int, cost: int, bound: int, parent: int, step: int) -> None:
         self._effort.nodes_created += 1

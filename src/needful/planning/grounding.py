@@ -103,12 +103,10 @@ def _reach(
     while first or fresh:
         for index in usable:
             shape = shapes[index]
-            for constraints in _rounds(shape, old, fresh, first):
-                free = [UNBOUND] * len(shape.domains)
-                for binding in join(table, constraints, shape.domains, free, budget.expired):
-                    found.append((index, binding))
-                    for predicate, places in shape.adds:
-                        table.number_of_key(predicate, tuple(binding[p] for p in places))
+            for binding in _new_bindings(table, shape, old, fresh, first, budget):
+                found.append((index, binding))
+                for predicate, places in shape.adds:
+                    table.number_of_key(predicate, tuple(binding[p] for p in places))
         if budget.expired():
             return None
         old |= fresh
@@ -117,17 +115,23 @@ def _reach(
     return sorted(found)
 
 
-def _rounds(shape: _Shape, old: int, fresh: int, first: bool) -> Iterator[list[Constraint]]:
-    """Yield the joins of one round: for each precondition the one in which it is the first fresh one."""
-    if not shape.preconditions:
-        if first:
-            yield []
-        return
+def _new_bindings(
+    table: AtomTable, shape: _Shape, old: int, fresh: int, first: bool, budget: Budget
+) -> Iterator[tuple[int, ...]]:
+    """Yield the bindings with reached preconditions of which at least one is fresh.
+
+    One join for each precondition: the one in which it is the first that is fresh.
+    """
+    free = [UNBOUND] * len(shape.domains)
+    if first and not shape.preconditions:
+        yield from join(table, [], shape.domains, free, budget.expired)
     for pivot in range(len(shape.preconditions)):
-        yield [
-            Constraint(predicate.name, places, old if i < pivot else fresh if i == pivot else old | fresh)
-            for i, (predicate, places) in enumerate(shape.preconditions)
+        allowed = [old] * pivot + [fresh] + [old | fresh] * (len(shape.preconditions) - pivot - 1)
+        constraints = [
+            Constraint(predicate.name, places, among)
+            for (predicate, places), among in zip(shape.preconditions, allowed, strict=True)
         ]
+        yield from join(table, constraints, shape.domains, free, budget.expired)
 
 
 def _sorted_table(table: AtomTable, goal: AbstractState) -> AtomTable:

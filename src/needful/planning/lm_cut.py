@@ -51,12 +51,14 @@ class LmCut:
         if values[target] == _UNREACHED:
             return Estimate(None)
         free = bytearray(len(self._original))
-        landmarks: list[frozenset[int]] = []
+        landmarks: list[int] = []
         while values[target] > 0 and not budget.expired():
-            cut = self._cut(true, target, supporters, free)
+            cut = self._cut(true, target, values, supporters, free)
+            landmark = 0
             for operator in cut:
                 free[operator] = 1
-            landmarks.append(frozenset(self._original[operator] for operator in cut))
+                landmark |= 1 << self._original[operator]
+            landmarks.append(landmark)
             self._lower(cut, values, supporters, free)
             target = self._hardest(self._goal, values)
         return Estimate(len(landmarks), tuple(landmarks))
@@ -75,50 +77,74 @@ class LmCut:
         level, frontier = 0, true
         while frontier:
             level += 1
-            following: list[int] = []
+            ready: list[int] = []
             for atom in frontier:
                 for operator in self._needed_by[atom]:
                     waiting_for[operator] -= 1
-                    if waiting_for[operator]:
-                        continue
-                    supporters[operator] = self._hardest(self._preconditions[operator], values)
-                    for effect in self._effects[operator]:
-                        if values[effect] == _UNREACHED:
-                            values[effect] = level
-                            following.append(effect)
-            frontier = following
+                    if not waiting_for[operator]:
+                        ready.append(operator)
+            frontier = []
+            for operator in ready:
+                supporters[operator] = self._hardest(self._preconditions[operator], values)
+                for effect in self._effects[operator]:
+                    if values[effect] == _UNREACHED:
+                        values[effect] = level
+                        frontier.append(effect)
         return values, supporters
 
-    def _cut(self, true: list[int], target: int, supporters: list[int], free: bytearray) -> list[int]:
-        """Return the operators that lead from what is easy into the zone with a free way to the target."""
-        seen = bytearray(self._atom_count)
-        enters = bytearray(len(self._original))
-        seen[target] = 1
+    def _cut(
+        self, true: list[int], target: int, values: list[int], supporters: list[int], free: bytearray
+    ) -> list[int]:
+        """Return the operators that lead from outside into the zone with a free way to the target.
+
+        Only operators count whose supporter can be reached without passing through the zone. That is
+        certain if it is easier than the target, for nothing in the zone is; mostly all of them are.
+        """
+        zone, entering = self._zone(target, supporters, free)
+        outside = [operator for operator in entering if not zone[supporters[operator]]]
+        if all(values[supporters[operator]] < values[target] for operator in outside):
+            return outside
+        reached = self._reached_without(entering, true, supporters)
+        return [operator for operator in outside if reached[supporters[operator]]]
+
+    def _zone(self, target: int, supporters: list[int], free: bytearray) -> tuple[bytearray, list[int]]:
+        """Return from which atoms a way of free operators leads to the target, and what adds them."""
+        zone = bytearray(self._atom_count)
+        zone[target] = 1
+        entered = bytearray(len(self._original))
+        entering: list[int] = []
         stack = [target]
         while stack:
             for operator in self._added_by[stack.pop()]:
-                enters[operator] = 1
                 supporter = supporters[operator]
-                if free[operator] and not seen[supporter]:
-                    seen[supporter] = 1
+                if supporter == _NO_SUPPORTER or entered[operator]:
+                    continue
+                entered[operator] = 1
+                entering.append(operator)
+                if free[operator] and not zone[supporter]:
+                    zone[supporter] = 1
                     stack.append(supporter)
+        return zone, entering
+
+    def _reached_without(self, banned: list[int], true: list[int], supporters: list[int]) -> bytearray:
+        """Return which atoms can be reached from what is true without the banned operators."""
+        blocked = bytearray(len(self._original))
+        for operator in banned:
+            blocked[operator] = 1
+        reached = bytearray(self._atom_count)
         for atom in true:
-            seen[atom] = 1
-        cut: list[int] = []
+            reached[atom] = 1
         stack = list(true)
         while stack:
             atom = stack.pop()
             for operator in self._needed_by[atom]:
-                if supporters[operator] != atom:
-                    continue
-                if enters[operator]:
-                    cut.append(operator)
+                if blocked[operator] or supporters[operator] != atom:
                     continue
                 for effect in self._effects[operator]:
-                    if not seen[effect]:
-                        seen[effect] = 1
+                    if not reached[effect]:
+                        reached[effect] = 1
                         stack.append(effect)
-        return cut
+        return reached
 
     def _lower(self, cut: list[int], values: list[int], supporters: list[int], free: bytearray) -> None:
         """Bring values and supporters up to date after the operators of a cut have become free."""

@@ -174,10 +174,7 @@ class _Text:
             tables.append(names.objects)
         lines = [change for table in tables for change in table.changes()]
         lines += [f"(define (domain {self._domain})", f"  (:requirements {requirements})"]
-        parents = [(kind, kind.parent.name if kind.parent else None) for kind in self._types]
-        lines += _section(
-            "types", _typed((names.types[k.name], names.types[p] if p else "object") for k, p in parents)
-        )
+        lines += _section("types", _typed((names.types[k.name], self._parent(k)) for k in self._types))
         lines += _section("constants", self._typed_objects(constants))
         lines += _section("predicates", [self._signature(predicate) for predicate in self._predicates])
         for action in actions:
@@ -192,6 +189,9 @@ class _Text:
         lines += _section("init", map(self.names.atom, sorted(task.initial))) or ["  (:init)"]
         lines += _section("goal (and", map(self.names.atom, sorted(task.goal)), closing="))")
         return "\n".join([*lines, ")", ""])
+
+    def _parent(self, kind: Type) -> str:
+        return self.names.types[kind.parent.name] if kind.parent else "object"
 
     def _typed_objects(self, objects: Iterable[Object]) -> list[str]:
         names = self.names
@@ -211,7 +211,8 @@ def _all_types(
     for operator in operators:
         mentioned += [variable.type for variable in operator.parameters]
         mentioned += [a.type for pattern in operator.delete_patterns for a in pattern.arguments]
-    return sorted({ancestor for kind in mentioned for ancestor in kind.ancestry()})
+    by_name = {ancestor.name: ancestor for kind in mentioned for ancestor in kind.ancestry()}
+    return sorted(by_name.values())
 
 
 def _typed(pairs: Iterable[tuple[str, str]]) -> list[str]:

@@ -194,9 +194,8 @@ class _Step:
         """Return why an execution is of no use, or None if it reached the subgoal."""
         if execution.offending:
             blamed = ", ".join(obj.name for obj in execution.offending)
-            detail = (
-                f"{self.operator} failed because of {blamed}: {execution.failure or 'no reason given'}."
-            )
+            reason = (execution.failure or "no reason given").rstrip(".")
+            detail = f"{self.operator} failed because of {blamed}: {reason}."
             return Failure(self.index, self.operator, Outcome.ENVIRONMENT_FAILURE, detail=detail)
         if execution.steps == 0:
             detail = execution.failure or f"The controller of {self.operator} took no step."

@@ -45,12 +45,12 @@ class Estimate:
 
     Attributes:
         value: a lower bound on the cost to reach the goal; None if it cannot be reached.
-        landmarks: at most `value` disjoint sets of ground operators. Every plan from the state uses
-            an operator of each of them, so they remain after a step that is in none.
+        landmarks: at most `value` disjoint sets of ground operators, as masks over their indices.
+            Every plan from the state uses an operator of each, so all remain after a step in none.
     """
 
     value: int | None
-    landmarks: tuple[frozenset[int], ...] = ()
+    landmarks: tuple[int, ...] = ()
 
 
 class Heuristic(Protocol):

@@ -15,15 +15,16 @@ class TrainingSchedule:
         iterations: full-batch steps at most.
         patience: steps without improvement after which an operator's network is done.
         tolerance: what the loss must fall by to count as an improvement.
-        held_out: the share of the examples that judge the loss instead of training it. A share of
-            fewer than ten examples would judge by chance, so then all train and the training loss
-            judges; 0 does so always.
+        folds: into how many parts the examples are divided for cross-validation. For each part a
+            network is trained without it and judged by it; the network that is kept is trained on
+            all examples, for as many steps as is best for the others. With 0 its training loss
+            judges.
     """
 
     iterations: int
     patience: int
     tolerance: float = 1e-3
-    held_out: float = 0.1
+    folds: int = 5
 
     def __post_init__(self) -> None:
         if self.iterations < 1 or self.patience < 1:
@@ -31,8 +32,10 @@ class TrainingSchedule:
                 f"Training needs at least one iteration and a patience of one, got {self.iterations} "
                 f"and {self.patience}."
             )
-        if not 0.0 <= self.held_out <= 0.5:
-            raise InvalidInputError(f"Hold out a share between 0 and 0.5, got {self.held_out}.")
+        if self.folds < 0 or self.folds == 1:
+            raise InvalidInputError(
+                f"Cross-validation takes at least 2 folds, or 0 for none, got {self.folds}."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,6 @@ class SamplerConfig:
 
 # The paper's numbers: much longer, and judged by the training loss alone (deviation E26).
 PAPER_SAMPLERS = SamplerConfig(
-    generator=TrainingSchedule(iterations=50_000, patience=50_000, tolerance=0.0, held_out=0.0),
-    classifier=TrainingSchedule(iterations=10_000, patience=5_000, tolerance=0.0, held_out=0.0),
+    generator=TrainingSchedule(iterations=50_000, patience=50_000, tolerance=0.0, folds=0),
+    classifier=TrainingSchedule(iterations=10_000, patience=5_000, tolerance=0.0, folds=0),
 )

@@ -20,21 +20,20 @@ from needful.core.objects import Object
 from needful.core.operator_data import OperatorData
 from needful.core.operators import Operator
 from needful.core.state import State
+from needful.sampler_learning.anchors import CONSTANT_RANGE, anchor_values, choose_anchors
 from needful.sampler_learning.sampling import input_vector, input_width
 from needful.seeding import rng_for
 
 # Of more groundings than this, only so many are looked at. They are drawn at random: the first ones,
 # which the authors' code takes, would all come from the first few transitions.
 MAX_CANDIDATES = 100_000
-# A parameter that varies by less is constant.
-CONSTANT_RANGE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SamplerExamples:
     """The examples of one operator: a row of v and a row of θ each.
 
-    There are at most as many negatives as positives.
+    There are at most as many negatives as positives. `anchors` are chosen by the positives.
     """
 
     operator: Operator
@@ -42,6 +41,19 @@ class SamplerExamples:
     parameters: np.ndarray
     negative_inputs: np.ndarray
     negative_parameters: np.ndarray
+    anchors: np.ndarray
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """The parameters of the positives, relative to their anchors."""
+        offsets: np.ndarray = self.parameters - anchor_values(self.inputs, self.anchors)
+        return offsets
+
+    @property
+    def varying(self) -> np.ndarray:
+        """Which offsets vary; about the others there is nothing to learn."""
+        varying: np.ndarray = np.ptp(self.offsets, axis=0) >= CONSTANT_RANGE
+        return varying
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +118,10 @@ def sampler_examples(
         if positives:
             rng = rng_for(seed, "samplers", operator.name, "negatives")
             negatives = _negatives(operator, uses, len(positives), rng)
+            inputs, parameters = _rows(operator, positives)
+            anchors = choose_anchors(inputs, parameters)
             found.append(
-                SamplerExamples(operator, *_rows(operator, positives), *_rows(operator, negatives))
+                SamplerExamples(operator, inputs, parameters, *_rows(operator, negatives), anchors)
             )
     return tuple(found)
 
@@ -172,9 +186,3 @@ def _rows(
         np.array(inputs, dtype=np.float64).reshape(len(examples), input_width(operator)),
         np.array(parameters, dtype=np.float64).reshape(shape),
     )
-
-
-def varying(examples: SamplerExamples) -> np.ndarray:
-    """Return which parameters vary; about the others there is nothing to learn."""
-    found: np.ndarray = np.ptp(examples.parameters, axis=0) >= CONSTANT_RANGE
-    return found

@@ -1,4 +1,4 @@
-"""Full-batch Adam on the batched networks, with early stopping for each operator on its own."""
+"""Full-batch Adam on the batched networks, with early stopping for each group of networks on its own."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ CHECK_EVERY = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """What the network of one operator has to learn.
+    """What one network has to learn.
 
     Attributes:
         inputs: one normalised example a row.
         targets: one row an example.
         training: how much each target weighs in the training loss; the weights sum to one.
-        judging: likewise in the loss by which the weights are chosen.
+        judging: how much it weighs in the loss by which the group decides when to stop.
         seed: of the initial weights.
+        group: networks of one group stop at the same step, that of their lowest judging loss together.
     """
 
     inputs: np.ndarray
@@ -36,13 +37,14 @@ class Problem:
     training: np.ndarray
     judging: np.ndarray
     seed: int
+    group: int = 0
 
 
 def descend(problems: Sequence[Problem], head: Head, schedule: TrainingSchedule) -> list[list[np.ndarray]]:
-    """Return each problem's weights and biases by turns, those of its lowest judging loss.
+    """Return each problem's weights and biases by turns, those of its group's lowest judging loss.
 
-    An operator's network is done when its judging loss has not improved for `schedule.patience`
-    steps, whatever the others do. One thread, so that the number of cores changes no bit.
+    A group is done when its judging loss has not improved for `schedule.patience` steps, whatever
+    the others do. One thread, so that the number of cores changes no bit.
     """
     shapes = [Shape(p.inputs.shape[1], p.targets.shape[1] * head.outputs) for p in problems]
     layers = initial_layers(shapes, [problem.seed for problem in problems])
@@ -87,6 +89,7 @@ class _Batch:
     targets: Tensor
     training: Tensor
     judging: Tensor
+    groups: Tensor
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> _Batch:
@@ -95,6 +98,7 @@ class _Batch:
             _padded([problem.targets for problem in problems]),
             _padded([problem.training for problem in problems]),
             _padded([problem.judging for problem in problems]),
+            torch.tensor([problem.group for problem in problems]),
         )
 
 
@@ -108,21 +112,24 @@ def _padded(matrices: Sequence[np.ndarray]) -> Tensor:
 
 def _steps(layers: Sequence[Tensor], batch: _Batch, head: Head, schedule: TrainingSchedule) -> list[Tensor]:
     best = [layer.clone() for layer in layers]
-    best_loss = torch.full((len(batch.inputs),), torch.inf, dtype=torch.float32)
-    best_step = torch.zeros(len(batch.inputs), dtype=torch.int64)
-    running = torch.ones(len(batch.inputs), dtype=torch.bool)
+    groups = int(batch.groups.max()) + 1
+    best_loss = torch.full((groups,), torch.inf, dtype=torch.float32)
+    best_step = torch.zeros(groups, dtype=torch.int64)
+    running = torch.ones(groups, dtype=torch.bool)
     for layer in layers:
         layer.requires_grad_()
     adam = Adam(layers)
     for step in range(schedule.iterations + 1):
         losses = head.losses(forward(layers, batch.inputs), batch.targets)
         if step % CHECK_EVERY == 0:
-            judged = (losses.detach() * batch.judging).sum(dim=(1, 2))
+            each = (losses.detach() * batch.judging).sum(dim=(1, 2))
+            judged = torch.zeros(groups).index_add_(0, batch.groups, each)
             improved = running & (judged < best_loss - schedule.tolerance)
             best_loss[improved] = judged[improved]
             best_step[improved] = step
+            members = improved[batch.groups]
             for kept, layer in zip(best, layers, strict=True):
-                kept[improved] = layer.detach()[improved]
+                kept[members] = layer.detach()[members]
             running &= step - best_step < schedule.patience
             if not running.any():
                 break

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from needful.core.demonstrations import Demonstration
 from needful.core.operator_data import OperatorData
-from needful.core.samplers import ConstantSampler, Sampler
+from needful.core.samplers import Sampler
 from needful.sampler_learning.config import SamplerConfig
-from needful.sampler_learning.datasets import sampler_examples, varying
-from needful.sampler_learning.sampling import NeuralSampler
+from needful.sampler_learning.datasets import sampler_examples
+from needful.sampler_learning.sampling import AnchoredSampler, NeuralSampler
 
 
 def learn_samplers(
@@ -18,11 +18,11 @@ def learn_samplers(
     """Return samplers by operator name, in the order of the operators.
 
     Operators without continuous parameters need none. Operators of whose transitions no state was
-    recorded get none; `PlanningModel.missing_samplers` tells which. Parameters that never vary make
-    a constant sampler; networks, and torch, come in only where something varies.
+    recorded get none; `PlanningModel.missing_samplers` tells which. Where all parameters follow their
+    anchors or are constant, that is the sampler; networks, and torch, come in where something varies.
     """
     examples = sampler_examples(data, demonstrations, seed)
-    varied = [each for each in examples if varying(each).any()]
+    varied = [each for each in examples if each.varying.any()]
     neural: dict[str, NeuralSampler] = {}
     if varied:
         from needful.sampler_learning.training import train_samplers  # imports torch
@@ -30,6 +30,6 @@ def learn_samplers(
         neural = train_samplers(varied, config, seed)
     return {
         each.operator.name: neural.get(each.operator.name)
-        or ConstantSampler(tuple(each.parameters[0].tolist()))
+        or AnchoredSampler(each.operator, each.anchors, each.offsets[0])
         for each in examples
     }

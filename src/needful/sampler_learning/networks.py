@@ -58,13 +58,17 @@ LOGISTIC = Head(outputs=1, losses=logistic_losses)
 
 
 def initial_layers(shapes: Sequence[Shape], seeds: Sequence[int]) -> list[Tensor]:
-    """Return weight and bias of three layers by turns, uniform in ±1/√inputs, one seed an operator."""
+    """Return weight and bias of three layers by turns, one seed a network.
+
+    The hidden layers are uniform in ±1/√inputs. The last one is zero: a network starts out saying the
+    same of every input, and what it learns to say beyond that must prove itself.
+    """
     widest = Shape(max(shape.inputs for shape in shapes), max(shape.outputs for shape in shapes))
     layers = [torch.zeros((len(shapes), *size), dtype=torch.float32) for size in _sizes(widest)]
     for operator, (shape, seed) in enumerate(zip(shapes, seeds, strict=True)):
         generator = torch.Generator().manual_seed(seed)
         fan_in = 1
-        for index, (rows, columns) in enumerate(_sizes(shape)):
+        for index, (rows, columns) in enumerate(_sizes(shape)[:-2]):
             if index % 2 == 0:
                 fan_in = rows
             drawn = torch.rand((rows, columns), generator=generator, dtype=torch.float32)

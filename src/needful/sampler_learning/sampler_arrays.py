@@ -7,21 +7,23 @@ from collections.abc import Mapping
 import numpy as np
 
 from needful.core.operators import Operator
-from needful.core.samplers import ConstantSampler, Sampler
+from needful.core.samplers import Sampler
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.sampler_learning.sampling import Network, NeuralSampler, input_width
+from needful.sampler_learning.anchors import NO_ANCHOR
+from needful.sampler_learning.sampling import AnchoredSampler, Network, NeuralSampler, input_width
 
-CONSTANT = "constant"
+ANCHORED = "anchored"
 NEURAL = "neural"
 LAYERS = 3
 
 
 def sampler_to_arrays(sampler: Sampler) -> tuple[str, dict[str, np.ndarray]]:
     """Return the kind of a learnt sampler, and its arrays by name."""
-    if isinstance(sampler, ConstantSampler):
-        return CONSTANT, {"parameters": np.array(sampler.parameters, dtype=np.float64)}
+    if isinstance(sampler, AnchoredSampler):
+        return ANCHORED, {"anchors": sampler.anchors.astype(np.float64), "offsets": sampler.offsets}
     if isinstance(sampler, NeuralSampler):
-        arrays = {"shift": sampler.shift, "scale": sampler.scale}
+        anchors = sampler.anchors.astype(np.float64)
+        arrays = {"anchors": anchors, "shift": sampler.shift, "scale": sampler.scale}
         arrays |= _network_to_arrays("generator", sampler.generator)
         if sampler.classifier is not None:
             arrays |= _network_to_arrays("classifier", sampler.classifier)
@@ -34,24 +36,25 @@ def sampler_to_arrays(sampler: Sampler) -> tuple[str, dict[str, np.ndarray]]:
 
 def sampler_from_arrays(kind: str, arrays: Mapping[str, np.ndarray], operator: Operator) -> Sampler:
     """Return the sampler of an operator; raises unless the arrays are exactly those it needs."""
-    dimension = operator.controller.dimension
+    dimension, width = operator.controller.dimension, input_width(operator)
     remaining = dict(arrays)
+    if kind not in (ANCHORED, NEURAL):
+        raise UnknownNameError("kind of sampler", kind, [ANCHORED, NEURAL])
+    anchors = _take_anchors(remaining, dimension, width)
     sampler: Sampler
-    if kind == CONSTANT:
-        sampler = ConstantSampler(tuple(_take(remaining, "parameters", (dimension,)).tolist()))
-    elif kind == NEURAL:
-        width = input_width(operator)
+    if kind == ANCHORED:
+        sampler = AnchoredSampler(operator, anchors, _take(remaining, "offsets", (dimension,)))
+    else:
         sampler = NeuralSampler(
             operator,
+            anchors,
             _network_from_arrays("generator", remaining, width, 2 * dimension),
             _take(remaining, "shift", (dimension,)),
             _take(remaining, "scale", (dimension,)),
-            _network_from_arrays("classifier", remaining, width + dimension, 1)
+            _network_from_arrays("classifier", remaining, width + 2 * dimension, 1)
             if any(name.startswith("classifier.") for name in arrays)
             else None,
         )
-    else:
-        raise UnknownNameError("kind of sampler", kind, [CONSTANT, NEURAL])
     if remaining:
         raise InvalidInputError(f"The array {min(remaining)!r} does not belong to a {kind} sampler.")
     return sampler
@@ -79,6 +82,15 @@ def _network_from_arrays(name: str, arrays: dict[str, np.ndarray], inputs: int, 
         weights.append(weight)
         biases.append(_take(arrays, f"{name}.bias{index}", (width,)))
     return Network(shift, scale, tuple(weights), tuple(biases))
+
+
+def _take_anchors(arrays: dict[str, np.ndarray], dimension: int, width: int) -> np.ndarray:
+    anchors = _take(arrays, "anchors", (dimension,))
+    if not np.all(np.isin(anchors, np.arange(NO_ANCHOR, width))):
+        raise InvalidInputError(
+            f"The array 'anchors' must hold whole numbers from {NO_ANCHOR} to {width - 1}."
+        )
+    return anchors.astype(np.int64)
 
 
 def _take(arrays: dict[str, np.ndarray], name: str, shape: tuple[int | None, ...]) -> np.ndarray:

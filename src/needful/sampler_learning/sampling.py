@@ -11,6 +11,7 @@ from needful.core.controllers import Parameters
 from needful.core.objects import Object
 from needful.core.operators import Operator
 from needful.core.state import State
+from needful.sampler_learning.anchors import anchor_values
 
 VARIANCE_FLOOR = 1e-6
 # One draw and at most 100 rejections, made at once: a batch costs little more than a single draw.
@@ -61,19 +62,40 @@ class Network:
         return result
 
 
+def classifier_inputs(inputs: np.ndarray, parameters: np.ndarray, anchors: np.ndarray) -> np.ndarray:
+    """Return v ⊕ θ ⊕ (θ − v[anchors]) for rows of v and θ."""
+    return np.hstack([inputs, parameters, parameters - anchor_values(inputs, anchors)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnchoredSampler:
+    """Returns constant offsets from the anchors: the same parameters each time in the same state."""
+
+    operator: Operator
+    anchors: np.ndarray
+    offsets: np.ndarray
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
+        """Return the parameters."""
+        vector = input_vector(self.operator, state, objects)
+        return tuple((anchor_values(vector, self.anchors) + self.offsets).tolist())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class NeuralSampler:
     """Draws from a Gaussian that depends on the state until a classifier is content.
 
     Attributes:
         operator: whose parameters' features are the inputs, and in whose controller's box θ should lie.
-        generator: v -> (μ1, r1, μ2, r2, ...) of normalised parameters, with variance ELU(r) + 1.
-        shift: what normalised parameters are shifted by,
-        scale: after multiplication with this; zero for parameters that never varied.
-        classifier: v ⊕ θ -> logit; None accepts everything.
+        anchors: for each parameter the input that its offset is relative to.
+        generator: v -> (μ1, r1, μ2, r2, ...) of normalised offsets, with variance ELU(r) + 1.
+        shift: what normalised offsets are shifted by,
+        scale: after multiplication with this; zero for offsets that never varied.
+        classifier: v ⊕ θ ⊕ offsets -> logit; None accepts everything.
     """
 
     operator: Operator
+    anchors: np.ndarray
     generator: Network
     shift: np.ndarray
     scale: np.ndarray
@@ -93,7 +115,8 @@ class NeuralSampler:
         outputs = self.generator(vector)
         mean, raw = outputs[0::2], outputs[1::2]
         variance = np.maximum(np.where(raw > 0, raw + 1.0, np.exp(np.minimum(raw, 0.0))), VARIANCE_FLOOR)
-        return self.shift + self.scale * mean, self.scale * np.sqrt(variance)
+        centre = anchor_values(vector, self.anchors) + self.shift + self.scale * mean
+        return centre, self.scale * np.sqrt(variance)
 
     def accepts(self, vector: np.ndarray, draws: np.ndarray) -> np.ndarray:
         """Return for each row of parameters whether it is in the box and the classifier is above 1/2."""
@@ -101,5 +124,5 @@ class NeuralSampler:
         inside: np.ndarray = np.all((draws >= controller.low) & (draws <= controller.high), axis=1)
         if self.classifier is None:
             return inside
-        inputs = np.hstack([np.broadcast_to(vector, (len(draws), len(vector))), draws])
-        return inside & (self.classifier(inputs)[:, 0] > 0.0)
+        rows = np.broadcast_to(vector, (len(draws), len(vector)))
+        return inside & (self.classifier(classifier_inputs(rows, draws, self.anchors))[:, 0] > 0.0)

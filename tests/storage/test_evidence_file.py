@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import copy
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from carrying_world import AT, BOX, BOX1, CUP, GO, HELD, IN, NEAR, PUT, ROBOT, A, B, C, D, R, carrying
+from needful.core.model import PlanningModel, Vocabulary
+from needful.errors import ModelError
+from needful.operator_learning.evidence import TransitionEvidence, gather_evidence
+from needful.operator_learning.explanation import explain_operator
+from needful.operator_learning.learn import learn_operators
+from needful.storage.evidence import EVIDENCE_FILE, evidence_to_json, load_evidence
+from needful.storage.model_directory import save_model
+
+VOCABULARY = Vocabulary((ROBOT, CUP, BOX), (NEAR, AT, HELD, IN), (GO, PUT))
+DEMOS = (carrying(B, (A, B, C), (A, B)), carrying(A, (A,), (A, D)))
+LEARNED = learn_operators(DEMOS)
+MODEL = PlanningModel(VOCABULARY, LEARNED.operators)
+EVIDENCE = gather_evidence(LEARNED, DEMOS)
+
+
+def written(folder: Path, evidence: Any) -> Path:
+    save_model(folder / "model", MODEL, {}, "", {EVIDENCE_FILE: evidence}, force=True)
+    return folder / "model"
+
+
+def test_evidence_survives_the_round_trip(tmp_path: Path) -> None:
+    path = written(tmp_path, evidence_to_json(EVIDENCE, DEMOS))
+    assert load_evidence(path, MODEL) == EVIDENCE
+    assert list(EVIDENCE) == ["Go", "Put"]
+    assert [len(transitions) for transitions in EVIDENCE.values()] == [2, 2]
+
+
+def test_transitions_that_backchaining_did_not_reach_survive_too(tmp_path: Path) -> None:
+    unreached = TransitionEvidence(1, 0, (R, BOX1, A), None, frozenset({AT(R, BOX1)}), frozenset(), {})
+    evidence = {**EVIDENCE, "Go": (unreached,)}
+    assert load_evidence(written(tmp_path, evidence_to_json(evidence, DEMOS)), MODEL) == evidence
+    nothing = {"Go": (), "Put": ()}
+    assert load_evidence(written(tmp_path, evidence_to_json(nothing, [])), MODEL) == nothing
+
+
+def test_the_document_by_hand() -> None:
+    document = evidence_to_json(EVIDENCE, DEMOS[:1])
+    assert document["demonstrations"] == [
+        {"robby": "robot", "box1": "box", "a": "cup", "b": "cup", "c": "cup", "d": "cup"}
+    ]
+    operators = document["operators"]
+    assert isinstance(operators, dict)
+    assert operators["Go"][0] == {
+        "demonstration": 0,
+        "step": 0,
+        "objects": ["robby", "box1", "b"],
+        "necessary": [["At", "robby", "box1"], ["Held", "b"], ["Near", "robby", "b"]],
+        "added": [["At", "robby", "box1"]],
+        "deleted": [["Near", "robby", "c"]],
+        "needed_by": [[["At", "robby", "box1"], "Put(robby, b, box1) at step 2"]],
+    }
+
+
+def test_a_model_without_evidence_says_so(tmp_path: Path) -> None:
+    path = written(tmp_path, evidence_to_json(EVIDENCE, DEMOS))
+    (path / EVIDENCE_FILE).unlink()
+    with pytest.raises(ModelError, match=r"evidence.json cannot be read: No such file.*learn it again"):
+        load_evidence(path, MODEL)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "complaint"),
+    [
+        (["format"], "needful-model", '"format" is not "needful-evidence"'),
+        (["version"], 2, "version 2 of 'needful-evidence' is not known"),
+        (["demonstrations", 0, "a"], "cupp", r"demonstrations\[0\].a: Unknown type .* mean 'cup'"),
+        (["operators", "Fly"], [], "operators: unknown field 'Fly'"),
+        (["operators"], {"Go": []}, "operators: the field 'Put' is missing. Needed: Go, Put"),
+        (["operators", "Go"], {}, "operators.Go: expected an array"),
+        (["operators", "Go", 0, "demonstration"], 2, r"Go\[0\].demonstration: there is no demonstration 2"),
+        (["operators", "Go", 0, "demonstration"], -1, "there is no demonstration -1"),
+        (["operators", "Go", 0, "step"], "1", r"Go\[0\].step: expected a whole number"),
+        (["operators", "Go", 0, "objects"], ["robby"], r"Go\[0\].objects: .* 3 parameters, got 1"),
+        (["operators", "Go", 0, "objects", 2], "e", r"Go\[0\].objects\[2\]: Unknown object 'e'"),
+        (["operators", "Go", 0, "objects", 2], "box1", r"Go\[0\].objects: .* distinct objects"),
+        (["operators", "Go", 0, "added"], [["At", "robby"]], r"Go\[0\].added\[0\]: .* takes 2 arguments"),
+        (
+            ["operators", "Go", 0, "needed_by", 0],
+            ["x"],
+            r"needed_by\[0\]: expected an atom and who needs it",
+        ),
+        (["operators", "Go", 0, "needed_by", 0, 1], None, r"needed_by\[0\]\[1\]: expected a string"),
+    ],
+)
+def test_damage_is_located(place: list[Any], value: Any, complaint: str, tmp_path: Path) -> None:
+    document: Any = copy.deepcopy(evidence_to_json(EVIDENCE, DEMOS))
+    container = document
+    for key in place[:-1]:
+        container = container[key]
+    container[place[-1]] = value
+    path = written(tmp_path, document)
+    with pytest.raises(ModelError, match=complaint) as caught:
+        load_evidence(path, MODEL)
+    assert str(caught.value).startswith(str(path / EVIDENCE_FILE))
+
+
+odd_values = st.sampled_from([None, True, -1, 7, 1.5, "", "a", "Near", "box", [], [[]], ["Held", "a"], {}])
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Return every place in a JSON value, as a container and a key."""
+    keys = value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
+    return [place for key in keys for place in [(value, key), *places(value[key])]]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_whatever_can_be_loaded_can_be_explained(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    document: Any = json.loads(json.dumps(evidence_to_json(EVIDENCE, DEMOS)))
+    for _ in range(data.draw(st.integers(1, 3), label="changes")):
+        container, key = data.draw(st.sampled_from(places(document)), label="place")
+        if data.draw(st.booleans(), label="remove"):
+            del container[key]
+        else:
+            container[key] = copy.deepcopy(data.draw(odd_values, label="value"))
+        if not places(document):
+            break
+    folder = tmp_path_factory.getbasetemp() / "evidence"
+    os.makedirs(folder, exist_ok=True)
+    (folder / EVIDENCE_FILE).write_text(json.dumps(document))
+    try:
+        loaded = load_evidence(folder, MODEL)
+    except ModelError as error:
+        assert str(error).startswith(str(folder))
+        return
+    for operator in MODEL.operators:
+        explain_operator(operator, loaded[operator.name])
