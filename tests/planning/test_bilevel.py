@@ -114,6 +114,24 @@ def test_a_complaint_that_is_known_already_leads_to_the_next_plan_not_to_the_sam
     assert len(set(tried)) == len(tried) == 8
 
 
+def test_a_failure_that_was_planned_around_is_not_what_is_told() -> None:
+    """Once the lid was blamed, the robot no longer gets near any ball: that is the reason then."""
+    blamed = False
+
+    def tired(state: State, action: GroundController) -> Execution:
+        nonlocal blamed
+        if blamed and action.controller.name == "MoveTo":
+            return Execution(state)
+        execution = toy_world.execute(state, action)
+        blamed = blamed or bool(execution.offending)
+        return execution
+
+    result = plan(toy_world.task(lids_on=True), EXACT, tired, clock=STILL)
+    assert result.outcome is Outcome.SAMPLER_EXHAUSTED
+    assert result.failure is not None
+    assert [str(atom) for atom in result.failure.missing] == ["Near(robot, ball0)"]
+
+
 def test_nothing_to_do() -> None:
     task = toy_world.task()
     done = solve(task).states[-1]

@@ -189,7 +189,13 @@ class _Attempt:
 
 
 def _deeper(one: PlanningResult | None, other: PlanningResult) -> PlanningResult:
-    """Return the result whose failure came at the later step; the later result of two alike."""
-    if one is None or one.failure is None or other.failure is None:
-        return other
-    return one if one.failure.step > other.failure.step else other
+    """Return the result whose failure came at the later step; the later result of two alike.
+
+    A failure that blames objects is planned around, so any other failure says more.
+    """
+    return other if one is None or _depth(other) >= _depth(one) else one
+
+
+def _depth(result: PlanningResult) -> tuple[bool, int]:
+    assert result.failure is not None
+    return result.failure.outcome is not Outcome.ENVIRONMENT_FAILURE, result.failure.step
