@@ -6,76 +6,28 @@ Figures are made without `pyplot`, so no window system and no global state are t
 from __future__ import annotations
 
 import io
-import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from needful.core.atoms import AbstractState, GroundAtom
-from needful.core.plans import AbstractPlan
+from needful.core.atoms import AbstractState
 from needful.core.state import State
 from needful.envs.contract import Environment
 from needful.envs.drawing import palette
-from needful.errors import InvalidInputError
+from needful.envs.drawing.captions import (
+    LINE_HEIGHT,
+    MARGIN,
+    Caption,
+    add_axes,
+    caption_lines,
+    check_captions,
+    draw_panel,
+)
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 DOTS_PER_INCH = 160
-MOST_ATOMS = 6
-
-# All lengths are in inches; at this font size a line of text is so high and holds so many letters.
-STRIP_WIDTH = 12.0
-MARGIN = 0.2
-GAP = 0.06
-FONT_SIZE = 8
-LINE_HEIGHT = 0.17
-LETTERS_PER_INCH = 14
-
-Box: TypeAlias = tuple[float, float, float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Caption:
-    """What a film strip says of one state.
-
-    Attributes:
-        title: how the state came about, for example the ground operator.
-        holds: subgoal atoms that are true in the state.
-        misses: subgoal atoms that are not.
-    """
-
-    title: str
-    holds: tuple[GroundAtom, ...] = ()
-    misses: tuple[GroundAtom, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    text: str
-    colour: str
-    weight: str = "normal"
-
-
-def captions_of(
-    plan: AbstractPlan, subgoals: Sequence[AbstractState], states: Sequence[State]
-) -> tuple[Caption, ...]:
-    """Return the captions of the states of a plan, which may end early.
-
-    State i comes after step i and is judged by subgoal i; state 0 is the initial one.
-    """
-    titles = ["start", *(f"{number}. {step}" for number, step in enumerate(plan, 1))]
-    if len(states) > min(len(titles), len(subgoals)):
-        raise InvalidInputError(
-            f"A plan of {len(plan)} steps has at most {len(titles)} states with a subgoal each, "
-            f"got {len(states)} states and {len(subgoals)} subgoals."
-        )
-    captions = []
-    for title, subgoal, state in zip(titles, subgoals, states, strict=False):
-        true = {atom for atom in subgoal if atom.holds(state)}
-        captions.append(Caption(title, tuple(sorted(true)), tuple(sorted(subgoal - true))))
-    return tuple(captions)
+STRIP_WIDTH = 12.0  # inches
 
 
 def draw_state(env: Environment, state: State, goal: AbstractState) -> bytes:
@@ -84,7 +36,7 @@ def draw_state(env: Environment, state: State, goal: AbstractState) -> bytes:
 
     figure = Figure(figsize=env.picture_size, dpi=DOTS_PER_INCH, facecolor=palette.PAPER)
     env.draw(state, figure.add_axes((0.0, 0.0, 1.0, 1.0)), goal)
-    return _png(figure)
+    return as_png(figure)
 
 
 def draw_film_strip(
@@ -96,16 +48,15 @@ def draw_film_strip(
     """Return the states of a plan as one picture, row by row, each under its caption."""
     from matplotlib.figure import Figure
 
-    if not states or len(states) != len(captions):
-        raise InvalidInputError(
-            f"A film strip needs states and a caption for each, got {len(states)} and {len(captions)}."
-        )
+    check_captions(states, captions)
     width, height = env.picture_size
     columns = min(len(states), 2 if width > 2.5 * height else 3)
     panel = STRIP_WIDTH / columns
     inside = panel - 2 * MARGIN
     picture = inside * height / width
-    frames = [(state, _lines(caption, inside)) for state, caption in zip(states, captions, strict=True)]
+    frames = [
+        (state, caption_lines(caption, inside)) for state, caption in zip(states, captions, strict=True)
+    ]
     rows = [frames[start : start + columns] for start in range(0, len(frames), columns)]
     heights = [picture + 3 * MARGIN + LINE_HEIGHT * max(len(lines) for _, lines in row) for row in rows]
     figure = Figure(figsize=(STRIP_WIDTH, sum(heights)), dpi=DOTS_PER_INCH, facecolor=palette.DESK)
@@ -114,54 +65,13 @@ def draw_film_strip(
         bottom -= high
         for column, (state, lines) in enumerate(row):
             left = column * panel
-            _draw_panel(figure, (left, bottom, panel, high), lines)
-            env.draw(state, _add_axes(figure, (left + MARGIN, bottom + MARGIN, inside, picture)), goal)
-    return _png(figure)
+            draw_panel(figure, (left, bottom, panel, high), lines)
+            env.draw(state, add_axes(figure, (left + MARGIN, bottom + MARGIN, inside, picture)), goal)
+    return as_png(figure)
 
 
-def _lines(caption: Caption, width: float) -> list[_Line]:
-    """Return a caption as lines no longer than a width; what is missing comes first."""
-    letters = int(width * LETTERS_PER_INCH)
-
-    def broken(text: str, colour: str, weight: str = "normal") -> list[_Line]:
-        return [
-            _Line(part, colour, weight) for part in textwrap.wrap(text, letters, subsequent_indent="    ")
-        ]
-
-    marked = [broken(f"✗ {atom}", palette.RED) for atom in caption.misses]
-    marked += [broken(f"✓ {atom}", palette.GREEN) for atom in caption.holds]
-    if len(marked) > MOST_ATOMS:
-        marked[MOST_ATOMS - 1 :] = [[_Line(f"and {len(marked) - MOST_ATOMS + 1} more", palette.GREY)]]
-    return broken(caption.title, palette.INK, "bold") + [line for atom in marked for line in atom]
-
-
-def _draw_panel(figure: Figure, box: Box, lines: Sequence[_Line]) -> None:
-    """Draw the sheet that a picture lies on, with text from its top downwards."""
-    left, bottom, wide, high = box
-    sheet = _add_axes(figure, (left + GAP, bottom + GAP, wide - 2 * GAP, high - 2 * GAP))
-    sheet.set(xticks=(), yticks=())
-    sheet.spines[:].set_color(palette.FAINT)
-    width, height = figure.get_size_inches()
-    for number, line in enumerate(lines):
-        figure.text(
-            (left + MARGIN) / width,
-            (bottom + high - MARGIN - number * LINE_HEIGHT) / height,
-            line.text,
-            color=line.colour,
-            fontweight=line.weight,
-            fontsize=FONT_SIZE,
-            va="top",
-        )
-
-
-def _add_axes(figure: Figure, box: Box) -> Axes:
-    """Add axes whose left, bottom, width and height are given in inches."""
-    width, height = figure.get_size_inches()
-    left, bottom, wide, high = box
-    return figure.add_axes((left / width, bottom / height, wide / width, high / height))
-
-
-def _png(figure: Figure) -> bytes:
+def as_png(figure: Figure) -> bytes:
+    """Return a figure as the bytes of a PNG file."""
     buffer = io.BytesIO()
     # Without the version of matplotlib in it, the same picture is the same bytes.
     figure.savefig(buffer, format="png", metadata={"Software": None})

@@ -1,0 +1,374 @@
+"""The Gymnasium view: what its arrays mean, checked against the objects that they stand for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env, data_equivalence
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from envs.toy_walk import WALK_TO, WALKER, ToyWalk
+from needful import register_all
+from needful.abstraction.abstract import abstract
+from needful.core.atoms import GroundAtom
+from needful.core.controllers import Controller, GroundController
+from needful.core.objects import Object, Type
+from needful.core.state import State
+from needful.core.tasks import Task
+from needful.demos.oracle import OracleDemonstrator
+from needful.envs.catalogue import CATALOGUE, environment_names, make_environment
+from needful.envs.cluttered_1d import DOT, GRASPED, MOVE_GRASP, ROBOT, Cluttered1D
+from needful.envs.contract import Split
+from needful.envs.gym import GymView
+from needful.errors import InvalidInputError, UnknownNameError
+
+NAMES = environment_names()
+ROBBY, NEAR, FAR = ROBOT("robby"), DOT("dot0"), DOT("dot1")
+TASK = Task(
+    State({ROBBY: (50.0,), NEAR: (50.25, 0.0), FAR: (70.0, 1.0)}), frozenset({GRASPED(ROBBY, NEAR)})
+)
+
+
+@cache
+def view_of(name: str) -> GymView:
+    """Return a view that has been reset; what tests do with it must not depend on its episode."""
+    view = GymView(name)
+    view.reset(seed=0)
+    return view
+
+
+def small_view(**settings: Any) -> GymView:
+    """Return a view of Cluttered 1D at the beginning of `TASK`, in which the first dot is in reach."""
+    view = GymView(Cluttered1D(), max_objects=5, max_goal_atoms=2, **settings)
+    view.reset(seed=0, options={"task": TASK})
+    return view
+
+
+def as_action(controller: int, objects: list[int], parameters: list[float]) -> dict[str, Any]:
+    return {"controller": controller, "objects": np.array(objects), "parameters": np.array(parameters)}
+
+
+GRASP_NEAR = as_action(0, [2, 0], [1.0, 0.0])
+MOVE_FAR = as_action(0, [2, 1], [-1.0, 0.5])
+
+
+def random_action(view: GymView, rng: np.random.Generator) -> GroundController:
+    controllers = view.environment.vocabulary.controllers
+    controller = controllers[rng.integers(len(controllers))]
+    fitting = [view.state.of_type(kind) for kind in controller.types]
+    objects = [members[rng.integers(len(members))] for members in fitting]
+    return controller(*objects, parameters=rng.uniform(controller.low, controller.high))
+
+
+class TestRegistration:
+    def test_every_domain_is_registered_once(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # Gymnasium warns of an id that is registered twice
+            assert register_all() == register_all()
+        assert len(register_all()) == len(CATALOGUE)
+        assert {"needful/Screws-v0", "needful/Cluttered1D-v0", "needful/Painting-v0"} <= set(register_all())
+
+    @pytest.mark.parametrize("identifier", register_all())
+    def test_gymnasium_has_nothing_to_complain_about(self, identifier: str) -> None:
+        env = gymnasium.make(identifier, render_mode="rgb_array")
+        check_env(env.unwrapped)
+        assert identifier == f"needful/{type(env.unwrapped.environment).__name__}-v0"
+
+    def test_arguments_reach_the_view(self) -> None:
+        identifier = register_all()[0]
+        view = gymnasium.make(identifier, split="test", horizon=7, atoms=True).unwrapped
+        assert (view.split, view.horizon, view.atoms) == (Split.TEST, 7, True)
+
+    def test_views_can_be_stepped_side_by_side(self) -> None:
+        envs = gymnasium.make_vec("needful/Satellites-v0", num_envs=3, vectorization_mode="sync")
+        envs.reset(seed=0)
+        observations, rewards, *_ = envs.step(envs.action_space.sample())
+        assert observations["features"].shape[0] == len(rewards) == 3
+        envs.close()
+
+    def test_gymnasium_is_imported_only_when_it_is_wanted(self) -> None:
+        code = "import sys, needful; assert 'gymnasium' not in sys.modules; needful.register_all()"
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class TestObservation:
+    def test_a_small_task_by_hand(self) -> None:
+        """Rows are sorted by name: dot0, dot1, robby; columns too: grasped, x."""
+        view = small_view()
+        observation, _ = view.reset(options={"task": TASK})
+        assert view.encoding.columns == ("grasped", "x")
+        assert observation["features"].tolist() == [[0, 50.25], [1, 70], [0, 50], [0, 0], [0, 0]]
+        assert observation["types"].tolist() == [1, 1, 0, 0, 0]
+        assert observation["mask"].tolist() == [1, 1, 1, 0, 0]
+        assert observation["goal"].tolist() == [[2, 2, 0], [0, 0, 0]]
+        assert observation["goal_mask"].tolist() == [1, 0]
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_state_and_goal_can_be_read_back(self, name: str) -> None:
+        view = GymView(name)
+        vocabulary, columns = view.environment.vocabulary, view.encoding.columns
+        for seed in range(8):
+            observation, _ = view.reset(seed=seed)
+            rng = np.random.default_rng(seed)
+            for _ in range(3):
+                observation, *_ = view.step(view.encode_action(random_action(view, rng)))
+            assert observation in view.observation_space
+            assert observation["mask"].sum() == len(view.task.objects)
+            for row, obj in enumerate(view.task.objects):
+                assert vocabulary.types[observation["types"][row]] == obj.type
+                for feature in obj.type.features:
+                    shown = observation["features"][row, columns.index(feature)]
+                    assert shown == np.float32(view.state.get(obj, feature))
+            atoms = set()
+            for number, *rows in observation["goal"][observation["goal_mask"] == 1]:
+                predicate = vocabulary.predicates[number]
+                objects = [view.task.objects[row] for row in rows[: len(predicate.types)]]
+                atoms.add(GroundAtom(predicate, tuple(objects)))
+            assert atoms == view.task.goal
+
+    def test_enormous_features_stay_in_the_space(self) -> None:
+        far_away = Task(TASK.initial_state.replace({ROBBY: {"x": 1e300}}), TASK.goal)
+        view = small_view()
+        observation, info = view.reset(options={"task": far_away})
+        assert observation in view.observation_space
+        assert info["state"].get(ROBBY, "x") == 1e300
+
+    def test_sizes_are_those_of_the_largest_tasks(self) -> None:
+        environment = make_environment("cluttered-satellites")
+        tasks = environment.tasks(Split.TEST, 100, seed=0)
+        view = GymView(environment, split="test")
+        assert view.encoding.max_objects == max(len(task.objects) for task in tasks)
+        assert view.encoding.max_goal_atoms == max(len(task.goal) for task in tasks)
+        assert all(map(view.encoding.fits, tasks))
+
+
+class TestActions:
+    def test_actions_by_hand(self) -> None:
+        view = small_view()
+        decoded = view.decode_action(MOVE_FAR)
+        assert decoded == MOVE_GRASP(ROBBY, FAR, parameters=(-1.0, 0.5))
+        encoded = view.encode_action(decoded)
+        assert encoded in view.action_space
+        assert data_equivalence(encoded["objects"], MOVE_FAR["objects"], exact=True)
+
+    @pytest.mark.parametrize("name", NAMES)
+    @settings(max_examples=25, deadline=None)
+    @given(seed=st.integers(0, 10**6))
+    def test_encoding_and_decoding_is_the_same_action(self, name: str, seed: int) -> None:
+        view = view_of(name)
+        action = random_action(view, np.random.default_rng(seed))
+        encoded = view.encode_action(action)
+        assert encoded in view.action_space
+        decoded = view.decode_action(encoded)
+        assert (decoded.controller, decoded.objects) == (action.controller, action.objects)
+        np.testing.assert_allclose(decoded.parameters, action.parameters, rtol=1e-12, atol=1e-12)
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_the_ends_of_boxes_survive_exactly(self, name: str) -> None:
+        view = view_of(name)
+        for controller in view.environment.vocabulary.controllers:
+            objects = [view.state.of_type(kind)[0] for kind in controller.types]
+            for end in (controller.low, controller.high):
+                action = controller(*objects, parameters=end)
+                assert view.decode_action(view.encode_action(action)) == action
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_whatever_is_sampled_has_a_meaning_or_a_reason(self, name: str) -> None:
+        view = view_of(name)
+        view.action_space.seed(0)
+        for _ in range(60):
+            action = view.action_space.sample()
+            controller = view.environment.vocabulary.controllers[action["controller"]]
+            rows = action["objects"][: len(controller.types)]
+            objects = [view.task.objects[row] for row in rows if row < len(view.task.objects)]
+            sensible = len(objects) == len(controller.types) and all(
+                obj.type.is_subtype_of(kind) for obj, kind in zip(objects, controller.types, strict=True)
+            )
+            if sensible:
+                assert view.decode_action(action).objects == tuple(objects)
+            else:
+                with pytest.raises(InvalidInputError):
+                    view.decode_action(action)
+
+    def test_a_parameter_without_choice_is_kept(self) -> None:
+        fixed = Controller("Wave", (ROBOT,), low=(3.0,), high=(3.0,))
+        environment = Cluttered1D()
+        environment.vocabulary = replace(environment.vocabulary, controllers=(fixed,))
+        view = GymView(environment)
+        view.reset(seed=0)
+        action = fixed(ROBBY, parameters=(3.0,))
+        assert view.decode_action(view.encode_action(action)) == action
+
+    def test_parameters_beyond_the_box_are_clipped(self) -> None:
+        view = small_view()
+        assert view.decode_action(as_action(0, [2, 0], [9.0, -9.0])).parameters == (1.0, -1.0)
+        encoded = view.encode_action(MOVE_GRASP(ROBBY, NEAR, parameters=(9.0, -9.0)))
+        assert encoded["parameters"].tolist() == [1.0, -1.0]
+
+    def test_strangers_are_named(self) -> None:
+        view = small_view()
+        with pytest.raises(UnknownNameError, match=r"Unknown object 'dot2'. Did you mean 'dot1'"):
+            view.encode_action(MOVE_GRASP(ROBBY, DOT("dot2"), parameters=(0.0, 0.0)))
+        with pytest.raises(UnknownNameError, match=r"Unknown controller 'MoveGrab'.*'MoveGrasp'"):
+            view.encode_action(Controller("MoveGrab", (ROBOT,))(ROBBY))
+
+
+class TestEpisodes:
+    @pytest.mark.parametrize("name", NAMES)
+    def test_a_plan_earns_minus_one_a_step_until_the_goal(self, name: str) -> None:
+        view = GymView(name)
+        _, info = view.reset(seed=3)
+        plan = OracleDemonstrator(view.environment).demonstrate(info["task"], seed=0)
+        seen = []
+        for action in plan.actions:
+            _, reward, terminated, truncated, info = view.step(view.encode_action(action))
+            assert (info["invalid"], info["failure"]) == (None, None)
+            seen.append((reward, terminated, truncated))
+        assert seen == [(-1.0, False, False)] * (len(seen) - 1) + [(0.0, True, False)]
+        assert info["task"].achieved_in(info["state"])
+
+    def test_a_step_is_an_execution(self) -> None:
+        view = small_view()
+        _, reward, terminated, _, info = view.step(MOVE_FAR)
+        moved = view.environment.execute(TASK.initial_state, view.decode_action(MOVE_FAR)).state
+        assert (reward, terminated, info["state"], view.state) == (-1.0, False, moved, moved)
+
+    def test_episodes_are_truncated_at_the_horizon(self) -> None:
+        view = small_view(horizon=3)
+        assert [view.step(MOVE_FAR)[3] for _ in range(3)] == [False, False, True]
+        view = small_view(horizon=1)
+        assert view.step(GRASP_NEAR)[2:4] == (True, False)
+
+    @pytest.mark.parametrize(
+        ("objects", "reason"),
+        [
+            ([0, 1], "asks for a robot, got dot0:dot"),
+            ([2, 2], "asks for a dot, got robby:robot"),
+            ([2, 3], "Row 3 holds no object: the task has 3 of them."),
+        ],
+    )
+    def test_an_action_without_sense_costs_a_step_and_says_why(
+        self, objects: list[int], reason: str
+    ) -> None:
+        view = small_view()
+        _, reward, terminated, truncated, info = view.step(as_action(0, objects, [1.0, 0.0]))
+        assert (reward, terminated, truncated) == (-1.0, False, False)
+        assert reason in info["invalid"]
+        assert info["state"] == TASK.initial_state
+
+    def test_a_controller_that_fails_says_why(self) -> None:
+        view = GymView(ToyWalk())
+        _, info = view.reset(seed=0)
+        before = info["state"]
+        (walker,) = before
+        *_, info = view.step(view.encode_action(WALK_TO(walker, parameters=(-6.0,))))
+        assert (info["failure"], info["state"], info["invalid"]) == ("the walker fell", before, None)
+
+    def test_a_controller_that_cannot_start_says_so(self) -> None:
+        class Tired(ToyWalk):
+            vocabulary = replace(
+                ToyWalk.vocabulary, controllers=(replace(WALK_TO, initiable=lambda s, o, p: False),)
+            )
+
+        view = GymView(Tired())
+        view.reset(seed=0)
+        action = view.encode_action(WALK_TO(WALKER("walker"), parameters=(1.0,)))
+        assert view.step(action)[4]["failure"] == "WalkTo(walker; 1) cannot start in this state."
+
+    def test_atoms_come_on_demand(self) -> None:
+        assert "abstract" not in small_view().step(MOVE_FAR)[4]
+        info = small_view(atoms=True).step(MOVE_FAR)[4]
+        assert info["abstract"] == abstract(info["state"], Cluttered1D.vocabulary.predicates)
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_a_seed_decides_all_tasks_that_follow(self, name: str) -> None:
+        def tasks(seed: int) -> list[Task]:
+            view = GymView(name)
+            return [view.reset(seed=seed)[1]["task"], *(view.reset()[1]["task"] for _ in range(3))]
+
+        assert tasks(5) == tasks(5)
+        assert len({str(task) for task in tasks(5) + tasks(6)}) == 8
+
+    def test_only_tasks_that_fit_are_drawn(self) -> None:
+        view = GymView("satellites", max_objects=3)
+        assert view.encoding.max_goal_atoms == 3
+        assert {len(view.reset(seed=seed)[1]["task"].objects) for seed in range(12)} == {3}
+        with pytest.raises(InvalidInputError, match="None of 1000 tasks had at most 1 objects"):
+            GymView("satellites", max_objects=1).reset(seed=0)
+
+    def test_a_task_that_does_not_fit_is_refused(self) -> None:
+        with pytest.raises(InvalidInputError, match=r"3 objects and 1 goal atoms.*larger max_objects"):
+            GymView(Cluttered1D(), max_objects=2).reset(options={"task": TASK})
+
+
+class TestPictures:
+    def test_a_picture_shows_the_state(self) -> None:
+        view = small_view(render_mode="rgb_array")
+        before = view.render()
+        view.step(MOVE_FAR)
+        after = view.render()
+        assert before is not None
+        assert after is not None
+        width, height = view.environment.picture_size
+        assert before.shape[:2] == (round(height * 160), round(width * 160))
+        assert before.dtype == np.uint8
+        assert (before != after).any()
+
+    def test_without_a_mode_there_is_no_picture(self) -> None:
+        assert small_view().render() is None
+
+
+class TestMisuse:
+    @pytest.mark.parametrize(
+        ("settings", "complaint"),
+        [
+            ({"split": "tset"}, "Unknown split 'tset'. Did you mean 'test'"),
+            ({"render_mode": "human"}, "Unknown render mode 'human'"),
+            ({"horizon": 0}, "horizon must be at least 1, got 0"),
+            ({"max_objects": 0}, "max_objects must be at least 1, got 0"),
+            ({"max_goal_atoms": -1}, "max_goal_atoms must be at least 1, got -1"),
+        ],
+    )
+    def test_settings(self, settings: dict[str, Any], complaint: str) -> None:
+        with pytest.raises(InvalidInputError, match=complaint):
+            GymView("screws", **settings)
+
+    def test_a_domain_that_is_not_there(self) -> None:
+        with pytest.raises(UnknownNameError, match="Did you mean 'screws'"):
+            GymView("screw")
+
+    def test_a_step_before_the_first_episode(self) -> None:
+        with pytest.raises(InvalidInputError, match="Call reset first"):
+            GymView("screws").step({})
+
+    @pytest.mark.parametrize(
+        "action", [{"controller": 0}, as_action(0, [2], [0.0, 0.0]), as_action(0, [2, 0], [])]
+    )
+    def test_an_action_of_another_form(self, action: dict[str, Any]) -> None:
+        with pytest.raises(InvalidInputError, match=r"An action of .* is needed"):
+            small_view().step(action)
+
+    def test_a_controller_that_is_not_there(self) -> None:
+        with pytest.raises(InvalidInputError, match=r"no controller 1. Known: {0: 'MoveGrasp'}"):
+            small_view().step(as_action(1, [2, 0], [0.0, 0.0]))
+
+
+def test_types_without_a_feature_in_common_have_columns_of_their_own() -> None:
+    stone, bird = Type("stone", ("weight",)), Type("bird", ("height", "weight"))
+
+    class Garden(Cluttered1D):
+        vocabulary = replace(Cluttered1D.vocabulary, types=(stone, bird))
+
+    view = GymView(Garden(), max_objects=2, max_goal_atoms=1)
+    vectors: dict[Object, tuple[float, ...]] = {stone("a"): (3.0,), bird("b"): (9.0, 0.5)}
+    assert view.encoding.columns == ("height", "weight")
+    assert view.encoding.observe(State(vectors), frozenset())["features"].tolist() == [[0, 3], [9, 0.5]]
