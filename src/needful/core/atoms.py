@@ -83,6 +83,9 @@ class LiftedAtom:
         self.predicate.check_arguments(self.variables)
         object.__setattr__(self, "_hash", hash((self.predicate.name, self.variables)))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.predicate, self.variables)
+
     def __hash__(self) -> int:
         return self._hash
 
@@ -108,6 +111,9 @@ class GroundAtom:
     def __post_init__(self) -> None:
         self.predicate.check_arguments(self.objects)
         object.__setattr__(self, "_hash", hash((self.predicate.name, self.objects)))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.predicate, self.objects)
 
     def __hash__(self) -> int:
         return self._hash

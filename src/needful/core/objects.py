@@ -67,6 +67,10 @@ class _Named:
             raise InvalidInputError(f"Every {type(self).__name__.lower()} needs a name.")
         object.__setattr__(self, "_hash", hash(self.name))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # Built anew on loading: another process hashes strings differently.
+        return type(self), (self.name, self.type)
+
     def __str__(self) -> str:
         return f"{self.name}:{self.type.name}"
 

@@ -10,7 +10,7 @@ unknown, never false.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TypeAlias
 
@@ -133,6 +133,9 @@ class Operator:
                 )
         parts = (self.name, self.parameters, *self._atom_sets(), self.delete_patterns)
         object.__setattr__(self, "_hash", hash(parts))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), tuple(getattr(self, one.name) for one in fields(self) if one.init)
 
     def _atom_sets(self) -> tuple[frozenset[LiftedAtom], ...]:
         return (self.preconditions, self.add_effects, self.delete_effects)
