@@ -20,8 +20,8 @@ demo: setup
 	$(BIN)/needful run screws --out runs/demo --force
 
 test: setup
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests benchmarks docs examples
+	$(BIN)/ruff format --check src tests benchmarks docs examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest --numprocesses 2 --cov --cov-report term

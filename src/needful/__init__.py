@@ -4,8 +4,8 @@ The way data flows:
 
     environment → demonstrations → operators → samplers → PlanningModel → plans → records
 
-`import needful` imports neither torch nor matplotlib: samplers are trained, and pictures drawn, by
-modules that are imported when they are needed.
+`import needful` imports neither torch nor matplotlib nor gymnasium: samplers are trained, and pictures
+drawn, by modules that are imported when they are needed.
 """
 
 from needful.abstraction.abstract import abstract
@@ -22,8 +22,11 @@ from needful.core.tasks import Task
 from needful.demos.collect import collect_demonstrations
 from needful.demos.oracle import OracleDemonstrator
 from needful.envs.catalogue import environment_names, make_environment
-from needful.envs.checker import Finding, check_environment
+from needful.envs.checker import check_environment
 from needful.envs.contract import Environment, MultiStepEnvironment, Split
+from needful.envs.findings import Finding
+from needful.envs.gym_registration import register_all
+from needful.envs.oracle import oracle_operator
 from needful.errors import (
     DemonstrationError,
     EnvironmentFailure,
@@ -114,8 +117,10 @@ __all__ = [
     "make_environment",
     "necessary_atoms",
     "open_model",
+    "oracle_operator",
     "plan",
     "read_demonstrations",
+    "register_all",
     "run",
     "save_learned_model",
     "write_demonstrations",

@@ -14,7 +14,7 @@ from needful.core.operators import DeletePattern, Operator, Wildcard
 from tiny_worlds import BLOCK, CLEAN, ON, PUSH, STACK, THING, all_lifted_atoms, all_patterns, operators
 
 
-def with_adds(variables, atoms, arguments=None) -> Operator:
+def with_adds(variables, atoms) -> Operator:
     """An operator of a controller with one argument, the first variable, and the given add effects."""
     none = frozenset()
     return Operator("op", tuple(variables), none, frozenset(atoms), none, none, PUSH, (variables[0],))
@@ -130,22 +130,34 @@ def test_role_of_an_atom_counts():
 
 
 def test_symmetric_operators_are_settled_without_trying_all_orders():
-    """Nine interchangeable variables have 362880 orders; five interchangeable pairs 3628800."""
-    nine = [Variable(f"?v{index}", BLOCK) for index in range(10)]
-    alike = with_adds(nine, {CLEAN.lifted(v) for v in nine[1:]})
-    turned = with_adds([nine[0], *nine[:0:-1]], alike.add_effects)
+    """Twelve interchangeable variables have 479001600 orders; five interchangeable pairs 3628800."""
+    v = [Variable(f"?v{index}", BLOCK) for index in range(13)]
+    alike = with_adds(v, {CLEAN.lifted(x) for x in v[1:]})
+    turned = with_adds([v[0], *v[:0:-1]], alike.add_effects)
     assert canonical_form(alike)[0] == canonical_form(turned)[0]
-    eleven = [Variable(f"?v{index}", BLOCK) for index in range(11)]
-    pairs = with_adds(eleven, {ON.lifted(eleven[i], eleven[i + 5]) for i in range(1, 6)})
-    others = with_adds(eleven, {ON.lifted(eleven[2 * i], eleven[2 * i - 1]) for i in range(1, 6)})
+    pairs = with_adds(v[:11], {ON.lifted(v[i], v[i + 5]) for i in range(1, 6)})
+    others = with_adds(v[:11], {ON.lifted(v[2 * i], v[2 * i - 1]) for i in range(1, 6)})
     assert canonical_form(pairs)[0] == canonical_form(others)[0]
+
+
+def cycle(variables) -> set:
+    return {
+        ON.lifted(one, other) for one, other in zip(variables, [*variables[1:], variables[0]], strict=True)
+    }
 
 
 def test_two_triangles_are_not_a_hexagon():
     """Every variable looks alike to colour refinement here; only the search tells the two apart."""
     v = [Variable(f"?v{index}", BLOCK) for index in range(7)]
-    hexagon = {ON.lifted(v[i], v[i % 6 + 1]) for i in range(1, 7)}
-    triangles = {ON.lifted(v[i], v[j]) for i, j in ((1, 3), (3, 5), (5, 1), (2, 4), (4, 6), (6, 2))}
-    relabelled = {ON.lifted(v[i], v[j]) for i, j in ((1, 2), (2, 3), (3, 1), (4, 5), (5, 6), (6, 4))}
+    hexagon, triangles = cycle(v[1:]), cycle(v[1:4]) | cycle(v[4:])
+    interleaved = cycle(v[1::2]) | cycle(v[2::2])
     assert canonical_form(with_adds(v, triangles))[0] != canonical_form(with_adds(v, hexagon))[0]
-    assert canonical_form(with_adds(v, triangles))[0] == canonical_form(with_adds(v, relabelled))[0]
+    assert canonical_form(with_adds(v, triangles))[0] == canonical_form(with_adds(v, interleaved))[0]
+
+
+def test_unlike_variables_that_look_alike():
+    """In a triangle beside a square it matters which one the search begins with, so it tries both."""
+    v = [Variable(f"?v{index}", BLOCK) for index in range(8)]
+    one = with_adds(v, cycle(v[1:4]) | cycle(v[4:]))
+    other = with_adds(v, cycle(v[1:5]) | cycle(v[5:]))
+    assert canonical_form(one)[0] == canonical_form(other)[0]

@@ -335,6 +335,14 @@ def test_leaving_the_process_is_a_finding() -> None:
     assert "raised SystemExit: 3" in finding.what
 
 
+def test_ctrl_c_ends_the_check() -> None:
+    def interrupt(state: State, objects: Sequence[Object]) -> bool:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check_environment(with_predicate(interrupt))
+
+
 def test_a_finding_reads_as_a_sentence() -> None:
     finding = Finding("returned None", "predicate Odd", "Return True or False.")
     assert str(finding) == "predicate Odd: returned None. Return True or False."

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from carrying_world import BOX, CUP, GO, GOING, NEAR, PUTTING, ROBOT, A, B, C, D, carrying
+from carrying_world import BOX, CUP, GO, GOING, HELD, NEAR, PUTTING, ROBOT, A, B, C, D, carrying
 from needful.core.canonical import canonical_form
 from needful.core.controllers import Controller
 from needful.core.objects import Variable
@@ -123,3 +123,26 @@ def test_an_atom_that_was_not_true_before_cannot_be_kept():
     start = problem.fit((*putting.candidates, canonical_candidate(idle, {})), problem.nothing().coverage)
     assert {one.operator.controller for one in start.fitted} == {GO, PUTTING.controller}
     assert keeping_copies(start, problem) == ()
+
+
+def test_a_copy_of_a_copy_remembers_both():
+    """b, c and d are held; c is dropped on the way, b is put into the box, d is to be held in the end."""
+    plain = carrying(B, (A, B, D), (A, B))
+    start, there, end = plain.abstract_states
+    demo = replace(
+        plain,
+        goal=plain.goal | {HELD(D)},
+        abstract_states=(start | {HELD(C), HELD(D)}, there | {HELD(D)}, end | {HELD(D)}),
+    )
+    problem = LearningProblem.of([demo], partly_bound)
+    number = problem.demonstrations[0].table.object_number
+    r, _, c = GOING.parameters
+    putting = improve_coverage(problem.nothing(), problem)
+    near_kept = replace(GOING, preconditions=frozenset({NEAR.lifted(r, c)}))
+    first = canonical_candidate(near_kept, {(0, 0): {c: number[B]}})
+    fitted = problem.fit((*putting.candidates, first), putting.coverage)
+    (second,) = keeping_copies(fitted, problem)
+    (near,) = (atom.variables[-1] for atom in second.operator.keep_effects if atom.predicate == NEAR)
+    (fresh,) = set(second.operator.parameters) - {near, *second.operator.controller_arguments}
+    assert {HELD.lifted(near), HELD.lifted(fresh)} <= second.operator.keep_effects
+    assert second.hints == {(0, 0): {near: number[B], fresh: number[D]}}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import copy
 import json
-import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from carrying_world import AT, BOX, BOX1, CUP, GO, HELD, IN, NEAR, PUT, ROBOT, A, B, C, D, R, carrying
+from needful.core.atoms import GroundAtom
 from needful.core.model import PlanningModel, Vocabulary
 from needful.errors import ModelError
 from needful.operator_learning.evidence import TransitionEvidence, gather_evidence
 from needful.operator_learning.explanation import explain_operator
 from needful.operator_learning.learn import learn_operators
 from needful.storage.evidence import EVIDENCE_FILE, evidence_to_json, load_evidence
+from needful.storage.json_fields import JsonValue
 from needful.storage.model_directory import save_model
 
 VOCABULARY = Vocabulary((ROBOT, CUP, BOX), (NEAR, AT, HELD, IN), (GO, PUT))
@@ -64,6 +66,15 @@ def test_the_document_by_hand() -> None:
     }
 
 
+def test_the_order_of_reasons_does_not_show() -> None:
+    def document(needed_by: dict[GroundAtom, str]) -> dict[str, JsonValue]:
+        one = TransitionEvidence(0, 0, (R, BOX1, A), None, frozenset(), frozenset(), needed_by)
+        return evidence_to_json({"Go": (one,)}, DEMOS)
+
+    reasons = {HELD(A): "goal", AT(R, BOX1): "goal"}
+    assert document(reasons) == document(dict(reversed(reasons.items())))
+
+
 def test_a_model_without_evidence_says_so(tmp_path: Path) -> None:
     path = written(tmp_path, evidence_to_json(EVIDENCE, DEMOS))
     (path / EVIDENCE_FILE).unlink()
@@ -90,7 +101,7 @@ def test_a_model_without_evidence_says_so(tmp_path: Path) -> None:
         (
             ["operators", "Go", 0, "needed_by", 0],
             ["x"],
-            r"needed_by\[0\]: expected an atom and who needs it",
+            r"needed_by\[0\]: expected an atom and who",
         ),
         (["operators", "Go", 0, "needed_by", 0, 1], None, r"needed_by\[0\]\[1\]: expected a string"),
     ],
@@ -130,13 +141,9 @@ def test_whatever_can_be_loaded_can_be_explained(
             container[key] = copy.deepcopy(data.draw(odd_values, label="value"))
         if not places(document):
             break
-    folder = tmp_path_factory.getbasetemp() / "evidence"
-    os.makedirs(folder, exist_ok=True)
+    folder = tmp_path_factory.mktemp("fuzz")
     (folder / EVIDENCE_FILE).write_text(json.dumps(document))
-    try:
+    with suppress(ModelError):
         loaded = load_evidence(folder, MODEL)
-    except ModelError as error:
-        assert str(error).startswith(str(folder))
-        return
-    for operator in MODEL.operators:
-        explain_operator(operator, loaded[operator.name])
+        for operator in MODEL.operators:
+            assert explain_operator(operator, loaded[operator.name]).operator == operator

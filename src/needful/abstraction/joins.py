@@ -6,7 +6,7 @@ Groundings are injective and respect types.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from needful.abstraction.atom_table import AtomTable, bits
@@ -34,6 +34,7 @@ def join(
     domains: Sequence[int],
     binding: Sequence[int],
     stop: Callable[[], bool] = lambda: False,
+    ascending: Sequence[Sequence[int]] = (),
 ) -> Iterator[tuple[int, ...]]:
     """Yield every injective grounding that satisfies all constraints, each exactly once.
 
@@ -44,6 +45,9 @@ def join(
         binding: the object number of each variable, `UNBOUND` where it is to be found.
         stop: asked at every level, because a join without results can take for ever too; once it
             says yes, the rest of the groundings is left out.
+        ascending: groups of unbound variables; only groundings that bind each group to objects in
+            ascending order are wanted. Where the variables of a group are interchangeable, these
+            stand for all others, which are as many times more as the group has permutations.
     """
     current = list(binding)
     used = 0
@@ -54,25 +58,37 @@ def join(
         if used & bit or not domains[variable] & bit:
             return
         used |= bit
-    yield from _extend(table, list(constraints), domains, current, used, stop)
+    neighbours = {
+        variable: (group[:place], group[place + 1 :])
+        for group in ascending
+        for place, variable in enumerate(group)
+    }
+    yield from _extend(_Search(table, domains, neighbours, stop), list(constraints), current, used)
+
+
+class _Search(NamedTuple):
+    """What stays the same all through a join.
+
+    `neighbours` gives each variable of an ascending group those before it and those after it.
+    """
+
+    table: AtomTable
+    domains: Sequence[int]
+    neighbours: Mapping[int, tuple[Sequence[int], Sequence[int]]]
+    stop: Callable[[], bool]
 
 
 def _extend(
-    table: AtomTable,
-    waiting: list[Constraint],
-    domains: Sequence[int],
-    binding: list[int],
-    used: int,
-    stop: Callable[[], bool],
+    search: _Search, waiting: list[Constraint], binding: list[int], used: int
 ) -> Iterator[tuple[int, ...]]:
-    if stop():
+    if search.stop():
         return
     if not waiting:
-        yield from _bind_rest(domains, binding, used, stop)
+        yield from _bind_rest(search, binding, used)
         return
     chosen, candidates, fewest = 0, 0, -1
     for index, constraint in enumerate(waiting):
-        found = _candidates(table, constraint, binding)
+        found = _candidates(search.table, constraint, binding)
         count = found.bit_count()
         if count == 0:
             return
@@ -81,13 +97,13 @@ def _extend(
     constraint = waiting[chosen]
     rest = waiting[:chosen] + waiting[chosen + 1 :]
     for number in bits(candidates):
-        newly = _unify(constraint.variables, table.arguments[number], domains, binding, used)
+        newly = _unify(search, constraint.variables, search.table.arguments[number], binding, used)
         if newly is None:
             continue
         bound_now = used
         for variable in newly:
             bound_now |= 1 << binding[variable]
-        yield from _extend(table, rest, domains, binding, bound_now, stop)
+        yield from _extend(search, rest, binding, bound_now)
         for variable in newly:
             binding[variable] = UNBOUND
 
@@ -102,22 +118,17 @@ def _candidates(table: AtomTable, constraint: Constraint, binding: list[int]) ->
 
 
 def _unify(
-    variables: tuple[int, ...],
-    arguments: tuple[int, ...],
-    domains: Sequence[int],
-    binding: list[int],
-    used: int,
+    search: _Search, variables: tuple[int, ...], arguments: tuple[int, ...], binding: list[int], used: int
 ) -> list[int] | None:
     """Bind the free variables to the arguments in place; return them, or None with nothing bound."""
     newly: list[int] = []
     for variable, argument in zip(variables, arguments, strict=True):
         if binding[variable] == argument:
             continue
-        bit = 1 << argument
-        if binding[variable] != UNBOUND or used & bit or not domains[variable] & bit:
+        if binding[variable] != UNBOUND or not _choices(search, variable, binding, used) >> argument & 1:
             break
         binding[variable] = argument
-        used |= bit
+        used |= 1 << argument
         newly.append(variable)
     else:
         return newly
@@ -126,18 +137,30 @@ def _unify(
     return None
 
 
-def _bind_rest(
-    domains: Sequence[int], binding: list[int], used: int, stop: Callable[[], bool]
-) -> Iterator[tuple[int, ...]]:
+def _bind_rest(search: _Search, binding: list[int], used: int) -> Iterator[tuple[int, ...]]:
     """Bind the variables that no constraint mentions, in every way."""
-    if stop():
+    if search.stop():
         return
     try:
         variable = binding.index(UNBOUND)
     except ValueError:
         yield tuple(binding)
         return
-    for number in bits(domains[variable] & ~used):
+    for number in bits(_choices(search, variable, binding, used)):
         binding[variable] = number
-        yield from _bind_rest(domains, binding, used | 1 << number, stop)
-    binding[variable] = UNBOUND
+        yield from _bind_rest(search, binding, used | 1 << number)
+        binding[variable] = UNBOUND
+
+
+def _choices(search: _Search, variable: int, binding: list[int], used: int) -> int:
+    """Return the mask of the objects that an unbound variable may be bound to."""
+    mask = search.domains[variable] & ~used
+    if variable in search.neighbours:
+        before, after = search.neighbours[variable]
+        for other in before:
+            if binding[other] != UNBOUND:
+                mask &= -1 << binding[other]
+        for other in after:
+            if binding[other] != UNBOUND:
+                mask &= (1 << binding[other]) - 1
+    return mask

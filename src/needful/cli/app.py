@@ -7,12 +7,14 @@ from typing import Annotated
 
 import typer
 
+from needful.cli.check_env import check_env
 from needful.cli.collect import collect
 from needful.cli.envs import envs
 from needful.cli.eval import evaluate_model
 from needful.cli.explain import explain
 from needful.cli.export import export
 from needful.cli.learn import learn
+from needful.cli.new_env import new_env
 from needful.cli.plan import plan_task
 from needful.cli.run import run_domain
 
@@ -36,6 +38,8 @@ def build_app() -> typer.Typer:
         ("plan", plan_task, "needful plan model cluttered-1d --task 3"),
         ("export", export, "needful export model --pddl pddl --problem cluttered-1d:3"),
         ("explain", explain, "needful explain model MoveGrasp-1"),
+        ("new-env", new_env, "needful new-env my_domain"),
+        ("check-env", check_env, "needful check-env my_domain/my_domain.py:MyDomain"),
     ):
         app.command(name, epilog=f"Example: {example}")(verb)
     return app

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from needful.cli.console import complain, progress_bars, reporting_errors, say, say_json
+from needful.cli.describe import describe_skipped
 from needful.cli.options import AsJson, Demos, Domain, Force, Seed
-from needful.demos.collect import collect_demonstrations
-from needful.demos.oracle import OracleDemonstrator
 from needful.envs.catalogue import make_environment
-from needful.errors import DemonstrationError
+from needful.evaluation.pipeline import RunConfig
+from needful.evaluation.pipeline import collect as collect_demonstrations
 from needful.storage.atomic import check_output
 from needful.storage.demonstrations import write_demonstrations
 
@@ -30,12 +30,9 @@ def collect(
     environment = make_environment(domain)
     check_output(out, force)
     with progress_bars() as progress:
-        watch = progress.stage("Collecting demonstrations", demos)
-        collected = collect_demonstrations(environment, OracleDemonstrator(environment), demos, seed, watch)
-    for index, outcome in collected.skipped:
-        complain(f"warning: training task {index} went without a demonstration: {outcome.value}")
-    if not collected.demonstrations:
-        raise DemonstrationError(f"The oracle solved none of {demos} training tasks of {domain!r}.")
+        collected = collect_demonstrations(environment, RunConfig(demos=demos, seed=seed), progress)
+    for warning in describe_skipped(collected):
+        complain(warning)
     write_demonstrations(out, environment.vocabulary, collected.demonstrations, force)
     transitions = sum(map(len, collected.demonstrations))
     if as_json:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ParamSpec
 
 import typer
@@ -37,6 +39,14 @@ def reporting_errors(verb: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(INTERRUPTED) from interrupt
 
     return wrapped
+
+
+def check_spared(source: Path, out: Path) -> None:
+    """Raise if replacing an output would delete what is read to make it."""
+    if source.resolve().is_relative_to(out.resolve()):
+        raise typer.BadParameter(
+            f"{out} holds {source}, which would be lost. Choose another path.", param_hint="--out"
+        )
 
 
 def complain(text: str) -> None:
@@ -79,7 +89,8 @@ def progress_bars() -> Iterator[ProgressBars]:
     """Show progress on stderr while the block runs, if stderr is a terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+    # Not `console.is_terminal`: a variable such as FORCE_COLOR would put bars into log files.
+    with Progress(*columns, console=console, disable=not sys.stderr.isatty()) as bars:
         shown = ProgressBars(bars)
         yield shown
         shown.finish()

@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from needful.core.plans import Outcome, PlanningResult
+from needful.demos.collect import CollectedDemonstrations
 from needful.evaluation.learning import LearnedModel
+
+
+def describe_skipped(collected: CollectedDemonstrations) -> list[str]:
+    """Return a warning for each training task that went without a demonstration."""
+    return [
+        f"warning: training task {index} went without a demonstration: {outcome.value.replace('_', ' ')}"
+        for index, outcome in collected.skipped
+    ]
 
 
 def describe_learned(learned: LearnedModel) -> str:

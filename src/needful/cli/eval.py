@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.console import progress_bars, reporting_errors, say, say_json
+from needful.cli.console import check_spared, progress_bars, reporting_errors, say, say_json
 from needful.cli.describe import describe_evaluation
 from needful.cli.options import AbstractPlans, AsJson, Domain, Force, ModelPath, Seed, Tasks, Timeout
 from needful.envs.catalogue import make_environment
-from needful.evaluation.model_files import open_model
+from needful.evaluation.model_files import model_digest, model_directory, open_model_for
 from needful.evaluation.pipeline import solve_tasks
 from needful.evaluation.records import identify
 from needful.evaluation.run_folder import RunFolder
@@ -35,19 +35,21 @@ def evaluate_model(
 ) -> None:
     """Solve unseen tasks with a model and judge the plans by executing them."""
     environment = make_environment(domain)
-    stored = open_model(model)
-    bound = stored.model.bound_to(environment.vocabulary)
+    stored = open_model_for(model, environment)
     planning = PlanningConfig(timeout=timeout, max_abstract_plans=abstract_plans)
-    folder = RunFolder.create(out, force) if out is not None else None
     learner = str(stored.provenance.get("learner", "unknown"))
-    identity = identify(domain, learner, seed, planning)
+    identity = identify(domain, learner, seed, planning, model_digest(model))
+    folder = None
+    if out is not None:
+        check_spared(model_directory(model), out)
+        folder = RunFolder.create(out, force)
     with progress_bars() as progress:
-        evaluation = solve_tasks(bound, environment, tasks, planning, identity, folder, progress)
+        evaluation = solve_tasks(stored.model, environment, tasks, planning, identity, folder, progress)
     summary = {
         "domain": domain,
         "learner": learner,
         "seed": seed,
-        "operators": len(bound.operators),
+        "operators": len(stored.model.operators),
         **evaluation_summary(evaluation.records),
     }
     if folder is not None:

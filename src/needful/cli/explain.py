@@ -19,7 +19,7 @@ from needful.storage.evidence import load_evidence
 def explain(
     model: ModelPath,
     operator: Annotated[
-        str | None, typer.Argument(help="The operator to explain; all if left out.")
+        str | None, typer.Argument(metavar="OPERATOR", help="The operator to explain; all if left out.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -28,7 +28,7 @@ def explain(
     operators = {one.name: one for one in stored.model.operators}
     if operator is not None and operator not in operators:
         raise UnknownNameError("operator", operator, operators)
-    evidence = load_evidence(model_directory(model), stored.model.vocabulary)
+    evidence = load_evidence(model_directory(model), stored.model)
     chosen = [operator] if operator is not None else list(operators)
     explained = [explain_operator(operators[name], evidence[name]) for name in chosen]
     if as_json:

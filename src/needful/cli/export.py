@@ -8,13 +8,12 @@ from typing import Annotated
 import typer
 
 from needful.abstraction.abstract import abstract
-from needful.cli.console import reporting_errors, say
-from needful.cli.options import Force, ModelPath, Seed
+from needful.cli.console import check_spared, reporting_errors, say, say_json
+from needful.cli.options import AsJson, Force, ModelPath, Seed
 from needful.core.model import PlanningModel
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
-from needful.errors import InvalidInputError
-from needful.evaluation.model_files import open_model
+from needful.evaluation.model_files import bind_model, model_directory, open_model
 from needful.planning.pddl import AbstractTask, Style, write_pddl
 from needful.storage.atomic import check_output, staged_directory, write_text
 
@@ -32,9 +31,15 @@ def export(
     ] = None,
     seed: Seed = 0,
     force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write domain.pddl and, for a task, problem.pddl."""
     check_output(pddl, force)
+    check_spared(model_directory(model), pddl)
+    if style is Style.STRIPS and problem is None:
+        raise typer.BadParameter(
+            "strips is expanded over the objects of a task, so give --problem too.", param_hint="--style"
+        )
     stored = open_model(model).model
     task = None if problem is None else _task(problem, seed, stored)
     text = write_pddl(stored.vocabulary, stored.operators, task, style)
@@ -44,16 +49,21 @@ def export(
     with staged_directory(pddl, force) as folder:
         for name, content in files.items():
             write_text(folder / name, content)
-    say(f"Wrote {' and '.join(str(pddl / name) for name in files)}.")
+    if as_json:
+        say_json({"files": [str(pddl / name) for name in files]})
+    else:
+        say(f"Wrote {' and '.join(str(pddl / name) for name in files)}.")
 
 
 def _task(problem: str, seed: int, model: PlanningModel) -> AbstractTask:
     """Return the test task that `DOMAIN:K` names, abstracted."""
     domain, _, number = problem.rpartition(":")
     if not domain or not number.isdecimal():
-        raise InvalidInputError(f"--problem takes DOMAIN:K, for example screws:0, got {problem!r}.")
+        raise typer.BadParameter(
+            f"expected DOMAIN:K, for example screws:0, got {problem!r}.", param_hint="--problem"
+        )
     environment = make_environment(domain)
-    model.bound_to(environment.vocabulary)  # raises if the model is not one of this domain
+    bind_model(model, environment)  # raises if the model is not one of this domain
     task = environment.tasks(Split.TEST, int(number) + 1, seed)[int(number)]
     initial = abstract(task.initial_state, environment.vocabulary.predicates)
     return AbstractTask(task.objects, initial, task.goal)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.console import complain, progress_bars, reporting_errors, say, say_json
+from needful.cli.console import check_spared, complain, progress_bars, reporting_errors, say, say_json
 from needful.cli.describe import describe_learned
 from needful.cli.options import AsJson, Force, LearnerName, Seed
 from needful.evaluation.learning import learn_model, provenance
@@ -21,7 +21,9 @@ from needful.storage.demonstrations import read_demonstrations
 
 @reporting_errors
 def learn(
-    demonstrations: Annotated[Path, typer.Argument(help="A needful-demos file, plain or gzip.")],
+    demonstrations: Annotated[
+        Path, typer.Argument(metavar="DEMOS", help="A needful-demos file, plain or gzip.")
+    ],
     out: Annotated[Path, typer.Option("--out", help="The model directory to write.")],
     learner: LearnerName = "necessary",
     seed: Seed = 0,
@@ -31,16 +33,16 @@ def learn(
     """Learn operators, and samplers where states and parameters are present."""
     chosen = find_learner(learner)
     check_output(out, force)
+    check_spared(demonstrations, out)
     data = read_demonstrations(demonstrations)
     with progress_bars() as progress:
         progress.stage("Learning operators and samplers")
         learned = learn_model(data.vocabulary, data.demonstrations, chosen, SamplerConfig(), seed)
     save_learned_model(out, learned, provenance(chosen, SamplerConfig(), seed), force)
-    summary = learning_summary(learned, learner, seed, len(data.demonstrations))
+    for name in learned.model.missing_samplers():
+        complain(f"warning: no sampler for {name}: its demonstrations have no states")
     if as_json:
-        say_json(summary)
+        say_json(learning_summary(learned, learner, seed, len(data.demonstrations)))
         return
     say(describe_learned(learned))
-    for name in learned.model.missing_samplers():
-        complain(f"warning: no sampler for {name}: the demonstrations have no states")
     say(f"Wrote {out}.")

@@ -7,7 +7,16 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-Domain: TypeAlias = Annotated[str, typer.Argument(help="Name of a domain; `needful envs` lists them.")]
+
+def _more_than_zero(seconds: float) -> float:
+    if not seconds > 0:
+        raise typer.BadParameter(f"must be more than 0 seconds, got {seconds}.")
+    return seconds
+
+
+Domain: TypeAlias = Annotated[
+    str, typer.Argument(metavar="DOMAIN", help="Name of a domain; `needful envs` lists them.")
+]
 ModelPath: TypeAlias = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model directory, or a run folder that holds one.")
 ]
@@ -18,7 +27,7 @@ Demos: TypeAlias = Annotated[
 Tasks: TypeAlias = Annotated[int, typer.Option("--tasks", min=0, help="How many unseen tasks to solve.")]
 Seed: TypeAlias = Annotated[int, typer.Option("--seed", min=0, help="The one seed of everything random.")]
 Timeout: TypeAlias = Annotated[
-    float, typer.Option("--timeout", min=0.0, help="Seconds of planning a task.")
+    float, typer.Option("--timeout", callback=_more_than_zero, help="Seconds of planning a task.")
 ]
 AbstractPlans: TypeAlias = Annotated[
     int, typer.Option("--abstract-plans", min=1, help="How many abstract plans to try for a task.")

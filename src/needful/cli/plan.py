@@ -7,14 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from needful.cli.console import FAILED, reporting_errors, say, say_json
+from needful.cli.console import FAILED, complain, progress_bars, reporting_errors, say, say_json
 from needful.cli.describe import describe_failure, describe_plan
 from needful.cli.options import AbstractPlans, AsJson, Domain, Force, ModelPath, Seed, Timeout
 from needful.core.plans import PlanningResult
+from needful.core.tasks import Task
 from needful.envs.catalogue import make_environment
-from needful.envs.contract import Split
+from needful.envs.contract import Environment, Split
 from needful.evaluation.evaluate import planning_seed
-from needful.evaluation.model_files import open_model
+from needful.evaluation.model_files import open_model_for
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.storage.atomic import check_output, write_bytes
 
@@ -30,29 +31,47 @@ def plan_task(
     picture: Annotated[
         Path | None, typer.Option("--picture", help="Draw the plan as a film strip into this PNG file.")
     ] = None,
+    gif: Annotated[Path | None, typer.Option("--gif", help="Animate the plan in this GIF file.")] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Solve one test task and show each step, or the reason why it fails (then exit code 1)."""
     environment = make_environment(domain)
-    bound = open_model(model).model.bound_to(environment.vocabulary)
-    if picture is not None:
-        check_output(picture, force)
+    ready = open_model_for(model, environment).model
+    drawings = [path for path in (picture, gif) if path is not None]
+    for path in drawings:
+        check_output(path, force)
     chosen = environment.tasks(Split.TEST, task + 1, seed)[task]
     config = PlanningConfig(timeout=timeout, max_abstract_plans=abstract_plans)
-    result = plan(chosen, bound, environment.execute, config, planning_seed(seed, domain, task))
+    with progress_bars() as progress:
+        progress.stage("Planning")
+        result = plan(chosen, ready, environment.execute, config, planning_seed(seed, domain, task))
     if as_json:
         say_json(_as_json(result))
     else:
         say(f"Goal: {', '.join(map(str, sorted(chosen.goal)))}")
         say(describe_plan(result))
-    if picture is not None:
-        from needful.envs.drawing.pictures import captions_of, draw_film_strip  # imports matplotlib
-
-        captions = captions_of(result.abstract_plan, result.subgoals, result.states)
-        write_bytes(picture, draw_film_strip(environment, result.states, captions, chosen.goal))
+    if drawings and not result.states:
+        complain("warning: nothing was drawn: planning ended before the first step.")
+    elif drawings:
+        _draw(environment, chosen, result, picture, gif)
+        if not as_json:
+            say(f"Drew {' and '.join(map(str, drawings))}.")
     if not result.solved:
         raise typer.Exit(FAILED)
+
+
+def _draw(
+    environment: Environment, task: Task, result: PlanningResult, picture: Path | None, gif: Path | None
+) -> None:
+    from needful.envs.drawing.animation import draw_animation  # imports matplotlib
+    from needful.envs.drawing.captions import captions_of
+    from needful.envs.drawing.pictures import draw_film_strip
+
+    captions = captions_of(result.abstract_plan, result.subgoals, result.states)
+    for path, draw in ((picture, draw_film_strip), (gif, draw_animation)):
+        if path is not None:
+            write_bytes(path, draw(environment, result.states, captions, task.goal))
 
 
 def _as_json(result: PlanningResult) -> dict[str, Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from needful.cli.console import complain, progress_bars, reporting_errors, say, say_json
-from needful.cli.describe import describe_evaluation, describe_learned
+from needful.cli.describe import describe_evaluation, describe_learned, describe_skipped
 from needful.cli.options import (
     AbstractPlans,
     AsJson,
@@ -53,8 +54,8 @@ def run_domain(
         result = run(environment, config, folder, progress)
         progress.stage("Drawing")
         pictures = draw_example(environment, result.evaluation, folder)
-    for index, outcome in result.collected.skipped:
-        complain(f"warning: training task {index} went without a demonstration: {outcome.value}")
+    for warning in describe_skipped(result.collected):
+        complain(warning)
     if as_json:
         say_json(result.summary)
         return
@@ -73,14 +74,15 @@ def run_domain(
 def _new_folder(name: str) -> Path:
     """Return the first path of that name below runs/ that is still free."""
     names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
-    return next(path for path in (Path("runs") / each for each in names) if not path.exists())
+    return next(path for path in (Path("runs") / each for each in names) if not os.path.lexists(path))
 
 
 def draw_example(environment: Environment, evaluation: Evaluation, folder: RunFolder) -> Path | None:
     """Draw the first solved task as a film strip, if any was solved."""
     if evaluation.example is None:
         return None
-    from needful.envs.drawing.pictures import captions_of, draw_film_strip  # imports matplotlib
+    from needful.envs.drawing.captions import captions_of
+    from needful.envs.drawing.pictures import draw_film_strip
 
     task, result = evaluation.example
     path = folder.pictures / "solved_task.png"

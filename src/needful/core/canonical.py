@@ -57,6 +57,28 @@ def rename(operator: Operator, renaming: dict[Variable, Variable]) -> Operator:
     )
 
 
+def interchangeable(operator: Operator) -> tuple[tuple[Variable, ...], ...]:
+    """Return the groups of parameters, two or more, that can be exchanged without changing anything.
+
+    Groundings that differ only by an exchange within a group have the same atoms, so whoever lists
+    groundings needs one of them. Controller arguments are in no group.
+    """
+    number = {variable: index for index, variable in enumerate(operator.parameters)}
+    incidences = _incidences(operator, number)
+    groups: list[list[Variable]] = []
+    for variable in operator.parameters:
+        if variable in operator.controller_arguments:
+            continue
+        for group in groups:
+            first = group[0]
+            if first.type == variable.type and _twins(number[first], number[variable], incidences):
+                group.append(variable)
+                break
+        else:
+            groups.append([variable])
+    return tuple(tuple(group) for group in groups if len(group) > 1)
+
+
 def _incidences(operator: Operator, number: dict[Variable, int]) -> list[Incidence]:
     found: list[Incidence] = []
     roles = (

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,57 +19,16 @@ from needful.core.controllers import Controller, GroundController
 from needful.core.model import PlanningModel
 from needful.core.objects import Object, Type
 from needful.core.operators import Operator
+from needful.core.plans import PlanningResult
 from needful.core.samplers import Sampler
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, MultiStepEnvironment, Split
+from needful.envs.findings import Breach, Finding, Findings
 from needful.errors import EnvironmentFailure
 from needful.seeding import rng_for
 
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One way in which an environment breaks its contract.
-
-    Attributes:
-        what: what was seen.
-        where: the method, predicate, controller or operator that is at fault.
-        remedy: what to do about it.
-    """
-
-    what: str
-    where: str
-    remedy: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.what}. {self.remedy}"
-
-
-class _Breach(Exception):
-    """Raised by the checker itself where something is not as it should be."""
-
-
-class _Findings:
-    """Collects findings; of those with the same place and remedy only the first is kept."""
-
-    def __init__(self) -> None:
-        self._found: dict[tuple[str, str], Finding] = {}
-
-    def add(self, what: str, where: str, remedy: str) -> None:
-        self._found.setdefault((where, remedy), Finding(what, where, remedy))
-
-    @contextmanager
-    def watch(self, subject: str, where: str, remedy: str) -> Iterator[None]:
-        """Turn whatever is raised inside into a finding."""
-        try:
-            yield
-        except _Breach as breach:
-            self.add(f"{subject}: {breach}", where, remedy)
-        except Exception as error:
-            self.add(f"{subject} raised {type(error).__name__}: {error}", where, remedy)
-
-    def all(self) -> tuple[Finding, ...]:
-        return tuple(self._found.values())
+Solve: TypeAlias = Callable[[Environment, Task], PlanningResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +46,7 @@ def check_environment(
     *,
     tasks: int = 3,
     rounds: int = 6,
-    solve: Callable[[Environment, Task], bool] | None = None,
+    solve: Solve | None = None,
 ) -> tuple[Finding, ...]:
     """Return everything that is wrong with an environment; nothing found is an empty tuple.
 
@@ -98,9 +57,9 @@ def check_environment(
         seed: of the tasks and the random actions.
         tasks: how many tasks of each split are looked at.
         rounds: how often every controller is tried in each task, with random objects and parameters.
-        solve: tells whether a planner with the oracle model solves a task; left out, that is not checked.
+        solve: plans for a task with the oracle model; left out, it is not checked that tasks can be solved.
     """
-    findings = _Findings()
+    findings = Findings()
     with findings.watch("the check", "environment", "Repair what else was found, then check again."):
         _check_vocabulary(env, findings)
         # Everything else speaks the vocabulary.
@@ -114,8 +73,8 @@ def _check_behaviour(
     seed: int,
     tasks: int,
     rounds: int,
-    solve: Callable[[Environment, Task], bool] | None,
-    findings: _Findings,
+    solve: Solve | None,
+    findings: Findings,
 ) -> None:
     sampled = _sample_tasks(env, tasks, seed, findings)
     _check_goals(env, sampled, findings)
@@ -130,10 +89,10 @@ def _check_behaviour(
     for name, task in sampled.items():
         _check_drawing(env, name, task, findings)
         if solve is not None:
-            _check_solving(env, name, task, solve, findings)
+            _check_solving(env, name, task, solve, seed, findings)
 
 
-def _check_vocabulary(env: Environment, findings: _Findings) -> None:
+def _check_vocabulary(env: Environment, findings: Findings) -> None:
     where = "class attributes"
     remedy = "Set `name`, `description` (one line) and `vocabulary` on the class."
     with findings.watch("reading them", where, remedy):
@@ -161,7 +120,7 @@ def _check_vocabulary(env: Environment, findings: _Findings) -> None:
                 )
 
 
-def _sample_tasks(env: Environment, count: int, seed: int, findings: _Findings) -> dict[str, Task]:
+def _sample_tasks(env: Environment, count: int, seed: int, findings: Findings) -> dict[str, Task]:
     """Return tasks of both splits by name, as far as they can be used."""
     sampled: dict[str, Task] = {}
     where, remedy = "sample_task", "Return a Task whose goal speaks of its objects."
@@ -181,7 +140,7 @@ def _sample_tasks(env: Environment, count: int, seed: int, findings: _Findings) 
     return sampled
 
 
-def _check_goals(env: Environment, sampled: dict[str, Task], findings: _Findings) -> None:
+def _check_goals(env: Environment, sampled: dict[str, Task], findings: Findings) -> None:
     where = "sample_task"
     for name, task in sampled.items():
         stray = {
@@ -198,7 +157,7 @@ def _check_goals(env: Environment, sampled: dict[str, Task], findings: _Findings
 
 
 def _explore(
-    env: Environment, starts: Sequence[State], rounds: int, rng: np.random.Generator, findings: _Findings
+    env: Environment, starts: Sequence[State], rounds: int, rng: np.random.Generator, findings: Findings
 ) -> list[_Visit]:
     """Run random actions one after the other from each start."""
     visits: list[_Visit] = []
@@ -221,7 +180,7 @@ def _explore(
     return visits
 
 
-def _visit(env: Environment, state: State, action: GroundController, findings: _Findings) -> _Visit | None:
+def _visit(env: Environment, state: State, action: GroundController, findings: Findings) -> _Visit | None:
     """Simulate an action; return None if `simulate` is broken there."""
     visit: _Visit | None = None
     before = _copy(state)
@@ -241,30 +200,30 @@ def _simulated(env: Environment, state: State, action: GroundController) -> Stat
     except EnvironmentFailure as failure:
         stray = [obj.name for obj in failure.offending if obj not in state]
         if stray:
-            raise _Breach(f"it blames {stray}, which the state does not have") from failure
+            raise Breach(f"it blames {stray}, which the state does not have") from failure
         return None
     _check_type(after, State)
     if after.objects != state.objects or after != _copy(after):
-        raise _Breach("the new state has other objects, or values that are no floats")
+        raise Breach("the new state has other objects, or values that are no floats")
     return after
 
 
-def _check_visits(env: Environment, visits: Sequence[_Visit], findings: _Findings) -> None:
+def _check_visits(env: Environment, visits: Sequence[_Visit], findings: Findings) -> None:
     for visit in reversed(visits):
         state, action = visit.state, visit.action
         with findings.watch(str(action), "simulate", "Make it depend on its arguments alone."):
             if _simulated(env, state, action) != visit.after:
-                raise _Breach("it came out differently the second time")
+                raise Breach("it came out differently the second time")
         with findings.watch(str(action), action.controller.name, "Let the initiation test return a bool."):
             _check_type(action.initiable(state), bool)
         with findings.watch(str(action), "execute", "Inherit `execute`, which clips and catches failures."):
             execution = env.execute(state, _pushed_out(action))
             expected = (state, False) if visit.after is None else (visit.after, True)
             if (execution.state, execution.steps > 0) != expected:
-                raise _Breach("it differs from simulating with the parameters clipped")
+                raise Breach("it differs from simulating with the parameters clipped")
 
 
-def _check_predicate(predicate: Predicate, states: Sequence[State], findings: _Findings) -> None:
+def _check_predicate(predicate: Predicate, states: Sequence[State], findings: Findings) -> None:
     where = f"predicate {predicate.name}"
     questions = [
         (state, objects)
@@ -285,10 +244,10 @@ def _check_predicate(predicate: Predicate, states: Sequence[State], findings: _F
         with findings.watch("asking again", where, "Make it depend on its arguments alone."):
             again = [predicate.holds(state, objects) for state, objects in reversed(questions)]
             if again[::-1] != answers:
-                raise _Breach("it answered differently the second time")
+                raise Breach("it answered differently the second time")
 
 
-def _check_oracle(env: Environment, states: Sequence[State], seed: int, findings: _Findings) -> None:
+def _check_oracle(env: Environment, states: Sequence[State], seed: int, findings: Findings) -> None:
     with findings.watch("the model", "oracle_model", "Return a PlanningModel."):
         model = env.oracle_model()
         for name in model.missing_samplers():
@@ -320,10 +279,10 @@ def _check_sampler(
         for _ in range(2)
     )
     if first != second:
-        raise _Breach("it gave two answers with the same random numbers")
+        raise Breach("it gave two answers with the same random numbers")
 
 
-def _check_drawing(env: Environment, name: str, task: Task, findings: _Findings) -> None:
+def _check_drawing(env: Environment, name: str, task: Task, findings: Findings) -> None:
     from matplotlib.figure import Figure
 
     with findings.watch(name, "draw", "Draw any state on the axes given, at `picture_size` inches."):
@@ -331,21 +290,37 @@ def _check_drawing(env: Environment, name: str, task: Task, findings: _Findings)
 
 
 def _check_solving(
-    env: Environment,
-    name: str,
-    task: Task,
-    solve: Callable[[Environment, Task], bool],
-    findings: _Findings,
+    env: Environment, name: str, task: Task, solve: Solve, seed: int, findings: Findings
 ) -> None:
+    where = f"oracle_model on {name}"
     remedy = "Look at the operators and samplers of the oracle model, or at the task."
-    with findings.watch(name, f"oracle_model on {name}", remedy):
-        if not solve(env, task):
-            findings.add("the task is not solved", f"oracle_model on {name}", remedy)
+    with findings.watch(name, where, remedy):
+        result = solve(env, task)
+        if not result.solved:
+            reason = f" ({result.failure.detail.rstrip('.')})" if result.failure else ""
+            findings.add(f"planning ended with {result.outcome.value}{reason}", where, remedy)
+        _check_boxes(env.oracle_model(), result, rng_for(seed, "check boxes", name), findings)
+
+
+def _check_boxes(
+    model: PlanningModel, result: PlanningResult, rng: np.random.Generator, findings: Findings
+) -> None:
+    """Ask the samplers again where a plan used them: elsewhere an operator need not make sense."""
+    for step, state in zip(result.abstract_plan, result.states, strict=False):
+        name, controller = step.operator.name, step.operator.controller
+        if name not in model.samplers:
+            continue
+        remedy = "Let its sampler stay in the box, which clips it silently, or widen the box."
+        with findings.watch("its sampler", f"oracle operator {name}", remedy):
+            parameters = model.samplers[name].sample(state, step.objects, rng)
+            action = controller(*step.controller_objects, parameters=parameters)
+            if controller.clip(action.parameters) != action.parameters:
+                raise Breach(f"it gave {action}, outside the box {controller.low} to {controller.high}")
 
 
 def _check_type(value: object, expected: type) -> None:
     if not isinstance(value, expected):
-        raise _Breach(f"got {value!r} in the place of a {expected.__name__}")
+        raise Breach(f"got {value!r} in the place of a {expected.__name__}")
 
 
 def _copy(state: State) -> State:

@@ -7,11 +7,13 @@ import json
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from needful.errors import InvalidInputError
+
 
 def config_hash(*parts: object) -> str:
     """Return 16 hexadecimal digits that depend on the values of configurations alone.
 
-    Parts are numbers, texts, functions, classes, and dataclasses of these.
+    Parts are numbers, texts, functions, classes, and tuples and dataclasses of these.
     """
     text = json.dumps([_described(part) for part in parts], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -25,6 +27,9 @@ def _described(value: object) -> Any:
     if is_dataclass(value):
         content = {one.name: _described(getattr(value, one.name)) for one in fields(value)}
         return {"class": type(value).__qualname__, **content}
-    raise TypeError(
-        f"A configuration cannot hold {value!r}: only numbers, texts, functions and dataclasses."
+    if isinstance(value, tuple):
+        return [_described(item) for item in value]
+    raise InvalidInputError(
+        f"A configuration cannot hold {value!r}, because nothing tells it from another one. "
+        "Use numbers, texts, functions, tuples and dataclasses."
     )

@@ -28,13 +28,8 @@ def evaluate(
     """
     for index, task in enumerate(tasks):
         start = time.monotonic()
-        result = plan(
-            task,
-            model,
-            environment.execute,
-            config,
-            seed_for(identity.seed, "plan", identity.domain, index),
-        )
+        seed = planning_seed(identity.seed, identity.domain, index)
+        result = plan(task, model, environment.execute, config, seed)
         seconds = time.monotonic() - start
         outcome = result.outcome
         if result.solved and not achieves_goal(environment, task, result.actions, config.horizon):

@@ -40,8 +40,8 @@ def learn_model(
 ) -> LearnedModel:
     """Learn operators (with `necessary` unless told otherwise), and samplers where there are states.
 
-    Without states there are no samplers: such a model can be explained and exported, but it solves
-    tasks only if no controller has continuous parameters.
+    Where no states were recorded there are no samplers: a model that misses some can be explained and
+    exported, but it solves no tasks.
     """
     if not demonstrations:
         raise DemonstrationError("There are no demonstrations to learn from. Collect at least one.")
@@ -49,9 +49,7 @@ def learn_model(
     start = time.monotonic()
     learned = learner.learn(demonstrations)
     operators_done = time.monotonic()
-    samplers = {}
-    if all(demonstration.states is not None for demonstration in demonstrations):
-        samplers = learn_samplers(learned.data, demonstrations, sampler_config or SamplerConfig(), seed)
+    samplers = learn_samplers(learned.data, demonstrations, sampler_config or SamplerConfig(), seed)
     samplers_done = time.monotonic()
     return LearnedModel(
         model=PlanningModel(vocabulary, learned.operators, samplers),

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+from needful.core.model import PlanningModel
+from needful.envs.contract import Environment
+from needful.errors import InvalidInputError, ModelError
 from needful.evaluation.learning import LearnedModel
 from needful.planning.pddl import write_pddl
 from needful.storage.evidence import EVIDENCE_FILE, evidence_to_json
@@ -13,7 +19,7 @@ from needful.storage.model_directory import MODEL_FILE, StoredModel, load_model,
 
 
 def save_learned_model(
-    path: Path, learned: LearnedModel, provenance: Mapping[str, JsonValue], force: bool = False
+    path: str | Path, learned: LearnedModel, provenance: Mapping[str, JsonValue], force: bool = False
 ) -> None:
     """Write a model directory; the same model and provenance give the same bytes."""
     model = learned.model
@@ -31,12 +37,40 @@ def save_learned_model(
     )
 
 
-def model_directory(path: Path) -> Path:
+def model_directory(path: str | Path) -> Path:
     """Return the model directory of a path, which may also be a run folder that holds one."""
+    path = Path(path)
     inside = path / "model"
-    return inside if not (path / MODEL_FILE).exists() and (inside / MODEL_FILE).exists() else path
+    own, nested = (os.path.exists(folder / MODEL_FILE) for folder in (path, inside))
+    return inside if nested and not own else path
 
 
-def open_model(path: Path) -> StoredModel:
+def model_digest(path: str | Path) -> str:
+    """Return what tells a model from any other: model.json holds the digest of its samplers."""
+    return hashlib.sha256((model_directory(path) / MODEL_FILE).read_bytes()).hexdigest()
+
+
+def open_model(path: str | Path) -> StoredModel:
     """Load a model from a model directory or a run folder."""
     return load_model(model_directory(path))
+
+
+def open_model_for(path: str | Path, environment: Environment) -> StoredModel:
+    """Load a model that can plan in an environment: bound to it, and with all samplers it needs."""
+    stored = open_model(path)
+    bound = bind_model(stored.model, environment)
+    missing = bound.missing_samplers()
+    if missing:
+        raise ModelError(
+            f"{path} cannot solve tasks: there are no samplers for {', '.join(missing)}. "
+            "Learn it again from demonstrations with states."
+        )
+    return replace(stored, model=bound)
+
+
+def bind_model(model: PlanningModel, environment: Environment) -> PlanningModel:
+    """Return a model over an environment's own vocabulary; raise if it is a model of another one."""
+    try:
+        return model.bound_to(environment.vocabulary)
+    except InvalidInputError as error:
+        raise ModelError(f"This is no model of the domain {environment.name!r}. {error}") from error

@@ -76,6 +76,7 @@ def run(
     If a folder is given, each result is put there as soon as it exists.
     """
     config, progress = config or RunConfig(), progress or Silent()
+    identity = config.identity(environment.name)
     start = time.monotonic()
     collected = collect(environment, config, progress)
     collect_seconds = time.monotonic() - start
@@ -88,13 +89,7 @@ def run(
             learned, {"domain": environment.name, **provenance(learner, config.samplers, config.seed)}
         )
     evaluation = solve_tasks(
-        learned.model,
-        environment,
-        config.tasks,
-        config.planning,
-        config.identity(environment.name),
-        folder,
-        progress,
+        learned.model, environment, config.tasks, config.planning, identity, folder, progress
     )
     summary = run_summary(
         environment.name,
@@ -113,8 +108,10 @@ def collect(environment: Environment, config: RunConfig, progress: Progress) -> 
     demonstrator = OracleDemonstrator(environment)
     collected = collect_demonstrations(environment, demonstrator, config.demos, config.seed, watch)
     if not collected.demonstrations:
+        reasons = sorted({outcome.value.replace("_", " ") for _, outcome in collected.skipped})
         raise DemonstrationError(
-            f"The oracle solved none of {config.demos} training tasks of {environment.name!r}."
+            f"The oracle solved none of {config.demos} training tasks of {environment.name!r}: "
+            f"{', '.join(reasons)}. `check_environment` tells what is wrong with a domain."
         )
     return collected
 
@@ -137,7 +134,7 @@ def solve_tasks(
         records.append(record)
         if folder is not None:
             folder.add_record(record)
-        if example is None and result.solved:
+        if example is None and record.solved:
             example = (tasks[record.task], result)
         watch(len(records))
     return Evaluation(tuple(records), example)

@@ -23,7 +23,7 @@ class RunRecord:
         nodes_created, nodes_expanded, nodes_evaluated: what abstract search spent. Created nodes are
             fewer than a tree search's, because states are not expanded twice without need.
         abstract_plans: how many abstract plans were tried.
-        samples: how many times a controller was simulated.
+        samples: how many parameters were drawn from samplers.
         plan_length: the number of actions of the plan, 0 without one.
         failure: one sentence about where the deepest attempt ended, None if solved.
         missing: the subgoal atoms that were missed there.
@@ -47,6 +47,11 @@ class RunRecord:
     missing: tuple[str, ...]
     versions: Mapping[str, str]
     config_hash: str
+
+    @property
+    def solved(self) -> bool:
+        """Whether executing the plan achieved the goal."""
+        return self.outcome == Outcome.SOLVED.value
 
     def to_json(self) -> str:
         """Return the record as one line of JSON."""

@@ -25,10 +25,12 @@ class RunFolder:
     _lines: list[str] = field(default_factory=list)
 
     @classmethod
-    def create(cls, path: Path, force: bool = False) -> RunFolder:
-        """Make an empty folder; one that is there already is only replaced with `force`."""
-        prepare_output_directory(path, force)
-        return cls(path)
+    def create(cls, path: str | Path, force: bool = False) -> RunFolder:
+        """Make a folder without records; one that is there already is only replaced with `force`."""
+        folder = cls(Path(path))
+        prepare_output_directory(folder.path, force)
+        folder._write_records()
+        return folder
 
     @property
     def model(self) -> Path:
@@ -51,8 +53,11 @@ class RunFolder:
     def add_record(self, record: RunRecord) -> None:
         """Write records.jsonl anew with one more line, so that it is valid at any moment."""
         self._lines.append(record.to_json() + "\n")
-        write_text(self.path / "records.jsonl", "".join(self._lines))
+        self._write_records()
 
     def save_summary(self, summary: Mapping[str, Any]) -> None:
         """Write summary.json."""
         write_text(self.path / "summary.json", json.dumps(summary, indent=1) + "\n")
+
+    def _write_records(self) -> None:
+        write_text(self.path / "records.jsonl", "".join(self._lines))

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from needful.abstraction.atom_table import AtomKey, AtomTable, bits, lifted_key
 from needful.abstraction.joins import UNBOUND, Constraint, join
 from needful.core.atoms import LiftedAtom
+from needful.core.canonical import interchangeable
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator
 from needful.operator_learning.encoding import EncodedTransition
@@ -49,6 +50,7 @@ class CompiledOperator:
     keeps: tuple[AtomKey, ...]
     deletes: tuple[AtomKey, ...]
     patterns: tuple[DeletePattern, ...]
+    interchangeable: tuple[tuple[int, ...], ...]
 
 
 def compile_operator(operator: Operator) -> CompiledOperator:
@@ -68,6 +70,7 @@ def compile_operator(operator: Operator) -> CompiledOperator:
         keys(operator.keep_effects),
         keys(operator.delete_effects),
         tuple(sorted(operator.delete_patterns)),
+        tuple(tuple(numbers[variable] for variable in group) for group in interchangeable(operator)),
     )
 
 
@@ -202,7 +205,7 @@ def _groundings(
             Constraint(name, variables, pinned.get(index, transition.after))
             for index, (name, variables) in enumerate(operator.adds)
         ]
-        yield from join(table, after + before, domains, binding)
+        yield from join(table, after + before, domains, binding, ascending=operator.interchangeable)
 
 
 def _pins(

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from needful.core.demonstrations import Demonstration
-from needful.core.model import Vocabulary
+from needful.core.model import PlanningModel
 from needful.core.objects import Object
+from needful.core.operators import Operator
 from needful.operator_learning.evidence import TransitionEvidence
 from needful.storage.ground_atoms_json import (
     GroundAtomReader,
@@ -44,19 +45,23 @@ def evidence_to_json(evidence: Evidence, demonstrations: Sequence[Demonstration]
     }
 
 
-def load_evidence(model: Path, vocabulary: Vocabulary) -> dict[str, tuple[TransitionEvidence, ...]]:
-    """Read the evidence of a model directory, by the operators' names."""
-    field = load_document(model, EVIDENCE_FILE)
+def load_evidence(path: Path, model: PlanningModel) -> dict[str, tuple[TransitionEvidence, ...]]:
+    """Read the evidence for the model of a directory, by the operators' names."""
+    field = load_document(path, EVIDENCE_FILE)
     field.check_format(FORMAT, VERSION)
     record = field.record("format", "version", "demonstrations", "operators")
-    names = Names.of(vocabulary)
+    names = Names.of(model.vocabulary)
     demonstrations = []
     for item in record["demonstrations"].items():
         objects = objects_from_json(item, names.types)
         demonstrations.append((objects, GroundAtomReader(names, objects)))
+    transitions = record["operators"].record(*(operator.name for operator in model.operators))
     return {
-        name: tuple(_transition_from_json(item, demonstrations) for item in transitions.items())
-        for name, transitions in record["operators"].entries().items()
+        operator.name: tuple(
+            _transition_from_json(item, operator, demonstrations)
+            for item in transitions[operator.name].items()
+        )
+        for operator in model.operators
     }
 
 
@@ -73,13 +78,18 @@ def _transition_to_json(one: TransitionEvidence) -> dict[str, JsonValue]:
 
 
 def _transition_from_json(
-    field: Field, demonstrations: Sequence[tuple[Mapping[str, Object], GroundAtomReader]]
+    field: Field,
+    operator: Operator,
+    demonstrations: Sequence[tuple[Mapping[str, Object], GroundAtomReader]],
 ) -> TransitionEvidence:
     record = field.record("demonstration", "step", "objects", "necessary", "added", "deleted", "needed_by")
     place = record["demonstration"].integer()
     if not 0 <= place < len(demonstrations):
         raise record["demonstration"].fault(f"there is no demonstration {place}.", "Learn the model again.")
-    objects, reader = demonstrations[place]
+    known, reader = demonstrations[place]
+    objects = tuple(one.one_of("object", known) for one in record["objects"].items())
+    with record["objects"].located():
+        operator.ground(objects)
     needed_by = {}
     for item in record["needed_by"].items():
         pair = item.items()
@@ -89,7 +99,7 @@ def _transition_from_json(
     return TransitionEvidence(
         place,
         record["step"].integer(),
-        tuple(one.one_of("object", objects) for one in record["objects"].items()),
+        objects,
         None if record["necessary"].value is None else reader.atoms(record["necessary"]),
         reader.atoms(record["added"]),
         reader.atoms(record["deleted"]),

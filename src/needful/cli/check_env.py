@@ -1,0 +1,74 @@
+"""`needful check-env`: does an environment of one's own keep the contract?"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from needful.cli.console import FAILED, progress_bars, reporting_errors, say, say_json
+from needful.cli.options import AsJson, Seed, Timeout
+from needful.cli.own_environment import own_environment
+from needful.core.plans import PlanningResult
+from needful.core.tasks import Task
+from needful.demos.oracle import OracleDemonstrator
+from needful.envs.checker import check_environment
+from needful.envs.contract import Environment
+from needful.envs.findings import Finding, Findings
+from needful.planning.bilevel import PlanningConfig
+
+
+@reporting_errors
+def check_env(
+    environment: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODULE:CLASS", help="A module or a file, then a class that derives from Environment."
+        ),
+    ],
+    tasks: Annotated[
+        int, typer.Option("--tasks", min=1, help="How many tasks of each split to look at.")
+    ] = 3,
+    seed: Seed = 0,
+    timeout: Timeout = 10.0,
+    as_json: AsJson = False,
+) -> None:
+    """Look for what an environment does wrong: what, where, and how to mend it (then exit code 1)."""
+    # Whatever the environment prints must not get between the findings.
+    with progress_bars() as progress, redirect_stdout(sys.stderr):
+        progress.stage("Checking")
+        found = _check(environment, tasks, seed, PlanningConfig(timeout=timeout))
+    if as_json:
+        say_json({"environment": environment, "findings": [asdict(finding) for finding in found]})
+    else:
+        say(_describe(environment, found))
+    if found:
+        raise typer.Exit(FAILED)
+
+
+def _check(reference: str, tasks: int, seed: int, config: PlanningConfig) -> tuple[Finding, ...]:
+    def solve(environment: Environment, task: Task) -> PlanningResult:
+        return OracleDemonstrator(environment, config).demonstrate(task, seed)
+
+    loading = Findings()
+    with own_environment(reference, loading) as environment:
+        if environment is None:
+            return loading.all()
+        return check_environment(environment, seed, tasks=tasks, solve=solve)
+
+
+def _describe(reference: str, found: tuple[Finding, ...]) -> str:
+    if not found:
+        return f"{reference} keeps its contract: no findings."
+    lines = [f"{reference} has {len(found)} finding{'s' if len(found) > 1 else ''}."]
+    for number, finding in enumerate(found, 1):
+        lines += [
+            "",
+            f"{number}. {finding.where}",
+            f"   seen: {finding.what}",
+            f"   mend: {finding.remedy}",
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,302 @@
+"""`needful check-env` names what is wrong with an environment, and never shows a traceback."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from command_line import Said, finish, needful, start
+
+# Environments are written as people write them: a module of their own, here on top of Cluttered 1D.
+HEADER = """
+import sys
+from dataclasses import replace
+
+import numpy as np
+
+from needful import ConstantSampler, Environment, Predicate, State, Task
+from needful.envs.cluttered_1d import DOT, GRASPED, ROBOT, Cluttered1D
+
+GOOD = Cluttered1D()
+
+
+def with_predicate(classifier):
+    odd = Predicate("Odd", (ROBOT, DOT), classifier)
+    return replace(GOOD.vocabulary, predicates=(*GOOD.vocabulary.predicates, odd))
+
+"""
+
+GOOD = """
+class Mine(Cluttered1D):
+    pass
+"""
+
+# What the class does wrong, the place that must be named, and what must be said of it.
+BROKEN = {
+    "a predicate that raises": (
+        """
+def odd(state, objects):
+    return {}["lost"]
+
+class Mine(Cluttered1D):
+    vocabulary = with_predicate(odd)
+""",
+        "predicate Odd",
+        "Odd(robby, dot0) raised KeyError: 'lost' (mine.py, line ",
+    ),
+    "a predicate that returns no boolean": (
+        """
+class Mine(Cluttered1D):
+    vocabulary = with_predicate(lambda state, objects: np.float64(state.get(objects[0], "x")) > 0)
+""",
+        "predicate Odd",
+        "returned np.True_",
+    ),
+    "a predicate that keeps a count": (
+        """
+asked = []
+
+def odd(state, objects):
+    asked.append(objects)
+    return len(asked) % 3 == 0
+
+class Mine(Cluttered1D):
+    vocabulary = with_predicate(odd)
+""",
+        "predicate Odd",
+        "answered differently the second time",
+    ),
+    "a predicate that changes the state": (
+        """
+def odd(state, objects):
+    state._vectors[objects[0]] = (0.0,)
+    return True
+
+class Mine(Cluttered1D):
+    vocabulary = with_predicate(odd)
+""",
+        "predicate Odd",
+        "changed the state it was given",
+    ),
+    "a simulator with dice": (
+        """
+dice = np.random.default_rng(0)
+
+class Mine(Cluttered1D):
+    def simulate(self, state, action):
+        return state.replace({action.objects[0]: {"x": dice.uniform()}})
+""",
+        "simulate",
+        "it came out differently the second time",
+    ),
+    "a goal of unknown objects": (
+        """
+class Mine(Cluttered1D):
+    def sample_task(self, split, index, rng):
+        task = super().sample_task(split, index, rng)
+        return Task(task.initial_state, frozenset({GRASPED(ROBOT("robby"), DOT("dot99"))}))
+""",
+        "sample_task",
+        "raised UnknownNameError: Unknown object in the goal atom Grasped(robby, dot99) 'dot99'.",
+    ),
+    "a sampler that leaves the box": (
+        """
+class Mine(Cluttered1D):
+    def oracle_model(self):
+        model = super().oracle_model()
+        return replace(model, samplers={**model.samplers, "Move": ConstantSampler((-7.0, 0.0))})
+""",
+        "oracle operator Move",
+        "outside the box (-1.0, -1.0) to (1.0, 1.0)",
+    ),
+    "an oracle that misses the goal": (
+        """
+class Mine(Cluttered1D):
+    def oracle_model(self):
+        model = super().oracle_model()
+        return replace(model, samplers={**model.samplers, "Grasp": ConstantSampler((-1.0, 0.0))})
+""",
+        "oracle_model on test task 0",
+        "planning ended with ",
+    ),
+    "a constructor that raises": (
+        """
+class Mine(Cluttered1D):
+    def __init__(self):
+        raise RuntimeError("no licence")
+""",
+        "Mine",
+        "making one raised RuntimeError: no licence (mine.py, line ",
+    ),
+    "a constructor that wants something": (
+        """
+class Mine(Cluttered1D):
+    def __init__(self, size):
+        pass
+""",
+        "Mine",
+        "missing 1 required positional argument: 'size'",
+    ),
+    "a class that is not finished": (
+        """
+class Mine(Environment):
+    pass
+""",
+        "Mine",
+        "abstract",
+    ),
+    "a module that raises": (
+        "1 / 0\n",
+        "mine.py",
+        "importing it raised ZeroDivisionError: division by zero",
+    ),
+    "a module that is no Python": ("class Mine(:\n", "mine.py", "importing it raised SyntaxError"),
+    "a module that misses another": ("import nowhere_to_be_found\n", "mine.py", "nowhere_to_be_found"),
+    "a module that ends the program": ("sys.exit(0)\n", "mine.py", "importing it raised SystemExit: 0"),
+    "a simulator that ends the program": (
+        """
+class Mine(Cluttered1D):
+    def simulate(self, state, action):
+        sys.exit("enough")
+""",
+        "simulate",
+        "raised SystemExit: enough",
+    ),
+    "an error that is no exception": (
+        """
+class Doom(BaseException):
+    pass
+
+class Mine(Cluttered1D):
+    def draw(self, state, axes, goal):
+        raise Doom("at last")
+""",
+        "draw",
+        "raised Doom: at last",
+    ),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder that is the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def check(folder: Path, body: str, *options: object) -> Said:
+    """Check the class `Mine` of a file with some content; no path and no traceback is left behind."""
+    (folder / "mine.py").write_text(HEADER + body)
+    before = list(sys.path)
+    said = needful("check-env", "mine.py:Mine", "--tasks", 1, *options)
+    assert sys.path == before
+    assert "Traceback" not in said.out + said.err
+    return said
+
+
+def test_a_good_environment_has_no_findings(folder: Path) -> None:
+    said = check(folder, GOOD)
+    assert (said.code, said.out, said.err) == (0, "mine.py:Mine keeps its contract: no findings.\n", "")
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_is_broken_is_named(folder: Path, case: str) -> None:
+    body, where, what = BROKEN[case]
+    said = check(folder, body)
+    assert said.code == 1
+    findings = said.out.split("\n\n")[1:]
+    (finding,) = [one for one in findings if one.splitlines()[0].endswith(f". {where}")]
+    number_and_place, seen, mend = finding.splitlines()
+    assert number_and_place.split(".")[0].isdecimal()
+    assert seen.startswith("   seen: ")
+    assert what in seen
+    assert len(mend) > len("   mend: ")
+
+
+def test_findings_as_json(folder: Path) -> None:
+    good = check(folder, GOOD, "--json")
+    assert (good.code, good.json) == (0, {"environment": "mine.py:Mine", "findings": []})
+    broken = check(folder, BROKEN["a constructor that raises"][0], "--json")
+    (finding,) = broken.json["findings"]
+    assert (broken.code, set(finding)) == (1, {"what", "where", "remedy"})
+
+
+def test_what_an_environment_prints_does_not_disturb_the_findings(folder: Path) -> None:
+    body = """
+print("imported")
+
+class Mine(Cluttered1D):
+    def __init__(self):
+        print("made")
+"""
+    said = check(folder, body, "--json")
+    assert json.loads(said.out)["findings"] == []
+    assert said.err == "imported\nmade\n"
+
+
+def test_an_environment_may_import_what_lies_beside_it(folder: Path) -> None:
+    (folder / "inner").mkdir()
+    (folder / "inner" / "beside_the_file.py").write_text("NAME = 'mine'\n")
+    (folder / "in_the_current_folder.py").write_text("DESCRIPTION = 'Mine.'\n")
+    (folder / "inner" / "mine.py").write_text(
+        HEADER
+        + "import beside_the_file, in_the_current_folder\n"
+        + "class Mine(Cluttered1D):\n    name, description = (\n"
+        + "        beside_the_file.NAME, in_the_current_folder.DESCRIPTION\n    )\n"
+    )
+    assert needful("check-env", "inner/mine.py:Mine").code == 0
+
+
+def test_modules_of_the_current_folder_and_installed_ones_are_found(folder: Path) -> None:
+    (folder / "package_of_mine" / "deep").mkdir(parents=True)
+    (folder / "package_of_mine" / "__init__.py").touch()
+    (folder / "package_of_mine" / "deep" / "mine.py").write_text(HEADER + GOOD)
+    for module in ("package_of_mine.deep.mine:Mine", "needful.envs.cluttered_1d:Cluttered1D"):
+        assert needful("check-env", module, "--tasks", 1).code == 0
+
+
+def test_a_module_that_misses_another_is_not_missing_itself(folder: Path) -> None:
+    (folder / "misses_another.py").write_text("import nowhere_to_be_found\n")
+    said = needful("check-env", "misses_another:Mine")
+    assert said.code == 1
+    assert "No module named 'nowhere_to_be_found' (misses_another.py, line 1)" in said.out
+
+
+@pytest.mark.parametrize(
+    ("reference", "complaint"),
+    [
+        ("mime:Mine", "Unknown module 'mime'. Did you mean 'mine'? Known: mine."),
+        ("mime.py:Mine", "Unknown file 'mime.py'. Did you mean 'mine.py'? Known: mine.py."),
+        ("nowhere/mine.py:Mine", "Unknown file 'nowhere/mine.py'. Known: none."),
+        ("mine.py:Mime", "Unknown subclass of Environment in mine.py 'Mime'. Did you mean 'Mine'?"),
+        ("mine.py:State", "Unknown subclass of Environment in mine.py 'State'."),
+        ("mine.py:Environment", "Known: Cluttered1D, Mine."),
+        (
+            "needful.envs.screw:Screws",
+            "Unknown module 'needful.envs.screw'. Did you mean 'needful.envs.screws'?",
+        ),
+        ("needful.errors.deeper:Mine", "Unknown module 'needful.errors.deeper'. Known: none."),
+        ("things:Mine", "Unknown module 'things'. Did you mean 'things.mine'? Known: things.mine."),
+        ("sys:Mine", "Unknown module 'sys'."),
+        ("mine", "expected MODULE:CLASS, for example my_env:MyEnv"),
+        (":Mine", "expected MODULE:CLASS"),
+        ("mine:", "expected MODULE:CLASS"),
+        ("inner/mine:Mine", "'inner/mine' is no name of a module; the name of a file ends in .py."),
+    ],
+)
+def test_what_is_not_there_is_wrong_usage(folder: Path, reference: str, complaint: str) -> None:
+    (folder / "mine.py").write_text(HEADER + GOOD)
+    (folder / "things").mkdir()
+    (folder / "things" / "mine.py").write_text(HEADER + GOOD)
+    said = needful("check-env", reference)
+    assert (said.code, said.out) == (2, "")
+    assert complaint in said.complaint
+
+
+def test_the_command_looks_into_the_current_folder(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(HEADER + GOOD)
+    said = finish(start("check-env", "mine:Mine", "--tasks", "1", folder=tmp_path))
+    assert (said.code, said.out, said.err) == (0, "mine:Mine keeps its contract: no findings.\n", "")

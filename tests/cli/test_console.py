@@ -1,0 +1,118 @@
+"""What all verbs share: progress for people at a terminal, and errors as sentences."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from command_line import PROGRAM, finish, start
+from needful.cli.console import ProgressBars, progress_bars, reporting_errors
+from needful.errors import DemonstrationError, EnvironmentFailure, OutputExistsError, UnknownNameError
+
+RUN = ["run", "screws", "--demos", "2", "--tasks", "1", "--json", "--out", "run"]
+
+
+def test_nothing_but_results_without_a_terminal(tmp_path: Path) -> None:
+    said = finish(start(*RUN, folder=tmp_path, FORCE_COLOR="1"))
+    assert (said.code, said.err) == (0, "")
+    assert said.json["solved"] == 1
+
+
+def test_bars_on_a_terminal(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *RUN],
+        cwd=tmp_path,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        text=True,
+    )
+    os.close(theirs)
+    shown = read_all(ours)
+    assert finish(process).json["solved"] == 1
+    for stage in ("Collecting demonstrations", "Learning operators", "Solving unseen tasks", "Drawing"):
+        assert stage in shown
+    assert "2/2" in shown
+
+
+def read_all(terminal: int) -> str:
+    """Return what was written to a terminal until nobody holds it any more."""
+    chunks = []
+    try:
+        while chunk := os.read(terminal, 65536):
+            chunks.append(chunk)
+    except OSError:  # how Linux says that the other side is closed
+        pass
+    os.close(terminal)
+    return b"".join(chunks).decode()
+
+
+def test_a_stage_is_finished_when_the_next_begins() -> None:
+    bars = Progress(console=Console(file=io.StringIO()))
+    shown = ProgressBars(bars)
+    watch = shown.stage("first", 4)
+    watch(3)
+    assert [task.completed for task in bars.tasks] == [3]
+    shown.stage("second")
+    assert [task.finished for task in bars.tasks] == [True, False]
+    shown.finish()
+    assert [(task.completed, task.total) for task in bars.tasks] == [(4, 4), (1, 1)]
+
+
+def test_progress_may_be_asked_for_anywhere() -> None:
+    with progress_bars() as progress:
+        progress.stage("work", 2)(1)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (UnknownNameError("domain", "x", []), 2),
+        (OutputExistsError("x exists already."), 2),
+        (DemonstrationError("x is empty."), 1),
+        (EnvironmentFailure("x fell."), 1),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+def test_errors_are_sentences(error: BaseException, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    @reporting_errors
+    def verb() -> None:
+        raise error
+
+    with pytest.raises(typer.Exit) as caught:
+        verb()
+    assert caught.value.exit_code == code
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == (
+        f"error: {error}\n" if code != 130 else "Interrupted. What was finished is on disk.\n"
+    )
+
+
+def test_bugs_are_not_hidden() -> None:
+    @reporting_errors
+    def verb() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        verb()
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    process = start("envs", folder=tmp_path)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert process.wait(timeout=60) in (0, 1)

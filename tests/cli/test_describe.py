@@ -1,0 +1,88 @@
+"""Results in words."""
+
+from __future__ import annotations
+
+import pytest
+
+import toy_world
+from carrying_world import AT, BOX, CUP, GO, HELD, IN, NEAR, PUT, ROBOT, A, B, C, carrying
+from needful.cli.describe import describe_evaluation, describe_failure, describe_learned, describe_plan
+from needful.core.controllers import Execution
+from needful.core.model import Vocabulary
+from needful.core.plans import Outcome, PlanningResult
+from needful.core.samplers import ConstantSampler
+from needful.evaluation.learning import learn_model
+from needful.evaluation.summary import evaluation_summary
+from needful.operator_learning.catalogue import Learner
+from needful.operator_learning.hill_climbing import Climb
+from needful.operator_learning.improve_coverage import improve_coverage
+from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
+from needful.planning.bilevel import PlanningConfig, plan
+
+MODEL = toy_world.model(ConstantSampler((0.0,)))
+
+
+def test_a_solved_plan_step_by_step() -> None:
+    result = plan(toy_world.task(), MODEL, toy_world.execute)
+    lines = describe_plan(result).splitlines()
+    assert lines[:6] == [
+        "1. MoveTo(robot, ball0)",
+        "     MoveTo(robot, ball0; 0)",
+        "     then: HandFree(robot), Near(robot, ball0)",
+        "2. Grasp(robot, ball0)",
+        "     Grasp(robot, ball0)",
+        "     then: Holding(robot, ball0)",
+    ]
+    assert lines[-2].startswith("1 abstract plans, ")
+    assert lines[-1] == "Solved."
+
+
+def test_a_plan_that_fails_says_where_and_why() -> None:
+    result = plan(
+        toy_world.task(),
+        MODEL,
+        lambda state, action: Execution(state) if action.objects[2:] else toy_world.execute(state, action),
+        PlanningConfig(max_abstract_plans=1),
+    )
+    lines = describe_plan(result).splitlines()
+    assert lines[6:8] == ["3. Drop(robot, ball0, jar0)", "     not reached"]
+    assert result.failure is not None
+    assert lines[-1] == f"Not solved: {result.failure.detail} (step 3, {result.outcome.value})"
+    assert "Inside(ball0, jar0)" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "sentence"),
+    [
+        (Outcome.NO_ABSTRACT_PLAN, "no abstract plan reaches the goal."),
+        (Outcome.TIMEOUT, "time ran out before an abstract plan was found. Try a larger --timeout."),
+        (Outcome.OUT_OF_NODES, "the search reached its cap on nodes."),
+        (Outcome.GOAL_MISSED, "goal_missed"),
+    ],
+)
+def test_every_failure_has_a_sentence(outcome: Outcome, sentence: str) -> None:
+    assert describe_failure(PlanningResult(outcome)) == sentence
+
+
+def test_what_was_learned_and_what_it_does_not_explain() -> None:
+    def only_the_last_step(problem, reduce):
+        return Climb(improve_coverage(problem.nothing(), problem))
+
+    config = OperatorLearningConfig(schedule=only_the_last_step)
+    lazy = Learner("lazy", "explains the last step", lambda demos: learn_operators(demos, config), {})
+    vocabulary = Vocabulary((ROBOT, CUP, BOX), (NEAR, AT, HELD, IN), (GO, PUT))
+    text = describe_learned(learn_model(vocabulary, [carrying(B, (A, B, C), (A, B))], lazy))
+    assert text.startswith("Learned 1 operators in ")
+    assert "coverage 0.5 (1 of 2 transitions)." in text
+    assert "Learned 0 samplers in " in text
+    assert "Planning cannot follow the demonstrations 0.\n" in text
+    assert "\nPut(" in text
+
+
+def test_only_failures_that_happened_are_mentioned() -> None:
+    summary = evaluation_summary([])
+    summary |= {"tasks": 4, "solved": 3, "success_rate": 0.75, "failures": {"timeout": 0, "goal_missed": 1}}
+    summary["seconds"] = {"planning_mean": 0.25}
+    assert describe_evaluation(summary) == (
+        "Solved 3/4 unseen tasks (75.0%), planning 250 ms a task on average.\n  1 failed: goal missed"
+    )

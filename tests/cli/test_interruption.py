@@ -1,0 +1,71 @@
+"""Runs that are stopped in the middle: what is on disk is whole."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from command_line import Said, files_below, finish, read_lines, start
+from needful.storage.demonstrations import read_demonstrations
+from needful.storage.model_directory import load_model
+
+TASKS = 5000
+PATIENCE = 100.0
+
+
+def stop_in_the_middle(folder: Path, how: signal.Signals) -> Said:
+    """Start a run that would go on for long and send a signal when it has begun to solve tasks."""
+    process = start("run", "cluttered-1d", "--demos", 4, "--tasks", TASKS, "--out", "run", folder=folder)
+    try:
+        wait_for_records(process, folder / "run" / "records.jsonl")
+        process.send_signal(how)
+        return finish(process)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_for_records(process: subprocess.Popen[str], records: Path) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not records.exists() or records.stat().st_size == 0:
+        assert process.poll() is None, "the run ended before it was stopped"
+        assert time.monotonic() < deadline, "the run did not begin to solve tasks"
+        time.sleep(0.01)
+
+
+def check_what_is_there(run: Path) -> None:
+    records = read_lines(run / "records.jsonl")
+    assert 1 <= len(records) < TASKS
+    assert [record["task"] for record in records] == list(range(len(records)))
+    assert len(load_model(run / "model").model.operators) == 2
+    assert len(read_demonstrations(run / "demos.jsonl.gz").demonstrations) == 4
+
+
+WHOLE = [
+    "demos.jsonl.gz",
+    "model/domain.pddl",
+    "model/evidence.json",
+    "model/model.json",
+    "model/samplers.safetensors",
+    "records.jsonl",
+]
+
+
+def test_ctrl_c_leaves_whole_files_and_no_others(tmp_path: Path) -> None:
+    said = stop_in_the_middle(tmp_path, signal.SIGINT)
+    assert said.code == 130
+    assert said.out == ""
+    assert said.err == "Interrupted. What was finished is on disk.\n"
+    check_what_is_there(tmp_path / "run")
+    assert sorted(files_below(tmp_path / "run")) == WHOLE
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_kill_leaves_no_half_written_file_under_a_final_name(tmp_path: Path) -> None:
+    said = stop_in_the_middle(tmp_path, signal.SIGKILL)
+    assert said.code == -signal.SIGKILL
+    check_what_is_there(tmp_path / "run")
+    final = [name for name in files_below(tmp_path / "run") if not name.startswith(".needful-")]
+    assert final == WHOLE

@@ -1,0 +1,38 @@
+"""Same seed, same bytes: whole runs in processes that order their sets differently."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from command_line import files_below, finish, start
+
+
+@pytest.mark.parametrize(
+    ("domain", "trained"), [("screws", False), ("cluttered-1d", False), ("satellites", True)]
+)
+def test_models_do_not_depend_on_the_hash_seed(domain: str, trained: bool, tmp_path: Path) -> None:
+    processes = [
+        start(
+            *("run", domain, "--demos", 10, "--tasks", 0, "--out", tmp_path / hash_seed),
+            folder=tmp_path,
+            PYTHONHASHSEED=hash_seed,
+        )
+        for hash_seed in ("0", "1")
+    ]
+    for said in map(finish, processes):
+        assert (said.code, said.err) == (0, "")
+    one, other = (files_below(tmp_path / hash_seed) for hash_seed in ("0", "1"))
+    for run in (one, other):
+        del run["summary.json"]  # tells how long everything took
+    assert sorted(one) == [
+        "demos.jsonl.gz",
+        "model/domain.pddl",
+        "model/evidence.json",
+        "model/model.json",
+        "model/samplers.safetensors",
+        "records.jsonl",
+    ]
+    assert one == other
+    assert (b'"kind": "neural"' in one["model/model.json"]) == trained

@@ -1,0 +1,75 @@
+"""Training tasks that the oracle cannot solve: a warning for each, and an error if it solves none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import toy_world
+from command_line import needful, succeed
+from needful.core.tasks import Task
+from needful.envs.contract import Environment, Split
+from needful.storage.demonstrations import read_demonstrations
+from toy_environment import ToyEnvironment
+
+ROBOT, BALL = toy_world.ROBOT("robot"), toy_world.BALL("ball0")
+# Nobody can hold a ball in a free hand.
+IMPOSSIBLE = frozenset({toy_world.HAND_FREE(ROBOT), toy_world.HOLDING(ROBOT, BALL)})
+
+
+class Moody(ToyEnvironment):
+    """An environment in which some of the training tasks are impossible."""
+
+    def __init__(self, impossible: set[int]) -> None:
+        self.impossible = impossible
+
+    def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
+        if split is Split.TRAIN and index in self.impossible:
+            return Task(toy_world.task().initial_state, IMPOSSIBLE)
+        return toy_world.task()
+
+
+def use(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    for verb in ("collect", "run"):
+        monkeypatch.setattr(f"needful.cli.{verb}.make_environment", lambda name: environment)
+
+
+COMMANDS = {
+    "collect": ("collect", "toy", "--demos", 4, "--out"),
+    "run": ("run", "toy", "--demos", 4, "--tasks", 1, "--out"),
+}
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_each_skipped_task_is_a_warning(verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(Moody({1, 3}), monkeypatch)
+    said = needful(*COMMANDS[verb], tmp_path / "out", "--json")
+    assert said.code == 0
+    assert said.json["demos"] == 2
+    assert said.err == (
+        "warning: training task 1 went without a demonstration: no abstract plan\n"
+        "warning: training task 3 went without a demonstration: no abstract plan\n"
+    )
+
+
+def test_what_was_skipped_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(Moody({0}), monkeypatch)
+    said = needful(*COMMANDS["collect"], tmp_path / "out", "--json")
+    assert (said.json["demos"], said.json["skipped"], said.json["transitions"]) == (3, 1, 9)
+    assert len(read_demonstrations(tmp_path / "out").demonstrations) == 3
+    use(Moody(set()), monkeypatch)
+    succeed(*COMMANDS["collect"], tmp_path / "all")
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_it_is_an_error_if_no_task_is_left(
+    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(Moody({0, 1, 2, 3}), monkeypatch)
+    said = needful(*COMMANDS[verb], tmp_path / "out")
+    assert (said.code, said.out) == (1, "")
+    assert "error: The oracle solved none of 4 training tasks of 'toy': no abstract plan." in said.err
+    assert not (tmp_path / "out" / "summary.json").exists()
+    assert verb == "run" or not (tmp_path / "out").exists()

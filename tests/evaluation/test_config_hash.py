@@ -1,0 +1,117 @@
+"""The hash of a configuration: equal if and only if the configuration is."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, fields, replace
+
+import pytest
+
+from needful.errors import InvalidInputError
+from needful.evaluation.config_hash import config_hash
+from needful.evaluation.pipeline import RunConfig
+from needful.planning.a_star import AStar
+from needful.planning.bilevel import PlanningConfig
+from needful.planning.subgoals import predicted_subgoals
+from needful.sampler_learning.config import PAPER_SAMPLERS, SamplerConfig
+
+OTHER_PLANNING = {
+    "timeout": 11.0,
+    "max_abstract_plans": 9,
+    "samples_per_step": 11,
+    "horizon": 101,
+    "max_nodes": None,
+    "allow_noops": False,
+    "subgoals": predicted_subgoals,
+}
+OTHER_RUN = {
+    "learner": "necessary-paper",
+    "demos": 51,
+    "seed": 1,
+    "planning": PlanningConfig(timeout=11.0),
+    "samplers": PAPER_SAMPLERS,
+}
+
+
+@dataclass(frozen=True)
+class Eager:
+    """A search of another kind."""
+
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Lazy:
+    """And one of yet another kind."""
+
+    weight: float = 1.0
+
+
+def test_every_field_of_planning_matters() -> None:
+    base = PlanningConfig()
+    others = {name: replace(base, **{name: value}) for name, value in OTHER_PLANNING.items()}
+    others["search"] = replace(base, search=Eager())  # type: ignore[arg-type]
+    assert set(others) == {field.name for field in fields(PlanningConfig)}
+    hashes = {config_hash(one) for one in [base, *others.values()]}
+    assert len(hashes) == len(others) + 1
+
+
+def test_every_field_of_a_run_matters_but_the_number_of_tasks() -> None:
+    base = RunConfig()
+    others = {name: replace(base, **{name: value}) for name, value in OTHER_RUN.items()}  # type: ignore[arg-type]
+    assert {*others, "tasks"} == {field.name for field in fields(RunConfig)}
+    hashes = {one.identity("screws").config_hash for one in [base, *others.values()]}
+    assert len(hashes | {base.identity("painting").config_hash}) == len(others) + 2
+    # A task is the same however many others there are.
+    assert replace(base, tasks=7).identity("screws") == base.identity("screws")
+
+
+def test_fields_inside_of_fields_matter() -> None:
+    longer = replace(SamplerConfig().generator, patience=501)
+    assert config_hash(SamplerConfig()) != config_hash(SamplerConfig(generator=longer))
+    assert config_hash(PlanningConfig(search=Eager(2.0))) != config_hash(PlanningConfig(search=Eager(3.0)))  # type: ignore[arg-type]
+
+
+def test_equal_configurations_have_equal_hashes() -> None:
+    assert config_hash(PlanningConfig(), 3) == config_hash(PlanningConfig(search=AStar()), 3)
+    assert re.fullmatch(r"[0-9a-f]{16}", config_hash())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ((1, 2), (2, 1)),
+        ((1,), ("1",)),
+        ((1,), (1, None)),
+        (((1, 2), 3), (1, (2, 3))),
+        (("a", "b"), ("ab",)),
+        ((True,), (1,)),
+        ((Eager(),), (Lazy(),)),
+        ((Eager,), (Eager(),)),
+    ],
+)
+def test_values_are_told_apart(one: tuple[object, ...], other: tuple[object, ...]) -> None:
+    assert config_hash(*one) != config_hash(*other)
+
+
+def test_it_is_the_same_in_every_process() -> None:
+    program = (
+        "from needful.evaluation.pipeline import RunConfig\n"
+        "print(RunConfig().identity('screws').config_hash)"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
+        ).stdout.strip()
+        for environment in ({**os.environ, "PYTHONHASHSEED": seed} for seed in ("0", "1"))
+    }
+    assert found == {RunConfig().identity("screws").config_hash}
+
+
+@pytest.mark.parametrize("value", [object(), [1], {"a": 1}, b"", (1, object())])
+def test_what_cannot_be_described_is_refused(value: object) -> None:
+    with pytest.raises(InvalidInputError, match=r"cannot hold .* dataclasses"):
+        config_hash(value)

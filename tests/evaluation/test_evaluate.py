@@ -1,0 +1,116 @@
+"""Solving test tasks: plans are judged by executing them."""
+
+from __future__ import annotations
+
+import pytest
+
+import toy_world
+from needful.core.controllers import Execution, GroundController
+from needful.core.plans import Outcome
+from needful.core.state import State
+from needful.core.tasks import Task
+from needful.envs.contract import Split
+from needful.evaluation.evaluate import achieves_goal, evaluate, planning_seed
+from needful.evaluation.records import RunIdentity
+from needful.planning.bilevel import PlanningConfig, plan
+from toy_environment import ToyEnvironment, Unreliable
+from toy_world import DROP, GRASP, MOVE_TO
+
+TOY = ToyEnvironment()
+IDENTITY = RunIdentity("toy", "by hand", 7, {"needful": "1"}, "0123456789abcdef")
+ROBOT, BALL, JAR = toy_world.ROBOT("robot"), toy_world.BALL("ball0"), toy_world.JAR("jar0")
+PLAN = (MOVE_TO(ROBOT, BALL, parameters=(0.0,)), GRASP(ROBOT, BALL), DROP(ROBOT, BALL, JAR))
+TASK = toy_world.task()
+
+
+class Slow(ToyEnvironment):
+    """Takes many low-level actions for each controller."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+
+    def execute(self, state: State, action: GroundController) -> Execution:
+        return Execution(super().execute(state, action).state, self.steps)
+
+
+def test_a_plan_is_judged_by_where_it_leads() -> None:
+    assert achieves_goal(TOY, TASK, PLAN, horizon=3)
+    assert not achieves_goal(TOY, TASK, PLAN[:2], horizon=3)
+    assert not achieves_goal(TOY, TASK, (), horizon=3)
+    assert not achieves_goal(TOY, TASK, PLAN[1:], horizon=3)
+
+
+def test_low_level_actions_count_towards_the_horizon() -> None:
+    assert not achieves_goal(TOY, TASK, PLAN, horizon=2)
+    assert achieves_goal(Slow(5), TASK, PLAN, horizon=15)
+    assert not achieves_goal(Slow(5), TASK, PLAN, horizon=14)
+
+
+def test_what_comes_after_the_goal_does_not_count() -> None:
+    counting = Unreliable(idle=())
+    assert achieves_goal(counting, TASK, (*PLAN, *PLAN), horizon=3)
+    assert counting.executions == 3
+    state = TASK.initial_state
+    for action in PLAN:
+        state = TOY.execute(state, action).state
+    assert achieves_goal(counting, Task(state, TASK.goal), PLAN, horizon=0)
+    assert counting.executions == 3
+
+
+def test_a_controller_that_fails_ends_it() -> None:
+    lids = toy_world.task(lids_on=True)
+    assert not achieves_goal(TOY, lids, PLAN, horizon=10)
+    takes_lid_off = (*PLAN[:2], toy_world.TAKE_LID_OFF(ROBOT, JAR), PLAN[2])
+    assert achieves_goal(TOY, lids, takes_lid_off, horizon=10)
+    assert not achieves_goal(TOY, lids, (*PLAN, *takes_lid_off), horizon=10)
+
+
+def test_each_task_gives_a_record() -> None:
+    tasks = TOY.tasks(Split.TEST, 3, seed=7)
+    found = list(evaluate(TOY.oracle_model(), TOY, tasks, PlanningConfig(), IDENTITY))
+    for index, (record, result) in enumerate(found):
+        assert (record.task, record.outcome, record.solved) == (index, "solved", True)
+        assert (record.domain, record.learner, record.seed) == ("toy", "by hand", 7)
+        assert (record.versions, record.config_hash) == ({"needful": "1"}, "0123456789abcdef")
+        assert record.plan_length == len(result.actions) == 3
+        assert (record.abstract_plans, record.samples) == (1, 1)
+        assert (record.failure, record.missing) == (None, ())
+        assert record.nodes_created == result.effort.nodes_created > 0
+        seed = planning_seed(7, "toy", index)
+        alone = plan(tasks[index], TOY.oracle_model(), TOY.execute, PlanningConfig(), seed)
+        assert alone.actions == result.actions
+    assert len({planning_seed(7, "toy", index) for index in range(3)} | {planning_seed(8, "toy", 0)}) == 4
+
+
+def test_records_come_one_by_one() -> None:
+    counting = Unreliable(idle=())
+    stream = evaluate(TOY.oracle_model(), counting, [TASK, TASK], PlanningConfig(), IDENTITY)
+    assert next(stream)[0].solved
+    assert counting.executions == 6  # three to plan, three to judge, and none for the second task yet
+
+
+def test_a_plan_that_only_worked_in_the_planners_mind_is_no_solution() -> None:
+    changed = Unreliable(idle=range(4, 7))
+    ((record, result),) = evaluate(TOY.oracle_model(), changed, [TASK], PlanningConfig(), IDENTITY)
+    assert result.solved
+    assert (record.outcome, record.solved) == (Outcome.GOAL_MISSED.value, False)
+    assert (record.plan_length, record.failure, record.missing) == (0, "goal missed", ())
+
+
+@pytest.mark.parametrize(
+    ("config", "outcome"),
+    [(PlanningConfig(timeout=1e-9), "timeout"), (PlanningConfig(horizon=2), "horizon_exceeded")],
+)
+def test_failures_of_planning_are_records_too(config: PlanningConfig, outcome: str) -> None:
+    ((record, result),) = evaluate(TOY.oracle_model(), TOY, [TASK], config, IDENTITY)
+    assert (record.outcome, record.plan_length) == (outcome, 0)
+    assert record.failure == (result.failure.detail if result.failure else outcome)
+
+
+def test_a_missed_subgoal_is_named() -> None:
+    stuck = Unreliable(idle=range(1000))
+    config = PlanningConfig(max_abstract_plans=1)
+    ((record, _),) = evaluate(TOY.oracle_model(), stuck, [TASK], config, IDENTITY)
+    assert record.outcome == Outcome.SAMPLER_EXHAUSTED.value
+    assert record.missing == ("Near(robot, ball0)",)
+    assert record.failure

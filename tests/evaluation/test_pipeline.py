@@ -1,0 +1,169 @@
+"""The main job from Python: a run, with and without a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import toy_world
+from needful.core.demonstrations import Demonstration
+from needful.core.model import PlanningModel
+from needful.envs.contract import Split
+from needful.errors import DemonstrationError, InvalidInputError, ModelError, UnknownNameError
+from needful.evaluation.learning import learn_model
+from needful.evaluation.model_files import bind_model, model_digest, open_model, open_model_for
+from needful.evaluation.pipeline import RunConfig, run, solve_tasks
+from needful.evaluation.run_folder import RunFolder
+from needful.planning.bilevel import PlanningConfig
+from needful.storage.model_directory import save_model
+from toy_environment import ToyEnvironment, Unreliable
+
+TOY = ToyEnvironment()
+CONFIG = RunConfig(demos=4, tasks=3)
+
+
+class Listener:
+    """Remembers the stages of a job."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
+        self.heard.append(f"{name} of {total}")
+        return lambda done: self.heard.append(f"{done}")
+
+
+class Hopeless(ToyEnvironment):
+    """An environment whose oracle knows no operators."""
+
+    def oracle_model(self) -> PlanningModel:
+        return PlanningModel(self.vocabulary, ())
+
+
+def test_a_run_without_a_folder_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(TOY, CONFIG)
+    assert len(result.collected.demonstrations) == 4
+    assert result.learned.operators.coverage == 1.0
+    assert [operator.name for operator in result.learned.model.operators] == ["Drop", "Grasp", "MoveTo"]
+    assert list(result.learned.model.samplers) == ["MoveTo"]
+    assert [record.solved for record in result.evaluation.records] == [True] * 3
+    assert (result.summary["domain"], result.summary["solved"]) == ("toy", 3)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_hears_of_every_part() -> None:
+    listener = Listener()
+    run(TOY, CONFIG, progress=listener)
+    assert listener.heard == [
+        *("Collecting demonstrations of 4", "1", "2", "3", "4"),
+        "Learning operators and samplers of None",
+        *("Solving unseen tasks of 3", "1", "2", "3"),
+    ]
+
+
+def test_the_folder_holds_what_the_result_says(tmp_path: Path) -> None:
+    folder = RunFolder.create(str(tmp_path / "run"))
+    result = run(TOY, CONFIG, folder)
+    assert json.loads((folder.path / "summary.json").read_text()) == result.summary
+    lines = (folder.path / "records.jsonl").read_text().splitlines()
+    assert lines == [record.to_json() for record in result.evaluation.records]
+    stored = open_model(folder.path)
+    assert stored.model.operators == result.learned.model.operators
+    assert stored.provenance["domain"] == "toy"
+    assert (stored.provenance["coverage"], stored.provenance["transitions"]) == (1.0, 12)
+    ready = open_model_for(folder.path, TOY).model
+    assert all(atom.predicate.classifier for operator in ready.operators for atom in operator.add_effects)
+    assert model_digest(folder.path) == model_digest(folder.model)
+
+
+def test_the_same_run_gives_the_same_results() -> None:
+    one, other = run(TOY, CONFIG), run(TOY, CONFIG)
+    assert one.learned.model.operators == other.learned.model.operators
+    assert one.learned.evidence == other.learned.evidence
+    assert one.collected == other.collected
+    assert one.summary["nodes_created_mean"] == other.summary["nodes_created_mean"]
+
+
+def test_the_example_is_a_task_that_was_really_solved() -> None:
+    # The plan for the first task works while planning, and not when it is judged.
+    changing = Unreliable(idle=range(4, 7))
+    evaluation = solve_tasks(TOY.oracle_model(), changing, 3, PlanningConfig(), CONFIG.identity("toy"))
+    assert [record.outcome for record in evaluation.records] == ["goal_missed", "solved", "solved"]
+    assert evaluation.example is not None
+    assert evaluation.example[0] == TOY.tasks(Split.TEST, 2, seed=0)[1]
+
+
+def test_no_example_without_a_solution() -> None:
+    identity = CONFIG.identity("toy")
+    config = PlanningConfig(timeout=1e-9)
+    evaluation = solve_tasks(TOY.oracle_model(), TOY, 2, config, identity)
+    assert [record.outcome for record in evaluation.records] == ["timeout", "timeout"]
+    assert evaluation.example is None
+
+
+def test_an_oracle_that_solves_nothing_is_an_error() -> None:
+    with pytest.raises(DemonstrationError, match=r"none of 4 training tasks of 'toy': no abstract plan\."):
+        run(Hopeless(), CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        ({"demos": 0}, "at least one demonstration, got 0"),
+        ({"tasks": -1}, "cannot be negative, got -1"),
+    ],
+)
+def test_configurations_are_checked(wrong: dict[str, int], complaint: str) -> None:
+    with pytest.raises(InvalidInputError, match=complaint):
+        RunConfig(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(UnknownNameError, match="Did you mean 'necessary'"):
+        RunConfig(learner="necesary")
+
+
+def stateless(demo: Demonstration) -> Demonstration:
+    return replace(demo, states=None)
+
+
+def test_samplers_come_from_wherever_there_are_states() -> None:
+    demos = run(TOY, replace(CONFIG, tasks=0)).collected.demonstrations
+    none = learn_model(TOY.vocabulary, [stateless(demo) for demo in demos])
+    assert none.model.missing_samplers() == ("MoveTo",)
+    some = learn_model(TOY.vocabulary, [*map(stateless, demos[:3]), demos[3]])
+    assert some.model.missing_samplers() == ()
+    assert none.model.operators == some.model.operators
+    with pytest.raises(DemonstrationError, match="no demonstrations to learn from"):
+        learn_model(TOY.vocabulary, [])
+
+
+def test_models_must_fit_the_environment(tmp_path: Path) -> None:
+    stranger = toy_world.Vocabulary(toy_world.VOCABULARY.types, (), toy_world.VOCABULARY.controllers)
+
+    class Other(ToyEnvironment):
+        name = "other"
+        vocabulary = stranger
+
+    with pytest.raises(ModelError, match=r"no model of the domain 'other'\. Unknown predicate"):
+        bind_model(TOY.oracle_model(), Other())
+    save_model(tmp_path / "model", PlanningModel(TOY.vocabulary, toy_world.OPERATORS), {}, "")
+    with pytest.raises(ModelError, match="no samplers for MoveTo"):
+        open_model_for(tmp_path / "model", TOY)
+
+
+def test_a_model_is_found_in_a_run_folder_or_on_its_own(tmp_path: Path) -> None:
+    model = PlanningModel(TOY.vocabulary, toy_world.OPERATORS[1:])
+    save_model(tmp_path / "run" / "model", model, {"which": "inner"}, "")
+    save_model(tmp_path / "alone", model, {"which": "alone"}, "")
+    assert open_model(tmp_path / "run").provenance == {"which": "inner"}
+    assert open_model(str(tmp_path / "run")).provenance == {"which": "inner"}
+    assert open_model(tmp_path / "alone").provenance == {"which": "alone"}
+    assert model_digest(tmp_path / "run") != model_digest(tmp_path / "alone")
+    # A model directory that holds another one, for whatever reason, is itself the model.
+    save_model(tmp_path / "alone" / "model", model, {"which": "nested"}, "")
+    assert open_model(tmp_path / "alone").provenance == {"which": "alone"}
+    with pytest.raises(ModelError, match="does not exist"):
+        open_model(tmp_path / "absent")

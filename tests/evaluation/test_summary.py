@@ -1,0 +1,80 @@
+"""Summaries, from records made by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from carrying_world import AT, BOX, CUP, GO, HELD, IN, NEAR, PUT, ROBOT, A, B, C, carrying
+from needful.core.model import Vocabulary
+from needful.core.plans import Effort, Outcome, PlanningResult
+from needful.evaluation.learning import learn_model
+from needful.evaluation.records import RunRecord, identify, record
+from needful.evaluation.summary import evaluation_summary, learning_summary, run_summary
+
+IDENTITY = identify("screws", "necessary", 0)
+
+
+def made(task: int, outcome: Outcome, seconds: float, nodes: int = 0) -> RunRecord:
+    effort = Effort(nodes_created=nodes, nodes_expanded=nodes // 2)
+    return record(IDENTITY, task, PlanningResult(outcome, effort=effort), outcome, seconds)
+
+
+def test_ten_tasks_by_hand() -> None:
+    outcomes = [Outcome.SOLVED] * 6 + [Outcome.TIMEOUT] * 2 + [Outcome.GOAL_MISSED, Outcome.SUBGOAL_MISSED]
+    records = [made(i, outcome, float(i), nodes=2 * i) for i, outcome in enumerate(outcomes)]
+    summary = evaluation_summary(records)
+    # Of 0, 1, ..., 9 the 90th percentile lies a tenth of the way from 8 to 9.
+    assert summary.pop("seconds") == {"planning_mean": 4.5, "planning_p90": pytest.approx(8.1)}
+    assert summary == {
+        "tasks": 10,
+        "solved": 6,
+        "success_rate": 0.6,
+        "nodes_created_mean": 9.0,
+        "nodes_expanded_mean": 4.5,
+        "failures": {"goal_missed": 1, "subgoal_missed": 1, "timeout": 2},
+    }
+    assert list(summary["failures"]) == sorted(summary["failures"])
+
+
+def test_one_task_is_its_own_percentile() -> None:
+    summary = evaluation_summary([made(0, Outcome.SOLVED, 2.5)])
+    assert summary["seconds"] == {"planning_mean": 2.5, "planning_p90": 2.5}
+    assert (summary["success_rate"], summary["failures"]) == (1.0, {"timeout": 0})
+
+
+def test_no_task_at_all() -> None:
+    assert evaluation_summary([]) == {
+        "seconds": {"planning_mean": 0.0, "planning_p90": 0.0},
+        "tasks": 0,
+        "solved": 0,
+        "success_rate": 0.0,
+        "nodes_created_mean": 0.0,
+        "nodes_expanded_mean": 0.0,
+        "failures": {"timeout": 0},
+    }
+
+
+def test_the_summary_of_a_run_is_that_of_its_parts() -> None:
+    vocabulary = Vocabulary((ROBOT, CUP, BOX), (NEAR, AT, HELD, IN), (GO, PUT))
+    learned = learn_model(vocabulary, [carrying(B, (A, B, C), (A, B))])
+    learning = learning_summary(learned, "necessary", seed=4, demos=1)
+    assert learning.pop("seconds") == learned.seconds
+    assert learning == {
+        "learner": "necessary",
+        "seed": 4,
+        "demos": 1,
+        "transitions": 2,
+        "operators": 2,
+        "coverage": 1.0,
+    }
+    learning["seconds"] = {"operators": 2.0, "samplers": 3.0}
+    evaluation = evaluation_summary([made(0, Outcome.SOLVED, 4.0)])
+    summary = run_summary("toy", learning, 1.0, evaluation)
+    assert summary["seconds"] == {
+        "collect": 1.0,
+        "operators": 2.0,
+        "samplers": 3.0,
+        "planning_mean": 4.0,
+        "planning_p90": 4.0,
+    }
+    assert summary == {"domain": "toy", **learning, **evaluation, "seconds": summary["seconds"]}

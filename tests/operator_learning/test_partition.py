@@ -1,0 +1,97 @@
+"""Which operator a transition goes to, by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from needful.core.demonstrations import Demonstration
+from needful.core.objects import Variable
+from needful.core.operators import Operator
+from needful.operator_learning.candidates import canonical_candidate, merge
+from needful.operator_learning.delete_patterns import partly_bound
+from needful.operator_learning.learning_problem import LearningProblem
+from tiny_worlds import BLOCK, CLEAN, PUSH, RAIN
+
+A, B = BLOCK("a"), BLOCK("b")
+X, Y = Variable("?x", BLOCK), Variable("?y", BLOCK)
+NONE = frozenset()
+
+IDLE = Operator("Push", (X,), NONE, NONE, NONE, NONE, PUSH, (X,))
+CLEANING = replace(IDLE, add_effects=frozenset({CLEAN.lifted(X)}))
+RAINING = replace(IDLE, add_effects=frozenset({CLEAN.lifted(X), RAIN.lifted()}))
+KEEPING_RAIN = replace(
+    IDLE, preconditions=frozenset({RAIN.lifted()}), add_effects=frozenset({CLEAN.lifted(X), RAIN.lifted()})
+)
+
+# Push b in the rain: b gets clean. Push a: a gets clean and it rains no more. Wanted: a and b clean.
+PROBLEM = LearningProblem.of(
+    [
+        Demonstration(
+            (A, B),
+            frozenset({CLEAN(A), CLEAN(B)}),
+            (frozenset({RAIN()}), frozenset({RAIN(), CLEAN(B)}), frozenset({CLEAN(A), CLEAN(B)})),
+            (PUSH(B), PUSH(A)),
+        )
+    ],
+    partly_bound,
+)
+
+
+def shares(*candidates) -> dict[str, list[int]]:
+    """The steps that each operator gets, by the operator's add effects."""
+    fitted = PROBLEM.fit(candidates, PROBLEM.nothing().coverage).fitted
+    return {
+        ", ".join(map(str, sorted(one.operator.add_effects))): [
+            transition.step for transition, _ in one.data
+        ]
+        for one in fitted
+    }
+
+
+def candidate(operator, **kinds):
+    return canonical_candidate(operator, {}, **kinds)
+
+
+def test_the_best_score_wins():
+    assert shares(candidate(IDLE), candidate(CLEANING)) == {"Clean(?x0)": [0, 1]}
+
+
+def test_a_keep_effect_is_worth_more():
+    assert shares(candidate(CLEANING), candidate(KEEPING_RAIN)) == {
+        "Clean(?x0)": [1],
+        "Clean(?x0), Rain()": [0],
+    }
+
+
+def test_add_effects_must_hold_afterwards_but_need_not_be_new():
+    assert shares(candidate(RAINING)) == {"Clean(?x0), Rain()": [0]}
+
+
+def test_what_is_known_to_be_necessary_must_be_added():
+    """Only the last step's necessary atoms are known before anything is covered."""
+    assert shares(candidate(IDLE)) == {"": [0]}
+
+
+def test_operators_without_data_are_dropped():
+    rain_on_two = replace(
+        RAINING, parameters=(X, Y), add_effects=frozenset({RAIN.lifted(), CLEAN.lifted(X), CLEAN.lifted(Y)})
+    )
+    assert shares(candidate(CLEANING), candidate(rain_on_two)) == {"Clean(?x0)": [0, 1]}
+    assert shares() == {}
+
+
+def test_a_pinned_transition_stays_whatever_the_scores():
+    assert shares(candidate(IDLE, pinned=frozenset({(0, 0)})), candidate(CLEANING)) == {
+        "": [0],
+        "Clean(?x0)": [1],
+    }
+
+
+def test_equal_candidates_are_one_and_keep_all_that_is_pinned_to_them():
+    renamed = replace(
+        CLEANING, parameters=(Y,), add_effects=frozenset({CLEAN.lifted(Y)}), controller_arguments=(Y,)
+    )
+    (merged,) = merge(
+        [candidate(CLEANING, pinned=frozenset({(0, 0)})), candidate(renamed, pinned=frozenset({(1, 2)}))]
+    )
+    assert merged.pinned == {(0, 0), (1, 2)}
