@@ -1,7 +1,8 @@
 """Success rates of learned models, in every domain and over seeds, as a Markdown table.
 
 Usage: python benchmarks/success_rates.py [--domains D ...] [--seeds 5] [--demos 50] [--tasks 50]
-                                          [--learner necessary] [--abstract-plans 8] [--oracle] [--jobs 2]
+                                          [--learner necessary] [--abstract-plans 8] [--experiments]
+                                          [--oracle] [--jobs 2]
 
 With --oracle the hand-written model of each domain is evaluated instead. Failures are listed after the
 table with their reasons.
@@ -30,6 +31,7 @@ class Job:
     demos: int
     tasks: int
     abstract_plans: int
+    experiments: bool
     oracle: bool
 
 
@@ -46,7 +48,10 @@ def run_job(job: Job) -> tuple[Job, dict[str, Any], tuple[RunRecord, ...]]:
             **evaluation_summary(evaluation.records),
         }
         return job, summary, evaluation.records
-    config = needful.RunConfig(job.learner, job.demos, job.tasks, job.seed, planning)
+    experiments = needful.ExperimentConfig() if job.experiments else None
+    config = needful.RunConfig(
+        job.learner, job.demos, job.tasks, job.seed, planning, experiments=experiments
+    )
     result = needful.run(env, config)
     return job, result.summary, result.evaluation.records
 
@@ -75,11 +80,21 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=50)
     parser.add_argument("--learner", default="necessary")
     parser.add_argument("--abstract-plans", type=int, default=8)
+    parser.add_argument("--experiments", action="store_true")
     parser.add_argument("--oracle", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
     jobs = [
-        Job(domain, seed, args.learner, args.demos, args.tasks, args.abstract_plans, args.oracle)
+        Job(
+            domain,
+            seed,
+            args.learner,
+            args.demos,
+            args.tasks,
+            args.abstract_plans,
+            args.experiments,
+            args.oracle,
+        )
         for domain in args.domains
         for seed in range(args.seeds)
     ]

@@ -1,4 +1,4 @@
-"""Make the pictures in docs/images: a film strip of one solved task for each domain.
+"""Make the pictures in docs/images: a film strip and an animation of one solved task for each domain.
 
 Usage: python docs/make_images.py [DOMAIN ...]
 """
@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import needful
+from needful.envs.drawing.animation import draw_animation
 from needful.envs.drawing.captions import captions_of
 from needful.envs.drawing.pictures import draw_film_strip
 from needful.storage.atomic import write_bytes
@@ -16,7 +17,7 @@ from needful.storage.atomic import write_bytes
 IMAGES = Path(__file__).parent / "images"
 
 
-def draw_domain(name: str) -> Path:
+def draw_domain(name: str) -> None:
     """Learn a model of the domain and draw the shortest of its first solved test tasks."""
     env = needful.make_environment(name)
     result = needful.run(env, needful.RunConfig(demos=50, tasks=0))
@@ -27,11 +28,12 @@ def draw_domain(name: str) -> Path:
             plans.append((len(found.actions), index, task, found))
     _, _, task, found = min(plans, key=lambda entry: entry[:2])
     captions = captions_of(found.abstract_plan, found.subgoals, found.states)
-    path = IMAGES / f"{name}.png"
-    write_bytes(path, draw_film_strip(env, found.states, captions, task.goal))
-    return path
+    for ending, draw in (("png", draw_film_strip), ("gif", draw_animation)):
+        path = IMAGES / f"{name}.{ending}"
+        write_bytes(path, draw(env, found.states, captions, task.goal))
+        print(path)
 
 
 if __name__ == "__main__":
     for domain in sys.argv[1:] or needful.environment_names():
-        print(draw_domain(domain))
+        draw_domain(domain)

@@ -44,6 +44,7 @@ from needful.evaluation.pipeline import RunConfig, RunResult, run
 from needful.evaluation.records import RunRecord
 from needful.evaluation.run_folder import RunFolder
 from needful.operator_learning.catalogue import LEARNERS, Learner, find_learner
+from needful.operator_learning.experiments import ExperimentConfig, drop_accidental_preconditions
 from needful.operator_learning.explanation import explain_operator
 from needful.operator_learning.learn import LearnedOperators, OperatorLearningConfig, learn_operators
 from needful.planning.bilevel import PlanningConfig, plan
@@ -64,6 +65,7 @@ __all__ = [
     "Environment",
     "EnvironmentFailure",
     "Execution",
+    "ExperimentConfig",
     "Failure",
     "Finding",
     "GroundAtom",
@@ -108,6 +110,7 @@ __all__ = [
     "abstract",
     "check_environment",
     "collect_demonstrations",
+    "drop_accidental_preconditions",
     "environment_names",
     "evaluate",
     "explain_operator",

@@ -30,7 +30,13 @@ def describe_learned(learned: LearnedModel) -> str:
     if operators.unreplayable:
         numbers = ", ".join(map(str, operators.unreplayable))
         lines.append(f"Planning cannot follow the demonstrations {numbers}.")
-    return "\n".join([*lines, "", *(f"{operator}\n" for operator in operators.operators)])
+    if "experiments" in seconds:
+        lines.append(
+            f"Dropped {len(learned.dropped)} accidental preconditions by experiment "
+            f"in {seconds['experiments']:.2f} s."
+        )
+        lines += [f"  {one.operator} does not need {one.atom}" for one in learned.dropped]
+    return "\n".join([*lines, "", *(f"{operator}\n" for operator in learned.model.operators)])
 
 
 def describe_evaluation(summary: Mapping[str, Any]) -> str:

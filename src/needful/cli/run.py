@@ -26,6 +26,7 @@ from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
 from needful.evaluation.pipeline import Evaluation, RunConfig, run
 from needful.evaluation.run_folder import RunFolder
+from needful.operator_learning.experiments import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig
 from needful.storage.atomic import write_bytes
 
@@ -39,6 +40,10 @@ def run_domain(
     seed: Seed = 0,
     timeout: Timeout = 10.0,
     abstract_plans: AbstractPlans = 8,
+    experiments: Annotated[
+        bool,
+        typer.Option("--experiments", help="Drop preconditions that the simulator shows to be accidental."),
+    ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", help="The folder to write; by default a new one below runs/.")
     ] = None,
@@ -48,7 +53,9 @@ def run_domain(
     """Collect demonstrations, learn a model, print it, and solve unseen tasks with it."""
     environment = make_environment(domain)
     planning = PlanningConfig(timeout=timeout, max_abstract_plans=abstract_plans)
-    config = RunConfig(learner, demos, tasks, seed, planning)
+    config = RunConfig(
+        learner, demos, tasks, seed, planning, experiments=ExperimentConfig() if experiments else None
+    )
     folder = RunFolder.create(out or _new_folder(f"{domain}-{learner}-seed{seed}"), force)
     with progress_bars() as progress:
         result = run(environment, config, folder, progress)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
+from needful.core.controllers import Execute
 from needful.core.demonstrations import Demonstration
 from needful.core.model import PlanningModel, Vocabulary
 from needful.errors import DemonstrationError
 from needful.operator_learning.catalogue import Learner, find_learner
 from needful.operator_learning.evidence import TransitionEvidence, gather_evidence
+from needful.operator_learning.experiments import (
+    AccidentalPrecondition,
+    ExperimentConfig,
+    drop_accidental_preconditions,
+)
 from needful.operator_learning.learn import LearnedOperators
 from needful.sampler_learning.config import SamplerConfig
 from needful.sampler_learning.learn import learn_samplers
@@ -21,7 +27,8 @@ from needful.storage.json_fields import JsonValue
 class LearnedModel:
     """A planning model with what is known about how it came to be.
 
-    `seconds` are those of learning `operators` and `samplers`.
+    `seconds` are those of learning `operators` and `samplers`, and of `experiments` if there were any.
+    `dropped` are the preconditions that experiments did without.
     """
 
     model: PlanningModel
@@ -29,6 +36,7 @@ class LearnedModel:
     operators: LearnedOperators
     evidence: Mapping[str, tuple[TransitionEvidence, ...]]
     seconds: Mapping[str, float]
+    dropped: tuple[AccidentalPrecondition, ...] = ()
 
 
 def learn_model(
@@ -60,11 +68,26 @@ def learn_model(
     )
 
 
-def provenance(learner: Learner, sampler_config: SamplerConfig, seed: int) -> dict[str, JsonValue]:
+def with_experiments(
+    learned: LearnedModel, execute: Execute, config: ExperimentConfig, seed: int = 0
+) -> LearnedModel:
+    """Drop preconditions that the simulator shows to be accidental; the operators' data stay."""
+    start = time.monotonic()
+    model, dropped = drop_accidental_preconditions(
+        learned.model, learned.demonstrations, execute, seed, config
+    )
+    seconds = {**learned.seconds, "experiments": time.monotonic() - start}
+    return replace(learned, model=model, seconds=seconds, dropped=dropped)
+
+
+def provenance(
+    learner: Learner, sampler_config: SamplerConfig, seed: int, experiments: ExperimentConfig | None = None
+) -> dict[str, JsonValue]:
     """Return how a model comes to be, for its file: everything that can change its bytes."""
     return {
         "learner": learner.name,
         "learner_config": dict(learner.config),
         "sampler_config": asdict(sampler_config),
+        "experiments": None if experiments is None else asdict(experiments),
         "seed": seed,
     }

@@ -14,19 +14,23 @@ from needful.demos.oracle import OracleDemonstrator
 from needful.envs.contract import Environment, Split
 from needful.errors import DemonstrationError, InvalidInputError
 from needful.evaluation.evaluate import evaluate
-from needful.evaluation.learning import LearnedModel, learn_model, provenance
+from needful.evaluation.learning import LearnedModel, learn_model, provenance, with_experiments
 from needful.evaluation.progress import Progress, Silent
 from needful.evaluation.records import RunIdentity, RunRecord, identify
 from needful.evaluation.run_folder import RunFolder
 from needful.evaluation.summary import evaluation_summary, learning_summary, run_summary
 from needful.operator_learning.catalogue import find_learner
+from needful.operator_learning.experiments import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig
 from needful.sampler_learning.config import SamplerConfig
 
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """What a run depends on besides its domain."""
+    """What a run depends on besides its domain.
+
+    With `experiments` the simulator is used to drop accidental preconditions after learning.
+    """
 
     learner: str = "necessary"
     demos: int = 50
@@ -34,6 +38,7 @@ class RunConfig:
     seed: int = 0
     planning: PlanningConfig = field(default_factory=PlanningConfig)
     samplers: SamplerConfig = field(default_factory=SamplerConfig)
+    experiments: ExperimentConfig | None = None
 
     def __post_init__(self) -> None:
         find_learner(self.learner)
@@ -44,7 +49,8 @@ class RunConfig:
 
     def identity(self, domain: str) -> RunIdentity:
         """Return what all records of a run with this configuration have in common."""
-        return identify(domain, self.learner, self.seed, self.demos, self.planning, self.samplers)
+        configs = (self.demos, self.planning, self.samplers, self.experiments)
+        return identify(domain, self.learner, self.seed, *configs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +89,13 @@ def run(
     demonstrations, learner = collected.demonstrations, find_learner(config.learner)
     progress.stage("Learning operators and samplers")
     learned = learn_model(environment.vocabulary, demonstrations, learner, config.samplers, config.seed)
+    if config.experiments is not None:
+        progress.stage("Experimenting with preconditions")
+        learned = with_experiments(learned, environment.execute, config.experiments, config.seed)
     if folder is not None:
         folder.save_demonstrations(environment.vocabulary, demonstrations)
-        folder.save_model(
-            learned, {"domain": environment.name, **provenance(learner, config.samplers, config.seed)}
-        )
+        origin = provenance(learner, config.samplers, config.seed, config.experiments)
+        folder.save_model(learned, {"domain": environment.name, **origin})
     evaluation = solve_tasks(
         learned.model, environment, config.tasks, config.planning, identity, folder, progress
     )

@@ -1,0 +1,185 @@
+"""Tell needed preconditions from accidental ones by experiment.
+
+With few demonstrations, atoms that merely happened to hold before all of an operator's transitions end
+up in its preconditions. Demonstrations alone cannot refute them: they hold no counter-examples. The
+simulator can: the controller is executed in states where all other preconditions hold and the atom does
+not. If the operator's prediction comes true there every time, the atom was accidental.
+
+States come from the demonstrations and from replaying each with one action left out, which makes
+states that lack what the action brought about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+
+from needful.abstraction.abstract import abstract
+from needful.abstraction.atom_table import AtomTable
+from needful.abstraction.joins import UNBOUND, Constraint, join
+from needful.core.atoms import AbstractState, LiftedAtom
+from needful.core.controllers import Execute
+from needful.core.demonstrations import Demonstration
+from needful.core.model import PlanningModel
+from needful.core.objects import Object
+from needful.core.operators import GroundOperator, Operator
+from needful.core.samplers import Sampler
+from needful.core.state import State
+from needful.errors import DemonstrationError
+from needful.seeding import rng_for
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentConfig:
+    """How much to try.
+
+    Attributes:
+        experiments: for one precondition at most so many, each in another state if there are enough.
+        tries: how often parameters are sampled in one experiment before it counts as failed.
+    """
+
+    experiments: int = 20
+    tries: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class AccidentalPrecondition:
+    """A precondition that was dropped, and how many experiments did without it."""
+
+    operator: str
+    atom: LiftedAtom
+    experiments: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Situation:
+    """A state to experiment in, with its atoms as a mask of the table."""
+
+    state: State
+    atoms: AbstractState
+    table: AtomTable
+    mask: int
+
+
+def drop_accidental_preconditions(
+    model: PlanningModel,
+    demonstrations: Sequence[Demonstration],
+    execute: Execute,
+    seed: int = 0,
+    config: ExperimentConfig | None = None,
+) -> tuple[PlanningModel, tuple[AccidentalPrecondition, ...]]:
+    """Return the model without the preconditions that no experiment needed, and what was dropped.
+
+    A precondition is dropped if there was at least one experiment and all came out as predicted. Keep
+    effects stay. The model must be bound to the domain's predicates and have its samplers.
+    """
+    config = config or ExperimentConfig()
+    laboratory = _Laboratory(model.samplers, execute, config.tries)
+    situations = _situations(model, demonstrations, execute)
+    operators: list[Operator] = []
+    dropped: list[AccidentalPrecondition] = []
+    for operator in model.operators:
+        rng = rng_for(seed, "experiments", operator.name)
+        order = [situations[index] for index in rng.permutation(len(situations))]
+        needed = operator
+        for atom in sorted(operator.preconditions - operator.keep_effects):
+            without = replace(needed, preconditions=needed.preconditions - {atom})
+            chosen = islice(_lacking(without, atom, order), config.experiments)
+            results = [laboratory.comes_true(without.ground(o), one, rng) for one, o in chosen]
+            if results and all(results):
+                needed = without
+                dropped.append(AccidentalPrecondition(operator.name, atom, len(results)))
+        operators.append(needed)
+    return replace(model, operators=tuple(operators)), tuple(dropped)
+
+
+def _situations(
+    model: PlanningModel, demonstrations: Sequence[Demonstration], execute: Execute
+) -> list[_Situation]:
+    """Return the distinct states of the demonstrations and of their replays, in order."""
+    found = []
+    for demonstration in demonstrations:
+        table = AtomTable(demonstration.objects)
+        for state in dict.fromkeys(_states(demonstration, execute)):
+            atoms = abstract(state, model.vocabulary.predicates)
+            found.append(_Situation(state, atoms, table, table.encode(atoms)))
+    return found
+
+
+def _states(demonstration: Demonstration, execute: Execute) -> Iterator[State]:
+    """Yield the states of a demonstration, then those of replaying it with one action left out."""
+    if demonstration.states is None:
+        raise DemonstrationError("Experiments start from states, and a demonstration has none.")
+    yield from demonstration.states
+    for left_out, start in enumerate(demonstration.states[:-1]):
+        state = start
+        for action in demonstration.actions[left_out + 1 :]:
+            state = execute(state, action).state
+            yield state
+
+
+def _lacking(
+    operator: Operator, atom: LiftedAtom, situations: Sequence[_Situation]
+) -> Iterator[tuple[_Situation, tuple[Object, ...]]]:
+    """Yield situations with a grounding whose preconditions hold and whose `atom` does not.
+
+    Not all that the operator adds may be true already: that would prove nothing.
+    One grounding of each situation comes before a second one of any.
+    """
+    searches = [(one, _groundings(operator, atom, one)) for one in situations]
+    while searches:
+        unfinished = []
+        for situation, groundings in searches:
+            objects = next(groundings, None)
+            if objects is not None:
+                yield situation, objects
+                unfinished.append((situation, groundings))
+        searches = unfinished
+
+
+def _groundings(
+    operator: Operator, atom: LiftedAtom, situation: _Situation
+) -> Iterator[tuple[Object, ...]]:
+    table = situation.table
+    place = {variable: index for index, variable in enumerate(operator.parameters)}
+    constraints = [
+        Constraint(need.predicate.name, tuple(place[v] for v in need.variables), situation.mask)
+        for need in sorted(operator.preconditions)
+    ]
+    domains = [table.of_type(variable.type) for variable in operator.parameters]
+    changes = operator.add_effects - operator.keep_effects
+    for numbers in join(table, constraints, domains, [UNBOUND] * len(domains)):
+        objects = tuple(table.objects[number] for number in numbers)
+        binding = dict(zip(operator.parameters, objects, strict=True))
+        done = changes and all(change.ground(binding) in situation.atoms for change in changes)
+        if not done and atom.ground(binding) not in situation.atoms:
+            yield objects
+
+
+@dataclass(frozen=True, slots=True)
+class _Laboratory:
+    """What all experiments share."""
+
+    samplers: Mapping[str, Sampler]
+    execute: Execute
+    tries: int
+
+    def comes_true(self, ground: GroundOperator, situation: _Situation, rng: np.random.Generator) -> bool:
+        """Execute the operator's controller; return whether its prediction held for some parameters."""
+        predicted = ground.apply(situation.atoms)
+        controller = ground.operator.controller
+        for _ in range(self.tries if controller.dimension else 1):
+            parameters: Sequence[float] = ()
+            if controller.dimension:
+                drawn = self.samplers[ground.operator.name].sample(situation.state, ground.objects, rng)
+                parameters = controller.clip(drawn)
+            action = controller(*ground.controller_objects, parameters=parameters)
+            if not action.initiable(situation.state):
+                continue
+            execution = self.execute(situation.state, action)
+            if execution.steps and all(atom.holds(execution.state) for atom in predicted):
+                return True
+        return False
