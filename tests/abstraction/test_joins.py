@@ -99,11 +99,21 @@ def test_stop_leaves_out_the_rest():
     table = table_of(CLEAN(A), CLEAN(B), CLEAN(C))
     clean = [Constraint("Clean", (0,), ~0)]
     assert list(join(table, clean, [EVERYTHING], [UNBOUND], stop=lambda: True)) == []
+    assert list(join(table, [], [EVERYTHING], [UNBOUND], stop=lambda: True)) == []
     stopped = False
     rest = join(table, clean, [EVERYTHING], [UNBOUND], stop=lambda: stopped)
     assert next(rest) == (0,)
     stopped = True
     assert list(rest) == []
+
+
+def test_ascending_groups_list_each_choice_of_objects_once():
+    table = table_of(CLEAN(A), CLEAN(B), CLEAN(C), ON(P, A))
+    clean = [Constraint("Clean", (0,), ~0), Constraint("Clean", (1,), ~0)]
+    found = list(join(table, clean, [EVERYTHING] * 2, [UNBOUND] * 2, ascending=[(0, 1)]))
+    assert found == [(0, 1), (0, 2), (1, 2)]
+    unconstrained = list(join(table, [], [EVERYTHING] * 3, [UNBOUND, 1, UNBOUND], ascending=[(2, 0)]))
+    assert unconstrained == [(2, 1, 0), (3, 1, 0), (3, 1, 2)]
 
 
 @st.composite
@@ -129,3 +139,16 @@ def joins(draw: st.DrawFn):
 @given(joins())
 def test_every_grounding_comes_exactly_once(problem):
     assert sorted(join(*problem)) == sorted(groundings(*problem))
+
+
+@settings(max_examples=200, deadline=None)
+@given(problem=joins(), data=st.data())
+def test_ascending_groups_leave_out_the_other_orders(problem, data):
+    free = [variable for variable, number in enumerate(problem[-1]) if number == UNBOUND]
+    group = data.draw(st.permutations(free))[: data.draw(st.integers(0, len(free)))]
+    expected = [
+        chosen
+        for chosen in groundings(*problem)
+        if [chosen[variable] for variable in group] == sorted(chosen[variable] for variable in group)
+    ]
+    assert sorted(join(*problem, ascending=[group])) == sorted(expected)

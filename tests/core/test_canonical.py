@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from needful.core.canonical import canonical_form, rename
+from needful.core.canonical import canonical_form, interchangeable, rename
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
 from tiny_worlds import BLOCK, CLEAN, ON, PUSH, STACK, THING, all_lifted_atoms, all_patterns, operators
@@ -161,3 +161,26 @@ def test_unlike_variables_that_look_alike():
     one = with_adds(v, cycle(v[1:4]) | cycle(v[4:]))
     other = with_adds(v, cycle(v[1:5]) | cycle(v[5:]))
     assert canonical_form(one)[0] == canonical_form(other)[0]
+
+
+def test_interchangeable_by_hand():
+    """b and c are alike; d is on a, and e is a thing."""
+    a, b, c, d = (Variable(f"?{name}", BLOCK) for name in "abcd")
+    e = Variable("?e", THING)
+    operator = with_adds([a, b, c, d, e], {CLEAN.lifted(v) for v in (a, b, c, d, e)} | {ON.lifted(d, a)})
+    assert interchangeable(operator) == ((b, c),)
+    kept = replace(operator, preconditions=frozenset({CLEAN.lifted(b)}))
+    assert interchangeable(kept) == ()
+
+
+@settings(max_examples=200, deadline=None)
+@given(any_operator)
+def test_interchangeable_means_that_an_exchange_changes_nothing(operator):
+    groups = interchangeable(operator)
+    assert len({variable for group in groups for variable in group}) == sum(map(len, groups))
+    for one, other in itertools.combinations(operator.parameters, 2):
+        exchange = {v: {one: other, other: one}.get(v, v) for v in operator.parameters}
+        alike = one.type == other.type and (
+            replace(rename(operator, exchange), parameters=operator.parameters) == operator
+        )
+        assert any({one, other} <= set(group) for group in groups) == alike

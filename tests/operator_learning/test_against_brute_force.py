@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brute_force_learning
+from needful.core.canonical import interchangeable
 from needful.core.operators import Operator
 from needful.core.plans import necessary_atoms
 from needful.operator_learning.encoding import encode_demonstrations
@@ -45,6 +46,13 @@ def test_consistent_is_the_best_of_all_groundings(demonstration, operator, data)
 @settings(max_examples=300, deadline=None)
 @given(demonstration=demonstrations(), operator=operators(stripped=True), data=st.data())
 def test_explaining_lists_all_eligible_groundings_best_first(demonstration, operator, data):
+    """All, but for those that only exchange interchangeable variables."""
+    groups = [[operator.parameters.index(v) for v in group] for group in interchangeable(operator)]
+
+    def in_order(ground):
+        chosen = [[ground.objects[place] for place in group] for group in groups]
+        return chosen == [sorted(objects) for objects in chosen]
+
     encoded = encode_demonstrations([demonstration])[0]
     for transition, fast in zip(demonstration.transitions(), encoded.transitions, strict=True):
         if transition.action.controller != operator.controller:
@@ -55,6 +63,7 @@ def test_explaining_lists_all_eligible_groundings_best_first(demonstration, oper
             (brute_force_learning.score(ground, transition), [o.name for o in ground.objects])
             for ground in brute_force_learning.groundings(operator, demonstration.objects, transition)
             if brute_force_learning.is_explaining(ground, transition, needed | transition.before)
+            and in_order(ground)
         )
         matches = Matcher().explaining(operator, fast, encoded.table.encode(needed))
         found = [(m.score, [encoded.table.objects[n].name for n in m.objects]) for m in matches]

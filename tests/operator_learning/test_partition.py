@@ -13,7 +13,8 @@ from needful.operator_learning.learning_problem import LearningProblem
 from tiny_worlds import BLOCK, CLEAN, PUSH, RAIN
 
 A, B = BLOCK("a"), BLOCK("b")
-X, Y = Variable("?x", BLOCK), Variable("?y", BLOCK)
+D, E = BLOCK("d"), BLOCK("e")
+X, Y, Z = (Variable(name, BLOCK) for name in ("?x", "?y", "?z"))
 NONE = frozenset()
 
 IDLE = Operator("Push", (X,), NONE, NONE, NONE, NONE, PUSH, (X,))
@@ -95,3 +96,19 @@ def test_equal_candidates_are_one_and_keep_all_that_is_pinned_to_them():
         [candidate(CLEANING, pinned=frozenset({(0, 0)})), candidate(renamed, pinned=frozenset({(1, 2)}))]
     )
     assert merged.pinned == {(0, 0), (1, 2)}
+
+
+def test_a_hint_may_name_interchangeable_variables_in_any_order():
+    """Four blocks stay clean; the two that the variables were introduced for come last by name."""
+    blocks = tuple(BLOCK(name) for name in "bcde")
+    clean = frozenset(CLEAN(block) for block in blocks)
+    demo = Demonstration((A, *blocks), frozenset({RAIN()}), (clean, clean | {RAIN()}), (PUSH(A),))
+    problem = LearningProblem.of([demo], partly_bound)
+    number = problem.demonstrations[0].table.object_number
+    kept = frozenset({CLEAN.lifted(Y), CLEAN.lifted(Z)})
+    operator = replace(IDLE, parameters=(X, Y, Z), preconditions=kept, add_effects=kept | {RAIN.lifted()})
+    for hint in ({Y: number[E], Z: number[D]}, {Y: number[D], Z: number[E]}, {Z: number[E]}):
+        start = problem.nothing().coverage
+        (fitted,) = problem.fit([canonical_candidate(operator, {(0, 0): hint})], start).fitted
+        ((_, objects),) = fitted.data
+        assert set(hint.values()) <= set(objects)

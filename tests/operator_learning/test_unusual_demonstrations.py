@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 from hypothesis import given, settings
@@ -91,6 +92,24 @@ def test_thirty_objects():
     (operator,) = learned.operators
     assert {str(atom) for atom in operator.add_effects} == {"Clean(?x0)", "Clean(?x1)"}
     assert {str(atom) for atom in operator.keep_effects} == {"Clean(?x1)"}
+
+
+def test_many_interchangeable_things_to_keep():
+    """Ten of fifteen blocks are to be clean, and each push dirties two of the others and cleans one.
+
+    Operators keep up to nine blocks here, which could be bound in 362880 orders each time.
+    """
+    rng = random.Random(0)
+    blocks = tuple(BLOCK(f"block{number:02d}") for number in range(15))
+    wanted, others = blocks[:10], [CLEAN(block) for block in blocks[10:]]
+    states = [frozenset(others)]
+    for block in wanted:
+        dirtied, cleaned = rng.sample(others, 2), rng.choice(others)
+        states.append(states[-1] - set(dirtied) | {CLEAN(block), cleaned})
+    goal = frozenset(CLEAN(block) for block in wanted)
+    learned = learn_operators([Demonstration(blocks, goal, tuple(states), tuple(map(PUSH, wanted)))])
+    assert (learned.coverage, learned.unreplayable) == (1.0, ())
+    assert max(len(operator.keep_effects) for operator in learned.operators) == 9
 
 
 @st.composite

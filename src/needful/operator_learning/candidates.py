@@ -6,11 +6,11 @@ deletes are always induced afresh from the data that each one explains.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from needful.core.canonical import canonical_form
+from needful.core.canonical import canonical_form, interchangeable
 from needful.core.objects import Variable
 from needful.core.operators import Operator
 
@@ -25,6 +25,8 @@ class Candidate:
     Attributes:
         operator: has add effects and keep effects only.
         text: the operator in writing, which candidates are sorted by.
+        places: for each variable its own place among the parameters and those of the variables that
+            are interchangeable with it.
         hints: for some transitions, the object number that a variable was introduced for. Groundings
             that agree with the hint are preferred there.
         pinned: transitions that belong to this candidate whatever the scores say.
@@ -32,8 +34,17 @@ class Candidate:
 
     operator: Operator
     text: str
+    places: Mapping[Variable, tuple[int, ...]]
     hints: Mapping[TransitionId, Mapping[Variable, int]]
     pinned: frozenset[TransitionId] = frozenset()
+
+    def agrees(self, objects: Sequence[int], transition: TransitionId) -> bool:
+        """Return whether a grounding binds what the hint says, up to exchange of interchangeables."""
+        hint = self.hints.get(transition, {})
+        return all(
+            number in {objects[place] for place in self.places[variable]}
+            for variable, number in hint.items()
+        )
 
 
 def strip(operator: Operator) -> Operator:
@@ -57,7 +68,14 @@ def canonical_candidate(
         transition: {renaming[variable]: number for variable, number in hint.items()}
         for transition, hint in hints.items()
     }
-    return Candidate(stripped, str(stripped), renamed, pinned)
+    place = {variable: index for index, variable in enumerate(stripped.parameters)}
+    alone = tuple((variable,) for variable in stripped.parameters)
+    places = {
+        variable: tuple(place[other] for other in group)
+        for group in (*alone, *interchangeable(stripped))
+        for variable in group
+    }
+    return Candidate(stripped, str(stripped), places, renamed, pinned)
 
 
 def merge(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:

@@ -6,7 +6,9 @@ operator has only add effects and keep effects: K ⊆ s_{i-1}, E+ ⊆ s_i and, w
 α_i \\ s_{i-1} ⊆ E+.
 
 Groundings come from a join: controller arguments are bound first; then each necessary add, which must
-be one of the add effects, binds its objects; the other atoms follow, fewest candidates first.
+be one of the add effects, binds its objects; the other atoms follow, fewest candidates first. Of the
+groundings that differ by an exchange of interchangeable variables only the one with the objects in
+order is listed: the others have the same atoms, and lose the tie.
 """
 
 from __future__ import annotations
@@ -95,7 +97,7 @@ class Matcher:
     def explaining(
         self, operator: Operator, transition: EncodedTransition, needed: int
     ) -> tuple[Match, ...]:
-        """Return all groundings of a stripped operator that explain the needed adds, best first."""
+        """Return the groundings of a stripped operator that explain the needed adds, best first."""
         key = (self._compile(operator), transition, needed)
         if key not in self._explaining:
             self._explaining[key] = tuple(sorted(_explaining(*key)))

@@ -74,10 +74,6 @@ def _preferred(
 ) -> Match | None:
     """Return the best grounding, one that agrees with the hint for this transition if there is any."""
     matches = matcher.explaining(candidate.operator, transition, needed)
-    hint = candidate.hints.get((transition.demonstration, transition.step))
-    if hint and matches:
-        places = {candidate.operator.parameters.index(variable): n for variable, n in hint.items()}
-        agreeing = [m for m in matches if all(m.objects[i] == n for i, n in places.items())]
-        if agreeing:
-            return agreeing[0]
-    return matches[0] if matches else None
+    where = (transition.demonstration, transition.step)
+    agreeing = (match for match in matches if candidate.agrees(match.objects, where))
+    return next(agreeing, matches[0] if matches else None)
