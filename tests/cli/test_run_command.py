@@ -120,6 +120,26 @@ def test_it_prints_operators_and_results(tmp_path: Path) -> None:
     assert str(tmp_path / "run") in said.out
 
 
+def test_experiments_are_told_and_saved(tmp_path: Path) -> None:
+    """Ten demonstrations of Satellites leave accidental preconditions; see docs/learning.md."""
+    arguments = ["satellites", "--demos", 10, "--tasks", 2]
+    plain = succeed("run", *arguments, "--out", tmp_path / "plain")
+    tested = succeed("run", *arguments, "--experiments", "--out", tmp_path / "tested")
+    assert "accidental" not in plain.out
+    assert "ShootChemX does not need ShootsChemY(?x0)" in tested.out
+    needs = {
+        name: {
+            operator["name"]: operator["preconditions"]
+            for operator in json.loads((tmp_path / name / "model" / "model.json").read_text())["operators"]
+        }
+        for name in ("plain", "tested")
+    }
+    accidental = ["ShootsChemY", "?x0"]
+    assert accidental in needs["plain"]["ShootChemX"]
+    assert accidental not in needs["tested"]["ShootChemX"]
+    assert "experiments" in json.loads((tmp_path / "tested" / "summary.json").read_text())["seconds"]
+
+
 def test_json_is_the_summary_and_nothing_else(tmp_path: Path) -> None:
     said = succeed(*QUICK, "--json", "--out", tmp_path / "run")
     assert said.json == json.loads((tmp_path / "run" / "summary.json").read_text())

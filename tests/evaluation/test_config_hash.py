@@ -13,6 +13,7 @@ import pytest
 from needful.errors import InvalidInputError
 from needful.evaluation.config_hash import config_hash
 from needful.evaluation.pipeline import RunConfig
+from needful.operator_learning.experiments import ExperimentConfig
 from needful.planning.a_star import AStar
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.subgoals import predicted_subgoals
@@ -28,6 +29,7 @@ OTHER_PLANNING = {
     "subgoals": predicted_subgoals,
 }
 OTHER_RUN = {
+    "experiments": ExperimentConfig(),
     "learner": "necessary-paper",
     "demos": 51,
     "seed": 1,
