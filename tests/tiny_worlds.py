@@ -55,7 +55,7 @@ def all_patterns(variables: tuple[Variable, ...]) -> list[DeletePattern]:
     ]
 
 
-object_tuples = st.lists(st.sampled_from([BLOCK, BALL]), min_size=2, max_size=4).map(
+object_tuples = st.lists(st.sampled_from([THING, BLOCK, BALL]), min_size=2, max_size=4).map(
     lambda kinds: tuple(Object(f"o{index}", kind) for index, kind in enumerate(kinds))
 )
 

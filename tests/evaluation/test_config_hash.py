@@ -117,3 +117,8 @@ def test_it_is_the_same_in_every_process() -> None:
 def test_what_cannot_be_described_is_refused(value: object) -> None:
     with pytest.raises(InvalidInputError, match=r"cannot hold .* dataclasses"):
         config_hash(value)
+
+
+def test_functions_without_a_name_of_their_own_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match=r"<lambda>.*top of a module"):
+        config_hash(PlanningConfig(subgoals=lambda plan, initial, goal: (goal,)))

@@ -12,6 +12,7 @@ import pytest
 import toy_world
 from needful.core.demonstrations import Demonstration
 from needful.core.model import PlanningModel
+from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
 from needful.errors import DemonstrationError, InvalidInputError, ModelError, UnknownNameError
 from needful.evaluation.learning import learn_model
@@ -167,3 +168,12 @@ def test_a_model_is_found_in_a_run_folder_or_on_its_own(tmp_path: Path) -> None:
     assert open_model(tmp_path / "alone").provenance == {"which": "alone"}
     with pytest.raises(ModelError, match="does not exist"):
         open_model(tmp_path / "absent")
+
+
+def test_demonstrations_of_another_domain_are_refused() -> None:
+    demonstrations = run(TOY, CONFIG).learned.demonstrations
+    foreign = make_environment("screws").vocabulary
+    with pytest.raises(DemonstrationError, match="not in the vocabulary"):
+        learn_model(foreign, demonstrations)
+    again = learn_model(TOY.vocabulary, (demo for demo in demonstrations))
+    assert again.demonstrations == demonstrations

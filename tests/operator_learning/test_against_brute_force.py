@@ -144,6 +144,7 @@ def test_induced_sets_are_intersections_and_unions(demos):
                     (atom.predicate, tuple(lifting[o] for o in atom.objects))
                     for atom in atoms
                     if set(atom.objects) <= set(lifting)
+                    and atom.predicate.fits([lifting[o] for o in atom.objects])
                 }
 
             inside.append((lifted(transition.before), lifted(transition.deleted)))

@@ -19,7 +19,7 @@ from needful.core.objects import Type, Variable
 from needful.core.operators import Operator
 from needful.core.samplers import ConstantSampler
 from needful.core.state import State
-from needful.errors import DemonstrationError
+from needful.errors import DemonstrationError, InvalidInputError
 from needful.operator_learning.experiments import ExperimentConfig, drop_accidental_preconditions
 from needful.operator_learning.learn import learn_operators
 
@@ -128,6 +128,22 @@ def test_keep_effects_stay() -> None:
     better, dropped = drop_accidental_preconditions(model, DEMOS, execute)
     assert better.operators == (keeping,)
     assert dropped == ()
+
+
+def test_an_operator_that_predicts_no_change_cannot_be_tested() -> None:
+    """Doing nothing would come out as predicted, so nothing is dropped."""
+    idle = Operator(
+        "Go", (R, L), frozenset({DRY.lifted(R)}), frozenset(), frozenset(), frozenset(), GO, (R, L)
+    )
+    better, dropped = drop_accidental_preconditions(PlanningModel(WORDS, (idle,)), DEMOS, execute)
+    assert better.operators == (idle,)
+    assert dropped == ()
+
+
+def test_numbers_are_checked() -> None:
+    for wrong in ({"experiments": 0}, {"tries": -1}):
+        with pytest.raises(InvalidInputError, match="at least 1"):
+            ExperimentConfig(**wrong)
 
 
 def test_the_number_of_experiments_and_tries_is_limited() -> None:

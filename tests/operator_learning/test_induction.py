@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
+from needful.core.objects import Type
 from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.induction import operator_for_change
 from needful.operator_learning.learn import learn_operators
@@ -88,3 +90,59 @@ def test_names_are_those_of_the_controllers():
         (A,), frozenset({CLEAN(A)}), (NONE, frozenset({RAIN()}), frozenset({CLEAN(A)})), (PUSH(A), wipe(A))
     )
     assert [operator.name for operator in learn_operators([demo]).operators] == ["Push", "Wipe"]
+
+
+def test_names_of_operators_never_collide() -> None:
+    """A controller may have the name that another one's operator would get by its number."""
+    thing = Type("thing")
+    done, other = Predicate("Done", (thing,)), Predicate("Other", (thing,))
+    go, go_1 = Controller("Go", (thing,)), Controller("Go-1", (thing,))
+    t = thing("t")
+    demos = [
+        Demonstration((t,), frozenset({goal(t)}), (frozenset(), frozenset({goal(t)})), (controller(t),))
+        for goal, controller in ((done, go), (other, go), (done, go_1))
+    ]
+    names = [operator.name for operator in learn_operators(demos).operators]
+    assert names == sorted(set(names))
+    assert len(names) == 3
+
+
+def test_a_wide_variable_cannot_speak_of_its_objects_narrower_type() -> None:
+    """A cup is picked like any thing. That it was clean is no precondition, and it is forgotten whole."""
+    thing = Type("thing")
+    cup = Type("cup", parent=thing)
+    held, clean = Predicate("Held", (thing,)), Predicate("Clean", (cup,))
+    pick = Controller("Pick", (thing,))
+    t, c = thing("t"), cup("c")
+    demos = [
+        Demonstration((t,), frozenset({held(t)}), (frozenset(), frozenset({held(t)})), (pick(t),)),
+        Demonstration(
+            (c,), frozenset({held(c)}), (frozenset({clean(c)}), frozenset({held(c)})), (pick(c),)
+        ),
+    ]
+    (operator,) = learn_operators(demos).operators
+    assert operator.preconditions == frozenset()
+    assert operator.delete_effects == frozenset()
+    assert [str(pattern) for pattern in operator.delete_patterns] == ["Clean(*:cup)"]
+
+
+def test_keeping_a_narrower_atom_narrows_the_variable() -> None:
+    """All cups but the picked one lose their cleanness; the goal needs the picked one to keep it."""
+    thing = Type("thing")
+    cup = Type("cup", parent=thing)
+    held, clean = Predicate("Held", (thing,)), Predicate("Clean", (cup,))
+    pick = Controller("Pick", (thing,))
+    t, c, d = thing("t"), cup("c"), cup("d")
+    demos = [
+        Demonstration((t,), frozenset({held(t)}), (frozenset(), frozenset({held(t)})), (pick(t),)),
+        Demonstration(
+            (c, d),
+            frozenset({held(c), clean(c)}),
+            (frozenset({clean(c), clean(d)}), frozenset({held(c), clean(c)})),
+            (pick(c),),
+        ),
+    ]
+    learned = learn_operators(demos)
+    assert learned.uncovered == 0
+    (keeper,) = (operator for operator in learned.operators if operator.keep_effects)
+    assert [variable.type for variable in keeper.parameters] == [cup]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pushing_world import PUSH, PUSHED, PUSHING, ROBOT, THING, R, demonstrations, operator_data
+from pushing_world import PUSH, PUSHED, PUSHING, ROBOT, SEEN, THING, R, demonstrations, operator_data
 
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Type, Variable
@@ -47,7 +47,9 @@ def all_negatives(
                 if other is own and tuple_ == use.objects:
                     continue
                 ground = operator.ground(tuple_)
-                if ground.add_effects <= transition.added and ground.delete_effects <= transition.deleted:
+                kept = ground.preconditions & ground.add_effects
+                changed = ground.add_effects - kept <= transition.added and kept <= transition.after
+                if changed and not ground.delete_effects & transition.after:
                     continue
                 vector = input_vector(operator, transition.state, tuple_)
                 found.append((*vector.tolist(), *transition.action.parameters))
@@ -141,6 +143,32 @@ def test_an_operator_that_came_true_elsewhere_is_no_counter_example() -> None:
         negative = only(data, demos, "Push", seed).negative_inputs
         assert len(negative) == 1
         assert negative[0].tolist() != true_one.tolist()
+
+
+def test_what_is_kept_need_not_be_new_and_what_is_deleted_need_not_have_been_there() -> None:
+    """Swapping two things that were both pushed already changes no atom, so it is no counter-example."""
+    demos = demonstrations(3)
+    first, second = Variable("?k0", THING), Variable("?k1", THING)
+    kept = frozenset({PUSHED.lifted(first), PUSHED.lifted(second)})
+    keeping = replace(
+        PUSHING,
+        parameters=(*PUSHING.parameters, first, second),
+        preconditions=kept,
+        add_effects=PUSHING.add_effects | kept,
+        delete_effects=frozenset({SEEN.lifted(PUSHING.parameters[0])}),
+    )
+    demo = demos[0]
+    robot, target = demo.actions[1].objects
+    others = tuple(o for o in demo.objects if o.type == THING and o != target)
+    pushed = frozenset(PUSHED(other) for other in others)
+    # Both others were pushed before and stay so; the robot had not been seen.
+    atoms = tuple((state | pushed) - {SEEN(robot)} for state in demo.abstract_states)
+    changed = replace(demo, abstract_states=atoms, goal=demo.goal - {SEEN(robot)})
+    data = (OperatorData(keeping, (GroundedTransition(0, 1, (robot, target, *others)),)),)
+    swapped = input_vector(keeping, changed.states[1], (robot, target, *reversed(others)))  # type: ignore[index]
+    for seed in range(20):
+        (examples,) = sampler_examples(data, (changed,), seed)
+        assert swapped.tolist() not in examples.negative_inputs.tolist()
 
 
 def test_without_counter_examples_there_are_none() -> None:

@@ -60,6 +60,10 @@ class Predicate:
             )
         return self.classifier(state, objects)
 
+    def fits(self, arguments: Sequence[Typed]) -> bool:
+        """Return whether the arguments, in their number, have the right types."""
+        return all(a.type.is_subtype_of(kind) for a, kind in zip(arguments, self.types, strict=True))
+
     def check_arguments(self, arguments: Sequence[Typed]) -> None:
         """Raise unless the arguments fit in number and type."""
         if len(arguments) != len(self.types):

@@ -23,6 +23,11 @@ def _described(value: object) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
+        if "<" in value.__qualname__:  # <lambda> and <locals>: many functions share such a name
+            raise InvalidInputError(
+                f"A configuration cannot hold {value.__qualname__}, because others have the same name. "
+                "Define it at the top of a module."
+            )
         return f"{value.__module__}.{value.__qualname__}"
     if is_dataclass(value):
         content = {one.name: _described(getattr(value, one.name)) for one in fields(value)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from needful.core.controllers import Execute
@@ -41,7 +41,7 @@ class LearnedModel:
 
 def learn_model(
     vocabulary: Vocabulary,
-    demonstrations: Sequence[Demonstration],
+    demonstrations: Iterable[Demonstration],
     learner: Learner | None = None,
     sampler_config: SamplerConfig | None = None,
     seed: int = 0,
@@ -51,6 +51,8 @@ def learn_model(
     Where no states were recorded there are no samplers: a model that misses some can be explained and
     exported, but it solves no tasks.
     """
+    demonstrations = tuple(demonstrations)
+    _check_vocabulary(vocabulary, demonstrations)
     if not demonstrations:
         raise DemonstrationError("There are no demonstrations to learn from. Collect at least one.")
     learner = learner or find_learner("necessary")
@@ -61,11 +63,25 @@ def learn_model(
     samplers_done = time.monotonic()
     return LearnedModel(
         model=PlanningModel(vocabulary, learned.operators, samplers),
-        demonstrations=tuple(demonstrations),
+        demonstrations=demonstrations,
         operators=learned,
         evidence=gather_evidence(learned, demonstrations),
         seconds={"operators": operators_done - start, "samplers": samplers_done - operators_done},
     )
+
+
+def _check_vocabulary(vocabulary: Vocabulary, demonstrations: Sequence[Demonstration]) -> None:
+    """Raise unless the demonstrations speak of the vocabulary's predicates and controllers alone."""
+    predicates, controllers = set(vocabulary.predicates), set(vocabulary.controllers)
+    for index, demonstration in enumerate(demonstrations):
+        used = {atom.predicate for state in demonstration.abstract_states for atom in state}
+        called = {action.controller for action in demonstration.actions}
+        stray = sorted(p.name for p in used - predicates) + sorted(c.name for c in called - controllers)
+        if stray:
+            raise DemonstrationError(
+                f"Demonstration {index} uses {stray[0]!r}, which is not in the vocabulary. "
+                "Learn with the vocabulary of the demonstrations' own domain."
+            )
 
 
 def with_experiments(

@@ -30,6 +30,10 @@ def save_learned_model(
             **provenance,
             "transitions": learned.operators.transitions,
             "coverage": learned.operators.coverage,
+            "dropped_preconditions": [
+                {"operator": one.operator, "atom": str(one.atom), "experiments": one.experiments}
+                for one in learned.dropped
+            ],
         },
         write_pddl(model.vocabulary, model.operators).domain,
         {EVIDENCE_FILE: evidence_to_json(learned.evidence, learned.demonstrations)},

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from needful.core.atoms import GroundAtom
-from needful.core.objects import Object, Variable
-from needful.core.operators import DeletePattern, Wildcard
+from needful.core.objects import Object, Type, Variable
+from needful.core.operators import DeletePattern, PatternArgument, Wildcard
 
 Generalise: TypeAlias = Callable[[GroundAtom, Mapping[Object, Variable]], DeletePattern]
 
@@ -24,10 +24,16 @@ def whole_predicate(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> Del
 def partly_bound(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> DeletePattern:
     """Forget only atoms that agree with the operator's arguments where this one does.
 
-    Objects outside the operator become wildcards of their own type.
+    Objects outside the operator become wildcards of their own type. So do objects whose variable has
+    a wider type than the predicate takes: the variable may stand for others.
     """
-    arguments = (lifting.get(obj) or Wildcard(obj.type) for obj in atom.objects)
-    return DeletePattern(atom.predicate, tuple(arguments))
+
+    def argument(obj: Object, kind: Type) -> PatternArgument:
+        variable = lifting.get(obj)
+        fits = variable is not None and variable.type.is_subtype_of(kind)
+        return variable if variable is not None and fits else Wildcard(obj.type)
+
+    return DeletePattern(atom.predicate, tuple(map(argument, atom.objects, atom.predicate.types)))
 
 
 def without_subsumed(patterns: Iterable[DeletePattern]) -> frozenset[DeletePattern]:

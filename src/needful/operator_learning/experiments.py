@@ -28,7 +28,7 @@ from needful.core.objects import Object
 from needful.core.operators import GroundOperator, Operator
 from needful.core.samplers import Sampler
 from needful.core.state import State
-from needful.errors import DemonstrationError
+from needful.errors import DemonstrationError, InvalidInputError
 from needful.seeding import rng_for
 
 
@@ -43,6 +43,11 @@ class ExperimentConfig:
 
     experiments: int = 20
     tries: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ("experiments", "tries"):
+            if getattr(self, name) < 1:
+                raise InvalidInputError(f"{name} must be at least 1, got {getattr(self, name)}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,9 @@ def drop_accidental_preconditions(
     """Return the model without the preconditions that no experiment needed, and what was dropped.
 
     A precondition is dropped if there was at least one experiment and all came out as predicted. Keep
-    effects stay. The model must be bound to the domain's predicates and have its samplers.
+    effects stay, and so do the preconditions of operators that add nothing: where no change is
+    predicted, doing nothing would pass. The model must be bound to the domain's predicates and have
+    its samplers.
     """
     config = config or ExperimentConfig()
     laboratory = _Laboratory(model.samplers, execute, config.tries)
@@ -154,7 +161,7 @@ def _groundings(
     for numbers in join(table, constraints, domains, [UNBOUND] * len(domains)):
         objects = tuple(table.objects[number] for number in numbers)
         binding = dict(zip(operator.parameters, objects, strict=True))
-        done = changes and all(change.ground(binding) in situation.atoms for change in changes)
+        done = all(change.ground(binding) in situation.atoms for change in changes)
         if not done and atom.ground(binding) not in situation.atoms:
             yield objects
 

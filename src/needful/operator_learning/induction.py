@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from needful.abstraction.atom_table import AtomKey, bits
-from needful.core.atoms import LiftedAtom, Predicate
+from needful.core.atoms import GroundAtom, LiftedAtom, Predicate
 from needful.core.objects import Object, Variable
 from needful.core.operators import DeletePattern, Operator
 from needful.operator_learning.delete_patterns import Generalise, without_subsumed
@@ -56,6 +56,16 @@ def lift(
     )
 
 
+def liftable(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> bool:
+    """Return whether an operator can speak of an atom: its objects are lifted, to fitting variables.
+
+    A variable may have a wider type than the object it is bound to, and then a predicate of the
+    object's type does not take it.
+    """
+    variables = [lifting[obj] for obj in atom.objects if obj in lifting]
+    return len(variables) == len(atom.objects) and atom.predicate.fits(variables)
+
+
 class Inducer:
     """Fits preconditions and deletes to data; remembers what each datum contributes."""
 
@@ -71,8 +81,8 @@ class Inducer:
         """Return the operator with P, E- and Q induced from the transitions it explains.
 
         P is the intersection of the lifted states before, E- the union of the lifted deleted atoms,
-        and Q covers every deleted atom that names an object outside the operator (s_{i-1} \\ E-
-        would otherwise predict it).
+        and Q covers every deleted atom that the operator cannot speak of (s_{i-1} \\ E- would
+        otherwise predict it).
         """
         known = self._fitted.get((stripped, data))
         if known is None:
@@ -98,7 +108,7 @@ class Inducer:
             lifting = {table.objects[n]: v for n, v in zip(objects, operator.parameters, strict=True)}
             inside, outside = 0, []
             for number in bits(transition.deleted):
-                if set(table.arguments[number]) <= set(objects):
+                if liftable(table.atoms[number], lifting):
                     inside |= 1 << number
                 else:
                     outside.append(self._generalise(table.atoms[number], lifting))
@@ -110,11 +120,11 @@ def _common_preconditions(operator: Operator, data: Sequence[Datum]) -> frozense
     """Return the lifted atoms that hold before every transition of the data."""
     (first, objects), rest = data[0], data[1:]
     place = {number: index for index, number in enumerate(objects)}
+    lifting = {first.table.objects[number]: operator.parameters[index] for number, index in place.items()}
     found: dict[AtomKey, Predicate] = {}
     for number in bits(first.before):
-        arguments = first.table.arguments[number]
-        if all(argument in place for argument in arguments):
-            predicate = first.table.atoms[number].predicate
+        if liftable(first.table.atoms[number], lifting):
+            predicate, arguments = first.table.atoms[number].predicate, first.table.arguments[number]
             found[predicate.name, tuple(place[argument] for argument in arguments)] = predicate
     for transition, objects in rest:
         table, before = transition.table, transition.before

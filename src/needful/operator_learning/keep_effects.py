@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from needful.abstraction.atom_table import bits
+from needful.core.canonical import rename
 from needful.core.objects import Variable
 from needful.core.operators import Operator
 from needful.operator_learning.candidates import Candidate, canonical_candidate
@@ -48,8 +49,10 @@ def keeping(
     """Return the operator with the missing atoms as keep effects, and its objects on the transition.
 
     Objects that the operator did not mention get fresh variables, in the order of their names.
+    Variables that are too wide for a kept atom are narrowed to their object's own type.
     """
     table = transition.table
+    operator = _narrowed(operator, transition, objects, missing)
     mentioned = {number for atom in bits(missing) for number in table.arguments[atom]}
     fresh = sorted(mentioned - set(objects))
     bound = (*objects, *fresh)
@@ -66,3 +69,24 @@ def keeping(
         add_effects=operator.add_effects | kept,
     )
     return copy, bound
+
+
+def _narrowed(
+    operator: Operator, transition: EncodedTransition, objects: tuple[int, ...], missing: int
+) -> Operator:
+    """Return the operator with variables that fit the missing atoms."""
+    table = transition.table
+    bound = dict(zip(objects, operator.parameters, strict=True))
+    too_wide = {
+        number
+        for atom in bits(missing)
+        for number, kind in zip(table.arguments[atom], table.atoms[atom].predicate.types, strict=True)
+        if number in bound and not bound[number].type.is_subtype_of(kind)
+    }
+    if not too_wide:
+        return operator
+    renaming = {
+        variable: Variable(variable.name, table.objects[number].type) if number in too_wide else variable
+        for number, variable in bound.items()
+    }
+    return rename(operator, renaming)

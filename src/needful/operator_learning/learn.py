@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -113,10 +114,11 @@ def learn_operators(
 def _with_names(fitted: Sequence[FittedOperator]) -> tuple[FittedOperator, ...]:
     """Name each operator after its controller, numbered where a controller has several."""
     controllers = [one.operator.controller.name for one in fitted]
-    names = []
-    for place, controller in enumerate(controllers):
-        number = controllers[: place + 1].count(controller)
-        names.append(f"{controller}-{number}" if controllers.count(controller) > 1 else controller)
+    names: list[str] = []
+    for controller in controllers:
+        numbered = (f"{controller}-{number}" for number in itertools.count(1))
+        free = (name for name in numbered if name not in names and name not in controllers)
+        names.append(next(free) if controllers.count(controller) > 1 else controller)
     named = (
         replace(one, operator=replace(one.operator, name=n)) for one, n in zip(fitted, names, strict=True)
     )

@@ -1,8 +1,8 @@
 """The examples that samplers learn from: what was done, and what would not have come of it.
 
 Positives of an operator ω are its own transitions D_ω. Negatives (deviation E27) are all other
-groundings on the transitions of any operator with the same controller, unless the ground E+ and E-
-lie within what the transition truly added and deleted: then ω came true as well. Groundings are
+groundings on the transitions of any operator with the same controller, unless ω came true there as well:
+what it changes was added, what it keeps is there afterwards and what it deletes is not. Groundings are
 injective, as they are everywhere (E37).
 """
 
@@ -95,12 +95,10 @@ class _Use:
         """Return whether the operator, so grounded, did not come true in this transition."""
         if objects == self.positive:
             return False
-        binding = dict(zip(operator.parameters, objects, strict=True))
-        added, deleted = self.transition.added, self.transition.deleted
-        return not (
-            all(atom.ground(binding) in added for atom in operator.add_effects)
-            and all(atom.ground(binding) in deleted for atom in operator.delete_effects)
-        )
+        ground = operator.ground(objects)
+        after, kept = self.transition.after, ground.preconditions & ground.add_effects
+        came_true = ground.add_effects - kept <= self.transition.added and kept <= after
+        return not (came_true and ground.delete_effects.isdisjoint(after))
 
 
 def sampler_examples(
