@@ -155,7 +155,7 @@ def test_paths_that_are_no_files(name: str, reason: str, tmp_path: Path) -> None
 def test_a_damaged_file_never_replaces_a_model(flip: Callable[[bytes], bytes], tmp_path: Path) -> None:
     (tmp_path / "demos.jsonl").write_bytes(flip(written([HEADER, DEMO])))
     (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "old").write_text("")
+    (tmp_path / "model" / "model.json").write_text("")
     said = needful("learn", tmp_path / "demos.jsonl", "--out", tmp_path / "model", "--force")
     assert said.code == 1
-    assert [path.name for path in (tmp_path / "model").iterdir()] == ["old"]
+    assert [path.name for path in (tmp_path / "model").iterdir()] == ["model.json"]

@@ -108,6 +108,16 @@ def test_bugs_are_not_hidden() -> None:
         verb()
 
 
+def test_what_the_terminal_cannot_show_is_spelled_out(tmp_path: Path) -> None:
+    said = finish(
+        start(
+            "new-env", "garden", "--out", "Ω", folder=tmp_path, PYTHONIOENCODING="latin-1", PYTHONUTF8="1"
+        )
+    )
+    assert (said.code, said.err) == (0, "")
+    assert said.out.startswith("Wrote \\u03a9/ (garden.py")
+
+
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     process = start("envs", folder=tmp_path)
     assert process.stdout is not None

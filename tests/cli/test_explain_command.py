@@ -36,7 +36,9 @@ def test_one_operator_as_json(cluttered: Path) -> None:
         "deletes",
         "forgets",
         "not_predicted",
+        "dropped_by_experiment",
     }
+    assert explained["dropped_by_experiment"] == {}
     assert explained["demonstrations"] == 6
     assert explained["adds"]["NextTo(?x0, ?x1)"]["transitions"] == explained["transitions"]
     assert explained["adds"]["NextTo(?x0, ?x1)"]["first"].endswith(

@@ -77,6 +77,14 @@ def test_a_folder_that_is_there_stays_unless_told_otherwise(here: Path) -> None:
     assert "class Garden(Environment):" in (here / "garden" / "garden.py").read_text()
 
 
+def test_only_an_environment_of_that_name_is_replaced(here: Path) -> None:
+    succeed("new-env", "garden")
+    said = needful("new-env", "meadow", "--out", "garden", "--force")
+    assert (said.code, said.out) == (2, "")
+    assert "garden holds other things" in said.complaint
+    assert (here / "garden" / "garden.py").exists()
+
+
 def test_the_examples_in_the_help_work_one_after_the_other(here: Path) -> None:
     for verb in ("new-env", "check-env"):
         words = " ".join(succeed(verb, "--help").out.split())

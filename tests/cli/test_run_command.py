@@ -138,6 +138,10 @@ def test_experiments_are_told_and_saved(tmp_path: Path) -> None:
     assert accidental in needs["plain"]["ShootChemX"]
     assert accidental not in needs["tested"]["ShootChemX"]
     assert "experiments" in json.loads((tmp_path / "tested" / "summary.json").read_text())["seconds"]
+    told = succeed("explain", tmp_path / "tested", "ShootChemX")
+    assert "does not need ShootsChemY(?x0): it always held, but" in told.out
+    as_json = succeed("explain", tmp_path / "tested", "ShootChemX", "--json").json
+    assert as_json["ShootChemX"]["dropped_by_experiment"]["ShootsChemY(?x0)"] > 0
 
 
 def test_json_is_the_summary_and_nothing_else(tmp_path: Path) -> None:
@@ -183,10 +187,15 @@ def test_what_is_there_is_only_replaced_with_force(tmp_path: Path) -> None:
     out = tmp_path / "run"
     out.mkdir()
     (out / "mine.txt").write_text("precious")
+    for force in ([], ["--force"]):
+        said = needful(*QUICK, "--out", out, *force)
+        assert said.code == 2
+        assert f"error: {out} holds other things" in said.err
+        assert files_below(out) == {"mine.txt": b"precious"}
+    (out / "records.jsonl").write_text("")
     said = needful(*QUICK, "--out", out)
     assert said.code == 2
     assert said.err == f"error: {out} exists already. Choose another path, or use --force to replace it.\n"
-    assert files_below(out) == {"mine.txt": b"precious"}
     succeed(*QUICK, "--out", out, "--force")
     assert "mine.txt" not in files_below(out)
     assert (out / "summary.json").exists()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from command_line import Said, files_below, needful, read_lines, succeed
+from needful.envs.catalogue import make_environment
 from needful.storage.demonstrations import read_demonstrations
 from needful.storage.model_directory import load_model
 
@@ -125,6 +126,37 @@ def test_a_plan_is_shown_step_by_step(chain: Path, domain: str, tmp_path: Path) 
     assert "exists already" in again.err
 
 
+def test_a_folder_in_the_place_of_a_file_is_seen_before_the_work(chain: Path, tmp_path: Path) -> None:
+    plan = ("plan", chain / "screws", "screws", "--timeout", 1e-4)
+    for command in (
+        (*plan, "--picture", tmp_path),
+        (*plan, "--gif", tmp_path),
+        ("collect", "screws", "--out", tmp_path),
+    ):
+        said = needful(*command, "--force")
+        assert (said.code, said.out) == (2, "")
+        reason = f"{tmp_path} is a folder, but a file is to be written."
+        assert said.err == f"error: {reason} Choose another path.\n"
+
+
+def test_a_picture_and_an_animation_need_two_files(chain: Path, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    same = ("--picture", tmp_path / "plan", "--gif", tmp_path / "folder" / ".." / "plan")
+    said = needful("plan", chain / "screws", "screws", *same)
+    assert (said.code, said.out) == (2, "")
+    assert "--gif: this is the file of --picture too" in said.complaint
+    assert not (tmp_path / "plan").exists()
+
+
+def test_a_late_task_comes_at_once(chain: Path, tmp_path: Path) -> None:
+    number = 10**9
+    said = succeed("plan", chain / "screws", "screws", "--task", number)
+    task = make_environment("screws").task("test", number, seed=0)
+    assert said.out.startswith(f"Goal: {', '.join(map(str, sorted(task.goal)))}\n")
+    succeed("export", chain / "screws", "--pddl", tmp_path / "pddl", "--problem", f"screws:{number}")
+    assert all(obj.name in (tmp_path / "pddl" / "problem.pddl").read_text() for obj in task.objects)
+
+
 def test_a_plan_that_takes_too_long(chain: Path, tmp_path: Path) -> None:
     picture = tmp_path / "plan.png"
     plan = ("plan", chain / "screws", "screws", "--timeout", 1e-4)
@@ -236,6 +268,23 @@ def test_no_verb_deletes_what_it_reads(arguments: list[str], screws: Path, tmp_p
     said = needful(*(part.format(run=run) for part in arguments), "--force")
     assert (said.code, said.out) == (2, "")
     assert "which would be lost" in said.complaint
+    assert files_below(run) == files_below(screws)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["eval", "{run}", "screws", "--out", "{run}/model/sub"],
+        ["eval", "{run}/model", "screws", "--out", "{run}/model/sub/folder"],
+        ["export", "{run}", "--pddl", "{run}/model/pddl"],
+    ],
+)
+def test_no_verb_writes_into_the_model_it_reads(arguments: list[str], screws: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(screws, run)
+    said = needful(*(part.format(run=run) for part in arguments), "--force")
+    assert (said.code, said.out) == (2, "")
+    assert "is inside" in said.complaint
     assert files_below(run) == files_below(screws)
 
 

@@ -166,7 +166,13 @@ CASES: dict[str, tuple[Environment, str, str]] = {
         "takes ['ghost']",
     ),
     "no controllers": (with_vocabulary(controllers=()), "class attributes", "no controllers"),
-    "no name": (broken(name=""), "class attributes", "'' is not a line of text"),
+    "no name": (broken(name=""), "class attributes", "the name '' is not made of"),
+    "a name that no path takes": (
+        broken(name="My/Env"),
+        "class attributes",
+        "the name 'My/Env' is not made of",
+    ),
+    "a name that is no text": (broken(name=7), "class attributes", "raised TypeError"),
     "a long description": (broken(description="one\ntwo"), "class attributes", "is not a line of text"),
     "a missing vocabulary": (broken(vocabulary=None), "class attributes", "raised AttributeError"),
     "a policy that is never run": (
@@ -202,6 +208,7 @@ CASES: dict[str, tuple[Environment, str, str]] = {
     "a failure that blames strangers": (broken(simulate=blaming), "simulate", "it blames ['dot99']"),
     "an execution that does not clip": (broken(execute=unclipped), "execute", "parameters clipped"),
     "tasks that raise": (broken(sample_task=raise_error), "sample_task", "a train task raised KeyError"),
+    "no tasks": (broken(tasks=lambda self, *_: ()), "tasks", "0 train tasks came in the place of 2"),
     "tasks that are none": (
         broken(sample_task=lambda self, *_: "task"),
         "sample_task",

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ from needful.core.state import State
 from needful.envs.checker import check_environment
 from needful.envs.cluttered_1d import DOT, MOVE_GRASP, ROBOT, Cluttered1D
 from needful.envs.contract import Split
-from needful.errors import EnvironmentFailure, InvalidInputError
+from needful.errors import EnvironmentFailure, InvalidInputError, UnknownNameError
 
 WALK = ToyWalk()
 WALKER0 = WALKER("walker")
@@ -92,6 +93,21 @@ def test_a_failing_simulator_becomes_a_value() -> None:
     assert move == Execution(state, steps=0, failure="the dot went off", offending=(dot,))
     grasp = Mined().execute(state, MOVE_GRASP(robot, dot, parameters=(1.0, 0.0)))
     assert grasp == Execution(State({robot: (1.0,), dot: (1.0, 1.0)}), steps=1)
+
+
+@pytest.mark.parametrize("split", [*Split, "train", "test"])
+def test_tasks_can_be_asked_for_one_by_one(split: Split | str) -> None:
+    tasks = WALK.tasks(Split(split), 3, seed=5)
+    assert WALK.tasks(split, 3, seed=5) == tasks
+    assert tuple(WALK.task(split, index, seed=5) for index in range(3)) == tasks
+
+
+@pytest.mark.parametrize("ask", [WALK.task, WALK.tasks])
+def test_wrong_questions_for_tasks_are_named(ask: Callable[[Split | str, int, int], object]) -> None:
+    with pytest.raises(UnknownNameError, match=r"Unknown split 'tets'. Did you mean 'test'"):
+        ask("tets", 0, 0)
+    with pytest.raises(InvalidInputError, match=r"(index|count) .* must be at least 0, got -1"):
+        ask(Split.TEST, -1, 0)
 
 
 def test_no_tasks_are_no_tasks() -> None:

@@ -351,11 +351,19 @@ class TestMisuse:
             GymView("screws").step({})
 
     @pytest.mark.parametrize(
-        "action", [{"controller": 0}, as_action(0, [2], [0.0, 0.0]), as_action(0, [2, 0], [])]
+        "action", [5, None, {"controller": 0}, as_action(0, [2], [0.0, 0.0]), as_action(0, [2, 0], [])]
     )
-    def test_an_action_of_another_form(self, action: dict[str, Any]) -> None:
+    def test_an_action_of_another_form(self, action: Any) -> None:
         with pytest.raises(InvalidInputError, match=r"An action of .* is needed"):
             small_view().step(action)
+
+    def test_options_that_mean_nothing(self) -> None:
+        view = small_view()
+        with pytest.raises(InvalidInputError, match="The option 'task' takes a Task, got 3"):
+            view.reset(options={"task": 3})
+        with pytest.raises(UnknownNameError, match=r"Unknown reset option 'tsak'. Did you mean 'task'"):
+            view.reset(options={"tsak": TASK})
+        assert view.task == TASK
 
     def test_a_controller_that_is_not_there(self) -> None:
         with pytest.raises(InvalidInputError, match=r"no controller 1. Known: {0: 'MoveGrasp'}"):

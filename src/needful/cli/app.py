@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from importlib.metadata import version
 from typing import Annotated
 
@@ -60,5 +62,8 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; what its streams cannot encode is written as escape sequences."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     build_app()()

@@ -13,7 +13,7 @@ from needful.cli.options import AsJson, Demos, Domain, Force, Seed
 from needful.envs.catalogue import make_environment
 from needful.evaluation.pipeline import RunConfig
 from needful.evaluation.pipeline import collect as collect_demonstrations
-from needful.storage.atomic import check_output
+from needful.storage.atomic import check_output_file
 from needful.storage.demonstrations import write_demonstrations
 
 
@@ -28,7 +28,7 @@ def collect(
 ) -> None:
     """Collect demonstrations of training tasks."""
     environment = make_environment(domain)
-    check_output(out, force)
+    check_output_file(out, force)
     with progress_bars() as progress:
         collected = collect_demonstrations(environment, RunConfig(demos=demos, seed=seed), progress)
     for warning in describe_skipped(collected):

@@ -42,10 +42,14 @@ def reporting_errors(verb: Callable[P, None]) -> Callable[P, None]:
 
 
 def check_spared(source: Path, out: Path) -> None:
-    """Raise if replacing an output would delete what is read to make it."""
+    """Raise if writing an output would delete or change what is read to make it."""
     if source.resolve().is_relative_to(out.resolve()):
         raise typer.BadParameter(
             f"{out} holds {source}, which would be lost. Choose another path.", param_hint="--out"
+        )
+    if out.resolve().is_relative_to(source.resolve()):
+        raise typer.BadParameter(
+            f"{out} is inside {source}, which is only read. Choose another path.", param_hint="--out"
         )
 
 

@@ -10,7 +10,7 @@ import typer
 from needful.cli.console import reporting_errors, say, say_json
 from needful.cli.options import AsJson, ModelPath
 from needful.errors import UnknownNameError
-from needful.evaluation.model_files import model_directory, open_model
+from needful.evaluation.model_files import dropped_preconditions, model_directory, open_model
 from needful.operator_learning.explanation import OperatorExplanation, Reason, explain_operator
 from needful.storage.evidence import load_evidence
 
@@ -31,11 +31,12 @@ def explain(
     evidence = load_evidence(model_directory(model), stored.model)
     chosen = [operator] if operator is not None else list(operators)
     explained = [explain_operator(operators[name], evidence[name]) for name in chosen]
+    dropped = dropped_preconditions(stored)
     if as_json:
-        say_json({one.operator.name: _as_json(one) for one in explained})
+        say_json({one.operator.name: _as_json(one, dropped) for one in explained})
         return
     for one in explained:
-        say("\n".join(_lines(one)))
+        say("\n".join([*_lines(one), *_dropped_lines(one, dropped)]))
         say()
 
 
@@ -60,7 +61,14 @@ def _lines(explained: OperatorExplanation) -> Iterable[str]:
     yield f"  became true and is deliberately not predicted: {left_out or 'nothing'}"
 
 
-def _as_json(explained: OperatorExplanation) -> dict[str, Any]:
+def _dropped_lines(
+    explained: OperatorExplanation, dropped: Mapping[str, Mapping[str, int]]
+) -> Iterable[str]:
+    for atom, experiments in dropped.get(explained.operator.name, {}).items():
+        yield f"  does not need {atom}: it always held, but {experiments} experiments did without it"
+
+
+def _as_json(explained: OperatorExplanation, dropped: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
     def reasons(given: Mapping[Any, Reason]) -> dict[str, Any]:
         return {
             str(part): {"transitions": reason.count, "first": str(reason.first) if reason.first else None}
@@ -76,4 +84,5 @@ def _as_json(explained: OperatorExplanation) -> dict[str, Any]:
         "deletes": reasons(explained.deletes),
         "forgets": reasons(explained.patterns),
         "not_predicted": dict(explained.not_predicted),
+        "dropped_by_experiment": dict(dropped.get(explained.operator.name, {})),
     }

@@ -15,7 +15,7 @@ from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
 from needful.evaluation.model_files import bind_model, model_directory, open_model
 from needful.planning.pddl import AbstractTask, Style, write_pddl
-from needful.storage.atomic import check_output, staged_directory, write_text
+from needful.storage.atomic import check_output_directory, staged_directory, write_text
 
 
 @reporting_errors
@@ -34,7 +34,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write domain.pddl and, for a task, problem.pddl."""
-    check_output(pddl, force)
+    check_output_directory(pddl, force)
     check_spared(model_directory(model), pddl)
     if style is Style.STRIPS and problem is None:
         raise typer.BadParameter(
@@ -64,6 +64,6 @@ def _task(problem: str, seed: int, model: PlanningModel) -> AbstractTask:
         )
     environment = make_environment(domain)
     bind_model(model, environment)  # raises if the model is not one of this domain
-    task = environment.tasks(Split.TEST, int(number) + 1, seed)[int(number)]
+    task = environment.task(Split.TEST, int(number), seed)
     initial = abstract(task.initial_state, environment.vocabulary.predicates)
     return AbstractTask(task.objects, initial, task.goal)

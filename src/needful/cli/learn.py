@@ -15,7 +15,7 @@ from needful.evaluation.model_files import save_learned_model
 from needful.evaluation.summary import learning_summary
 from needful.operator_learning.catalogue import find_learner
 from needful.sampler_learning.config import SamplerConfig
-from needful.storage.atomic import check_output
+from needful.storage.atomic import check_output_directory
 from needful.storage.demonstrations import read_demonstrations
 
 
@@ -32,9 +32,9 @@ def learn(
 ) -> None:
     """Learn operators, and samplers where states and parameters are present."""
     chosen = find_learner(learner)
-    check_output(out, force)
-    check_spared(demonstrations, out)
+    check_output_directory(out, force)
     data = read_demonstrations(demonstrations)
+    check_spared(demonstrations, out)
     with progress_bars() as progress:
         progress.stage("Learning operators and samplers")
         learned = learn_model(data.vocabulary, data.demonstrations, chosen, SamplerConfig(), seed)

@@ -36,7 +36,7 @@ def new_env(
     folder = out or Path(name)
     files = {f"{name}.py": ENVIRONMENT, f"test_{name}.py": TESTS, "README.md": README}
     places = {"module": name, "class_name": class_name, "domain": name.replace("_", "-")}
-    with staged_directory(folder, force) as staged:
+    with staged_directory(folder, force, marks={f"test_{name}.py"}) as staged:
         for file, text in files.items():
             write_text(staged / file, Template(text).substitute(places))
     reference = f"{folder / name}.py:{class_name}"

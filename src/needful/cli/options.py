@@ -32,5 +32,5 @@ Timeout: TypeAlias = Annotated[
 AbstractPlans: TypeAlias = Annotated[
     int, typer.Option("--abstract-plans", min=1, help="How many abstract plans to try for a task.")
 ]
-Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace an earlier output.")]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]

@@ -17,7 +17,7 @@ from needful.envs.contract import Environment, Split
 from needful.evaluation.evaluate import planning_seed
 from needful.evaluation.model_files import open_model_for
 from needful.planning.bilevel import PlanningConfig, plan
-from needful.storage.atomic import check_output, write_bytes
+from needful.storage.atomic import check_output_file, write_bytes
 
 
 @reporting_errors
@@ -36,12 +36,14 @@ def plan_task(
     as_json: AsJson = False,
 ) -> None:
     """Solve one test task and show each step, or the reason why it fails (then exit code 1)."""
+    if picture is not None and gif is not None and picture.resolve() == gif.resolve():
+        raise typer.BadParameter("this is the file of --picture too. Choose another.", param_hint="--gif")
     environment = make_environment(domain)
     ready = open_model_for(model, environment).model
     drawings = [path for path in (picture, gif) if path is not None]
     for path in drawings:
-        check_output(path, force)
-    chosen = environment.tasks(Split.TEST, task + 1, seed)[task]
+        check_output_file(path, force)
+    chosen = environment.task(Split.TEST, task, seed)
     config = PlanningConfig(timeout=timeout, max_abstract_plans=abstract_plans)
     with progress_bars() as progress:
         progress.stage("Planning")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -94,11 +95,13 @@ def _check_behaviour(
 
 def _check_vocabulary(env: Environment, findings: Findings) -> None:
     where = "class attributes"
-    remedy = "Set `name`, `description` (one line) and `vocabulary` on the class."
+    remedy = "Set `name` (such as cup-stacking), `description` (one line) and `vocabulary` on the class."
     with findings.watch("reading them", where, remedy):
-        for text in (env.name, env.description):
-            if not text or len(text.splitlines()) > 1:
-                findings.add(f"{text!r} is not a line of text", where, remedy)
+        if not re.fullmatch("[a-z0-9-]+", env.name):
+            # It stands in commands and in the names of folders.
+            findings.add(f"the name {env.name!r} is not made of a-z, 0-9 and -", where, remedy)
+        if len(env.description.splitlines()) != 1:
+            findings.add(f"{env.description!r} is not a line of text", where, remedy)
         vocabulary = env.vocabulary
         if not (vocabulary.predicates and vocabulary.controllers):
             findings.add("there are no predicates or no controllers", where, "Declare them.")
@@ -127,6 +130,9 @@ def _sample_tasks(env: Environment, count: int, seed: int, findings: Findings) -
     for split in Split:
         with findings.watch(f"a {split.value} task", where, remedy):
             first = env.tasks(split, count, seed)
+            if len(first) != count:
+                what = f"{len(first)} {split.value} tasks came in the place of {count}"
+                findings.add(what, "tasks", "Inherit `tasks`, which calls `sample_task` for each of them.")
             for index, task in enumerate(first):
                 _check_type(task, Task)
                 _check_type(task.initial_state, State)

@@ -18,7 +18,7 @@ from needful.core.controllers import Execution, GroundController
 from needful.core.model import PlanningModel, Vocabulary
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.errors import EnvironmentFailure, InvalidInputError
+from needful.errors import EnvironmentFailure, InvalidInputError, UnknownNameError
 from needful.seeding import rng_for
 
 if TYPE_CHECKING:
@@ -33,6 +33,14 @@ class Split(Enum):
 
     TRAIN = "train"
     TEST = "test"
+
+    @classmethod
+    def named(cls, split: Split | str) -> Split:
+        """Return the split of a name; a split is returned as it is."""
+        names = [one.value for one in cls]
+        if not isinstance(split, Split) and split not in names:
+            raise UnknownNameError("split", str(split), names)
+        return cls(split)
 
 
 class Environment(ABC):
@@ -82,12 +90,19 @@ class Environment(ABC):
             return Execution(state, steps=0, failure=failure.reason, offending=failure.offending)
         return Execution(after, steps)
 
-    def tasks(self, split: Split, count: int, seed: int) -> tuple[Task, ...]:
+    def tasks(self, split: Split | str, count: int, seed: int) -> tuple[Task, ...]:
         """Return the first tasks of a split. Task k depends on the seed and on k, not on the count."""
-        return tuple(
-            self.sample_task(split, index, rng_for(seed, "tasks", self.name, split.value, index))
-            for index in range(count)
-        )
+        split = Split.named(split)
+        if count < 0:
+            raise InvalidInputError(f"The count of tasks must be at least 0, got {count}.")
+        return tuple(self.task(split, index, seed) for index in range(count))
+
+    def task(self, split: Split | str, index: int, seed: int) -> Task:
+        """Return the task of a split at an index, without drawing those before it."""
+        split = Split.named(split)
+        if index < 0:
+            raise InvalidInputError(f"The index of a task must be at least 0, got {index}.")
+        return self.sample_task(split, index, rng_for(seed, "tasks", self.name, split.value, index))
 
     def _run(self, state: State, action: GroundController) -> tuple[State, int]:
         """Return the state after an action and how many low-level actions it took."""

@@ -66,10 +66,10 @@ class GymView(gymnasium.Env[Observation, Action]):
         atoms: bool = False,
         render_mode: str | None = None,
     ) -> None:
-        _check_names(split, render_mode)
+        _check_render_mode(render_mode)
         _check_positive(horizon=horizon, max_objects=max_objects, max_goal_atoms=max_goal_atoms)
         self.environment = make_environment(environment) if isinstance(environment, str) else environment
-        self.split = Split(split)
+        self.split = Split.named(split)
         self.horizon = horizon
         self.atoms = atoms
         self.render_mode = render_mode
@@ -97,8 +97,10 @@ class GymView(gymnasium.Env[Observation, Action]):
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
         """Begin an episode with a task of the split, or with `options["task"]`."""
+        options = options or {}
+        _check_options(options)
         super().reset(seed=seed)
-        task = (options or {}).get("task") or self._draw_task()
+        task = options.get("task") or self._draw_task()
         if not self.encoding.fits(task):
             raise InvalidInputError(
                 f"The task has {len(task.objects)} objects and {len(task.goal)} goal atoms; "
@@ -179,10 +181,15 @@ class GymView(gymnasium.Env[Observation, Action]):
         return info
 
 
-def _check_names(split: Split | str, render_mode: str | None) -> None:
-    splits = [one.value for one in Split]
-    if not isinstance(split, Split) and split not in splits:
-        raise UnknownNameError("split", str(split), splits)
+def _check_options(options: Mapping[str, Any]) -> None:
+    for name, value in options.items():
+        if name != "task":
+            raise UnknownNameError("reset option", str(name), ["task"])
+        if value is not None and not isinstance(value, Task):
+            raise InvalidInputError(f"The option 'task' takes a Task, got {value!r}.")
+
+
+def _check_render_mode(render_mode: str | None) -> None:
     modes = GymView.metadata["render_modes"]
     if render_mode is not None and render_mode not in modes:
         raise UnknownNameError("render mode", render_mode, modes)

@@ -147,8 +147,9 @@ class GymEncoding:
 
     def check_form(self, action: Mapping[str, Any]) -> None:
         """Raise unless an action has the parts and sizes of the action space."""
+        parts = action if isinstance(action, Mapping) else {}
         for name, space in self.action_space.items():
-            if name not in action or np.shape(action[name]) != space.shape:
+            if name not in parts or np.shape(parts[name]) != space.shape:
                 raise InvalidInputError(f"An action of {dict(self.action_space)} is needed, got {action}.")
         if int(action["controller"]) not in range(len(self.vocabulary.controllers)):
             known = {number: one.name for number, one in enumerate(self.vocabulary.controllers)}

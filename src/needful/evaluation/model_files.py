@@ -14,8 +14,10 @@ from needful.errors import InvalidInputError, ModelError
 from needful.evaluation.learning import LearnedModel
 from needful.planning.pddl import write_pddl
 from needful.storage.evidence import EVIDENCE_FILE, evidence_to_json
-from needful.storage.json_fields import JsonValue
+from needful.storage.json_fields import Field, JsonValue, Source
 from needful.storage.model_directory import MODEL_FILE, StoredModel, load_model, save_model
+
+DROPPED = "dropped_preconditions"
 
 
 def save_learned_model(
@@ -30,15 +32,31 @@ def save_learned_model(
             **provenance,
             "transitions": learned.operators.transitions,
             "coverage": learned.operators.coverage,
-            "dropped_preconditions": [
-                {"operator": one.operator, "atom": str(one.atom), "experiments": one.experiments}
-                for one in learned.dropped
-            ],
+            DROPPED: _dropped_to_json(learned),
         },
         write_pddl(model.vocabulary, model.operators).domain,
         {EVIDENCE_FILE: evidence_to_json(learned.evidence, learned.demonstrations)},
         force,
     )
+
+
+def _dropped_to_json(learned: LearnedModel) -> dict[str, JsonValue]:
+    names = sorted({one.operator for one in learned.dropped})
+    return {
+        name: {str(one.atom): one.experiments for one in learned.dropped if one.operator == name}
+        for name in names
+    }
+
+
+def dropped_preconditions(stored: StoredModel) -> dict[str, dict[str, int]]:
+    """Return the preconditions that experiments did without, by operator, with how many there were."""
+    field = Field(
+        stored.provenance.get(DROPPED, {}), Source(MODEL_FILE, ModelError), f"provenance.{DROPPED}"
+    )
+    return {
+        operator: {atom: count.integer() for atom, count in atoms.entries().items()}
+        for operator, atoms in field.entries().items()
+    }
 
 
 def model_directory(path: str | Path) -> Path:

@@ -5,28 +5,58 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from needful.errors import OutputError, OutputExistsError
 
+# Folders with one of these at their top are outputs: of learning, of runs and evaluations, of exports.
+OUTPUT_MARKS = frozenset({"model.json", "records.jsonl", "summary.json", "domain.pddl"})
 
-def check_output(path: Path, force: bool = False) -> None:
-    """Raise unless an output may come to this path; call it before long work, it changes nothing."""
+
+def check_output_file(path: Path, force: bool = False) -> None:
+    """Raise unless a file may come to this path; call it before long work, it changes nothing."""
+    if os.path.isdir(path):
+        raise OutputExistsError(f"{path} is a folder, but a file is to be written. Choose another path.")
+    _check_place(path, force)
+
+
+def check_output_directory(path: Path, force: bool = False, marks: Collection[str] = OUTPUT_MARKS) -> None:
+    """Raise unless a folder may come to this path; call it before long work, it changes nothing.
+
+    A folder that is there is never replaced unless it is empty or holds a file named in `marks`.
+    """
+    if os.path.isdir(path):
+        _check_replaceable(path, marks)
+    _check_place(path, force)
+
+
+def _check_replaceable(path: Path, marks: Collection[str]) -> None:
+    if Path.cwd().is_relative_to(path.resolve()):
+        raise OutputExistsError(
+            f"{path} holds the current folder, so it is not replaced. Choose another path."
+        )
+    if path.is_symlink():  # only the link is replaced
+        return
+    with _reporting(path):
+        held = os.listdir(path)
+    if held and not any(name in marks for name in held):
+        raise OutputExistsError(
+            f"{path} holds other things than an earlier output, such as {min(held)!r}, "
+            "so it is not replaced. Choose another path."
+        )
+
+
+def _check_place(path: Path, force: bool) -> None:
     if os.path.lexists(path) and not force:
         raise OutputExistsError(
             f"{path} exists already. Choose another path, or use --force to replace it."
         )
-    if os.path.isdir(path) and Path.cwd().is_relative_to(path.resolve()):
-        raise OutputError(
-            f"{path} holds the current folder, so it is not replaced. Choose another path for --out."
-        )
     above = next(folder for folder in path.absolute().parents if os.path.exists(folder))
     if not os.path.isdir(above) or not os.access(above, os.W_OK):
         raise OutputError(
-            f"{path} cannot be written: {above} is no folder that you may write to. "
-            "Choose another path for --out."
+            f"{path} cannot be written: {above} is no folder that you may write to. Choose another path."
         )
 
 
@@ -56,13 +86,16 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def staged_directory(path: Path, force: bool = False) -> Iterator[Path]:
+def staged_directory(
+    path: Path, force: bool = False, marks: Collection[str] = OUTPUT_MARKS
+) -> Iterator[Path]:
     """Yield a fresh folder that takes the place of `path` when the block ends without an error.
 
     For outputs that are written in one go. What was at `path` is moved aside, then the new folder
     gets the name, then the old one is removed: a kill at any moment leaves either of them whole.
+    `check_output_directory` says what may be replaced.
     """
-    check_output(path, force)
+    check_output_directory(path, force, marks)
     with _reporting(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         staging = _temporary_beside(path)
@@ -125,4 +158,4 @@ def _reporting(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        raise OutputError(f"{path} cannot be written: {reason}. Choose another path for --out.") from error
+        raise OutputError(f"{path} cannot be written: {reason}. Choose another path.") from error

@@ -18,7 +18,7 @@ from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
 from needful.core.state import State
 from needful.errors import DemonstrationError
-from needful.storage.atomic import check_output, write_bytes
+from needful.storage.atomic import check_output_file, write_bytes
 from needful.storage.ground_atoms_json import (
     GroundAtomReader,
     atoms_to_json,
@@ -84,7 +84,7 @@ def write_demonstrations(
     what the reader would refuse raises `DemonstrationError` and leaves no file.
     """
     path = Path(path)
-    check_output(path, force)
+    check_output_file(path, force)
     header: dict[str, JsonValue] = {"format": FORMAT, "version": VERSION, **vocabulary_to_json(vocabulary)}
     lines = [dump_json(header), *(dump_json(_to_json(demo)) for demo in demonstrations)]
     data = "".join(line + "\n" for line in lines).encode()
