@@ -250,8 +250,8 @@ def test_malformed_files_are_refused(
             document(HEADER, DEMO).replace(b"1.5", b"1e400"),
             r"states\[0\].box\[0\]: the number is too large",
         ),
-        (gzip.compress(document(HEADER, DEMO))[:-30], "gzip data is broken or cut off"),
-        (gzip.compress(document(HEADER, DEMO))[:40] + b"x" * 40, "gzip data is broken or cut off"),
+        (gzip.compress(document(HEADER, DEMO), mtime=0)[:-30], "gzip data is broken or cut off"),
+        (gzip.compress(document(HEADER, DEMO), mtime=0)[:40] + b"x" * 40, "gzip data is broken or cut off"),
         (b"\x1f\x8b", "gzip data is broken or cut off"),
     ],
 )
