@@ -150,23 +150,23 @@ class LmCut:
         """Bring values and supporters up to date after the operators of a cut have become free."""
         queue: list[tuple[int, int]] = []
 
-        def offer(operator: int) -> None:
-            value = values[supporters[operator]] + 1 - free[operator]
+        def offer(operator: int, value: int) -> None:
             for effect in self._effects[operator]:
                 if value < values[effect]:
                     values[effect] = value
                     heapq.heappush(queue, (value, effect))
 
-        for operator in cut:
-            offer(operator)
+        # All are looked at before any value falls: a supporter is only the hardest precondition until then.
+        for operator, value in [(operator, values[supporters[operator]]) for operator in cut]:
+            offer(operator, value)
         while queue:
             value, atom = heapq.heappop(queue)
             if value > values[atom]:
                 continue
             for operator in self._needed_by[atom]:
                 if supporters[operator] == atom:
-                    supporters[operator] = self._hardest(self._preconditions[operator], values)
-                    offer(operator)
+                    hardest = supporters[operator] = self._hardest(self._preconditions[operator], values)
+                    offer(operator, values[hardest] + 1 - free[operator])
 
 
 def _relevant_operators(problem: GroundProblem) -> list[int]:
