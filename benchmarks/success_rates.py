@@ -1,8 +1,8 @@
 """Success rates of learned models, in every domain and over seeds, as a Markdown table.
 
-Usage: python benchmarks/success_rates.py [--domains D ...] [--seeds 5] [--demos 50] [--tasks 50]
-                                          [--learner necessary] [--abstract-plans 8] [--experiments]
-                                          [--oracle] [--jobs 2]
+Usage: python benchmarks/success_rates.py [--domains D ...] [--seeds 5] [--first-seed 0]
+                                          [--demos 50] [--tasks 50] [--learner necessary]
+                                          [--abstract-plans 8] [--experiments] [--oracle] [--jobs 2]
 
 With --oracle the hand-written model of each domain is evaluated instead. Failures are listed after the
 table with their reasons.
@@ -76,6 +76,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--domains", nargs="+", default=list(needful.environment_names()))
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--demos", type=int, default=50)
     parser.add_argument("--tasks", type=int, default=50)
     parser.add_argument("--learner", default="necessary")
@@ -96,7 +97,7 @@ def main() -> None:
             args.oracle,
         )
         for domain in args.domains
-        for seed in range(args.seeds)
+        for seed in range(args.first_seed, args.first_seed + args.seeds)
     ]
     with ProcessPoolExecutor(args.jobs) as pool:
         done = list(pool.map(run_job, jobs))
