@@ -14,8 +14,8 @@ from needful.errors import InvalidInputError
 from needful.evaluation.config_hash import config_hash
 from needful.evaluation.pipeline import RunConfig
 from needful.operator_learning.experiments import ExperimentConfig
-from needful.planning.a_star import AStar
 from needful.planning.bilevel import PlanningConfig
+from needful.planning.planners import default_planner
 from needful.planning.subgoals import predicted_subgoals
 from needful.sampler_learning.config import PAPER_SAMPLERS, SamplerConfig
 
@@ -55,7 +55,7 @@ class Lazy:
 def test_every_field_of_planning_matters() -> None:
     base = PlanningConfig()
     others = {name: replace(base, **{name: value}) for name, value in OTHER_PLANNING.items()}
-    others["search"] = replace(base, search=Eager())  # type: ignore[arg-type]
+    others["planner"] = replace(base, planner=Eager())  # type: ignore[arg-type]
     assert set(others) == {field.name for field in fields(PlanningConfig)}
     hashes = {config_hash(one) for one in [base, *others.values()]}
     assert len(hashes) == len(others) + 1
@@ -74,11 +74,13 @@ def test_every_field_of_a_run_matters_but_the_number_of_tasks() -> None:
 def test_fields_inside_of_fields_matter() -> None:
     longer = replace(SamplerConfig().generator, patience=501)
     assert config_hash(SamplerConfig()) != config_hash(SamplerConfig(generator=longer))
-    assert config_hash(PlanningConfig(search=Eager(2.0))) != config_hash(PlanningConfig(search=Eager(3.0)))  # type: ignore[arg-type]
+    assert config_hash(PlanningConfig(planner=Eager(2.0))) != config_hash(
+        PlanningConfig(planner=Eager(3.0))
+    )  # type: ignore[arg-type]
 
 
 def test_equal_configurations_have_equal_hashes() -> None:
-    assert config_hash(PlanningConfig(), 3) == config_hash(PlanningConfig(search=AStar()), 3)
+    assert config_hash(PlanningConfig(), 3) == config_hash(PlanningConfig(planner=default_planner()), 3)
     assert re.fullmatch(r"[0-9a-f]{16}", config_hash())
 
 

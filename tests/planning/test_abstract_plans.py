@@ -6,13 +6,14 @@ from fake_clock import FakeClock
 from needful.planning.a_star import AStar
 from needful.planning.abstract_plans import generate_abstract_plans
 from needful.planning.budget import Budget
+from needful.planning.planner import Question
+from needful.planning.python_planner import PythonPlanner
 from planning_problems import Problem, toy_problem
 
 
 def plans(problem: Problem, budget: Budget, count: int) -> list[str]:
-    found = generate_abstract_plans(
-        problem.initial, problem.goal, problem.operators, problem.objects, AStar(), budget
-    )
+    question = Question(problem.operators, problem.objects, problem.initial, problem.goal)
+    found = generate_abstract_plans(question, PythonPlanner(AStar()), budget)
     return [" ".join(map(str, plan)) for plan in itertools.islice(found, count)]
 
 

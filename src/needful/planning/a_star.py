@@ -9,7 +9,8 @@ Heuristics are evaluated late: a child enters the queue with the bound that foll
 landmarks, and is evaluated only when it comes to the front.
 
 Nodes are taken in the order of (f, h, random number, creation), and each draws its random number when
-it is created, so a run can be repeated exactly.
+it is created, so a run can be repeated exactly. With a weight w, f = g + w·h: plans come sooner and
+cost at most w times as much as they could.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from needful.core.plans import Effort, Outcome
+from needful.errors import InvalidInputError
 from needful.planning.budget import Budget
 from needful.planning.ground_problem import GroundProblem
 from needful.planning.lm_cut import LmCut
 from needful.planning.search import Heuristic
+from needful.planning.search_space import SearchSpace, SearchTree
 from needful.planning.splitmix import splitmix64
 
 # (f, h, random number, node): nodes are numbered in the order of their creation.
@@ -42,44 +45,53 @@ class _Known(NamedTuple):
 class AStar:
     """The search for abstract plans by A*, with LM-cut unless another heuristic is given.
 
-    `heuristic` makes the heuristic for a problem.
+    Attributes:
+        heuristic: makes the heuristic for a problem.
+        weight: how much more the estimate counts than the steps so far; 1 gives the cheapest plans.
+        symmetries: whether states that differ by an exchange of interchangeable objects are one.
     """
 
     heuristic: Callable[[GroundProblem], Heuristic] = LmCut
+    weight: int = 1
+    symmetries: bool = False
+
+    def __post_init__(self) -> None:
+        if self.weight < 1:
+            raise InvalidInputError(f"The weight of A* must be at least 1, got {self.weight}.")
 
     def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> AStarStream:
         """Start a search; `seed` alone breaks ties."""
-        return AStarStream(problem, self.heuristic(problem), seed, budget, effort)
+        space = SearchSpace(problem, self.symmetries)
+        return AStarStream(space, self.heuristic(problem), self.weight, seed, budget, effort)
 
 
 class AStarStream:
     """The plans of one search, cheapest first; see `PlanStream`."""
 
     def __init__(
-        self, problem: GroundProblem, heuristic: Heuristic, seed: int, budget: Budget, effort: Effort
+        self,
+        space: SearchSpace,
+        heuristic: Heuristic,
+        weight: int,
+        seed: int,
+        budget: Budget,
+        effort: Effort,
     ) -> None:
         self.ended: Outcome | None = None
-        self._problem = problem
+        self._space = space
         self._heuristic = heuristic
+        self._weight = weight
         self._budget = budget
         self._effort = effort
         self._random = splitmix64(seed)
-        # One entry a node.
-        self._states: list[int] = []
-        self._costs: list[int] = []
-        self._parents: list[int] = []
-        self._steps: list[int] = []
+        self._tree = SearchTree(space)
         # The costs of the paths from which each state was expanded, and its estimate.
         self._expansions: dict[int, list[int]] = {}
         self._estimates: dict[int, _Known] = {}
         self._expansion_limit = 0
-        # States that differ only in atoms that nothing ever asks for count as one.
-        self._asked_for = problem.goal
-        for operator in problem.ground_operators:
-            self._asked_for |= operator.preconditions
         self._queue: list[QueueEntry] = []
         self._parked: list[QueueEntry] = []
-        self._create(problem.initial & self._asked_for, cost=0, bound=0, parent=-1, step=-1)
+        self._enqueue(node=0, bound=0)
 
     def __iter__(self) -> AStarStream:
         return self
@@ -92,19 +104,18 @@ class AStarStream:
             self._parked.clear()
             found = self._next_goal_node()
             if isinstance(found, int):
-                return self._plan_to(found)
+                return self._tree.plan(found)
             self.ended = found
         raise StopIteration
 
     def _next_goal_node(self) -> int | Outcome:
-        goal = self._problem.goal
         while self._queue:
             if self._budget.expired():
                 return Outcome.TIMEOUT
             entry = heapq.heappop(self._queue)
             _, bound, tie, node = entry
-            state, cost = self._states[node], self._costs[node]
-            if state & goal == goal:
+            state, cost = self._tree.state(node), self._tree.costs[node]
+            if self._space.is_goal(state):
                 return node
             if self._expanded_enough(state, cost):
                 self._parked.append(entry)
@@ -113,9 +124,10 @@ class AStarStream:
             if estimate.value is None:
                 continue
             if estimate.value > bound:
-                heapq.heappush(self._queue, (cost + estimate.value, estimate.value, tie, node))
+                f = cost + self._weight * estimate.value
+                heapq.heappush(self._queue, (f, estimate.value, tie, node))
                 continue
-            if not self._budget.allows(self._effort.nodes_created):
+            if not self._may_expand():
                 return Outcome.OUT_OF_NODES
             self._expand(node, bound, estimate)
         return Outcome.NO_ABSTRACT_PLAN
@@ -135,33 +147,21 @@ class AStarStream:
             self._effort.nodes_evaluated += 1
         return known
 
+    def _may_expand(self) -> bool:
+        return (
+            self._budget.allows(self._effort.nodes_created)
+            and len(self._tree.distinct_states) <= self._space.max_states
+        )
+
     def _expand(self, node: int, bound: int, estimate: _Known) -> None:
         self._effort.nodes_expanded += 1
-        state, cost = self._states[node], self._costs[node]
-        self._expansions.setdefault(state, []).append(cost)
-        masks = self._problem.pattern_masks
-        for index, operator in enumerate(self._problem.ground_operators):
-            if state & operator.preconditions != operator.preconditions:
-                continue
-            child = state & ~operator.deletes
-            for pattern in operator.patterns:
-                child &= ~masks[pattern]
-            remaining = estimate.landmarks - (estimate.in_landmark >> index & 1)
-            child = (child | operator.adds) & self._asked_for
-            self._create(child, cost + 1, max(bound - 1, remaining, 0), node, index)
+        state = self._tree.state(node)
+        self._expansions.setdefault(state, []).append(self._tree.costs[node])
+        for step in self._space.applicable(state):
+            remaining = estimate.landmarks - (estimate.in_landmark >> step & 1)
+            self._enqueue(self._tree.add(node, step), max(bound - 1, remaining, 0))
 
-    def _create(self, state: int, cost: int, bound: int, parent: int, step: int) -> None:
+    def _enqueue(self, node: int, bound: int) -> None:
         self._effort.nodes_created += 1
-        node = len(self._states)
-        self._states.append(state)
-        self._costs.append(cost)
-        self._parents.append(parent)
-        self._steps.append(step)
-        heapq.heappush(self._queue, (cost + bound, bound, next(self._random), node))
-
-    def _plan_to(self, node: int) -> tuple[int, ...]:
-        backwards = []
-        while self._parents[node] >= 0:
-            backwards.append(self._steps[node])
-            node = self._parents[node]
-        return tuple(reversed(backwards))
+        f = self._tree.costs[node] + self._weight * bound
+        heapq.heappush(self._queue, (f, bound, next(self._random), node))

@@ -12,13 +12,10 @@ from needful.core.model import PlanningModel
 from needful.core.plans import Effort, Outcome, PlanningResult
 from needful.core.tasks import Task
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.planning.a_star import AStar
 from needful.planning.budget import Budget, Clock
-from needful.planning.discovered_failures import with_failure
-from needful.planning.ground_problem import GroundProblem
-from needful.planning.grounding import ground
+from needful.planning.planner import Planner, PlanStream, Problem, Question
+from needful.planning.planners import default_planner
 from needful.planning.refinement import Refinement, RefinementLimits, refine
-from needful.planning.search import PlanStream, Search
 from needful.planning.subgoals import Subgoals, necessary_subgoals
 from needful.seeding import rng_for, seed_for
 
@@ -35,7 +32,7 @@ class PlanningConfig:
         max_nodes: how many search nodes may be created for one task, or None for no cap.
         allow_noops: whether to plan with operators that have neither add nor atomic delete effects.
         subgoals: what must hold after each step: `necessary_subgoals` or `predicted_subgoals`.
-        search: finds the abstract plans.
+        planner: finds the abstract plans; see `planners`.
     """
 
     timeout: float = 10.0
@@ -45,7 +42,7 @@ class PlanningConfig:
     max_nodes: int | None = 2_000_000
     allow_noops: bool = True
     subgoals: Subgoals = necessary_subgoals
-    search: Search = field(default_factory=AStar)
+    planner: Planner = field(default_factory=default_planner)
 
     def __post_init__(self) -> None:
         if not self.timeout > 0:
@@ -80,7 +77,8 @@ def plan(
             Outcome.SOLVED, states=(task.initial_state,), subgoals=(task.goal,), effort=effort
         )
     started = clock()
-    problem = ground(model.operators, task.objects, initial, task.goal, budget, config.allow_noops)
+    question = Question(model.operators, task.objects, initial, task.goal, config.allow_noops)
+    problem = config.planner(question, budget)
     effort.seconds_grounding += clock() - started
     if problem is None:
         return PlanningResult(Outcome.TIMEOUT, effort=effort)
@@ -115,7 +113,7 @@ class _Attempt:
     budget: Budget
     effort: Effort
 
-    def run(self, problem: GroundProblem) -> PlanningResult:
+    def run(self, problem: Problem) -> PlanningResult:
         """Try abstract plans; start the search anew whenever a failure was discovered."""
         deepest: PlanningResult | None = None
         stream = self._start_search(problem)
@@ -129,7 +127,7 @@ class _Attempt:
             deepest = _deeper(deepest, result)
             if result.outcome is Outcome.TIMEOUT:
                 return replace(deepest, outcome=Outcome.TIMEOUT)
-            changed = with_failure(problem, steps[refinement.failure.step], refinement.offending)
+            changed = problem.with_failure(steps[refinement.failure.step], refinement.offending)
             # The same complaint a second time teaches nothing: go on with the next plan.
             if changed is not problem:
                 problem = changed
@@ -137,10 +135,10 @@ class _Attempt:
         assert deepest is not None
         return deepest
 
-    def _start_search(self, problem: GroundProblem) -> PlanStream:
+    def _start_search(self, problem: Problem) -> PlanStream:
         started = self.budget.clock()
         seed = seed_for(self.seed, "search", len(problem.failures))
-        stream = self.config.search(problem, seed, self.budget, self.effort)
+        stream = problem.plans(seed, self.budget, self.effort)
         self.effort.seconds_search += self.budget.clock() - started
         return stream
 
@@ -150,7 +148,7 @@ class _Attempt:
         self.effort.seconds_search += self.budget.clock() - started
         return steps
 
-    def _refine(self, problem: GroundProblem, steps: tuple[int, ...]) -> tuple[PlanningResult, Refinement]:
+    def _refine(self, problem: Problem, steps: tuple[int, ...]) -> tuple[PlanningResult, Refinement]:
         abstract_plan = problem.plan(steps)
         subgoals = self.config.subgoals(abstract_plan, self.initial, self.task.goal)
         limits = RefinementLimits(self.config.samples_per_step, self.config.horizon, self.budget)

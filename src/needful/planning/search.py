@@ -1,7 +1,7 @@
-"""What a search for abstract plans and a heuristic look like from outside.
+"""What a search and a heuristic look like from outside.
 
-A search is an object that is passed in; `AStar` is one. It is given a compact problem and returns a
-stream of plans that is computed only as far as it is read.
+A search is an object that is passed in: `AStar`, `Greedy`, or a `Policy` of several. It is given a
+compact problem and returns a stream of plans that is computed only as far as it is read.
 """
 
 from __future__ import annotations
@@ -9,26 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from needful.core.plans import Effort, Outcome
+from needful.core.plans import Effort
 from needful.planning.budget import Budget
 from needful.planning.ground_problem import GroundProblem
-
-
-class PlanStream(Protocol):
-    """Plans for one problem, cheapest first, each as the indices of its ground operators."""
-
-    @property
-    def ended(self) -> Outcome | None:
-        """Why there are no more plans.
-
-        `NO_ABSTRACT_PLAN` if it is proved that there are none, `TIMEOUT` or `OUT_OF_NODES` if the
-        budget is spent, None as long as the stream may go on.
-        """
-        ...
-
-    def __iter__(self) -> PlanStream: ...
-
-    def __next__(self) -> tuple[int, ...]: ...
+from needful.planning.planner import PlanStream
 
 
 class Search(Protocol):

@@ -1,0 +1,95 @@
+#include "a_star.hpp"
+
+#include <algorithm>
+
+namespace needful {
+
+AStar::AStar(ProblemPointer problem, Id weight, bool symmetries, std::uint64_t seed, Effort& effort)
+    : problem_(std::move(problem)),
+      space_(problem_, symmetries),
+      heuristic_(*problem_),
+      weight_(weight),
+      random_(seed),
+      tree_(space_),
+      in_landmark_(problem_->operator_count(), 0) {
+    enqueue(0, 0, effort);
+}
+
+bool AStar::next(const Budget& budget, Effort& effort, Plan& plan) {
+    if (ended_ != Ended::not_yet) return false;
+    ++expansion_limit_;
+    for (const Entry& entry : parked_) queue_.push(entry);
+    parked_.clear();
+    const Id found = next_goal_node(budget, effort);
+    if (found == no_node) return false;
+    plan = tree_.plan(found);
+    return true;
+}
+
+Id AStar::next_goal_node(const Budget& budget, Effort& effort) {
+    while (!queue_.empty()) {
+        if (budget.deadline.passed()) {
+            ended_ = Ended::timeout;
+            return no_node;
+        }
+        const Entry entry = queue_.top();
+        queue_.pop();
+        const Id state = tree_.state(entry.node), cost = tree_.cost(entry.node);
+        if (space_.is_goal(tree_.bits(state))) return entry.node;
+        Known& about = known(state);
+        if (expanded_enough(about, cost)) {
+            parked_.push_back(entry);
+            continue;
+        }
+        if (!about.evaluated) {
+            about.estimate = heuristic_(tree_.bits(state), space_.words(), budget.deadline);
+            about.evaluated = true;
+            ++effort.evaluated;
+        }
+        const Id value = about.estimate.value;
+        if (value == Estimate::unreachable) continue;
+        if (value > entry.h) {
+            queue_.push({cost + weight_ * value, value, entry.tie, entry.node});
+            continue;
+        }
+        if (effort.created >= budget.max_nodes || tree_.state_count() > space_.max_states()) {
+            ended_ = Ended::out_of_nodes;
+            return no_node;
+        }
+        expand(entry.node, state, entry.h, effort);
+    }
+    ended_ = Ended::no_plan;
+    return no_node;
+}
+
+AStar::Known& AStar::known(Id state) {
+    if (known_.size() <= static_cast<std::size_t>(state)) known_.resize(static_cast<std::size_t>(state) + 1);
+    return known_[static_cast<std::size_t>(state)];
+}
+
+bool AStar::expanded_enough(const Known& about, Id cost) const {
+    const auto as_good = std::count_if(about.expansions.begin(), about.expansions.end(),
+                                       [&](Id earlier) { return earlier <= cost; });
+    return static_cast<std::size_t>(as_good) >= expansion_limit_;
+}
+
+void AStar::expand(Id node, Id state, Id bound, Effort& effort) {
+    ++effort.expanded;
+    Known& about = known(state);
+    about.expansions.push_back(tree_.cost(node));
+    const Estimate& estimate = about.estimate;
+    for (Id step : estimate.in_landmark) in_landmark_[static_cast<std::size_t>(step)] = 1;
+    space_.applicable(tree_.bits(state), steps_);
+    for (Id step : steps_) {
+        const Id remaining = estimate.landmarks - in_landmark_[static_cast<std::size_t>(step)];
+        enqueue(tree_.add(node, step), std::max({bound - 1, remaining, Id{0}}), effort);
+    }
+    for (Id step : estimate.in_landmark) in_landmark_[static_cast<std::size_t>(step)] = 0;
+}
+
+void AStar::enqueue(Id node, Id bound, Effort& effort) {
+    ++effort.created;
+    queue_.push({tree_.cost(node) + weight_ * bound, bound, random_.next(), node});
+}
+
+}  // namespace needful

@@ -1,0 +1,61 @@
+// A* that goes on: a stream of the cheapest abstract plans; see a_star.py.
+#pragma once
+
+#include <queue>
+#include <tuple>
+#include <vector>
+
+#include "lm_cut.hpp"
+#include "plan_stream.hpp"
+#include "search_space.hpp"
+#include "splitmix.hpp"
+
+namespace needful {
+
+class AStar : public PlanStream {
+public:
+    AStar(ProblemPointer problem, Id weight, bool symmetries, std::uint64_t seed, Effort& effort);
+
+    bool next(const Budget& budget, Effort& effort, Plan& plan) override;
+    Ended ended() const override { return ended_; }
+
+private:
+    struct Entry {
+        Id f;
+        Id h;
+        std::uint64_t tie;
+        Id node;
+        bool operator>(const Entry& other) const {
+            return std::tie(f, h, tie, node) > std::tie(other.f, other.h, other.tie, other.node);
+        }
+    };
+    struct Known {
+        bool evaluated = false;
+        Estimate estimate;
+        // The costs of the paths from which the state was expanded.
+        std::vector<Id> expansions;
+    };
+    static constexpr Id no_node = -1;
+
+    Id next_goal_node(const Budget& budget, Effort& effort);
+    bool expanded_enough(const Known& known, Id cost) const;
+    Known& known(Id state);
+    void expand(Id node, Id state, Id bound, Effort& effort);
+    void enqueue(Id node, Id bound, Effort& effort);
+
+    ProblemPointer problem_;
+    SearchSpace space_;
+    LmCut heuristic_;
+    Id weight_;
+    SplitMix64 random_;
+    SearchTree tree_;
+    std::vector<Known> known_;
+    std::size_t expansion_limit_ = 0;
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue_;
+    std::vector<Entry> parked_;
+    std::vector<Id> steps_;
+    std::vector<char> in_landmark_;
+    Ended ended_ = Ended::not_yet;
+};
+
+}  // namespace needful

@@ -1,0 +1,86 @@
+// Atoms numbered as they are met, and which of them have an object at a position.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "lists.hpp"
+#include "splitmix.hpp"
+
+namespace needful {
+
+class AtomIndex {
+public:
+    AtomIndex(const std::vector<Id>& arities, std::size_t object_count)
+        : by_predicate_(arities.size()), by_argument_(arities.size()), slots_(64, absent) {
+        for (std::size_t p = 0; p < arities.size(); ++p)
+            by_argument_[p].resize(static_cast<std::size_t>(arities[p]),
+                                   std::vector<std::vector<Id>>(object_count));
+    }
+
+    static constexpr Id absent = -1;
+
+    std::size_t size() const { return predicates_.size(); }
+    Id predicate(Id atom) const { return predicates_[static_cast<std::size_t>(atom)]; }
+    Span objects(Id atom) const { return objects_[static_cast<std::size_t>(atom)]; }
+
+    // The numbers of a predicate's atoms, ascending.
+    const std::vector<Id>& of(Id predicate) const { return by_predicate_[static_cast<std::size_t>(predicate)]; }
+
+    // Those of them that have an object at a position.
+    const std::vector<Id>& with(Id predicate, std::size_t position, Id object) const {
+        return by_argument_[static_cast<std::size_t>(predicate)][position][static_cast<std::size_t>(object)];
+    }
+
+    Id find(Id predicate, const std::vector<Id>& objects) const { return slots_[slot(predicate, objects)]; }
+
+    // The number of an atom, the next one if it is new.
+    Id number(Id predicate, const std::vector<Id>& objects) {
+        const std::size_t place = slot(predicate, objects);
+        if (slots_[place] != absent) return slots_[place];
+        const Id atom = static_cast<Id>(size());
+        slots_[place] = atom;
+        predicates_.push_back(predicate);
+        objects_.add(objects);
+        by_predicate_[static_cast<std::size_t>(predicate)].push_back(atom);
+        for (std::size_t position = 0; position < objects.size(); ++position)
+            by_argument_[static_cast<std::size_t>(predicate)][position]
+                        [static_cast<std::size_t>(objects[position])]
+                            .push_back(atom);
+        if (2 * size() > slots_.size()) grow();
+        return atom;
+    }
+
+private:
+    template <class Objects>
+    std::size_t slot(Id predicate, const Objects& objects) const {
+        std::uint64_t hash = SplitMix64::mixed(static_cast<std::uint64_t>(predicate) + 1);
+        for (Id object : objects)
+            hash = SplitMix64::mixed(hash + static_cast<std::uint64_t>(object) + 1);
+        const std::size_t mask = slots_.size() - 1;
+        std::size_t place = hash & mask;
+        while (slots_[place] != absent && !is(slots_[place], predicate, objects)) place = (place + 1) & mask;
+        return place;
+    }
+
+    template <class Objects>
+    bool is(Id atom, Id predicate, const Objects& wanted) const {
+        const Span there = objects(atom);
+        return this->predicate(atom) == predicate &&
+               std::equal(there.begin(), there.end(), wanted.begin(), wanted.end());
+    }
+
+    void grow() {
+        slots_.assign(2 * slots_.size(), absent);
+        for (std::size_t atom = 0; atom < size(); ++atom)
+            slots_[slot(predicates_[atom], objects_[atom])] = static_cast<Id>(atom);
+    }
+
+    std::vector<Id> predicates_;
+    Lists objects_;
+    std::vector<std::vector<Id>> by_predicate_;
+    std::vector<std::vector<std::vector<std::vector<Id>>>> by_argument_;
+    std::vector<Id> slots_;
+};
+
+}  // namespace needful

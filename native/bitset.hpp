@@ -1,0 +1,44 @@
+// States as bits in 64-bit words.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "lists.hpp"
+
+namespace needful {
+
+using Word = std::uint64_t;
+using Bits = std::vector<Word>;
+
+inline std::size_t words_for(std::size_t bits) { return bits / 64 + 1; }
+
+inline bool has(const Word* bits, Id index) {
+    return bits[static_cast<std::size_t>(index) / 64] >> (static_cast<std::size_t>(index) % 64) & 1;
+}
+
+inline void insert(Word* bits, Id index) {
+    bits[static_cast<std::size_t>(index) / 64] |= Word{1} << (static_cast<std::size_t>(index) % 64);
+}
+
+inline void erase(Word* bits, Id index) {
+    bits[static_cast<std::size_t>(index) / 64] &= ~(Word{1} << (static_cast<std::size_t>(index) % 64));
+}
+
+template <class Range>
+bool has_all(const Word* bits, const Range& indices) {
+    for (Id index : indices)
+        if (!has(bits, index)) return false;
+    return true;
+}
+
+// Calls `use` with the index of each bit that is set, in ascending order.
+template <class Use>
+void for_each_bit(const Word* bits, std::size_t words, Use use) {
+    for (std::size_t w = 0; w < words; ++w)
+        for (Word rest = bits[w]; rest; rest &= rest - 1)
+            use(static_cast<Id>(64 * w + static_cast<std::size_t>(__builtin_ctzll(rest))));
+}
+
+}  // namespace needful

@@ -1,0 +1,47 @@
+// How long a call may take and how many nodes may be created; what was spent; why a stream ended.
+#pragma once
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace needful {
+
+class Deadline {
+public:
+    // Infinite, or more than a clock can hold: never.
+    static Deadline after(double seconds) {
+        Deadline deadline;
+        if (seconds < 1e9) {
+            deadline.limited_ = true;
+            deadline.end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                               std::chrono::duration<double>(seconds));
+        }
+        return deadline;
+    }
+
+    bool passed() const { return limited_ && Clock::now() >= end_; }
+
+private:
+    using Clock = std::chrono::steady_clock;
+    bool limited_ = false;
+    Clock::time_point end_{};
+};
+
+constexpr std::int64_t unlimited_nodes = std::numeric_limits<std::int64_t>::max();
+
+struct Budget {
+    Deadline deadline;
+    std::int64_t max_nodes = unlimited_nodes;
+};
+
+struct Effort {
+    std::int64_t created = 0;
+    std::int64_t expanded = 0;
+    std::int64_t evaluated = 0;
+};
+
+enum class Ended { not_yet, no_plan, timeout, out_of_nodes };
+
+}  // namespace needful

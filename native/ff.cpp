@@ -1,0 +1,126 @@
+#include "ff.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace needful {
+
+namespace {
+
+constexpr Id most = (Id{1} << 30) - 1;
+constexpr Id unreached = Id{1} << 30;
+constexpr Id no_operator = -1;
+constexpr std::size_t bucket_count = 1024;
+
+std::size_t at(Id index) { return static_cast<std::size_t>(index); }
+
+}  // namespace
+
+Ff::Ff(const Problem& problem)
+    : problem_(problem),
+      needed_by_(problem.preconditions.inverted(problem.atom_count())),
+      asked_(problem.atom_count(), 0),
+      chosen_(problem.operator_count(), 0),
+      buckets_(bucket_count) {
+    std::vector<Id> effects;
+    for (std::size_t step = 0; step < problem.operator_count(); ++step) {
+        const Span adds = problem.adds[step], needs = problem.preconditions[step];
+        effects.clear();
+        std::set_difference(adds.begin(), adds.end(), needs.begin(), needs.end(), std::back_inserter(effects));
+        effects_.add(effects);
+        precondition_counts_.push_back(static_cast<Id>(needs.size()));
+        if (needs.empty()) free_.push_back(static_cast<Id>(step));
+    }
+}
+
+RelaxedPlan Ff::operator()(const Word* state, std::size_t words) {
+    achieve(state, words);
+    RelaxedPlan plan;
+    for (Id atom : problem_.goal)
+        if (costs_[at(atom)] == unreached) {
+            plan.length = RelaxedPlan::unreachable;
+            return plan;
+        }
+    std::vector<Id> asked(problem_.goal), chosen;
+    for (Id atom : asked) asked_[at(atom)] = 1;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        const Id step = achievers_[at(asked[i])];
+        if (step == no_operator || chosen_[at(step)]) continue;
+        chosen_[at(step)] = 1;
+        chosen.push_back(step);
+        bool applicable = true;
+        for (Id atom : problem_.preconditions[at(step)]) {
+            applicable = applicable && costs_[at(atom)] == 0;
+            if (asked_[at(atom)]) continue;
+            asked_[at(atom)] = 1;
+            asked.push_back(atom);
+        }
+        if (applicable) plan.preferred.push_back(step);
+    }
+    for (Id atom : asked) asked_[at(atom)] = 0;
+    for (Id step : chosen) chosen_[at(step)] = 0;
+    plan.length = static_cast<Id>(chosen.size());
+    return plan;
+}
+
+void Ff::enqueue(Id cost, Id atom) {
+    if (at(cost) < bucket_count) {
+        buckets_[at(cost)].push_back(atom);
+        return;
+    }
+    beyond_.emplace_back(cost, atom);
+    std::push_heap(beyond_.begin(), beyond_.end(), std::greater<>());
+}
+
+void Ff::offer(std::size_t step) {
+    const Id cost = sums_[step];
+    for (Id effect : effects_[step]) {
+        if (cost < costs_[at(effect)]) {
+            costs_[at(effect)] = cost;
+            achievers_[at(effect)] = static_cast<Id>(step);
+            enqueue(cost, effect);
+        } else if (cost == costs_[at(effect)] && static_cast<Id>(step) < achievers_[at(effect)]) {
+            achievers_[at(effect)] = static_cast<Id>(step);
+        }
+    }
+}
+
+// Finds the cost of each atom and the operator that achieves it; stops when the goal is done.
+void Ff::achieve(const Word* state, std::size_t words) {
+    costs_.assign(problem_.atom_count(), unreached);
+    achievers_.assign(problem_.atom_count(), no_operator);
+    waiting_for_ = precondition_counts_;
+    sums_.assign(problem_.operator_count(), 1);
+    for (auto& bucket : buckets_) bucket.clear();
+    beyond_.clear();
+    for_each_bit(state, words, [&](Id atom) {
+        costs_[at(atom)] = 0;
+        buckets_[0].push_back(atom);
+    });
+    for (Id step : free_) offer(at(step));
+    for (Id atom : problem_.goal) asked_[at(atom)] = 1;
+    std::size_t open_goals = problem_.goal.size();
+    const auto settle = [&](Id cost, Id atom) {
+        if (cost > costs_[at(atom)]) return;
+        if (asked_[at(atom)]) {
+            asked_[at(atom)] = 0;
+            --open_goals;
+        }
+        for (Id step : needed_by_[at(atom)]) {
+            sums_[at(step)] = static_cast<Id>(std::min<std::int64_t>(std::int64_t{sums_[at(step)]} + cost, most));
+            if (--waiting_for_[at(step)] == 0) offer(at(step));
+        }
+    };
+    for (std::size_t cost = 0; cost < bucket_count && open_goals; ++cost)
+        for (std::size_t i = 0; i < buckets_[cost].size() && open_goals; ++i)
+            settle(static_cast<Id>(cost), buckets_[cost][i]);
+    while (!beyond_.empty() && open_goals) {
+        const auto [cost, atom] = beyond_.front();
+        std::pop_heap(beyond_.begin(), beyond_.end(), std::greater<>());
+        beyond_.pop_back();
+        settle(cost, atom);
+    }
+    for (Id atom : problem_.goal) asked_[at(atom)] = 0;
+}
+
+}  // namespace needful

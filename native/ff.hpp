@@ -1,0 +1,40 @@
+// The FF heuristic; see ff.py.
+#pragma once
+
+#include <vector>
+
+#include "bitset.hpp"
+#include "problem.hpp"
+
+namespace needful {
+
+struct RelaxedPlan {
+    static constexpr Id unreachable = -1;
+    Id length = 0;
+    // The operators of the plan that are applicable now.
+    std::vector<Id> preferred;
+};
+
+class Ff {
+public:
+    explicit Ff(const Problem& problem);
+    RelaxedPlan operator()(const Word* state, std::size_t words);
+
+private:
+    void achieve(const Word* state, std::size_t words);
+    void offer(std::size_t step);
+    void enqueue(Id cost, Id atom);
+
+    const Problem& problem_;
+    Lists effects_, needed_by_;
+    std::vector<Id> free_;
+    std::vector<Id> precondition_counts_;
+
+    // The work on one state. Atoms wait in buckets by cost; those beyond the last in a heap.
+    std::vector<Id> costs_, achievers_, waiting_for_, sums_, stack_;
+    std::vector<char> asked_, chosen_;
+    std::vector<std::vector<Id>> buckets_;
+    std::vector<std::pair<Id, Id>> beyond_;
+};
+
+}  // namespace needful

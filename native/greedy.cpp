@@ -1,0 +1,110 @@
+#include "greedy.hpp"
+
+#include <limits>
+
+namespace needful {
+
+namespace {
+// How many turns progress is worth.
+constexpr std::int64_t boost = 1000;
+}  // namespace
+
+Greedy::Greedy(ProblemPointer problem, bool symmetries, std::uint64_t seed, Effort& effort)
+    : problem_(std::move(problem)),
+      space_(problem_, symmetries),
+      heuristic_(*problem_),
+      random_(seed),
+      tree_(space_),
+      least_(std::numeric_limits<Id>::max()),
+      is_preferred_(problem_->operator_count(), 0) {
+    enqueue(0, 0, false, effort);
+}
+
+bool Greedy::next(const Budget& budget, Effort& effort, Plan& plan) {
+    if (ended_ != Ended::not_yet) return false;
+    ++expansion_limit_;
+    for (const auto& [queue, entry] : parked_) {
+        queues_[queue].push(entry);
+        taken_[static_cast<std::size_t>(entry.node)] = 0;
+    }
+    parked_.clear();
+    const Id found = next_goal_node(budget, effort);
+    if (found == no_node) return false;
+    plan = tree_.plan(found);
+    return true;
+}
+
+Id Greedy::next_goal_node(const Budget& budget, Effort& effort) {
+    while (!queues_[all].empty() || !queues_[preferred].empty()) {
+        if (budget.deadline.passed()) {
+            ended_ = Ended::timeout;
+            return no_node;
+        }
+        const std::size_t queue = next_queue();
+        const Entry entry = queues_[queue].top();
+        queues_[queue].pop();
+        if (taken_[static_cast<std::size_t>(entry.node)]) continue;
+        taken_[static_cast<std::size_t>(entry.node)] = 1;
+        const Id state = tree_.state(entry.node);
+        if (space_.is_goal(tree_.bits(state))) return entry.node;
+        Known& about = known(state);
+        if (about.expansions >= expansion_limit_) {
+            parked_.emplace_back(queue, entry);
+            continue;
+        }
+        if (!about.evaluated) evaluate(about, state, effort);
+        if (about.relaxed_plan.length == RelaxedPlan::unreachable) continue;
+        if (effort.created >= budget.max_nodes || tree_.state_count() > space_.max_states()) {
+            ended_ = Ended::out_of_nodes;
+            return no_node;
+        }
+        expand(entry.node, state, effort);
+    }
+    ended_ = Ended::no_plan;
+    return no_node;
+}
+
+std::size_t Greedy::next_queue() {
+    std::size_t queue = turns_[preferred] < turns_[all] ? preferred : all;
+    if (queues_[queue].empty()) queue = 1 - queue;
+    ++turns_[queue];
+    return queue;
+}
+
+Greedy::Known& Greedy::known(Id state) {
+    if (known_.size() <= static_cast<std::size_t>(state)) known_.resize(static_cast<std::size_t>(state) + 1);
+    return known_[static_cast<std::size_t>(state)];
+}
+
+void Greedy::evaluate(Known& about, Id state, Effort& effort) {
+    about.relaxed_plan = heuristic_(tree_.bits(state), space_.words());
+    about.evaluated = true;
+    ++effort.evaluated;
+    const Id length = about.relaxed_plan.length;
+    if (length != RelaxedPlan::unreachable && length < least_) {
+        least_ = length;
+        turns_[preferred] -= boost;
+    }
+}
+
+void Greedy::expand(Id node, Id state, Effort& effort) {
+    ++effort.expanded;
+    Known& about = known(state);
+    ++about.expansions;
+    const RelaxedPlan& relaxed_plan = about.relaxed_plan;
+    for (Id step : relaxed_plan.preferred) is_preferred_[static_cast<std::size_t>(step)] = 1;
+    space_.applicable(tree_.bits(state), steps_);
+    for (Id step : steps_)
+        enqueue(tree_.add(node, step), relaxed_plan.length, is_preferred_[static_cast<std::size_t>(step)] != 0, effort);
+    for (Id step : relaxed_plan.preferred) is_preferred_[static_cast<std::size_t>(step)] = 0;
+}
+
+void Greedy::enqueue(Id node, Id bound, bool is_preferred, Effort& effort) {
+    ++effort.created;
+    taken_.push_back(0);
+    const Entry entry{bound, random_.next(), node};
+    queues_[all].push(entry);
+    if (is_preferred) queues_[preferred].push(entry);
+}
+
+}  // namespace needful

@@ -1,0 +1,214 @@
+#include "lm_cut.hpp"
+
+#include <algorithm>
+
+namespace needful {
+
+namespace {
+
+constexpr Id unreached = Id{1} << 30;
+constexpr Id no_supporter = -1;
+
+std::size_t at(Id index) { return static_cast<std::size_t>(index); }
+
+std::vector<Id> new_effects(const Problem& problem, std::size_t step) {
+    std::vector<Id> effects;
+    const Span adds = problem.adds[step], needs = problem.preconditions[step];
+    std::set_difference(adds.begin(), adds.end(), needs.begin(), needs.end(), std::back_inserter(effects));
+    return effects;
+}
+
+// The operators that can contribute to the goal; no other is ever in a landmark.
+std::vector<Id> relevant_operators(const Problem& problem, const Lists& effects) {
+    const Lists added_by = effects.inverted(problem.atom_count());
+    std::vector<char> wanted(problem.atom_count(), 0), relevant(problem.operator_count(), 0);
+    std::vector<Id> stack(problem.goal);
+    for (Id atom : stack) wanted[at(atom)] = 1;
+    while (!stack.empty()) {
+        const Id atom = stack.back();
+        stack.pop_back();
+        for (Id step : added_by[at(atom)]) {
+            if (relevant[at(step)]) continue;
+            relevant[at(step)] = 1;
+            for (Id needed : problem.preconditions[at(step)])
+                if (!wanted[at(needed)]) {
+                    wanted[at(needed)] = 1;
+                    stack.push_back(needed);
+                }
+        }
+    }
+    std::vector<Id> result;
+    for (std::size_t step = 0; step < relevant.size(); ++step)
+        if (relevant[step]) result.push_back(static_cast<Id>(step));
+    return result;
+}
+
+}  // namespace
+
+LmCut::LmCut(const Problem& problem) : always_(static_cast<Id>(problem.atom_count())), goal_(problem.goal) {
+    if (goal_.empty()) goal_.push_back(always_);
+    Lists all_effects;
+    for (std::size_t step = 0; step < problem.operator_count(); ++step) all_effects.add(new_effects(problem, step));
+    original_ = relevant_operators(problem, all_effects);
+    for (Id step : original_) {
+        const Span needs = problem.preconditions[at(step)];
+        if (needs.empty())
+            preconditions_.add(std::vector<Id>{always_});
+        else
+            preconditions_.add(needs);
+        effects_.add(all_effects[at(step)]);
+        precondition_counts_.push_back(static_cast<Id>(preconditions_[preconditions_.size() - 1].size()));
+    }
+    const std::size_t atoms = problem.atom_count() + 1;
+    needed_by_ = preconditions_.inverted(atoms);
+    added_by_ = effects_.inverted(atoms);
+    values_.resize(atoms);
+    zone_.resize(atoms);
+    reached_.resize(atoms);
+    supporters_.resize(original_.size());
+    free_.resize(original_.size());
+    entered_.resize(original_.size());
+}
+
+Estimate LmCut::operator()(const Word* state, std::size_t words, const Deadline& deadline) {
+    true_.clear();
+    for_each_bit(state, words, [&](Id atom) { true_.push_back(atom); });
+    true_.push_back(always_);
+    h_max();
+    Estimate estimate;
+    Id target = hardest({goal_.data(), goal_.data() + goal_.size()});
+    if (values_[at(target)] == unreached) {
+        estimate.value = Estimate::unreachable;
+        return estimate;
+    }
+    std::fill(free_.begin(), free_.end(), 0);
+    while (values_[at(target)] > 0 && !deadline.passed()) {
+        find_cut(target);
+        for (Id step : cut_) {
+            free_[at(step)] = 1;
+            estimate.in_landmark.push_back(original_[at(step)]);
+        }
+        ++estimate.landmarks;
+        lower();
+        target = hardest({goal_.data(), goal_.data() + goal_.size()});
+    }
+    estimate.value = estimate.landmarks;
+    return estimate;
+}
+
+// The first, hence lowest, of several.
+Id LmCut::hardest(Span atoms) const {
+    Id best = atoms[0];
+    for (Id atom : atoms)
+        if (values_[at(atom)] > values_[at(best)]) best = atom;
+    return best;
+}
+
+void LmCut::h_max() {
+    std::fill(values_.begin(), values_.end(), unreached);
+    std::fill(supporters_.begin(), supporters_.end(), no_supporter);
+    waiting_for_ = precondition_counts_;
+    for (Id atom : true_) values_[at(atom)] = 0;
+    frontier_ = true_;
+    for (Id level = 1; !frontier_.empty(); ++level) {
+        ready_.clear();
+        for (Id atom : frontier_)
+            for (Id step : needed_by_[at(atom)])
+                if (--waiting_for_[at(step)] == 0) ready_.push_back(step);
+        frontier_.clear();
+        for (Id step : ready_) {
+            supporters_[at(step)] = hardest(preconditions_[at(step)]);
+            for (Id effect : effects_[at(step)])
+                if (values_[at(effect)] == unreached) {
+                    values_[at(effect)] = level;
+                    frontier_.push_back(effect);
+                }
+        }
+    }
+}
+
+// The operators that lead from outside into the zone from which the target costs nothing more.
+void LmCut::find_cut(Id target) {
+    find_zone(target);
+    cut_.clear();
+    bool all_easier = true;
+    for (Id step : entering_)
+        if (!zone_[at(supporters_[at(step)])]) {
+            cut_.push_back(step);
+            all_easier = all_easier && values_[at(supporters_[at(step)])] < values_[at(target)];
+        }
+    if (all_easier) return;
+    find_reached();
+    cut_.erase(std::remove_if(cut_.begin(), cut_.end(),
+                              [&](Id step) { return !reached_[at(supporters_[at(step)])]; }),
+               cut_.end());
+}
+
+void LmCut::find_zone(Id target) {
+    std::fill(zone_.begin(), zone_.end(), 0);
+    std::fill(entered_.begin(), entered_.end(), 0);
+    entering_.clear();
+    zone_[at(target)] = 1;
+    stack_.assign(1, target);
+    while (!stack_.empty()) {
+        const Id atom = stack_.back();
+        stack_.pop_back();
+        for (Id step : added_by_[at(atom)]) {
+            const Id supporter = supporters_[at(step)];
+            if (supporter == no_supporter || entered_[at(step)]) continue;
+            entered_[at(step)] = 1;
+            entering_.push_back(step);
+            if (free_[at(step)] && !zone_[at(supporter)]) {
+                zone_[at(supporter)] = 1;
+                stack_.push_back(supporter);
+            }
+        }
+    }
+}
+
+// Which atoms can be reached from what is true without the operators that enter the zone.
+void LmCut::find_reached() {
+    std::fill(reached_.begin(), reached_.end(), 0);
+    for (Id atom : true_) reached_[at(atom)] = 1;
+    stack_ = true_;
+    while (!stack_.empty()) {
+        const Id atom = stack_.back();
+        stack_.pop_back();
+        for (Id step : needed_by_[at(atom)]) {
+            if (entered_[at(step)] || supporters_[at(step)] != atom) continue;
+            for (Id effect : effects_[at(step)])
+                if (!reached_[at(effect)]) {
+                    reached_[at(effect)] = 1;
+                    stack_.push_back(effect);
+                }
+        }
+    }
+}
+
+void LmCut::offer(std::size_t step, Id value) {
+    for (Id effect : effects_[step])
+        if (value < values_[at(effect)]) {
+            values_[at(effect)] = value;
+            queue_.emplace(value, effect);
+        }
+}
+
+// Brings values and supporters up to date after the operators of the cut have become free.
+void LmCut::lower() {
+    // All are looked at before any value falls: a supporter is only the hardest precondition until then.
+    ready_.clear();
+    for (Id step : cut_) ready_.push_back(values_[at(supporters_[at(step)])]);
+    for (std::size_t i = 0; i < cut_.size(); ++i) offer(at(cut_[i]), ready_[i]);
+    while (!queue_.empty()) {
+        const auto [value, atom] = queue_.top();
+        queue_.pop();
+        if (value > values_[at(atom)]) continue;
+        for (Id step : needed_by_[at(atom)])
+            if (supporters_[at(step)] == atom) {
+                const Id now = supporters_[at(step)] = hardest(preconditions_[at(step)]);
+                offer(at(step), values_[at(now)] + 1 - free_[at(step)]);
+            }
+    }
+}
+
+}  // namespace needful

@@ -1,0 +1,33 @@
+"""The module that `native/bindings.cpp` compiles to."""
+
+Numbered = tuple[int, list[int]]
+OperatorTuple = tuple[list[int], list[Numbered], list[Numbered], list[Numbered], list[Numbered]]
+StageTuple = tuple[bool, int, bool, int]
+
+class Problem:
+    goal_reachable: bool
+    failures: list[tuple[int, int]]
+    operator_count: int
+    def ground_operator(self, index: int) -> Numbered: ...
+    def with_failure(self, step: int, obj: int) -> Problem: ...
+
+class Search:
+    ended: str | None
+    created: int
+    expanded: int
+    evaluated: int
+    def __init__(
+        self, problem: Problem, stages: list[StageTuple], distinct: bool, seed: int, created: int
+    ) -> None: ...
+    def next(self, seconds: float, max_nodes: int) -> list[int] | None: ...
+
+def ground(
+    arities: list[int],
+    object_types: list[int],
+    type_members: list[list[int]],
+    operators: list[OperatorTuple],
+    initial: list[Numbered],
+    goal: list[Numbered],
+    allow_noops: bool,
+    seconds: float,
+) -> Problem | None: ...
