@@ -2,7 +2,7 @@
 
 Usage: python benchmarks/success_rates.py [--domains D ...] [--seeds 5] [--first-seed 0]
                                           [--demos 50] [--tasks 50] [--learner necessary]
-                                          [--abstract-plans 8] [--experiments] [--oracle] [--jobs 2]
+                                          [--abstract-plans 8] [--planner anytime] [--experiments] [--oracle] [--jobs 2]
 
 With --oracle the hand-written model of each domain is evaluated instead. Failures are listed after the
 table with their reasons.
@@ -21,6 +21,7 @@ import needful
 from needful.evaluation.pipeline import solve_tasks
 from needful.evaluation.records import RunRecord, identify
 from needful.evaluation.summary import evaluation_summary
+from needful.planning.planners import DEFAULT_PLANNER, make_planner
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,16 @@ class Job:
     demos: int
     tasks: int
     abstract_plans: int
+    planner: str
     experiments: bool
     oracle: bool
 
 
 def run_job(job: Job) -> tuple[Job, dict[str, Any], tuple[RunRecord, ...]]:
     env = needful.make_environment(job.domain)
-    planning = needful.PlanningConfig(max_abstract_plans=job.abstract_plans)
+    planning = needful.PlanningConfig(
+        max_abstract_plans=job.abstract_plans, planner=make_planner(job.planner)
+    )
     if job.oracle:
         identity = identify(job.domain, "oracle", job.seed, planning)
         model = env.oracle_model()
@@ -81,6 +85,7 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=50)
     parser.add_argument("--learner", default="necessary")
     parser.add_argument("--abstract-plans", type=int, default=8)
+    parser.add_argument("--planner", default=DEFAULT_PLANNER)
     parser.add_argument("--experiments", action="store_true")
     parser.add_argument("--oracle", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
@@ -93,6 +98,7 @@ def main() -> None:
             args.demos,
             args.tasks,
             args.abstract_plans,
+            args.planner,
             args.experiments,
             args.oracle,
         )

@@ -35,6 +35,7 @@ from needful.errors import (
     NeedfulError,
     OutputError,
     OutputExistsError,
+    PlannerError,
     UnknownNameError,
 )
 from needful.evaluation.evaluate import evaluate
@@ -86,6 +87,7 @@ __all__ = [
     "Outcome",
     "OutputError",
     "OutputExistsError",
+    "PlannerError",
     "PlanningConfig",
     "PlanningModel",
     "PlanningResult",

@@ -7,7 +7,8 @@
     │   ├── ModelError             a model directory is incomplete or corrupt
     │   └── OutputError            an output path cannot be written
     │       └── OutputExistsError  it is there already, and nobody said to replace it
-    └── EnvironmentFailure         a simulator reports that a controller failed for good
+    ├── EnvironmentFailure         a simulator reports that a controller failed for good
+    └── PlannerError               an external planner is missing, failed or talks nonsense
 
 Expected failures of planning are values (`PlanningResult.outcome`), not errors.
 """
@@ -66,6 +67,10 @@ class EnvironmentFailure(NeedfulError):
         self.reason = reason
         self.offending = tuple(sorted(set(offending)))
         super().__init__(reason)
+
+
+class PlannerError(NeedfulError):
+    """An external planner is not installed, failed, or gave an answer that makes no sense."""
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,12 +25,14 @@ P = ParamSpec("P")
 
 
 def reporting_errors(verb: Callable[P, None]) -> Callable[P, None]:
-    """Turn this package's errors and Ctrl-C into a sentence on stderr and an exit code."""
+    """Turn this package's errors, its warnings and Ctrl-C into sentences on stderr and an exit code."""
 
     @functools.wraps(verb)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            verb(*args, **kwargs)
+            with warnings.catch_warnings():
+                warnings.showwarning = lambda message, *_, **__: complain(f"warning: {message}")
+                verb(*args, **kwargs)
         except NeedfulError as error:
             complain(f"error: {error}")
             wrong_usage = isinstance(error, UnknownNameError | OutputExistsError)

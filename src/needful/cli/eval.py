@@ -9,7 +9,17 @@ import typer
 
 from needful.cli.console import check_spared, progress_bars, reporting_errors, say, say_json
 from needful.cli.describe import describe_evaluation
-from needful.cli.options import AbstractPlans, AsJson, Domain, Force, ModelPath, Seed, Tasks, Timeout
+from needful.cli.options import (
+    AbstractPlans,
+    AsJson,
+    Domain,
+    Force,
+    ModelPath,
+    PlannerName,
+    Seed,
+    Tasks,
+    Timeout,
+)
 from needful.envs.catalogue import make_environment
 from needful.evaluation.model_files import model_digest, model_directory, open_model_for
 from needful.evaluation.pipeline import solve_tasks
@@ -17,6 +27,7 @@ from needful.evaluation.records import identify
 from needful.evaluation.run_folder import RunFolder
 from needful.evaluation.summary import evaluation_summary
 from needful.planning.bilevel import PlanningConfig
+from needful.planning.planners import DEFAULT_PLANNER, make_planner
 
 
 @reporting_errors
@@ -27,6 +38,7 @@ def evaluate_model(
     seed: Seed = 0,
     timeout: Timeout = 10.0,
     abstract_plans: AbstractPlans = 8,
+    planner: PlannerName = DEFAULT_PLANNER,
     out: Annotated[
         Path | None, typer.Option("--out", help="A folder for summary.json and records.jsonl.")
     ] = None,
@@ -36,7 +48,9 @@ def evaluate_model(
     """Solve unseen tasks with a model and judge the plans by executing them."""
     environment = make_environment(domain)
     stored = open_model_for(model, environment)
-    planning = PlanningConfig(timeout=timeout, max_abstract_plans=abstract_plans)
+    planning = PlanningConfig(
+        timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner)
+    )
     learner = str(stored.provenance.get("learner", "unknown"))
     identity = identify(domain, learner, seed, planning, model_digest(model))
     folder = None

@@ -7,6 +7,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from needful.planning.planners import planner_names
+
 
 def _more_than_zero(seconds: float) -> float:
     if not seconds > 0:
@@ -31,6 +33,10 @@ Timeout: TypeAlias = Annotated[
 ]
 AbstractPlans: TypeAlias = Annotated[
     int, typer.Option("--abstract-plans", min=1, help="How many abstract plans to try for a task.")
+]
+PlannerName: TypeAlias = Annotated[
+    str,
+    typer.Option("--planner", help=f"What searches for abstract plans: {', '.join(planner_names())}."),
 ]
 Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace an earlier output.")]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]

@@ -9,7 +9,7 @@ import typer
 
 from needful.cli.console import FAILED, complain, progress_bars, reporting_errors, say, say_json
 from needful.cli.describe import describe_failure, describe_plan
-from needful.cli.options import AbstractPlans, AsJson, Domain, Force, ModelPath, Seed, Timeout
+from needful.cli.options import AbstractPlans, AsJson, Domain, Force, ModelPath, PlannerName, Seed, Timeout
 from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
 from needful.envs.catalogue import make_environment
@@ -17,6 +17,7 @@ from needful.envs.contract import Environment, Split
 from needful.evaluation.evaluate import planning_seed
 from needful.evaluation.model_files import open_model_for
 from needful.planning.bilevel import PlanningConfig, plan
+from needful.planning.planners import DEFAULT_PLANNER, make_planner
 from needful.storage.atomic import check_output_file, write_bytes
 
 
@@ -28,6 +29,7 @@ def plan_task(
     seed: Seed = 0,
     timeout: Timeout = 10.0,
     abstract_plans: AbstractPlans = 8,
+    planner: PlannerName = DEFAULT_PLANNER,
     picture: Annotated[
         Path | None, typer.Option("--picture", help="Draw the plan as a film strip into this PNG file.")
     ] = None,
@@ -44,7 +46,9 @@ def plan_task(
     for path in drawings:
         check_output_file(path, force)
     chosen = environment.task(Split.TEST, task, seed)
-    config = PlanningConfig(timeout=timeout, max_abstract_plans=abstract_plans)
+    config = PlanningConfig(
+        timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner)
+    )
     with progress_bars() as progress:
         progress.stage("Planning")
         result = plan(chosen, ready, environment.execute, config, planning_seed(seed, domain, task))

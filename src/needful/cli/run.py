@@ -18,6 +18,7 @@ from needful.cli.options import (
     Domain,
     Force,
     LearnerName,
+    PlannerName,
     Seed,
     Tasks,
     Timeout,
@@ -28,6 +29,7 @@ from needful.evaluation.pipeline import Evaluation, RunConfig, run
 from needful.evaluation.run_folder import RunFolder
 from needful.operator_learning.experiments import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig
+from needful.planning.planners import DEFAULT_PLANNER, make_planner
 from needful.storage.atomic import write_bytes
 
 
@@ -40,6 +42,7 @@ def run_domain(
     seed: Seed = 0,
     timeout: Timeout = 10.0,
     abstract_plans: AbstractPlans = 8,
+    planner: PlannerName = DEFAULT_PLANNER,
     experiments: Annotated[
         bool,
         typer.Option("--experiments", help="Drop preconditions that the simulator shows to be accidental."),
@@ -52,7 +55,9 @@ def run_domain(
 ) -> None:
     """Collect demonstrations, learn a model, print it, and solve unseen tasks with it."""
     environment = make_environment(domain)
-    planning = PlanningConfig(timeout=timeout, max_abstract_plans=abstract_plans)
+    planning = PlanningConfig(
+        timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner)
+    )
     config = RunConfig(
         learner, demos, tasks, seed, planning, experiments=ExperimentConfig() if experiments else None
     )

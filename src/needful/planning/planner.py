@@ -25,7 +25,8 @@ class PlanStream(Protocol):
         """Why there are no more plans.
 
         `NO_ABSTRACT_PLAN` if it is proved that there are none, `TIMEOUT` or `OUT_OF_NODES` if the
-        budget is spent, None as long as the stream may go on.
+        budget is spent. None as long as the stream may go on, and if it cannot but nobody knows
+        whether there are more.
         """
         ...
 

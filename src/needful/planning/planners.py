@@ -9,6 +9,8 @@ from functools import cache
 
 from needful.errors import UnknownNameError
 from needful.planning.budget import Budget
+from needful.planning.external.fast_downward import LAMA_FIRST, OPTIMAL, FastDownward
+from needful.planning.external.k_star import KStar
 from needful.planning.native_planner import BUILT, NativePlanner, understands
 from needful.planning.planner import Planner, Problem, Question
 from needful.planning.policy import Policy, anytime_policy, greedy_policy, paper_policy
@@ -50,6 +52,9 @@ def _catalogue() -> Mapping[str, Callable[[], Planner]]:
         "anytime": lambda: Fastest(anytime_policy()),
         "paper": lambda: Fastest(paper_policy()),
         "greedy": lambda: Fastest(greedy_policy()),
+        "fast-downward-lama": lambda: PythonPlanner(FastDownward(LAMA_FIRST)),
+        "fast-downward-lmcut": lambda: PythonPlanner(FastDownward(OPTIMAL)),
+        "k-star": lambda: PythonPlanner(KStar()),
         "python-anytime": lambda: PythonPlanner(anytime_policy()),
         "python-paper": lambda: PythonPlanner(paper_policy()),
         "python-greedy": lambda: PythonPlanner(greedy_policy()),

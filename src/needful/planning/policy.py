@@ -130,11 +130,12 @@ def greedy_policy() -> Policy:
 
 
 def anytime_policy() -> Policy:
-    """Return A* with LM-cut, then with weight 2, then greedy search."""
+    """Return A* with LM-cut, then with weight 2, then greedy search; really different plans first."""
     return Policy(
         (
             Stage(AStar(symmetries=True), work=20_000_000),
             Stage(AStar(weight=2, symmetries=True), work=5_000_000),
             Stage(Greedy(symmetries=True)),
-        )
+        ),
+        distinct=True,
     )

@@ -1,0 +1,87 @@
+"""Write a compact problem as the task that Fast Downward's search component reads.
+
+The format is the one its translator writes (SAS+, version 3). The problem is grounded already, so the
+translator has nothing to add and is left out: it takes longer than the search on small tasks, and more
+memory than there is on large ones. Nor does any name of a user's reach the planner.
+
+A variable stands for an atom: 0 if it holds, 1 if it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from needful.abstraction.atom_table import bits
+from needful.planning.budget import Budget
+from needful.planning.ground_problem import EncodedOperator, GroundProblem
+
+# The variable that always holds.
+_TRUE = 0
+
+
+def sas_task(problem: GroundProblem, budget: Budget) -> str | None:
+    """Return the task as text, or None if time ran out; ground operator i is named o<i>.
+
+    Atoms that nothing asks for, and those that hold at the start and are never deleted, are left out.
+    The goal must not hold at the start, since the planner refuses a task without a goal.
+    """
+    deleted = []
+    for operator in problem.ground_operators:
+        if budget.expired():
+            return None
+        deleted.append(deleted_atoms(operator, problem))
+    numbers = {atom: number for number, atom in enumerate(_matters(problem, deleted), start=_TRUE + 1)}
+    lines = ["begin_version", "3", "end_version", "begin_metric", "0", "end_metric"]
+    lines += _variables(len(numbers) + 1)
+    lines += ["0", "begin_state", "0", *(str(1 - (problem.initial >> atom & 1)) for atom in numbers)]
+    goal = [f"{number} 0" for atom, number in numbers.items() if problem.goal >> atom & 1]
+    lines += ["end_state", "begin_goal", str(len(goal)), *goal, "end_goal"]
+    lines.append(str(len(problem.ground_operators)))
+    for index, operator in enumerate(problem.ground_operators):
+        if budget.expired():
+            return None
+        lines += [f"begin_operator\no{index}", *_operator(operator, deleted[index], numbers)]
+        lines += ["1", "end_operator"]
+    lines.append("0\n")
+    return "\n".join(lines)
+
+
+def deleted_atoms(operator: EncodedOperator, problem: GroundProblem) -> int:
+    """Return the atoms that a ground operator deletes, patterns included; adds win."""
+    mask = operator.deletes
+    for pattern in operator.patterns:
+        mask |= problem.pattern_masks[pattern]
+    return mask & ~operator.adds
+
+
+def _matters(problem: GroundProblem, deleted: list[int]) -> Iterator[int]:
+    asked_for, ever_deleted = problem.goal, 0
+    for operator, mask in zip(problem.ground_operators, deleted, strict=True):
+        asked_for |= operator.preconditions
+        ever_deleted |= mask
+    return bits(asked_for & (ever_deleted | ~problem.initial))
+
+
+def _variables(count: int) -> Iterator[str]:
+    yield str(count)
+    for number in range(count):
+        yield f"begin_variable\nv{number}\n-1\n2\nAtom a{number}()\nNegatedAtom a{number}()\nend_variable"
+
+
+def _operator(operator: EncodedOperator, deleted: int, numbers: dict[int, int]) -> list[str]:
+    """Return the conditions that stay as they are, then the changes (condition before, value after)."""
+    conditions, changes = [], []
+    for atom in bits(operator.preconditions | operator.adds | deleted):
+        number = numbers.get(atom)
+        if number is None:
+            continue
+        needed = operator.preconditions >> atom & 1
+        if deleted >> atom & 1:
+            changes.append(f"0 {number} {0 if needed else -1} 1")
+        elif needed:
+            conditions.append(f"{number} 0")
+        else:
+            changes.append(f"0 {number} -1 0")
+    # An operator must change something. One that predicts nothing may still be worth a try.
+    changes = changes or [f"0 {_TRUE} -1 0"]
+    return [str(len(conditions)), *conditions, str(len(changes)), *changes]

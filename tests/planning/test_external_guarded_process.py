@@ -1,0 +1,100 @@
+"""Whatever happens, no process of a planner is left behind."""
+
+from __future__ import annotations
+
+import math
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from external_planners import NEVER_ENDING, STUBBORN, all_gone, noted_group, script
+from needful.planning.external.guarded_process import Finished, run_guarded
+
+LIMIT = 4 * 1024**3
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to look around")
+
+
+def run(command: list[str], folder: Path, seconds: float = 60.0) -> Finished | None:
+    stdin = folder / "input"
+    stdin.write_text("what it reads\n")
+    return run_guarded(command, folder, stdin, seconds, LIMIT)
+
+
+@pytest.mark.parametrize("seconds", [60.0, 1e300, math.inf])
+def test_what_a_program_reads_prints_and_returns(tmp_path: Path, seconds: float) -> None:
+    program = script(tmp_path, 'cat; echo "$@"; echo complaint >&2; pwd; exit 17')
+    finished = run([program, "two words", "$HOME"], tmp_path, seconds)
+    assert finished == Finished(17, f"what it reads\ntwo words $HOME\ncomplaint\n{tmp_path}\n")
+
+
+def test_memory_is_limited(tmp_path: Path) -> None:
+    finished = run([script(tmp_path, "ulimit -v")], tmp_path)
+    assert finished == Finished(0, f"{LIMIT // 1024}\n")
+
+
+def test_a_program_that_dies_of_a_signal(tmp_path: Path) -> None:
+    finished = run([script(tmp_path, "echo last words; kill -SEGV $$")], tmp_path)
+    assert finished is not None
+    assert finished.status == 128 + signal.SIGSEGV
+    assert finished.output.startswith("last words\n")  # some shells add what happened
+
+
+def test_a_program_that_is_not_there(tmp_path: Path) -> None:
+    finished = run([str(tmp_path / "nothing")], tmp_path)
+    assert finished is not None
+    assert finished.status == 127
+    assert "not found" in finished.output
+
+
+def test_a_program_that_kills_all_around_it(tmp_path: Path) -> None:
+    finished = run([script(tmp_path, "echo last words; kill -KILL 0")], tmp_path)
+    assert finished == Finished(128 + signal.SIGKILL, "last words\n")
+
+
+def test_at_the_deadline_all_are_killed(tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    assert run([script(tmp_path, NEVER_ENDING.format(note=note))], tmp_path, seconds=2.0) is None
+    assert all_gone(noted_group(note))
+
+
+def test_what_a_program_leaves_behind_is_killed_when_it_ends(tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    finished = run([script(tmp_path, STUBBORN.format(note=note))], tmp_path)
+    assert finished == Finished(0, "")
+    assert all_gone(noted_group(note))
+
+
+def test_an_interruption_kills_all(tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    program = script(tmp_path, NEVER_ENDING.format(note=note))
+
+    def interrupt() -> None:
+        noted_group(note)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        run([program], tmp_path)
+    thread.join()
+    assert all_gone(noted_group(note))
+
+
+def test_all_die_with_the_process_that_started_them(tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    program = script(tmp_path, NEVER_ENDING.format(note=note))
+    code = (
+        "from pathlib import Path\n"
+        "from needful.planning.external.guarded_process import run_guarded\n"
+        f"folder = Path({str(tmp_path)!r})\n"
+        f"run_guarded([{program!r}], folder, folder / 'planner', 1000.0, {LIMIT})\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code]) as caller:
+        group = noted_group(note)
+        caller.kill()
+    assert all_gone(group)
