@@ -25,6 +25,7 @@ def test_ancestry_goes_up_to_the_root():
         (NOVEL, NOVEL, True),
         (NOVEL, BOOK, True),
         (NOVEL, THING, True),
+        (NOVEL, Type("book", ("x", "pages"), THING), True),
         (BOOK, NOVEL, False),
         (TABLE, BOOK, False),
         (THING, TABLE, False),

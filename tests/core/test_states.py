@@ -36,6 +36,23 @@ def test_of_type_includes_subtypes():
     assert STATE.of_type(THING) == (CUP_A, CUP_B, STONE)
 
 
+def test_types_that_differ_are_told_apart_even_if_they_share_a_name():
+    assert STATE.of_type(Type("cup", ("x", "full"), THING)) == (CUP_A, CUP_B)
+    assert STATE.of_type(Type("cup", ("x",), THING)) == ()
+
+
+@given(kinds=st.lists(st.sampled_from([THING, CUP, Type("thing")])), moved=st.booleans())
+def test_of_type_gives_the_same_whatever_was_asked_before(kinds, moved):
+    state = State({CUP_A: (1, 0), STONE: (3,)})
+    state.of_type(CUP)
+    later = state.replace({CUP_A: {"full": 1}}) if moved else state
+    for kind in kinds:
+        expected = [obj for obj in later if kind in obj.type.ancestry()]
+        assert list(later.of_type(kind)) == expected
+    assert later == State({CUP_A: (1, moved), STONE: (3,)})
+    assert STATE.of_type(CUP) == (CUP_A, CUP_B)
+
+
 def test_vector_follows_the_order_of_the_objects_asked_for():
     assert STATE.vector([STONE, CUP_A]).tolist() == [3.0, 1.0, 0.0]
     assert STATE.vector([]).tolist() == []

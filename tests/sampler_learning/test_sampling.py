@@ -12,7 +12,7 @@ from needful.core.objects import Type, Variable
 from needful.core.operators import Operator
 from needful.core.state import State
 from needful.sampler_learning.anchors import NO_ANCHOR
-from needful.sampler_learning.sampling import NeuralSampler, input_vector, input_width
+from needful.sampler_learning.sampling import FIRST_DRAWS, NeuralSampler, input_vector, input_width
 
 ROBOT = Type("robot", ("x",))
 THING = Type("thing", ("x", "size"))
@@ -79,12 +79,8 @@ def test_parameters_follow_their_anchors() -> None:
     assert mean.tolist() == [2.5, 0.25]
 
 
-@pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("classifier", [True, False])
-def test_sampling_is_the_rejection_loop(seed: int, classifier: bool) -> None:
-    sampler = random_sampler(OPERATOR, seed, classifier)
-    drawn = sampler.sample(STATE, (ROBBY, BOX), np.random.default_rng(seed))
-    rng = np.random.default_rng(seed)
+def rejection_loop(sampler: NeuralSampler, rng: np.random.Generator) -> tuple[list[float], int]:
+    """Return what the definition of a sampler draws for the box, and how often it rejects before."""
     vector = input_vector(OPERATOR, STATE, (ROBBY, BOX))
     mean, deviation = sampler.distribution(vector)
     rejections = 0
@@ -95,9 +91,41 @@ def test_sampling_is_the_rejection_loop(seed: int, classifier: bool) -> None:
         seen = np.concatenate([vector, theta, theta - anchored])
         logit = sampler.classifier(seen)[0] if sampler.classifier else 1.0
         if (inside and logit > 0.0) or rejections == 100:
-            break
+            return theta.tolist(), rejections
         rejections += 1
-    assert drawn == pytest.approx(tuple(theta), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("classifier", [True, False])
+def test_sampling_is_the_rejection_loop(seed: int, classifier: bool) -> None:
+    sampler = random_sampler(OPERATOR, seed, classifier)
+    drawn = sampler.sample(STATE, (ROBBY, BOX), np.random.default_rng(seed))
+    expected, _ = rejection_loop(sampler, np.random.default_rng(seed))
+    assert drawn == pytest.approx(expected, abs=1e-12)
+
+
+def test_sampling_is_the_rejection_loop_however_long_it_takes() -> None:
+    # Accepts a first parameter above 0.9 alone, which in the box has a chance of 1 in 60.
+    picky = linear_network(np.array([[0.0]] * 4 + [[1.0], [0.0], [0.0], [0.0]]), [-0.9])
+    sampler = replace(gaussian((0.0, 1.0), (0.0, 0.0)), classifier=picky)
+    rejections = []
+    for seed in range(60):
+        drawn = sampler.sample(STATE, (ROBBY, BOX), np.random.default_rng(seed))
+        expected, count = rejection_loop(sampler, np.random.default_rng(seed))
+        assert list(drawn) == expected
+        rejections.append(count)
+    assert min(rejections) < FIRST_DRAWS - 1
+    assert any(FIRST_DRAWS < count < 100 for count in rejections)
+    assert max(rejections) == 100
+
+
+@pytest.mark.parametrize("classifier", [True, False])
+def test_sampling_takes_the_same_from_the_stream_whatever_it_accepts(classifier: bool) -> None:
+    rng = np.random.default_rng(0)
+    random_sampler(OPERATOR, 0, classifier).sample(STATE, (ROBBY, BOX), rng)
+    skipped = np.random.default_rng(0)
+    skipped.standard_normal((101, 2))
+    assert rng.random() == skipped.random()
 
 
 def test_the_last_of_101_draws_is_returned_if_none_is_accepted() -> None:

@@ -101,7 +101,7 @@ class LiftedAtom:
 
     def ground(self, binding: Mapping[Variable, Object]) -> GroundAtom:
         """Put objects in the place of the variables."""
-        return GroundAtom(self.predicate, tuple(binding[v] for v in self.variables))
+        return GroundAtom(self.predicate, tuple(map(binding.__getitem__, self.variables)))
 
 
 @dataclass(frozen=True, slots=True)

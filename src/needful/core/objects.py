@@ -51,7 +51,8 @@ class Type:
 
     def is_subtype_of(self, other: Type) -> bool:
         """Return whether an object of this type may stand where `other` is asked for."""
-        return any(ancestor == other for ancestor in self.ancestry())
+        # Asked all the time, and mostly of one and the same type, which identity tells at once.
+        return self is other or any(ancestor == other for ancestor in self.ancestry())
 
 
 @dataclass(frozen=True, slots=True)

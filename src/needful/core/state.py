@@ -18,9 +18,12 @@ class State:
     that shares the vectors of everything untouched.
     """
 
-    __slots__ = ("_vectors", "objects")
+    __slots__ = ("_of_type", "_vectors", "objects")
 
     objects: tuple[Object, ...]
+    _vectors: dict[Object, tuple[float, ...]]
+    # What `of_type` found, as it was asked; the states that `replace` makes share it with this one.
+    _of_type: dict[Type, tuple[Object, ...]]
 
     def __init__(self, vectors: Mapping[Object, Sequence[float]]) -> None:
         checked: dict[Object, tuple[float, ...]] = {}
@@ -37,13 +40,14 @@ class State:
         if len({obj.name for obj in checked}) != len(checked):
             raise InvalidInputError("Two objects of one state share a name.")
         self._vectors = checked
+        self._of_type = {}
         self.objects = tuple(checked)
 
     def __getitem__(self, obj: Object) -> tuple[float, ...]:
         try:
             return self._vectors[obj]
         except KeyError:
-            raise UnknownNameError("object", obj.name, (o.name for o in self.objects)) from None
+            raise self._unknown_object(obj) from None
 
     def __contains__(self, obj: object) -> bool:
         return obj in self._vectors
@@ -62,29 +66,34 @@ class State:
 
     def get(self, obj: Object, feature: str) -> float:
         """Return one feature of one object."""
-        vector = self[obj]
         try:
-            return vector[obj.type.features.index(feature)]
+            return self._vectors[obj][obj.type.features.index(feature)]
+        except KeyError:
+            raise self._unknown_object(obj) from None
         except ValueError:
-            raise UnknownNameError(f"feature of {obj.type.name}", feature, obj.type.features) from None
+            raise _unknown_feature(obj, feature) from None
 
     def of_type(self, kind: Type) -> tuple[Object, ...]:
         """Return the objects of a type (subtypes included), sorted by name."""
-        return tuple(obj for obj in self.objects if obj.type.is_subtype_of(kind))
+        known = self._of_type.get(kind)
+        if known is None:
+            known = tuple(obj for obj in self.objects if obj.type.is_subtype_of(kind))
+            self._of_type[kind] = known
+        return known
 
     def replace(self, changes: Mapping[Object, Mapping[str, float]]) -> State:
         """Return a state like this one but for the given features."""
         vectors = dict(self._vectors)
         for obj, features in changes.items():
-            vector = list(self[obj])
+            vector, names = list(self[obj]), obj.type.features
             for feature, value in features.items():
-                if feature not in obj.type.features:
-                    raise UnknownNameError(f"feature of {obj.type.name}", feature, obj.type.features)
+                if feature not in names:
+                    raise _unknown_feature(obj, feature)
                 if not math.isfinite(value):
                     raise InvalidInputError(f"{obj.name}.{feature} must be finite, got {value}.")
-                vector[obj.type.features.index(feature)] = float(value)
+                vector[names.index(feature)] = float(value)
             vectors[obj] = tuple(vector)
-        return State._trusted(vectors, self.objects)
+        return self._with_vectors(vectors)
 
     def vector(self, objects: Sequence[Object]) -> np.ndarray:
         """Return the features of several objects as one vector, in the order given."""
@@ -98,9 +107,16 @@ class State:
             for a, b in zip(self._vectors[obj], other._vectors[obj], strict=True)
         )
 
-    @classmethod
-    def _trusted(cls, vectors: dict[Object, tuple[float, ...]], objects: tuple[Object, ...]) -> State:
-        state = cls.__new__(cls)
+    def _with_vectors(self, vectors: dict[Object, tuple[float, ...]]) -> State:
+        state = State.__new__(State)
         state._vectors = vectors
-        state.objects = objects
+        state._of_type = self._of_type
+        state.objects = self.objects
         return state
+
+    def _unknown_object(self, obj: Object) -> UnknownNameError:
+        return UnknownNameError("object", obj.name, (o.name for o in self.objects))
+
+
+def _unknown_feature(obj: Object, feature: str) -> UnknownNameError:
+    return UnknownNameError(f"feature of {obj.type.name}", feature, obj.type.features)

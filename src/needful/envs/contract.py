@@ -8,6 +8,7 @@ writes `step` in the place of `simulate`. `check_environment` tells whether the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -82,10 +83,11 @@ class Environment(ABC):
 
     def execute(self, state: State, action: GroundController) -> Execution:
         """Run an action with its parameters clipped to the controller's box; a failure is a value."""
-        controller = action.controller
-        clipped = controller(*action.objects, parameters=controller.clip(action.parameters))
+        clipped = action.controller.clip(action.parameters)
+        if clipped != action.parameters:
+            action = replace(action, parameters=clipped)
         try:
-            after, steps = self._run(state, clipped)
+            after, steps = self._run(state, action)
         except EnvironmentFailure as failure:
             return Execution(state, steps=0, failure=failure.reason, offending=failure.offending)
         return Execution(after, steps)

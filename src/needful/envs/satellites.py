@@ -71,13 +71,14 @@ OBJECT = Type("object", ("id", "x", "y", "has_chem_x", "has_chem_y"))
 
 
 def _position(state: State, entity: Object) -> Point:
-    return state.get(entity, "x"), state.get(entity, "y")
+    start = entity.type.features.index("x")  # y comes next in both types
+    x, y = state[entity][start : start + 2]
+    return x, y
 
 
-def _in_view(state: State, satellite: Object, point: Point) -> bool:
-    """Return whether a point lies in the triangle that a satellite looks into."""
-    (x, y), theta = _position(state, satellite), state.get(satellite, "theta")
-    dx, dy = point[0] - x, point[1] - y
+def _in_view(place: Point, theta: float, point: Point) -> bool:
+    """Return whether a point lies in the triangle that a satellite looks into from a place."""
+    dx, dy = point[0] - place[0], point[1] - place[1]
     ahead = dx * math.cos(theta) + dy * math.sin(theta)
     aside = dy * math.cos(theta) - dx * math.sin(theta)
     return ahead <= VIEW_REACH and abs(aside) <= ahead * math.tan(VIEW_ANGLE / 2)
@@ -100,8 +101,10 @@ def _hides(entity: Point, satellite: Point, target: Point, occlusion: Occlusion)
 def _sees(state: State, objects: Sequence[Object], occlusion: Occlusion) -> bool:
     satellite, target = objects
     start, end = _position(state, satellite), _position(state, target)
-    return _in_view(state, satellite, end) and not any(
-        _hides(_position(state, entity), start, end, occlusion) for entity in state if entity not in objects
+    # Next to nothing is near the line, so whether it is satellite or target themselves is asked last.
+    return _in_view(start, state.get(satellite, "theta"), end) and not any(
+        _hides(_position(state, entity), start, end, occlusion) and entity not in objects
+        for entity in state
     )
 
 

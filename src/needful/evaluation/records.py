@@ -6,7 +6,6 @@ import json
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 
 from needful.core.plans import Outcome, PlanningResult
 from needful.evaluation.config_hash import config_hash
@@ -76,6 +75,8 @@ def identify(domain: str, learner: str, seed: int, *configs: object) -> RunIdent
 
 def versions() -> dict[str, str]:
     """Return the versions of what results depend on."""
+    from importlib.metadata import version  # takes long, so not before it is wanted
+
     packages = {name: version(name) for name in ("needful", "numpy", "torch")}
     return {"python": platform.python_version(), **packages}
 

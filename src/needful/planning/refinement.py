@@ -85,7 +85,7 @@ def refine(
     the tree of attempts is finite. An offending object ends the refinement at once.
     """
     steps = [
-        _Step(index, operator, tuple(sorted(subgoal)), samplers.get(operator.operator.name), limits)
+        _Step(index, operator, subgoal, samplers.get(operator.operator.name), limits)
         for index, (operator, subgoal) in enumerate(zip(plan, subgoals[1:], strict=True))
     ]
     if len(steps) > limits.horizon:  # every step takes at least one action
@@ -152,7 +152,7 @@ class _Step:
 
     index: int
     operator: GroundOperator
-    subgoal: tuple[GroundAtom, ...]
+    subgoal: AbstractState
     sampler: Sampler | None
     limits: RefinementLimits
 
@@ -173,7 +173,7 @@ class _Step:
         for draw in range(MAX_DRAWS_PER_TRY):
             if self.limits.budget.expired():
                 return None, draw
-            action = controller(*objects, parameters=self._parameters(state, rng))
+            action = GroundController(controller, objects, self._parameters(state, rng))
             if action.initiable(state):
                 return action, draw + 1
         return None, MAX_DRAWS_PER_TRY
@@ -202,8 +202,8 @@ class _Step:
             return Failure(self.index, self.operator, Outcome.CONTROLLER_FAILED, detail=detail)
         if taken + execution.steps > self.limits.horizon:
             return self.beyond_horizon()
-        missing = tuple(atom for atom in self.subgoal if not atom.holds(execution.state))
-        return self._missed(missing) if missing else None
+        missing = [atom for atom in self.subgoal if not atom.holds(execution.state)]
+        return self._missed(tuple(sorted(missing))) if missing else None
 
     def _missed(self, missing: tuple[GroundAtom, ...]) -> Failure:
         listed = ", ".join(map(str, missing))

@@ -36,5 +36,5 @@ def anchor_values(inputs: np.ndarray, anchors: np.ndarray) -> np.ndarray:
 
     `inputs` is one vector or a matrix of rows.
     """
-    values: np.ndarray = np.where(anchors == NO_ANCHOR, 0.0, inputs[..., anchors])
+    values: np.ndarray = np.where(anchors == NO_ANCHOR, 0.0, inputs.take(anchors, axis=-1))
     return values

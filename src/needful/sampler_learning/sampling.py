@@ -16,6 +16,8 @@ from needful.sampler_learning.anchors import anchor_values
 VARIANCE_FLOOR = 1e-6
 # One draw and at most 100 rejections, made at once: a batch costs little more than a single draw.
 DRAWS = 101
+# So many are judged before the others are: mostly one of them will do.
+FIRST_DRAWS = 8
 
 
 def input_width(operator: Operator) -> int:
@@ -57,14 +59,14 @@ class Network:
         """Return the outputs for the rows of `inputs`."""
         values = (inputs - self.shift) / self.scale
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            values = np.maximum(values @ weight + bias, 0.0)
-        result: np.ndarray = values @ self.weights[-1] + self.biases[-1]
+            values = np.maximum(values.dot(weight) + bias, 0.0)
+        result: np.ndarray = values.dot(self.weights[-1]) + self.biases[-1]
         return result
 
 
 def classifier_inputs(inputs: np.ndarray, parameters: np.ndarray, anchors: np.ndarray) -> np.ndarray:
     """Return v ⊕ θ ⊕ (θ − v[anchors]) for rows of v and θ."""
-    return np.hstack([inputs, parameters, parameters - anchor_values(inputs, anchors)])
+    return np.concatenate((inputs, parameters, parameters - anchor_values(inputs, anchors)), axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,16 +107,20 @@ class NeuralSampler:
         """Return the first of 101 draws that lies in the box and is accepted, or else the last."""
         vector = input_vector(self.operator, state, objects)
         mean, deviation = self.distribution(vector)
-        draws = mean + deviation * rng.standard_normal((DRAWS, len(mean)))
-        accepted = np.flatnonzero(self.accepts(vector, draws))
-        chosen = draws[accepted[0] if len(accepted) else -1]
-        return tuple(chosen.tolist())
+        noise = rng.standard_normal((DRAWS, len(mean)))
+        for some in (noise[:FIRST_DRAWS], noise[FIRST_DRAWS:]):
+            draws = mean + deviation * some
+            for draw, accepted in zip(draws.tolist(), self.accepts(vector, draws).tolist(), strict=True):
+                if accepted:
+                    return tuple(draw)
+        return tuple(draws[-1].tolist())
 
     def distribution(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and standard deviation of the parameters for an input vector."""
         outputs = self.generator(vector)
         mean, raw = outputs[0::2], outputs[1::2]
-        variance = np.maximum(np.where(raw > 0, raw + 1.0, np.exp(np.minimum(raw, 0.0))), VARIANCE_FLOOR)
+        # ELU(r) + 1: one of the two terms is always that of r = 0.
+        variance = np.maximum(np.exp(np.minimum(raw, 0.0)) + np.maximum(raw, 0.0), VARIANCE_FLOOR)
         centre = anchor_values(vector, self.anchors) + self.shift + self.scale * mean
         return centre, self.scale * np.sqrt(variance)
 
@@ -124,5 +130,5 @@ class NeuralSampler:
         inside: np.ndarray = np.all((draws >= controller.low) & (draws <= controller.high), axis=1)
         if self.classifier is None:
             return inside
-        rows = np.broadcast_to(vector, (len(draws), len(vector)))
+        rows = vector[None].repeat(len(draws), axis=0)
         return inside & (self.classifier(classifier_inputs(rows, draws, self.anchors))[:, 0] > 0.0)
