@@ -1,5 +1,6 @@
 # make demo   learn and solve the Screws domain, and say where to look
 # make test   everything that must hold: lint, format, types, layers, tests with coverage
+# make bench  measure speed: make bench ARGS=--quick for a short run; see docs/benchmarks.md
 # make setup  the virtual environment alone; .venv/bin/needful is the command
 
 PYTHON ?= python3
@@ -7,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: setup demo test clean
+.PHONY: setup demo test bench clean
 
 setup: $(INSTALLED)
 
@@ -26,5 +27,8 @@ test: setup
 	$(BIN)/lint-imports
 	$(BIN)/pytest --numprocesses 2 --cov --cov-report term
 
+bench: setup
+	$(BIN)/python benchmarks/bench.py $(ARGS)
+
 clean:
-	rm -rf $(VENV) runs build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) .bench-venv benchmarks/out runs build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

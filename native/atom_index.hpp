@@ -12,7 +12,7 @@ namespace needful {
 class AtomIndex {
 public:
     AtomIndex(const std::vector<Id>& arities, std::size_t object_count)
-        : by_predicate_(arities.size()), by_argument_(arities.size()), slots_(64, absent) {
+        : by_predicate_(arities.size()), by_argument_(arities.size()), slots_(64) {
         for (std::size_t p = 0; p < arities.size(); ++p)
             by_argument_[p].resize(static_cast<std::size_t>(arities[p]),
                                    std::vector<std::vector<Id>>(object_count));
@@ -32,14 +32,17 @@ public:
         return by_argument_[static_cast<std::size_t>(predicate)][position][static_cast<std::size_t>(object)];
     }
 
-    Id find(Id predicate, const std::vector<Id>& objects) const { return slots_[slot(predicate, objects)]; }
+    Id find(Id predicate, const std::vector<Id>& objects) const {
+        return slots_[place_of(predicate, objects, hash_of(predicate, objects))].atom;
+    }
 
     // The number of an atom, the next one if it is new.
     Id number(Id predicate, const std::vector<Id>& objects) {
-        const std::size_t place = slot(predicate, objects);
-        if (slots_[place] != absent) return slots_[place];
+        const std::uint32_t hash = hash_of(predicate, objects);
+        const std::size_t place = place_of(predicate, objects, hash);
+        if (slots_[place].atom != absent) return slots_[place].atom;
         const Id atom = static_cast<Id>(size());
-        slots_[place] = atom;
+        slots_[place] = {atom, hash};
         predicates_.push_back(predicate);
         objects_.add(objects);
         by_predicate_[static_cast<std::size_t>(predicate)].push_back(atom);
@@ -52,35 +55,48 @@ public:
     }
 
 private:
-    template <class Objects>
-    std::size_t slot(Id predicate, const Objects& objects) const {
-        std::uint64_t hash = SplitMix64::mixed(static_cast<std::uint64_t>(predicate) + 1);
-        for (Id object : objects)
-            hash = SplitMix64::mixed(hash + static_cast<std::uint64_t>(object) + 1);
-        const std::size_t mask = slots_.size() - 1;
-        std::size_t place = hash & mask;
-        while (slots_[place] != absent && !is(slots_[place], predicate, objects)) place = (place + 1) & mask;
+    // A place of the hash table; the hash spares most looks at the atom.
+    struct Slot {
+        Id atom = absent;
+        std::uint32_t hash = 0;
+    };
+
+    static std::uint32_t hash_of(Id predicate, const std::vector<Id>& objects) {
+        std::uint64_t hash = static_cast<std::uint64_t>(predicate) + 1;
+        for (Id object : objects) hash = SplitMix64::mixed(hash + static_cast<std::uint64_t>(object) + 1);
+        return static_cast<std::uint32_t>(SplitMix64::mixed(hash));
+    }
+
+    std::size_t place_of(Id predicate, const std::vector<Id>& objects, std::uint32_t hash) const {
+        std::size_t place = hash & (slots_.size() - 1);
+        while (slots_[place].atom != absent &&
+               !(slots_[place].hash == hash && is(slots_[place].atom, predicate, objects)))
+            place = (place + 1) & (slots_.size() - 1);
         return place;
     }
 
-    template <class Objects>
-    bool is(Id atom, Id predicate, const Objects& wanted) const {
+    bool is(Id atom, Id predicate, const std::vector<Id>& wanted) const {
         const Span there = objects(atom);
         return this->predicate(atom) == predicate &&
                std::equal(there.begin(), there.end(), wanted.begin(), wanted.end());
     }
 
     void grow() {
-        slots_.assign(2 * slots_.size(), absent);
-        for (std::size_t atom = 0; atom < size(); ++atom)
-            slots_[slot(predicates_[atom], objects_[atom])] = static_cast<Id>(atom);
+        std::vector<Slot> larger(2 * slots_.size());
+        for (const Slot& slot : slots_) {
+            if (slot.atom == absent) continue;
+            std::size_t place = slot.hash & (larger.size() - 1);
+            while (larger[place].atom != absent) place = (place + 1) & (larger.size() - 1);
+            larger[place] = slot;
+        }
+        slots_.swap(larger);
     }
 
     std::vector<Id> predicates_;
     Lists objects_;
     std::vector<std::vector<Id>> by_predicate_;
     std::vector<std::vector<std::vector<std::vector<Id>>>> by_argument_;
-    std::vector<Id> slots_;
+    std::vector<Slot> slots_;
 };
 
 }  // namespace needful

@@ -28,7 +28,7 @@ Ff::Ff(const Problem& problem)
         effects.clear();
         std::set_difference(adds.begin(), adds.end(), needs.begin(), needs.end(), std::back_inserter(effects));
         effects_.add(effects);
-        precondition_counts_.push_back(static_cast<Id>(needs.size()));
+        at_first_.push_back({static_cast<Id>(needs.size()), 1});
         if (needs.empty()) free_.push_back(static_cast<Id>(step));
     }
 }
@@ -37,20 +37,20 @@ RelaxedPlan Ff::operator()(const Word* state, std::size_t words) {
     achieve(state, words);
     RelaxedPlan plan;
     for (Id atom : problem_.goal)
-        if (costs_[at(atom)] == unreached) {
+        if (achieved_[at(atom)].cost == unreached) {
             plan.length = RelaxedPlan::unreachable;
             return plan;
         }
     std::vector<Id> asked(problem_.goal), chosen;
     for (Id atom : asked) asked_[at(atom)] = 1;
     for (std::size_t i = 0; i < asked.size(); ++i) {
-        const Id step = achievers_[at(asked[i])];
+        const Id step = achieved_[at(asked[i])].by;
         if (step == no_operator || chosen_[at(step)]) continue;
         chosen_[at(step)] = 1;
         chosen.push_back(step);
         bool applicable = true;
         for (Id atom : problem_.preconditions[at(step)]) {
-            applicable = applicable && costs_[at(atom)] == 0;
+            applicable = applicable && achieved_[at(atom)].cost == 0;
             if (asked_[at(atom)]) continue;
             asked_[at(atom)] = 1;
             asked.push_back(atom);
@@ -73,42 +73,41 @@ void Ff::enqueue(Id cost, Id atom) {
 }
 
 void Ff::offer(std::size_t step) {
-    const Id cost = sums_[step];
+    const Id cost = progress_[step].cost, number = static_cast<Id>(step);
     for (Id effect : effects_[step]) {
-        if (cost < costs_[at(effect)]) {
-            costs_[at(effect)] = cost;
-            achievers_[at(effect)] = static_cast<Id>(step);
+        Achieved& achieved = achieved_[at(effect)];
+        if (cost < achieved.cost) {
+            achieved = {cost, number};
             enqueue(cost, effect);
-        } else if (cost == costs_[at(effect)] && static_cast<Id>(step) < achievers_[at(effect)]) {
-            achievers_[at(effect)] = static_cast<Id>(step);
+        } else if (cost == achieved.cost && number < achieved.by) {
+            achieved.by = number;
         }
     }
 }
 
 // Finds the cost of each atom and the operator that achieves it; stops when the goal is done.
 void Ff::achieve(const Word* state, std::size_t words) {
-    costs_.assign(problem_.atom_count(), unreached);
-    achievers_.assign(problem_.atom_count(), no_operator);
-    waiting_for_ = precondition_counts_;
-    sums_.assign(problem_.operator_count(), 1);
+    achieved_.assign(problem_.atom_count(), {unreached, no_operator});
+    progress_ = at_first_;
     for (auto& bucket : buckets_) bucket.clear();
     beyond_.clear();
     for_each_bit(state, words, [&](Id atom) {
-        costs_[at(atom)] = 0;
+        achieved_[at(atom)].cost = 0;
         buckets_[0].push_back(atom);
     });
     for (Id step : free_) offer(at(step));
     for (Id atom : problem_.goal) asked_[at(atom)] = 1;
     std::size_t open_goals = problem_.goal.size();
     const auto settle = [&](Id cost, Id atom) {
-        if (cost > costs_[at(atom)]) return;
+        if (cost > achieved_[at(atom)].cost) return;
         if (asked_[at(atom)]) {
             asked_[at(atom)] = 0;
             --open_goals;
         }
         for (Id step : needed_by_[at(atom)]) {
-            sums_[at(step)] = static_cast<Id>(std::min<std::int64_t>(std::int64_t{sums_[at(step)]} + cost, most));
-            if (--waiting_for_[at(step)] == 0) offer(at(step));
+            Progress& progress = progress_[at(step)];
+            progress.cost = static_cast<Id>(std::min<std::int64_t>(std::int64_t{progress.cost} + cost, most));
+            if (--progress.open == 0) offer(at(step));
         }
     };
     for (std::size_t cost = 0; cost < bucket_count && open_goals; ++cost)

@@ -28,10 +28,21 @@ private:
     const Problem& problem_;
     Lists effects_, needed_by_;
     std::vector<Id> free_;
-    std::vector<Id> precondition_counts_;
+
+    // How near an operator is to being applicable: how many preconditions are open, and its cost so far.
+    struct Progress {
+        Id open;
+        Id cost;
+    };
+    struct Achieved {
+        Id cost;
+        Id by;
+    };
+    std::vector<Progress> at_first_;
 
     // The work on one state. Atoms wait in buckets by cost; those beyond the last in a heap.
-    std::vector<Id> costs_, achievers_, waiting_for_, sums_, stack_;
+    std::vector<Progress> progress_;
+    std::vector<Achieved> achieved_;
     std::vector<char> asked_, chosen_;
     std::vector<std::vector<Id>> buckets_;
     std::vector<std::pair<Id, Id>> beyond_;

@@ -68,7 +68,7 @@ private:
     void match(std::size_t precondition, Id atom, std::size_t waiting) {
         const std::vector<Id>& places = lifted_->preconditions[precondition].places;
         const Span objects = atoms_.objects(atom);
-        std::vector<Id> newly;
+        const std::size_t bound_before = bound_.size();
         bool fits = true;
         for (std::size_t position = 0; position < places.size() && fits; ++position) {
             const std::size_t place = static_cast<std::size_t>(places[position]);
@@ -76,7 +76,7 @@ private:
             fits = binding_[place] == unbound && may_bind(place, objects[position]);
             if (fits) {
                 binding_[place] = objects[position];
-                newly.push_back(places[position]);
+                bound_.push_back(place);
             }
         }
         if (fits) {
@@ -84,7 +84,7 @@ private:
             extend(waiting);
             matched_[precondition] = unbound;
         }
-        for (Id place : newly) binding_[static_cast<std::size_t>(place)] = unbound;
+        for (; bound_.size() > bound_before; bound_.pop_back()) binding_[bound_.back()] = unbound;
     }
 
     void extend(std::size_t waiting) {
@@ -168,6 +168,8 @@ private:
     std::size_t pivot_ = 0;
     Id youngest_ = 0;
     std::vector<Id> binding_;
+    // The places that preconditions have bound, in the order of binding.
+    std::vector<std::size_t> bound_;
     std::vector<Id> matched_;
     std::vector<Id> arguments_;
     unsigned looks_ = 0;

@@ -1,0 +1,62 @@
+"""Our own planners, each run in a fresh process; what is measured goes from the question to the plan."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, replace
+
+from answers import Answer, best, stopped, valid
+from families import Case
+from needful.core.plans import Effort
+from needful.planning.a_star import AStar
+from needful.planning.budget import Budget
+from needful.planning.planner import Planner, Question
+from needful.planning.planners import Fastest, make_planner
+from needful.planning.policy import Policy, Stage
+from processes import call
+
+# Slow runs are not repeated beyond this: noise is small beside them.
+REPEAT_WITHIN_SECONDS = 5.0
+
+
+def solve(planner: str, case: Case, seconds: float, repeat: int) -> Answer:
+    """Return the best of several runs in one process, which is killed if it does not end by itself."""
+    answer, finished = call("ours", "measure", planner, asdict(case), seconds, repeat, seconds=3 * seconds)
+    if answer is None:
+        if finished.returncode is None:
+            return stopped(seconds)
+        return Answer(f"exit code {finished.returncode}: {finished.last_line}")
+    return replace(Answer(**answer), peak_mb=finished.peak_mb)
+
+
+def measure(planner: str, case: dict[str, object], seconds: float, repeat: int) -> dict[str, object]:
+    """Do the work of `solve` in this process, and return the answer as JSON."""
+    chosen, question = _planner(planner), Case(**case).question()  # type: ignore[arg-type]
+    answers: list[Answer] = []
+    start = time.perf_counter()
+    while len(answers) < repeat and (not answers or time.perf_counter() - start < REPEAT_WITHIN_SECONDS):
+        answers.append(_first_plan(chosen, question, seconds))
+    return asdict(best(answers))
+
+
+def _planner(name: str) -> Planner:
+    if name == "weighted":
+        return Fastest(Policy((Stage(AStar(weight=2)),)))
+    return make_planner(name)
+
+
+def _first_plan(planner: Planner, question: Question, seconds: float) -> Answer:
+    cpu, wall = time.process_time(), time.perf_counter()
+    budget, effort = Budget.seconds(seconds), Effort()
+    problem = planner(question, budget)
+    steps = next(iter(problem.plans(0, budget, effort)), None) if problem is not None else None
+    if problem is None or steps is None:
+        return stopped(seconds)
+    plan = problem.plan(steps)
+    return Answer(
+        cpu_ms=1000 * (time.process_time() - cpu),
+        wall_ms=1000 * (time.perf_counter() - wall),
+        problem=None if valid(question, plan) else "invalid plan",
+        cost=len(plan),
+        evaluated=effort.nodes_evaluated,
+    )

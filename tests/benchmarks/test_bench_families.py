@@ -1,0 +1,150 @@
+"""The families of problems that benchmarks ask planners for."""
+
+from __future__ import annotations
+
+import pytest
+
+import families
+from answers import valid
+from families import BOOKS, FAMILIES, Case
+from fast_downward import optimal_plan
+from needful.core.atoms import GroundAtom
+from needful.planning.abstract_plans import generate_abstract_plans
+from needful.planning.budget import Budget
+from needful.planning.grounding import ground
+from needful.planning.pddl import AbstractTask, write_pddl
+from needful.planning.planners import make_planner
+from notation import read_domain
+from search import OPTIMAL, QUICK, SATISFICING
+
+SMALL = [
+    case
+    for case in OPTIMAL
+    if case.name in ("paint-3-1", "paint-3-3", "paint-5-5", "paint-8-4", "books-50-2")
+]
+MORE = [Case("screws", 10, 2, 8), Case("screws", 5, 3, 12), Case("books", 10, 1, 6), Case("paint", 1, 1, 7)]
+
+
+def ground_operators(case: Case) -> int:
+    question = case.question()
+    problem = ground(
+        question.operators,
+        question.objects,
+        question.initial,
+        question.goal,
+        Budget.unlimited(),
+        question.allow_noops,
+    )
+    assert problem is not None
+    return len(problem.ground_operators)
+
+
+@pytest.mark.parametrize("case", SMALL + MORE, ids=lambda case: case.name)
+def test_best_costs_are_those_of_fast_downward(case, tmp_path):
+    question = case.question()
+    task = AbstractTask(tuple(question.objects), question.initial, question.goal)
+    pddl = write_pddl(case.vocabulary(), question.operators, task)
+    text = optimal_plan(pddl.domain, pddl.problem, tmp_path)
+    assert text is not None
+    plan = pddl.read_plan(text)
+    assert len(plan) == case.cost
+    assert valid(question, plan)
+
+
+@pytest.mark.parametrize("case", SMALL + MORE, ids=lambda case: case.name)
+def test_our_first_plan_is_a_best_one(case):
+    question = case.question()
+    plan = next(generate_abstract_plans(question, make_planner("paper")))
+    assert len(plan) == case.cost
+    assert valid(question, plan)
+
+
+@pytest.mark.parametrize(("goals", "cost"), [(1, 7), (2, 13), (4, 26), (7, 42), (12, 73)])
+def test_the_cost_of_paint_is_what_its_objects_need(goals, cost):
+    """Five steps each, one more if it is wet, two more if it is dirty."""
+    question = families.paint(12, goals)
+    wanted = {atom.objects[0] for atom in question.goal}
+    dirty, wet = (
+        {atom.objects[0] for atom in question.initial if atom.predicate.name == name} & wanted
+        for name in ("IsDirty", "IsWet")
+    )
+    assert 5 * len(wanted) + 2 * len(dirty) + len(wet) == cost
+
+
+def test_numbers_of_ground_operators():
+    assert ground_operators(Case("paint", 12, 12, 73)) == 133
+    assert ground_operators(Case("screws", 100, 4, 16)) == 400
+    assert ground_operators(Case("books", 50, 4, 20)) == 585
+    assert ground_operators(Case("books", 150, 4, 20)) == 4755
+
+
+@pytest.mark.parametrize(("n", "expected"), [(50, 585), (150, 4_755), (400, 32_680), (1230, 304_671)])
+def test_the_ground_operators_of_books_follow_from_its_objects(n, expected):
+    """A way to everything, a grasp of every item, an item on every surface and in every cabinet."""
+    objects = families.books(n, 4).objects
+
+    def count(kind: str) -> int:
+        return sum(obj.type.is_subtype_of(BOOKS.types[kind]) for obj in objects)
+
+    places = count("surface") + count("cabinet")
+    assert count("obj") + count("item") * (1 + places) + 2 * count("cabinet") == expected
+
+
+@pytest.mark.parametrize("case", [*OPTIMAL, *SATISFICING, *QUICK], ids=lambda case: case.name)
+def test_questions_are_the_same_each_time_and_not_answered_already(case):
+    assert case.question() == case.question()
+    question = case.question()
+    assert not question.goal <= question.initial
+    assert len(set(question.objects)) == len(question.objects)
+    mentioned = {obj for atom in question.initial | question.goal for obj in atom.objects}
+    assert mentioned <= set(question.objects)
+
+
+def test_more_objects_do_not_change_what_is_asked_for():
+    for ask in (families.paint, families.screws, families.books):
+        few, many = ask(20, 2), ask(40, 2)
+        assert few.goal == many.goal
+        assert set(few.objects) < set(many.objects)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_predicate_is_used_by_an_operator(name):
+    domain, used = FAMILIES[name].domain, set()
+    for operator in domain.operators:
+        for atoms in (operator.preconditions, operator.add_effects, operator.delete_effects):
+            used |= {atom.predicate for atom in atoms}
+    assert used == set(domain.predicates.values())
+
+
+def test_operators_are_read_as_they_are_written():
+    domain = read_domain("""
+        type thing
+        type cup < thing
+        predicate Full cup
+        predicate Beside thing thing
+        predicate Done
+
+        operator Pour ?from:cup ?to:cup
+          needs   Full ?from, Beside ?from ?to
+          adds    Full ?to, Done
+          deletes Full ?from
+          forgets Beside ?to *:thing, Beside *:cup *:thing
+    """)
+    (pour,) = domain.operators
+    assert str(pour).splitlines() == [
+        "Pour(?from:cup, ?to:cup)",
+        "  controller: Pour(?from, ?to)",
+        "  needs:      Beside(?from, ?to), Full(?from)",
+        "  adds:       Done(), Full(?to)",
+        "  deletes:    Full(?from)",
+        "  forgets:    Beside(*:cup, *:thing), Beside(?to, *:thing)",
+    ]
+    cup = domain.object("cup", "mug")
+    assert domain.atom("Full", cup) == GroundAtom(domain.predicates["Full"], (cup,))
+    assert domain.types["cup"].parent == domain.types["thing"]
+
+
+@pytest.mark.parametrize("line", ["predicat Full cup", "needs Full ?x"])
+def test_lines_that_mean_nothing_are_refused(line):
+    with pytest.raises(ValueError, match="no line of a domain"):
+        read_domain(line)

@@ -1,0 +1,32 @@
+"""One short run of benchmarks, as a user starts it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from report import Report
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "bench.py"
+NAMES = ("search", "planning_times", "sampler_learning", "end_to_end")
+
+
+def test_a_quick_run_measures_everything_that_it_names(tmp_path):
+    files = ["--json", tmp_path / "bench.json", "--baseline", tmp_path / "baseline.json"]
+    finished = subprocess.run(
+        [sys.executable, SCRIPT, "--quick", "--only", ",".join(NAMES), "--write-baseline", *files],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # 1: on a busy machine a target may not hold.
+    assert finished.returncode in (0, 1), finished.stderr
+    report = Report.read(tmp_path / "bench.json")
+    assert report == Report.read(tmp_path / "baseline.json")
+    assert report.quick
+    assert [row.name for row in report.rows if row.value is None] == []
+    assert len({row.name for row in report.rows}) == len(report.rows)
+    assert len({row.name.split("/")[0] for row in report.rows}) == len(NAMES)
+    assert all(row.name in finished.stdout for row in report.rows)
