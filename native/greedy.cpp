@@ -102,7 +102,7 @@ void Greedy::expand(Id node, Id state, Effort& effort) {
 void Greedy::enqueue(Id node, Id bound, bool is_preferred, Effort& effort) {
     ++effort.created;
     taken_.push_back(0);
-    const Entry entry{bound, random_.next(), node};
+    const Entry entry{bound, tree_.cost(node), random_.next(), node};
     queues_[all].push(entry);
     if (is_preferred) queues_[preferred].push(entry);
 }

@@ -24,10 +24,11 @@ public:
 private:
     struct Entry {
         Id h;
+        Id cost;
         std::uint64_t tie;
         Id node;
         bool operator>(const Entry& other) const {
-            return std::tie(h, tie, node) > std::tie(other.h, other.tie, other.node);
+            return std::tie(h, cost, tie, node) > std::tie(other.h, other.cost, other.tie, other.node);
         }
     };
     struct Known {

@@ -21,8 +21,8 @@ from needful.planning.ground_problem import GroundProblem
 from needful.planning.search_space import SearchSpace, SearchTree
 from needful.planning.splitmix import splitmix64
 
-# (h of the parent, random number, node)
-QueueEntry: TypeAlias = tuple[int, int, int]
+# (h of the parent, cost, random number, node): of equally promising nodes the nearest, for shorter plans.
+QueueEntry: TypeAlias = tuple[int, int, int, int]
 
 _ALL, _PREFERRED = 0, 1
 # How many turns progress is worth.
@@ -136,7 +136,7 @@ class GreedyStream:
 
     def _enqueue(self, node: int, bound: int, preferred: bool) -> None:
         self._effort.nodes_created += 1
-        entry = (bound, next(self._random), node)
+        entry = (bound, self._tree.costs[node], next(self._random), node)
         heapq.heappush(self._queues[_ALL], entry)
         if preferred:
             heapq.heappush(self._queues[_PREFERRED], entry)

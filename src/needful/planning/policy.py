@@ -126,7 +126,7 @@ def paper_policy() -> Policy:
 
 def greedy_policy() -> Policy:
     """Return the search for some plan as soon as possible."""
-    return Policy((Stage(Greedy()),))
+    return Policy((Stage(Greedy(symmetries=True)),), distinct=True)
 
 
 def anytime_policy() -> Policy:
