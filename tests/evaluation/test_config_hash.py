@@ -35,6 +35,7 @@ OTHER_RUN = {
     "seed": 1,
     "planning": PlanningConfig(timeout=11.0),
     "samplers": PAPER_SAMPLERS,
+    "oracle_samplers": True,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,13 @@ from needful.planning.planners import DEFAULT_PLANNER, make_planner
 from needful.storage.atomic import write_bytes
 
 
+class SamplerSource(Enum):
+    """Whose samplers solve the test tasks."""
+
+    LEARNED = "learned"
+    ORACLE = "oracle"
+
+
 @reporting_errors
 def run_domain(
     domain: Domain,
@@ -47,6 +55,9 @@ def run_domain(
         bool,
         typer.Option("--experiments", help="Drop preconditions that the simulator shows to be accidental."),
     ] = False,
+    samplers: Annotated[
+        SamplerSource, typer.Option("--samplers", help="Solve tasks with learned or hand-written samplers.")
+    ] = SamplerSource.LEARNED,
     out: Annotated[
         Path | None, typer.Option("--out", help="The folder to write; by default a new one below runs/.")
     ] = None,
@@ -59,7 +70,13 @@ def run_domain(
         timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner)
     )
     config = RunConfig(
-        learner, demos, tasks, seed, planning, experiments=ExperimentConfig() if experiments else None
+        learner,
+        demos,
+        tasks,
+        seed,
+        planning,
+        experiments=ExperimentConfig() if experiments else None,
+        oracle_samplers=samplers is SamplerSource.ORACLE,
     )
     folder = RunFolder.create(out or _new_folder(f"{domain}-{learner}-seed{seed}"), force)
     with progress_bars() as progress:

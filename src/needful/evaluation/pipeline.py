@@ -15,6 +15,7 @@ from needful.envs.contract import Environment, Split
 from needful.errors import DemonstrationError, InvalidInputError
 from needful.evaluation.evaluate import evaluate
 from needful.evaluation.learning import LearnedModel, learn_model, provenance, with_experiments
+from needful.evaluation.oracle_samplers import with_oracle_samplers
 from needful.evaluation.progress import Progress, Silent
 from needful.evaluation.records import RunIdentity, RunRecord, identify
 from needful.evaluation.run_folder import RunFolder
@@ -29,7 +30,8 @@ from needful.sampler_learning.config import SamplerConfig
 class RunConfig:
     """What a run depends on besides its domain.
 
-    With `experiments` the simulator is used to drop accidental preconditions after learning.
+    With `experiments` the simulator is used to drop accidental preconditions after learning. With
+    `oracle_samplers` tasks are solved with the domain's hand-written samplers instead of learned ones.
     """
 
     learner: str = "necessary"
@@ -39,6 +41,7 @@ class RunConfig:
     planning: PlanningConfig = field(default_factory=PlanningConfig)
     samplers: SamplerConfig = field(default_factory=SamplerConfig)
     experiments: ExperimentConfig | None = None
+    oracle_samplers: bool = False
 
     def __post_init__(self) -> None:
         find_learner(self.learner)
@@ -49,7 +52,7 @@ class RunConfig:
 
     def identity(self, domain: str) -> RunIdentity:
         """Return what all records of a run with this configuration have in common."""
-        configs = (self.demos, self.planning, self.samplers, self.experiments)
+        configs = (self.demos, self.planning, self.samplers, self.experiments, self.oracle_samplers)
         return identify(domain, self.learner, self.seed, *configs)
 
 
@@ -96,9 +99,10 @@ def run(
         folder.save_demonstrations(environment.vocabulary, demonstrations)
         origin = provenance(learner, config.samplers, config.seed, config.experiments)
         folder.save_model(learned, {"domain": environment.name, **origin})
-    evaluation = solve_tasks(
-        learned.model, environment, config.tasks, config.planning, identity, folder, progress
-    )
+    model = learned.model
+    if config.oracle_samplers:
+        model = with_oracle_samplers(model, environment.oracle_model())
+    evaluation = solve_tasks(model, environment, config.tasks, config.planning, identity, folder, progress)
     summary = run_summary(
         environment.name,
         learning_summary(learned, config.learner, config.seed, len(demonstrations)),

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import needful
+from command_line import needful as command
+from needful.core.objects import Variable
+from needful.errors import InvalidInputError
+from needful.evaluation.oracle_samplers import with_oracle_samplers
+
+DOMAINS = ("cluttered-1d", "cluttered-painting", "cluttered-satellites", "painting", "satellites", "screws")
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_the_oracle_borrows_from_itself(domain: str) -> None:
+    """Each operator finds its own sampler again, however its parameters are ordered."""
+    oracle = needful.make_environment(domain).oracle_model()
+    shuffled = replace(
+        oracle, operators=tuple(replace(o, parameters=o.parameters[::-1]) for o in oracle.operators)
+    )
+    borrowed = with_oracle_samplers(replace(shuffled, samplers={}), oracle)
+    assert set(borrowed.samplers) == {o.name for o in oracle.operators if o.controller.dimension}
+    (task,) = needful.make_environment(domain).tasks("test", 1, 0)
+    for operator in oracle.operators:
+        objects = [next((o for o in task.objects if fits(o, v)), None) for v in operator.parameters]
+        if operator.name not in borrowed.samplers or None in objects:
+            continue
+        expected = oracle.samplers[operator.name].sample(
+            task.initial_state, objects, np.random.default_rng(3)
+        )
+        found = borrowed.samplers[operator.name].sample(
+            task.initial_state, objects[::-1], np.random.default_rng(3)
+        )
+        assert tuple(found) == tuple(expected)
+
+
+def fits(obj: needful.Object, variable: Variable) -> bool:
+    return obj.type.is_subtype_of(variable.type)
+
+
+def test_an_operator_that_lacks_an_object_gets_none() -> None:
+    oracle = needful.make_environment("painting").oracle_model()
+    (place,) = [o for o in oracle.operators if o.name == "PlaceShelf"]
+    (robot,) = [v for v in place.parameters if v.type.name == "robot"]
+    nothing: frozenset[object] = frozenset()
+    poor = replace(
+        place,
+        name="Place",
+        parameters=(robot,),
+        preconditions=nothing,
+        add_effects=nothing,
+        delete_effects=nothing,
+        delete_patterns=nothing,
+    )
+    with pytest.raises(InvalidInputError, match=r"no sampler that fits Place.*learned samplers"):
+        with_oracle_samplers(replace(oracle, operators=(poor,), samplers={}), oracle)
+
+
+def test_run_with_hand_written_samplers(tmp_path: object) -> None:
+    said = command(
+        "run",
+        "cluttered-1d",
+        "--demos",
+        5,
+        "--tasks",
+        2,
+        "--samplers",
+        "oracle",
+        "--out",
+        f"{tmp_path}/out",
+    )
+    assert said.code == 0
+    assert "Solved 2/2" in said.out
