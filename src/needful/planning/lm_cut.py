@@ -10,173 +10,162 @@ number counts. The landmarks therefore follow from the state alone, not from the
 
 from __future__ import annotations
 
-import heapq
+from typing import NamedTuple
 
 from needful.abstraction.atom_table import bits
 from needful.planning.budget import Budget
 from needful.planning.ground_problem import GroundProblem
 from needful.planning.search import Estimate
 
-_UNREACHED = 1 << 30
-_NO_SUPPORTER = -1
+# More than any value can be, yet less than 2 ** 30: Python compares such integers fastest.
+_UNREACHED = 1 << 29
+
+
+class _Graph(NamedTuple):
+    """The justification graph of a state: from each operator's supporter edges lead to its effects.
+
+    Attributes:
+        true: the atoms of the state.
+        values: the h-max value of each atom.
+        costs: the cost of each operator: 1, or 0 after it was in a cut.
+        supporters: the hardest precondition of each operator.
+        supported: the operators that each atom supports, in any order.
+    """
+
+    true: list[int]
+    values: list[int]
+    costs: list[int]
+    supporters: list[int]
+    supported: list[list[int]]
 
 
 class LmCut:
-    """LM-cut for one problem, over flat lists: atoms and operators are list positions."""
+    """LM-cut for one problem, over flat lists: atoms and operators are list positions.
+
+    The goal is one more operator, the last: it needs what the goal asks for and adds nothing. Its
+    supporter is thus the hardest atom of the goal, the target of the next cut.
+    """
 
     def __init__(self, problem: GroundProblem) -> None:
         # One more atom that always holds supports the operators without preconditions.
         self._always = problem.atom_count
-        self._atom_count = problem.atom_count + 1
-        self._goal = list(bits(problem.goal)) or [self._always]
-        self._original: list[int] = _relevant_operators(problem)
-        encoded = [problem.ground_operators[index] for index in self._original]
-        self._preconditions = [list(bits(o.preconditions)) or [self._always] for o in encoded]
-        self._effects = [list(bits(o.adds & ~o.preconditions)) for o in encoded]
-        self._needed_by = self._users_of(self._preconditions)
-        self._added_by = self._users_of(self._effects)
-
-    def _users_of(self, atoms_of: list[list[int]]) -> list[list[int]]:
-        users: list[list[int]] = [[] for _ in range(self._atom_count)]
-        for operator, atoms in enumerate(atoms_of):
-            for atom in atoms:
-                users[atom].append(operator)
-        return users
+        relevant, wanted = _relevant_operators(problem)
+        self._original_bits = [1 << index for index in relevant]
+        encoded = [problem.ground_operators[index] for index in relevant]
+        needs = [*(o.preconditions for o in encoded), problem.goal]
+        adds = [*(o.adds & ~o.preconditions & wanted for o in encoded), 0]
+        self._preconditions = [tuple(bits(atoms)) or (self._always,) for atoms in needs]
+        self._effects = [tuple(bits(atoms)) for atoms in adds]
+        self._added_by: list[list[int]] = [[] for _ in range(self._always + 1)]
+        for operator, effects in enumerate(self._effects):
+            for effect in effects:
+                self._added_by[effect].append(operator)
 
     def __call__(self, state: int, budget: Budget) -> Estimate:
         """Return the number of disjoint landmarks, and the landmarks."""
-        true = [*bits(state), self._always]
-        values, supporters = self._h_max(true)
-        target = self._hardest(self._goal, values)
-        if values[target] == _UNREACHED:
+        graph = self._justification(state)
+        _, values, costs, supporters, supported = graph
+        if values[supporters[-1]] == _UNREACHED:
             return Estimate(None)
-        free = bytearray(len(self._original))
         landmarks: list[int] = []
-        while values[target] > 0 and not budget.expired():
-            cut = self._cut(true, target, values, supporters, free)
+        while values[supporters[-1]] > 0 and not budget.expired():
+            cut = self._cut(graph)
             landmark = 0
             for operator in cut:
-                free[operator] = 1
-                landmark |= 1 << self._original[operator]
+                landmark |= self._original_bits[operator]
+                costs[operator] = 0
+                supported[supporters[operator]].remove(operator)
             landmarks.append(landmark)
-            self._lower(cut, values, supporters, free)
-            target = self._hardest(self._goal, values)
+            self._lower(cut, graph)
         return Estimate(len(landmarks), tuple(landmarks))
 
-    @staticmethod
-    def _hardest(atoms: list[int], values: list[int]) -> int:
-        return max(atoms, key=values.__getitem__)  # the first, hence lowest, of several
-
-    def _h_max(self, true: list[int]) -> tuple[list[int], list[int]]:
-        """Return the h-max value of each atom, and of each operator its hardest precondition."""
-        values = [_UNREACHED] * self._atom_count
-        supporters = [_NO_SUPPORTER] * len(self._original)
-        waiting_for = [len(atoms) for atoms in self._preconditions]
+    def _justification(self, state: int) -> _Graph:
+        """Return the graph of a state, in which each operator costs 1."""
+        true = [*bits(state), self._always]
+        values = [_UNREACHED] * (self._always + 1)
         for atom in true:
             values[atom] = 0
-        level, frontier = 0, true
-        while frontier:
-            level += 1
-            ready: list[int] = []
-            for atom in frontier:
-                for operator in self._needed_by[atom]:
-                    waiting_for[operator] -= 1
-                    if not waiting_for[operator]:
-                        ready.append(operator)
-            frontier = []
-            for operator in ready:
-                supporters[operator] = self._hardest(self._preconditions[operator], values)
-                for effect in self._effects[operator]:
-                    if values[effect] == _UNREACHED:
-                        values[effect] = level
-                        frontier.append(effect)
-        return values, supporters
+        count = len(self._effects)
+        graph = _Graph(true, values, [1] * count, [self._always] * count, [[] for _ in values])
+        self._lower(list(range(count)), graph)
+        return graph
 
-    def _cut(
-        self, true: list[int], target: int, values: list[int], supporters: list[int], free: bytearray
-    ) -> list[int]:
+    def _lower(self, pending: list[int], graph: _Graph) -> None:
+        """Find the supporters of the pending operators, which have none, and lower what they add.
+
+        The operators that a lowered atom supports lose it as supporter and are pending too. Values
+        only fall, each time by at least 1, and end up the same whatever the order.
+        """
+        _, values, costs, supporters, supported = graph
+        preconditions, effects = self._preconditions, self._effects
+        for operator in pending:  # grows meanwhile
+            value = -1
+            for atom in preconditions[operator]:
+                if values[atom] > value:  # so the first, hence lowest, of several
+                    hardest = atom
+                    value = values[atom]
+            supporters[operator] = hardest
+            supported[hardest].append(operator)
+            value += costs[operator]
+            for effect in effects[operator]:
+                if values[effect] > value:
+                    values[effect] = value
+                    pending += supported[effect]
+                    supported[effect].clear()
+
+    def _cut(self, graph: _Graph) -> list[int]:
         """Return the operators that lead from outside into the zone with a free way to the target.
 
         Only operators count whose supporter can be reached without passing through the zone. That is
         certain if it is easier than the target, for nothing in the zone is; mostly all of them are.
         """
-        zone, entering = self._zone(target, supporters, free)
-        outside = [operator for operator in entering if not zone[supporters[operator]]]
-        if all(values[supporters[operator]] < values[target] for operator in outside):
-            return outside
-        reached = self._reached_without(entering, true, supporters)
-        return [operator for operator in outside if reached[supporters[operator]]]
-
-    def _zone(self, target: int, supporters: list[int], free: bytearray) -> tuple[bytearray, list[int]]:
-        """Return from which atoms a way of free operators leads to the target, and what adds them."""
-        zone = bytearray(self._atom_count)
-        zone[target] = 1
-        entered = bytearray(len(self._original))
-        entering: list[int] = []
-        stack = [target]
-        while stack:
-            for operator in self._added_by[stack.pop()]:
+        _, values, costs, supporters, _ = graph
+        target = supporters[-1]
+        zone, to_enter = {target}, [target]
+        certain: set[int] = set()
+        doubtful: set[int] = set()
+        for atom in to_enter:  # grows meanwhile
+            for operator in self._added_by[atom]:
                 supporter = supporters[operator]
-                if supporter == _NO_SUPPORTER or entered[operator]:
-                    continue
-                entered[operator] = 1
-                entering.append(operator)
-                if free[operator] and not zone[supporter]:
-                    zone[supporter] = 1
-                    stack.append(supporter)
-        return zone, entering
+                if not costs[operator]:
+                    if supporter not in zone:
+                        zone.add(supporter)
+                        to_enter.append(supporter)
+                elif values[supporter] < values[target]:
+                    certain.add(operator)
+                elif values[supporter] < _UNREACHED:
+                    doubtful.add(operator)
+        if doubtful:
+            reached = self._reached_without(zone, graph)
+            certain.update(operator for operator in doubtful if supporters[operator] in reached)
+        return list(certain)
 
-    def _reached_without(self, banned: list[int], true: list[int], supporters: list[int]) -> bytearray:
-        """Return which atoms can be reached from what is true without the banned operators."""
-        blocked = bytearray(len(self._original))
-        for operator in banned:
-            blocked[operator] = 1
-        reached = bytearray(self._atom_count)
-        for atom in true:
-            reached[atom] = 1
-        stack = list(true)
-        while stack:
-            atom = stack.pop()
-            for operator in self._needed_by[atom]:
-                if blocked[operator] or supporters[operator] != atom:
+    def _reached_without(self, zone: set[int], graph: _Graph) -> set[int]:
+        """Return the atoms that can be reached without operators that lead into the zone."""
+        supported, effects = graph.supported, self._effects
+        reached, to_leave = set(graph.true), graph.true.copy()
+        for atom in to_leave:  # grows meanwhile
+            for operator in supported[atom]:
+                if not zone.isdisjoint(effects[operator]):
                     continue
-                for effect in self._effects[operator]:
-                    if not reached[effect]:
-                        reached[effect] = 1
-                        stack.append(effect)
+                for effect in effects[operator]:
+                    if effect not in reached:
+                        reached.add(effect)
+                        to_leave.append(effect)
         return reached
 
-    def _lower(self, cut: list[int], values: list[int], supporters: list[int], free: bytearray) -> None:
-        """Bring values and supporters up to date after the operators of a cut have become free."""
-        queue: list[tuple[int, int]] = []
 
-        def offer(operator: int, value: int) -> None:
-            for effect in self._effects[operator]:
-                if value < values[effect]:
-                    values[effect] = value
-                    heapq.heappush(queue, (value, effect))
+def _relevant_operators(problem: GroundProblem) -> tuple[list[int], int]:
+    """Return the operators that can contribute to the goal, and the atoms that it or they need.
 
-        # All are looked at before any value falls: a supporter is only the hardest precondition until then.
-        for operator, value in [(operator, values[supporters[operator]]) for operator in cut]:
-            offer(operator, value)
-        while queue:
-            value, atom = heapq.heappop(queue)
-            if value > values[atom]:
-                continue
-            for operator in self._needed_by[atom]:
-                if supporters[operator] == atom:
-                    hardest = supporters[operator] = self._hardest(self._preconditions[operator], values)
-                    offer(operator, values[hardest] + 1 - free[operator])
-
-
-def _relevant_operators(problem: GroundProblem) -> list[int]:
-    """Return the operators that can contribute to the goal; no other is ever in a landmark."""
+    No other operator is ever in a landmark.
+    """
     wanted, relevant = problem.goal, 0
     undecided = list(enumerate(problem.ground_operators))
     while True:
         useful = [(i, o) for i, o in undecided if o.adds & ~o.preconditions & wanted]
         if not useful:
-            return sorted(bits(relevant))
+            return sorted(bits(relevant)), wanted
         for index, operator in useful:
             relevant |= 1 << index
             wanted |= operator.preconditions

@@ -20,9 +20,10 @@ class SearchSpace:
         self._operators = problem.ground_operators
         self._masks = problem.pattern_masks
         self._goal = problem.goal
+        self._preconditions = [operator.preconditions for operator in problem.ground_operators]
         self._asked_for = problem.goal
-        for operator in problem.ground_operators:
-            self._asked_for |= operator.preconditions
+        for needed in self._preconditions:
+            self._asked_for |= needed
         self._symmetry = Symmetry.of(problem, self._asked_for) if symmetries else None
         self.initial = problem.initial & self._asked_for
         self.max_states = _STATE_BYTES // (problem.atom_count // 64 * 8 + 8)
@@ -33,11 +34,8 @@ class SearchSpace:
 
     def applicable(self, state: int) -> list[int]:
         """Return the ground operators whose preconditions hold, in ascending order."""
-        return [
-            index
-            for index, operator in enumerate(self._operators)
-            if state & operator.preconditions == operator.preconditions
-        ]
+        missing = self._asked_for & ~state
+        return [step for step, needed in enumerate(self._preconditions) if not needed & missing]
 
     def successor(self, state: int, step: int) -> int:
         """Return the state that a step leads to."""
