@@ -267,10 +267,25 @@ def picky_move(accepts: Callable[[float], bool]) -> GroundOperator:
 
 def test_draws_that_cannot_start_do_not_count_as_tries() -> None:
     plan = (picky_move(lambda p: p < 0.3), *plan_for(toy_world.task())[1:])
-    sampler = ScriptedSampler([*[1.0] * 50, 0.2])
+    sampler = ScriptedSampler([*[1.0] * 49, 0.2])
     found = run(sampler, plan=plan, limits=RefinementLimits(1, 100, Budget.unlimited()))
     assert found.failure is None
-    assert found.samples == 51
+    assert found.samples == 50
+
+
+def test_a_sampler_without_luck_is_searched_around() -> None:
+    """It never proposes what the controller wants, which lies more than twice as far out."""
+    plan = (picky_move(lambda p: p < 0.3), *plan_for(toy_world.task())[1:])
+    sampler = ScriptedSampler([0.7, 0.9] * 25)
+    found = run(sampler, plan=plan, limits=RefinementLimits(1, 100, Budget.unlimited()))
+    assert found.failure is None
+    assert 50 < found.samples <= MAX_DRAWS_PER_TRY
+
+
+def test_a_sampler_that_is_always_certain_is_believed() -> None:
+    plan = (picky_move(lambda p: p < 0.3), *plan_for(toy_world.task())[1:])
+    found = run(ConstantSampler((0.4,)), plan=plan)
+    assert failure_of(found).outcome is Outcome.NOT_INITIABLE
 
 
 def test_a_try_is_lost_after_a_hundred_draws_that_cannot_start() -> None:

@@ -23,6 +23,9 @@ from needful.planning.budget import Budget
 
 # How often parameters are drawn anew for one try because the controller cannot start with them.
 MAX_DRAWS_PER_TRY = 100
+# From then on, draws come from around the sampler's own: so much wider in each dimension.
+SAMPLER_DRAWS_PER_TRY = 50
+WIDENING = 3.0
 
 # From the least to the most progress within one step.
 _PROGRESS = (
@@ -165,15 +168,26 @@ class _Step:
         return self.operator.operator.controller.dimension > 0
 
     def draw(self, state: State, rng: np.random.Generator) -> tuple[GroundController | None, int]:
-        """Return an action that can start, or None, and how many parameters were drawn for it."""
+        """Return an action that can start, or None, and how many parameters were drawn for it.
+
+        What a sampler learned in other places may not do in this one, and asking whether a controller
+        can start is cheap. So a sampler without luck is searched around.
+        """
         controller, objects = self.operator.operator.controller, self.operator.controller_objects
         if not self._continuous:
             action = controller(*objects)
             return (action if action.initiable(state) else None), 0
+        rejected: list[Parameters] = []
         for draw in range(MAX_DRAWS_PER_TRY):
             if self.limits.budget.expired():
                 return None, draw
-            action = GroundController(controller, objects, self._parameters(state, rng))
+            if draw < SAMPLER_DRAWS_PER_TRY:
+                parameters = self._parameters(state, rng)
+                rejected.append(parameters)
+            else:
+                centre, spread = np.mean(rejected, axis=0), np.std(rejected, axis=0)
+                parameters = controller.clip(rng.normal(centre, WIDENING * spread))
+            action = GroundController(controller, objects, parameters)
             if action.initiable(state):
                 return action, draw + 1
         return None, MAX_DRAWS_PER_TRY
