@@ -9,6 +9,7 @@ from needful.core.atoms import AbstractState
 from needful.core.demonstrations import Demonstration, Transition
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator, Operator
+from needful.operator_learning.candidates import Candidate
 
 
 def groundings(
@@ -89,3 +90,45 @@ def backchain(
         necessary = ground.preconditions | (necessary - ground.add_effects)
         known[step] = necessary
     return chain, known
+
+
+def best_explanation(
+    candidates: Sequence[Candidate],
+    objects: Sequence[Object],
+    transition: Transition,
+    necessary: AbstractState | None,
+    where: tuple[int, int],
+) -> tuple[Candidate, GroundOperator] | None:
+    """Return the candidate that partitioning gives a transition to; candidates come in order of text."""
+    number = {obj: index for index, obj in enumerate(sorted(objects))}
+    entries = []
+    for candidate in candidates:
+        eligible = sorted(
+            (
+                ground
+                for ground in groundings(candidate.operator, objects, transition)
+                if is_explaining(ground, transition, necessary)
+            ),
+            key=lambda ground: preference(ground, transition),
+        )
+        hinted = [g for g in eligible if candidate.agrees([number[obj] for obj in g.objects], where)]
+        if eligible:
+            entries.append((candidate, (hinted or eligible)[0]))
+    pinned = [entry for entry in entries if where in entry[0].pinned]
+    return pinned[0] if pinned else min(entries, key=lambda e: preference(e[1], transition), default=None)
+
+
+def partition(
+    candidates: Sequence[Candidate],
+    demonstrations: Sequence[Demonstration],
+    necessary: Sequence[Sequence[AbstractState | None]],
+) -> dict[str, list[tuple[int, int, tuple[Object, ...]]]]:
+    """Return the data of each candidate that gets any, by its text; `necessary` is α by demonstration."""
+    shares: dict[str, list[tuple[int, int, tuple[Object, ...]]]] = {}
+    for index, demonstration in enumerate(demonstrations):
+        for step, transition in enumerate(demonstration.transitions()):
+            alpha = necessary[index][step + 1]
+            best = best_explanation(candidates, demonstration.objects, transition, alpha, (index, step))
+            if best is not None:
+                shares.setdefault(best[0].text, []).append((index, step, best[1].objects))
+    return shares

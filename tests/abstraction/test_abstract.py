@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,3 +64,15 @@ def test_order_of_objects_and_predicates_does_not_matter(vectors, data):
     shuffled = dict(data.draw(st.permutations(list(vectors.items()))))
     predicates = data.draw(st.permutations(PREDICATES))
     assert abstract(State(shuffled), predicates) == abstract(State(vectors), PREDICATES)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.floats(0, 3, allow_nan=False).map(round)), max_size=6))
+def test_extension_stands_for_the_classifier(rows):
+    things = {(CUP if cup else THING)(f"t{number}"): x for number, (cup, x) in enumerate(rows)}
+    state = State({thing: (x, 0.0)[: len(thing.type.features)] for thing, x in things.items()})
+
+    def pairs(state):
+        return [(a, b) for a in state for b in state if state[a][0] < state[b][0]]
+
+    never = Predicate("LeftOf", (THING, THING), lambda s, o: pytest.fail("was asked atom by atom"), pairs)
+    assert abstract(state, (never,)) == abstract(state, (LEFT_OF,))

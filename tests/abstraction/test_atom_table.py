@@ -50,6 +50,15 @@ def test_atoms_are_found_by_key():
     assert table.decode(1 << table.number_of_key(ON, (0, 0))) == {ON(A, A)}
 
 
+def test_lifted_atoms_under_a_binding():
+    table = AtomTable([A, B])
+    known = table.encode({ON(A, B), CLEAN(B), RAIN()})
+    lifted = [("On", (1, 0)), ("Clean", (0,)), ("Rain", ())]
+    assert table.ground(lifted, (1, 0)) == known
+    assert table.ground(lifted, (0, 1)) == table.encode({RAIN()}), "what has no number is left out"
+    assert table.ground([], (0, 1)) == 0
+
+
 @st.composite
 def atom_sets(draw: st.DrawFn):
     objects = draw(object_tuples)

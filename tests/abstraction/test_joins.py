@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -114,6 +115,13 @@ def test_ascending_groups_list_each_choice_of_objects_once():
     assert found == [(0, 1), (0, 2), (1, 2)]
     unconstrained = list(join(table, [], [EVERYTHING] * 3, [UNBOUND, 1, UNBOUND], ascending=[(2, 0)]))
     assert unconstrained == [(2, 1, 0), (3, 1, 0), (3, 1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("binding", "found"), [([2, 1], []), ([1, 2], [(1, 2)]), ([2, UNBOUND], [(2, 3)]), ([UNBOUND, 0], [])]
+)
+def test_bound_variables_must_ascend_too(binding, found):
+    assert list(join(table_of(), [], [EVERYTHING] * 2, binding, ascending=[(0, 1)])) == found
 
 
 @st.composite

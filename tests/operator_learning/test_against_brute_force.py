@@ -13,7 +13,8 @@ from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.matching import Matcher
-from needful.operator_learning.objective import cover
+from needful.operator_learning.objective import Coverage, cover
+from needful.operator_learning.replay import replayable
 from tiny_worlds import demonstrations, operators
 
 few_operators = st.lists(operators(), min_size=1, max_size=4, unique=True)
@@ -34,13 +35,15 @@ def test_consistent_is_the_best_of_all_groundings(demonstration, operator, data)
         expected = brute_force_learning.best_consistent(
             [operator], demonstration.objects, transition, necessary
         )
-        match = Matcher().consistent(operator, fast, encoded.table.encode(necessary))
+        link = Matcher().consistent(operator, fast, encoded.table.encode(necessary))
         if expected is None:
-            assert match is None
+            assert link is None
         else:
-            assert match is not None
-            assert match.score == brute_force_learning.score(expected, transition)
-            assert tuple(encoded.table.objects[n] for n in match.objects) == expected.objects
+            assert link is not None
+            assert link.match.score == brute_force_learning.score(expected, transition)
+            assert tuple(encoded.table.objects[n] for n in link.match.objects) == expected.objects
+            before = expected.preconditions | (necessary - expected.add_effects)
+            assert encoded.table.decode(link.necessary) == before
 
 
 @settings(max_examples=300, deadline=None)
@@ -68,21 +71,27 @@ def test_explaining_lists_all_eligible_groundings_best_first(demonstration, oper
         matches = Matcher().explaining(operator, fast, encoded.table.encode(needed))
         found = [(m.score, [encoded.table.objects[n].name for n in m.objects]) for m in matches]
         assert found == expected
+        for match in matches:
+            ground = operator.ground([encoded.table.objects[n] for n in match.objects])
+            assert encoded.table.decode(match.adds) == ground.add_effects
 
 
 @settings(max_examples=200, deadline=None)
 @given(demos=st.lists(demonstrations(), min_size=1, max_size=2), candidates=few_operators)
 def test_backchaining_coverage_and_necessary_atoms(demos, candidates):
     encoded = encode_demonstrations(demos)
-    coverage = cover(candidates, encoded, Matcher())
+    coverage = cover(candidates, Coverage.by_nobody(encoded), Matcher())
+    by_text = {operator.text: operator for operator in candidates}
     uncovered = 0
     for demo, fast, chain in zip(demos, encoded, coverage.chains, strict=True):
         expected_chain, expected_necessary = brute_force_learning.backchain(candidates, demo)
         found = [
-            link.operator.ground([fast.table.objects[n] for n in link.objects]) for link in chain.links
+            by_text[link.match.text].ground([fast.table.objects[n] for n in link.match.objects])
+            for link in chain.links
         ]
         assert found == expected_chain
-        assert {i: fast.table.decode(mask) for i, mask in chain.necessary.items()} == expected_necessary
+        reached = {i: mask for i, mask in enumerate(chain.necessary) if mask is not None}
+        assert {i: fast.table.decode(mask) for i, mask in reached.items()} == expected_necessary
         uncovered += len(demo) - len(expected_chain)
         # The same atoms by the planner's own definition.
         assert necessary_atoms(found, demo.goal) == tuple(
@@ -107,8 +116,9 @@ def test_coverage_theorem(demos):
     """A covered demonstration can be planned symbolically with exactly the operators of its chain."""
     learned = learn_operators(demos)
     assert all(covered_chain_reaches_the_goal(list(learned.operators), demo) for demo in demos)
-    fully_covered = {i for i, alphas in enumerate(learned.necessary) if alphas[0] is not None}
-    assert fully_covered.isdisjoint(learned.unreplayable)
+    for demo, alphas in zip(encode_demonstrations(demos), learned.necessary, strict=True):
+        if alphas[0] is not None:
+            assert replayable(learned.operators, demo, Matcher())
 
 
 @settings(max_examples=150, deadline=None)

@@ -137,7 +137,7 @@ def test_a_forced_operator_covers_its_transition_if_that_is_all_it_explains(demo
         if len(fitted.data) == 1:
             chain = forced.coverage.chains[transition.demonstration]
             assert chain.links
-            assert chain.links[-1].operator == fitted.operator
+            assert chain.links[-1].match.text == fitted.operator.text
 
 
 @settings(max_examples=100, deadline=None)

@@ -69,7 +69,7 @@ def forgetful_start() -> tuple:
         add_effects=frozenset(atom for atom in GOING.add_effects if atom.predicate.name == "At"),
     )
     candidates = (*putting.candidates, canonical_candidate(bare, {}))
-    return problem, problem.fit(candidates, putting.coverage)
+    return problem, problem.fit(candidates, putting)
 
 
 def test_copies_remember_what_their_fresh_variables_stand_for():
@@ -94,7 +94,7 @@ def test_the_memory_decides_between_groundings_that_score_equally():
     def going(candidate):
         return next(
             fitted.operator
-            for fitted in problem.fit((*start.candidates, candidate), start.coverage).fitted
+            for fitted in problem.fit((*start.candidates, candidate), start).fitted
             if fitted.candidate.operator == candidate.operator
         )
 
@@ -108,7 +108,7 @@ def test_memory_that_fits_no_grounding_is_ignored():
     (copy,) = merge(keeping_copies(start, problem))
     number = problem.demonstrations[0].table.object_number
     wrong = replace(copy, hints={(0, 0): {Variable("?x2", CUP): number[D]}})
-    fitted = problem.fit((*start.candidates, wrong), start.coverage).fitted
+    fitted = problem.fit((*start.candidates, wrong), start).fitted
     data = next(one.data for one in fitted if one.candidate.operator == copy.operator)
     assert [objects[2] for transition, objects in data if transition.demonstration == 0] == [number[A]]
 
@@ -120,7 +120,7 @@ def test_an_atom_that_was_not_true_before_cannot_be_kept():
     idle = replace(
         GOING, parameters=GOING.parameters[:2], preconditions=frozenset(), add_effects=frozenset()
     )
-    start = problem.fit((*putting.candidates, canonical_candidate(idle, {})), problem.nothing().coverage)
+    start = problem.fit((*putting.candidates, canonical_candidate(idle, {})), problem.nothing())
     assert {one.operator.controller for one in start.fitted} == {GO, PUTTING.controller}
     assert keeping_copies(start, problem) == ()
 
@@ -140,7 +140,7 @@ def test_a_copy_of_a_copy_remembers_both():
     putting = improve_coverage(problem.nothing(), problem)
     near_kept = replace(GOING, preconditions=frozenset({NEAR.lifted(r, c)}))
     first = canonical_candidate(near_kept, {(0, 0): {c: number[B]}})
-    fitted = problem.fit((*putting.candidates, first), putting.coverage)
+    fitted = problem.fit((*putting.candidates, first), putting)
     (second,) = keeping_copies(fitted, problem)
     (near,) = (atom.variables[-1] for atom in second.operator.keep_effects if atom.predicate == NEAR)
     (fresh,) = set(second.operator.parameters) - {near, *second.operator.controller_arguments}

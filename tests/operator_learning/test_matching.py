@@ -42,10 +42,11 @@ def test_score_by_hand():
         controller_arguments=(X,),
     )
     pushed = transition(PUSH(A), {CLEAN(B), ON(A, B), ON(C, C)}, {CLEAN(A), CLEAN(B), RAIN()})
-    match = Matcher().consistent(operator, pushed, pushed.table.encode({CLEAN(A), CLEAN(B)}))
-    assert match is not None
-    assert match.objects == (0, 1)
-    assert match.score == 0 + 1 + 1 + 1 - 1
+    link = Matcher().consistent(operator, pushed, pushed.table.encode({CLEAN(A), CLEAN(B)}))
+    assert link is not None
+    assert link.match.objects == (0, 1)
+    assert link.match.score == 0 + 1 + 1 + 1 - 1
+    assert link.necessary == pushed.table.encode({CLEAN(B)})
     assert Matcher().consistent(operator, pushed, pushed.table.encode({RAIN()})) is None, "(b) fails"
 
 

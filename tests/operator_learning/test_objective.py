@@ -41,7 +41,7 @@ def test_most_urgent_failure_first():
     assert [t.demonstration for t in nothing.coverage.failing()] == [0, 2, 1, 3, 4]
     x = Variable("?x", BLOCK)
     cleaning = Operator("Push", (x,), NONE, frozenset({CLEAN.lifted(x)}), NONE, NONE, PUSH, (x,))
-    fitted = problem.fit([canonical_candidate(cleaning, {})], nothing.coverage)
+    fitted = problem.fit([canonical_candidate(cleaning, {})], nothing)
     lengths = {
         t.demonstration: len(fitted.coverage.chains[t.demonstration].links)
         for t in fitted.coverage.failing()
@@ -55,7 +55,7 @@ def test_only_better_sets_of_operators_are_accepted():
     nothing = problem.nothing()
     x = Variable("?x", BLOCK)
     cleaning = Operator("Push", (x,), NONE, frozenset({CLEAN.lifted(x)}), NONE, NONE, PUSH, (x,))
-    covered = problem.fit([canonical_candidate(cleaning, {})], nothing.coverage)
+    covered = problem.fit([canonical_candidate(cleaning, {})], nothing)
     climb = Climb(nothing).accept("cover", covered)
     assert climb.hypothesis is covered
     assert [(step.move, step.objective, len(step.added), step.removed) for step in climb.steps] == [

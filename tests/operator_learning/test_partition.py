@@ -40,7 +40,7 @@ PROBLEM = LearningProblem.of(
 
 def shares(*candidates) -> dict[str, list[int]]:
     """The steps that each operator gets, by the operator's add effects."""
-    fitted = PROBLEM.fit(candidates, PROBLEM.nothing().coverage).fitted
+    fitted = PROBLEM.fit(candidates, PROBLEM.nothing()).fitted
     return {
         ", ".join(map(str, sorted(one.operator.add_effects))): [
             transition.step for transition, _ in one.data
@@ -108,7 +108,7 @@ def test_a_hint_may_name_interchangeable_variables_in_any_order():
     kept = frozenset({CLEAN.lifted(Y), CLEAN.lifted(Z)})
     operator = replace(IDLE, parameters=(X, Y, Z), preconditions=kept, add_effects=kept | {RAIN.lifted()})
     for hint in ({Y: number[E], Z: number[D]}, {Y: number[D], Z: number[E]}, {Z: number[E]}):
-        start = problem.nothing().coverage
+        start = problem.nothing()
         (fitted,) = problem.fit([canonical_candidate(operator, {(0, 0): hint})], start).fitted
         ((_, objects),) = fitted.data
         assert set(hint.values()) <= set(objects)

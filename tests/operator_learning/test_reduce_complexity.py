@@ -43,7 +43,7 @@ def fitted(demo, *operators):
     problem = LearningProblem.of([demo], partly_bound)
     candidates = [canonical_candidate(operator, {}) for operator in operators]
     start = problem.nothing()
-    return problem, problem.fit(candidates, start.coverage)
+    return problem, problem.fit(candidates, start)
 
 
 def test_a_superfluous_operator_goes():
@@ -92,9 +92,7 @@ UNEQUAL_DELETIONS = (
 def test_the_best_single_deletion_is_taken(demos):
     def checked(start, problem):
         deletions = [
-            problem.fit(
-                [other for other in start.candidates if other != candidate], start.coverage
-            ).objective
+            problem.fit([other for other in start.candidates if other != candidate], start).objective
             for candidate in start.candidates
         ]
         smaller = reduce_complexity(start, problem)

@@ -11,7 +11,7 @@ from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.hill_climbing import Climb
 from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
 from needful.operator_learning.matching import Matcher
-from needful.operator_learning.objective import cover
+from needful.operator_learning.objective import Coverage, cover
 from needful.operator_learning.replay import replayable
 from tiny_worlds import BLOCK, CLEAN
 
@@ -19,7 +19,7 @@ DEMO = encode_demonstrations([carrying(B, (A, B, C), (A, B))])[0]
 
 
 def test_a_covered_demonstration_is_replayable():
-    assert cover([GOING, PUTTING], [DEMO], Matcher()).uncovered == 0
+    assert cover([GOING, PUTTING], Coverage.by_nobody([DEMO]), Matcher()).uncovered == 0
     assert replayable([GOING, PUTTING], DEMO, Matcher())
 
 
@@ -44,7 +44,7 @@ def test_replaying_goes_by_predictions_not_by_what_was_seen():
     """Claiming the goal too early contradicts the demonstration, yet a plan of that kind exists."""
     _, b, c = GOING.parameters
     optimistic = replace(GOING, add_effects=GOING.add_effects | {IN.lifted(c, b)})
-    assert cover([optimistic, PUTTING], [DEMO], Matcher()).uncovered == 1
+    assert cover([optimistic, PUTTING], Coverage.by_nobody([DEMO]), Matcher()).uncovered == 1
     assert replayable([optimistic, PUTTING], DEMO, Matcher())
 
 

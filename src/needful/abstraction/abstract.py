@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable
 
 from needful.core.atoms import AbstractState, GroundAtom, Predicate
+from needful.core.objects import Object
 from needful.core.state import State
 
 
@@ -14,6 +15,13 @@ def abstract(state: State, predicates: Iterable[Predicate]) -> AbstractState:
     return frozenset(
         GroundAtom(predicate, objects)
         for predicate in predicates
-        for objects in itertools.product(*(state.of_type(kind) for kind in predicate.types))
-        if predicate.holds(state, objects)
+        for objects in _extension(state, predicate)
     )
+
+
+def _extension(state: State, predicate: Predicate) -> Iterable[tuple[Object, ...]]:
+    """Return the objects for which a predicate holds, asked for at once if it can be."""
+    if predicate.extension is not None:
+        return predicate.extension(state)
+    every = itertools.product(*(state.of_type(kind) for kind in predicate.types))
+    return (objects for objects in every if predicate.holds(state, objects))

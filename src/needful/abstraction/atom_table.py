@@ -33,7 +33,7 @@ class AtomTable:
         self.object_number: dict[Object, int] = {obj: i for i, obj in enumerate(self.objects)}
         self.atoms: list[GroundAtom] = []
         self.arguments: list[tuple[int, ...]] = []
-        self._number: dict[AtomKey, int] = {}
+        self._bits: dict[AtomKey, int] = {}
         self._predicate_masks: dict[str, int] = {}
         self._argument_masks: dict[tuple[str, int, int], int] = {}
         self._type_masks: dict[Type, int] = {}
@@ -45,24 +45,24 @@ class AtomTable:
         """Return the number of an atom, giving it the next one if it is new."""
         arguments = tuple(self.object_number[obj] for obj in atom.objects)
         key = (atom.predicate.name, arguments)
-        known = self._number.get(key)
-        return self._append(atom, key, arguments) if known is None else known
+        known = self._bits.get(key)
+        return self._append(atom, key, arguments) if known is None else known.bit_length() - 1
 
     def number_of_key(self, predicate: Predicate, arguments: tuple[int, ...]) -> int:
         """Like `number`, from object numbers: the atom is only built if it is new."""
         key = (predicate.name, arguments)
-        known = self._number.get(key)
+        known = self._bits.get(key)
         if known is not None:
-            return known
+            return known.bit_length() - 1
         atom = GroundAtom(predicate, tuple(self.objects[i] for i in arguments))
         return self._append(atom, key, arguments)
 
     def _append(self, atom: GroundAtom, key: AtomKey, arguments: tuple[int, ...]) -> int:
         number = len(self.atoms)
-        self._number[key] = number
+        bit, name = 1 << number, atom.predicate.name
+        self._bits[key] = bit
         self.atoms.append(atom)
         self.arguments.append(arguments)
-        bit, name = 1 << number, atom.predicate.name
         self._predicate_masks[name] = self._predicate_masks.get(name, 0) | bit
         for position, argument in enumerate(arguments):
             place = (name, position, argument)
@@ -71,7 +71,15 @@ class AtomTable:
 
     def find(self, key: AtomKey) -> int | None:
         """Return the number of the atom with this predicate name and these object numbers, if any."""
-        return self._number.get(key)
+        known = self._bits.get(key)
+        return None if known is None else known.bit_length() - 1
+
+    def ground(self, lifted: Iterable[AtomKey], binding: Sequence[int]) -> int:
+        """Return the mask of lifted atoms under a binding; atoms without a number are left out."""
+        mask = 0
+        for name, variables in lifted:
+            mask |= self._bits.get((name, tuple([binding[variable] for variable in variables])), 0)
+        return mask
 
     def encode(self, atoms: Iterable[GroundAtom]) -> int:
         """Return a set of atoms as a mask; atoms not seen before are numbered in sorted order."""

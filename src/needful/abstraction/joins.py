@@ -45,25 +45,25 @@ def join(
         binding: the object number of each variable, `UNBOUND` where it is to be found.
         stop: asked at every level, because a join without results can take for ever too; once it
             says yes, the rest of the groundings is left out.
-        ascending: groups of unbound variables; only groundings that bind each group to objects in
-            ascending order are wanted. Where the variables of a group are interchangeable, these
+        ascending: groups of variables; only groundings that bind each group to objects in ascending
+            order are wanted. Where the variables of a group are interchangeable, these
             stand for all others, which are as many times more as the group has permutations.
     """
-    current = list(binding)
-    used = 0
-    for variable, number in enumerate(current):
-        if number == UNBOUND:
-            continue
-        bit = 1 << number
-        if used & bit or not domains[variable] & bit:
-            return
-        used |= bit
     neighbours = {
         variable: (group[:place], group[place + 1 :])
         for group in ascending
         for place, variable in enumerate(group)
     }
-    yield from _extend(_Search(table, domains, neighbours, stop), list(constraints), current, used)
+    search = _Search(table, domains, neighbours, stop)
+    current, used = [UNBOUND] * len(binding), 0
+    for variable, number in enumerate(binding):
+        if number == UNBOUND:
+            continue
+        if not _choices(search, variable, current, used) >> number & 1:
+            return
+        current[variable] = number
+        used |= 1 << number
+    yield from _extend(search, constraints, current, used)
 
 
 class _Search(NamedTuple):
@@ -79,23 +79,29 @@ class _Search(NamedTuple):
 
 
 def _extend(
-    search: _Search, waiting: list[Constraint], binding: list[int], used: int
+    search: _Search, waiting: Sequence[Constraint], binding: list[int], used: int
 ) -> Iterator[tuple[int, ...]]:
     if search.stop():
         return
-    if not waiting:
-        yield from _bind_rest(search, binding, used)
-        return
     chosen, candidates, fewest = 0, 0, -1
-    for index, constraint in enumerate(waiting):
+    rest: list[Constraint] = []
+    for constraint in waiting:
         found = _candidates(search.table, constraint, binding)
         count = found.bit_count()
         if count == 0:
             return
+        if count == 1 and UNBOUND not in [binding[variable] for variable in constraint.variables]:
+            continue
         if fewest < 0 or count < fewest:
-            chosen, candidates, fewest = index, found, count
-    constraint = waiting[chosen]
-    rest = waiting[:chosen] + waiting[chosen + 1 :]
+            chosen, candidates, fewest = len(rest), found, count
+        rest.append(constraint)
+    if not rest:
+        if UNBOUND in binding:
+            yield from _bind_rest(search, binding, used)
+        else:
+            yield tuple(binding)
+        return
+    constraint = rest.pop(chosen)
     for number in bits(candidates):
         newly = _unify(search, constraint.variables, search.table.arguments[number], binding, used)
         if newly is None:
@@ -141,11 +147,10 @@ def _bind_rest(search: _Search, binding: list[int], used: int) -> Iterator[tuple
     """Bind the variables that no constraint mentions, in every way."""
     if search.stop():
         return
-    try:
-        variable = binding.index(UNBOUND)
-    except ValueError:
+    if UNBOUND not in binding:
         yield tuple(binding)
         return
+    variable = binding.index(UNBOUND)
     for number in bits(_choices(search, variable, binding, used)):
         binding[variable] = number
         yield from _bind_rest(search, binding, used | 1 << number)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -11,6 +11,7 @@ from needful.core.state import State
 from needful.errors import InvalidInputError
 
 Classifier: TypeAlias = Callable[[State, Sequence[Object]], bool]
+Extension: TypeAlias = Callable[[State], Iterable[tuple[Object, ...]]]
 
 
 class Typed(Protocol):
@@ -26,13 +27,15 @@ class Typed(Protocol):
 class Predicate:
     """A named relation over typed objects, with a classifier that decides it in a state.
 
-    Two predicates are equal if their names and types are: a predicate read from a file has no
-    classifier and still equals the environment's own.
+    Where all objects can be looked at together, an extension may say at once for which of them the
+    classifier holds. Two predicates are equal if their names and types are: a predicate read from a
+    file has no classifier and still equals the environment's own.
     """
 
     name: str
     types: tuple[Type, ...]
     classifier: Classifier | None = field(default=None, compare=False, repr=False)
+    extension: Extension | None = field(default=None, compare=False, repr=False)
 
     def __hash__(self) -> int:
         return hash(self.name)

@@ -144,6 +144,12 @@ class Operator:
         return self._hash
 
     def __str__(self) -> str:
+        return self.text
+
+    @cached_property
+    def text(self) -> str:
+        """The operator in writing, kept because operators are told apart and sorted by it."""
+
         def listed(items: frozenset[LiftedAtom] | frozenset[DeletePattern]) -> str:
             return ", ".join(map(str, sorted(items))) or "-"
 

@@ -6,57 +6,85 @@ transition is reached if the α after it is known: all covered ones and the one 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from needful.core.operators import Operator
 from needful.operator_learning.encoding import EncodedDemonstration, EncodedTransition
-from needful.operator_learning.matching import Match, Matcher
+from needful.operator_learning.matching import ChainLink, Matcher
+from needful.operator_learning.turnover import Turnover
 
 
-@dataclass(frozen=True, slots=True)
-class ChainLink:
-    """One covered transition: the operator that explains it and the objects it is grounded on."""
-
-    operator: Operator
-    objects: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Backchain:
     """The consistent suffix of a demonstration.
 
-    Attributes:
-        links: the operators of the covered transitions, the last one being the last transition's.
-        necessary: α_i by number i of the state, for the states that the chain reached.
-        failing: the transition at which the chain broke, or None if all are covered.
+    `links` are the matches of the covered transitions, the last one being the last transition's.
     """
 
-    links: tuple[ChainLink, ...]
-    necessary: Mapping[int, int]
-    failing: EncodedTransition | None
+    demonstration: EncodedDemonstration
+    links: tuple[ChainLink, ...] = ()
+
+    @property
+    def uncovered(self) -> int:
+        """The number of transitions before the suffix."""
+        return len(self.demonstration.transitions) - len(self.links)
+
+    @property
+    def failing(self) -> EncodedTransition | None:
+        """The transition at which the chain broke, or None if all are covered."""
+        return self.demonstration.transitions[self.uncovered - 1] if self.uncovered else None
+
+    @cached_property
+    def necessary(self) -> tuple[int | None, ...]:
+        """α_i by number i of the state, None for the states that the chain did not reach."""
+        reached = (*(link.necessary for link in self.links), self.demonstration.goal)
+        return (None,) * self.uncovered + reached
+
+    @cached_property
+    def needed(self) -> tuple[int, ...]:
+        """For each transition α_i \\ s_{i-1}, which it must add; nothing where α_i is unknown."""
+        pairs = zip(self.demonstration.transitions, self.necessary[1:], strict=True)
+        return tuple((after or 0) & ~transition.before for transition, after in pairs)
+
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """The operators of the chain in writing."""
+        return frozenset(link.match.text for link in self.links)
+
+    @cached_property
+    def controllers(self) -> frozenset[str]:
+        """The names of the controllers of the transitions that were reached."""
+        reached = self.demonstration.transitions[max(self.uncovered - 1, 0) :]
+        return frozenset(transition.controller.name for transition in reached)
 
 
-def backchain(
-    operators: Mapping[str, Sequence[Operator]], demonstration: EncodedDemonstration, matcher: Matcher
-) -> Backchain:
+def backchain(known: Backchain, turnover: Turnover[Operator], matcher: Matcher) -> Backchain:
     """Chain the best consistent operators backwards until none fits.
 
-    `operators` are given by the name of their controller.
+    `known` is the chain of an earlier set of operators. Its links are reused where the same atoms are
+    necessary, and `known` itself is returned if nothing changes.
     """
-    needed_after = demonstration.goal
-    necessary = {len(demonstration.transitions): needed_after}
+    if known.texts <= turnover.stayed and known.controllers.isdisjoint(turnover.newcomers):
+        return known
+    transitions, uncovered = known.demonstration.transitions, known.uncovered
+    necessary = known.demonstration.goal
     links: list[ChainLink] = []
-    for transition in reversed(demonstration.transitions):
-        best: tuple[Match, Operator] | None = None
-        for operator in operators.get(transition.controller.name, ()):
-            match = matcher.consistent(operator, transition, needed_after)
-            if match is not None and (best is None or match < best[0]):
-                best = (match, operator)
+    for step in range(len(transitions) - 1, -1, -1):
+        transition = transitions[step]
+        best = known.links[step - uncovered] if step >= uncovered else None
+        if necessary == known.necessary[step + 1] and (best is None or best.match.text in turnover.stayed):
+            challengers = turnover.newcomers.get(transition.controller.name, ())
+        else:
+            best, challengers = None, turnover.everyone.get(transition.controller.name, ())
+        for operator in challengers:
+            link = matcher.consistent(operator, transition, necessary)
+            if link is not None and (best is None or link < best):
+                best = link
         if best is None:
-            return Backchain(tuple(reversed(links)), necessary, transition)
-        match, operator = best
-        needed_after = matcher.regress(operator, transition, match.objects, needed_after)
-        necessary[transition.step] = needed_after
-        links.append(ChainLink(operator, match.objects))
-    return Backchain(tuple(reversed(links)), necessary, None)
+            break
+        necessary = best.necessary
+        links.append(best)
+    links.reverse()
+    found = tuple(links)
+    return known if found == known.links else Backchain(known.demonstration, found)

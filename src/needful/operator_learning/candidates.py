@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 from needful.core.canonical import canonical_form, interchangeable
+from needful.core.controllers import Controller
 from needful.core.objects import Variable
 from needful.core.operators import Operator
-
-# Where a transition comes from: the demonstration and the step in it.
-TransitionId: TypeAlias = tuple[int, int]
+from needful.operator_learning.encoding import TransitionId
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +35,11 @@ class Candidate:
     places: Mapping[Variable, tuple[int, ...]]
     hints: Mapping[TransitionId, Mapping[Variable, int]]
     pinned: frozenset[TransitionId] = frozenset()
+
+    @property
+    def controller(self) -> Controller:
+        """The operator's controller."""
+        return self.operator.controller
 
     def agrees(self, objects: Sequence[int], transition: TransitionId) -> bool:
         """Return whether a grounding binds what the hint says, up to exchange of interchangeables."""
@@ -75,7 +78,7 @@ def canonical_candidate(
         for group in (*alone, *interchangeable(stripped))
         for variable in group
     }
-    return Candidate(stripped, str(stripped), places, renamed, pinned)
+    return Candidate(stripped, stripped.text, places, renamed, pinned)
 
 
 def merge(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:

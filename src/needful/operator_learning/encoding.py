@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from needful.abstraction.atom_table import AtomTable
+from needful.core.atoms import AbstractState
 from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
+
+# Where a transition comes from: the demonstration and the step in it.
+TransitionId: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedTransition:
     """One transition τ: s_{i-1} is `before`, s_i is `after`, u_i is `controller` on `arguments`.
 
-    `demonstration` and `step` (from 0) say where it comes from; masks and object numbers are those
-    of the demonstration's `table`.
+    `number` counts the transitions of all demonstrations; `demonstration` and `step` (from 0) say
+    where it comes from; masks and object numbers are those of the demonstration's `table`.
     """
 
+    number: int
     demonstration: int
     step: int
     table: AtomTable
@@ -25,6 +32,11 @@ class EncodedTransition:
     arguments: tuple[int, ...]
     before: int
     after: int
+
+    @property
+    def where(self) -> TransitionId:
+        """Where the transition comes from."""
+        return (self.demonstration, self.step)
 
     @property
     def added(self) -> int:
@@ -47,16 +59,43 @@ class EncodedDemonstration:
     transitions: tuple[EncodedTransition, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TransitionIndex:
+    """The transitions of all demonstrations, by number and by the name of their controller."""
+
+    numbered: tuple[EncodedTransition, ...]
+    of_controller: Mapping[str, Sequence[EncodedTransition]]
+
+    @classmethod
+    def of(cls, demonstrations: Iterable[EncodedDemonstration]) -> TransitionIndex:
+        """Collect the transitions of encoded demonstrations."""
+        numbered = tuple(transition for demo in demonstrations for transition in demo.transitions)
+        of_controller: dict[str, list[EncodedTransition]] = {}
+        for transition in numbered:
+            of_controller.setdefault(transition.controller.name, []).append(transition)
+        return cls(numbered, of_controller)
+
+
 def encode_demonstrations(demonstrations: Sequence[Demonstration]) -> tuple[EncodedDemonstration, ...]:
-    """Number the objects and atoms of each demonstration."""
-    return tuple(_encode(index, demo) for index, demo in enumerate(demonstrations))
+    """Number the transitions, and the objects and atoms of each demonstration."""
+    numbers = itertools.count()
+    return tuple(_encode(index, demo, numbers) for index, demo in enumerate(demonstrations))
 
 
-def _encode(index: int, demonstration: Demonstration) -> EncodedDemonstration:
+def _encode_states(states: Sequence[AbstractState], table: AtomTable) -> list[int]:
+    """Number the atoms of each state. Neighbouring states share most, so only changes are looked at."""
+    masks = [table.encode(states[0])]
+    for before, after in itertools.pairwise(states):
+        masks.append(masks[-1] & ~table.encode(before - after) | table.encode(after - before))
+    return masks
+
+
+def _encode(index: int, demonstration: Demonstration, numbers: Iterator[int]) -> EncodedDemonstration:
     table = AtomTable(demonstration.objects)
-    states = [table.encode(state) for state in demonstration.abstract_states]
+    states = _encode_states(demonstration.abstract_states, table)
     transitions = tuple(
         EncodedTransition(
+            next(numbers),
             index,
             step,
             table,

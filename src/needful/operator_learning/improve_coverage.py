@@ -38,8 +38,8 @@ def _with_operator_for(
     necessary = current.coverage.necessary_after(transition)
     assert necessary is not None, "a failing transition is reached by its chain"
     operator, _ = operator_for_change(transition, necessary)
-    added = problem.fit((*current.candidates, canonical_candidate(operator, {})), current.coverage)
-    return problem.fit((*added.candidates, *keeping_copies(added, problem)), added.coverage)
+    added = problem.fit((*current.candidates, canonical_candidate(operator, {})), current)
+    return problem.fit((*added.candidates, *keeping_copies(added, problem)), added)
 
 
 def _by_force(start: Hypothesis, last: Hypothesis, problem: LearningProblem) -> Hypothesis:
@@ -67,7 +67,6 @@ def cover_by_force(transition: EncodedTransition, base: Hypothesis, problem: Lea
         if not missing:
             break
         operator, objects = keeping(operator, transition, objects, missing)
-    where = (transition.demonstration, transition.step)
     hint = dict(zip(operator.parameters, objects, strict=True))
-    forced = canonical_candidate(operator, {where: hint}, frozenset({where}))
-    return problem.fit((*base.candidates, forced), base.coverage)
+    forced = canonical_candidate(operator, {transition.where: hint}, frozenset({transition.where}))
+    return problem.fit((*base.candidates, forced), base)

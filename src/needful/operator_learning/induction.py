@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -56,14 +56,8 @@ def lift(
     )
 
 
-def liftable(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> bool:
-    """Return whether an operator can speak of an atom: its objects are lifted, to fitting variables.
-
-    A variable may have a wider type than the object it is bound to, and then a predicate of the
-    object's type does not take it.
-    """
-    variables = [lifting[obj] for obj in atom.objects if obj in lifting]
-    return len(variables) == len(atom.objects) and atom.predicate.fits(variables)
+# The atoms that an operator speaks of: predicate and the places of its parameters -> the predicate.
+Lifted: TypeAlias = dict[AtomKey, Predicate]
 
 
 class Inducer:
@@ -71,10 +65,7 @@ class Inducer:
 
     def __init__(self, generalise: Generalise) -> None:
         self._generalise = generalise
-        self._deletes: dict[
-            tuple[tuple[Variable, ...], EncodedTransition, tuple[int, ...]],
-            tuple[frozenset[LiftedAtom], frozenset[DeletePattern]],
-        ] = {}
+        self._deletes: dict[Operator, dict[Datum, tuple[Lifted, frozenset[DeletePattern]]]] = {}
         self._fitted: dict[tuple[Operator, tuple[Datum, ...]], Operator] = {}
 
     def fit(self, stripped: Operator, data: tuple[Datum, ...]) -> Operator:
@@ -86,53 +77,67 @@ class Inducer:
         """
         known = self._fitted.get((stripped, data))
         if known is None:
-            contributions = [self._deleted(stripped, transition, objects) for transition, objects in data]
+            contributions = self._deletes.setdefault(stripped, {})
+            deletes: Lifted = {}
+            patterns: set[DeletePattern] = set()
+            for datum in data:
+                if datum not in contributions:
+                    contributions[datum] = self._deleted(stripped, datum)
+                inside, outside = contributions[datum]
+                deletes.update(inside)
+                patterns.update(outside)
             known = self._fitted[stripped, data] = replace(
                 stripped,
-                preconditions=_common_preconditions(stripped, data),
-                delete_effects=frozenset().union(*(atoms for atoms, _ in contributions)),
-                delete_patterns=without_subsumed(
-                    frozenset().union(*(patterns for _, patterns in contributions))
-                ),
+                preconditions=_over(stripped.parameters, _common_preconditions(stripped, data)),
+                delete_effects=_over(stripped.parameters, deletes),
+                delete_patterns=without_subsumed(patterns),
             )
         return known
 
-    def _deleted(
-        self, operator: Operator, transition: EncodedTransition, objects: tuple[int, ...]
-    ) -> tuple[frozenset[LiftedAtom], frozenset[DeletePattern]]:
+    def _deleted(self, operator: Operator, datum: Datum) -> tuple[Lifted, frozenset[DeletePattern]]:
         """Return what one transition contributes to E- and to Q."""
-        key = (operator.parameters, transition, objects)
-        known = self._deletes.get(key)
-        if known is None:
-            table = transition.table
-            lifting = {table.objects[n]: v for n, v in zip(objects, operator.parameters, strict=True)}
-            inside, outside = 0, []
-            for number in bits(transition.deleted):
-                if liftable(table.atoms[number], lifting):
-                    inside |= 1 << number
-                else:
-                    outside.append(self._generalise(table.atoms[number], lifting))
-            known = self._deletes[key] = (lift(transition, inside, lifting), frozenset(outside))
-        return known
+        transition, objects = datum
+        inside, outside = _lift(operator, datum, transition.deleted)
+        if not outside:
+            return inside, frozenset()
+        bound = [transition.table.objects[number] for number in objects]
+        lifting = dict(zip(bound, operator.parameters, strict=True))
+        return inside, frozenset(self._generalise(atom, lifting) for atom in outside)
 
 
-def _common_preconditions(operator: Operator, data: Sequence[Datum]) -> frozenset[LiftedAtom]:
+def _common_preconditions(operator: Operator, data: Sequence[Datum]) -> Lifted:
     """Return the lifted atoms that hold before every transition of the data."""
-    (first, objects), rest = data[0], data[1:]
-    place = {number: index for index, number in enumerate(objects)}
-    lifting = {first.table.objects[number]: operator.parameters[index] for number, index in place.items()}
-    found: dict[AtomKey, Predicate] = {}
-    for number in bits(first.before):
-        if liftable(first.table.atoms[number], lifting):
-            predicate, arguments = first.table.atoms[number].predicate, first.table.arguments[number]
-            found[predicate.name, tuple(place[argument] for argument in arguments)] = predicate
-    for transition, objects in rest:
-        table, before = transition.table, transition.before
+    found, _ = _lift(operator, data[0], data[0][0].before)
+    for transition, objects in data[1:]:
         for key in list(found):
-            ground = table.find((key[0], tuple(objects[index] for index in key[1])))
-            if ground is None or not before >> ground & 1:
+            if not transition.table.ground((key,), objects) & transition.before:
                 del found[key]
+    return found
+
+
+def _lift(operator: Operator, datum: Datum, atoms: int) -> tuple[Lifted, list[GroundAtom]]:
+    """Divide atoms into those that the operator can speak of, lifted, and the others.
+
+    It can if its parameters are bound to all of the objects, and fit. A parameter may have a wider
+    type than the object it is bound to, and then a predicate of the object's type does not take it.
+    """
+    transition, objects = datum
+    places = {number: place for place, number in enumerate(objects)}
+    inside: Lifted = {}
+    outside = []
+    for number in bits(atoms):
+        atom, arguments = transition.table.atoms[number], transition.table.arguments[number]
+        found = tuple([places[argument] for argument in arguments if argument in places])
+        complete = len(found) == len(arguments)
+        if complete and atom.predicate.fits([operator.parameters[place] for place in found]):
+            inside[atom.predicate.name, found] = atom.predicate
+        else:
+            outside.append(atom)
+    return inside, outside
+
+
+def _over(parameters: Sequence[Variable], lifted: Lifted) -> frozenset[LiftedAtom]:
     return frozenset(
-        LiftedAtom(predicate, tuple(operator.parameters[index] for index in places))
-        for (_, places), predicate in found.items()
+        LiftedAtom(predicate, tuple(parameters[place] for place in places))
+        for (_, places), predicate in lifted.items()
     )

@@ -31,15 +31,17 @@ def keeping_copies(hypothesis: Hypothesis, problem: LearningProblem) -> tuple[Ca
     for fitted in hypothesis.fitted:
         for transition, objects in fitted.data:
             necessary = hypothesis.coverage.necessary_after(transition)
-            if necessary is None:
+            if necessary is None or hypothesis.coverage.uses(fitted.operator, objects, transition):
                 continue
             missing = necessary & ~problem.matcher.predict(fitted.operator, transition, objects)
             if missing and not missing & ~transition.before:
-                where = (transition.demonstration, transition.step)
                 copy, bound = keeping(fitted.candidate.operator, transition, objects, missing)
                 fresh = zip(copy.parameters, bound, strict=True)
-                hint = {**fitted.candidate.hints.get(where, {}), **dict(list(fresh)[len(objects) :])}
-                copies.append(canonical_candidate(copy, {where: hint}))
+                hint = {
+                    **fitted.candidate.hints.get(transition.where, {}),
+                    **dict(list(fresh)[len(objects) :]),
+                }
+                copies.append(canonical_candidate(copy, {transition.where: hint}))
     return tuple(copies)
 
 

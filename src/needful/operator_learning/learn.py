@@ -92,7 +92,7 @@ def learn_operators(
     named = _with_names(climb.hypothesis.fitted)
     coverage = climb.hypothesis.coverage
     operators = tuple(fitted.operator for fitted in named)
-    by_text = {str(replace(one, name=one.controller.name)): one for one in operators}
+    by_text = {replace(one, name=one.controller.name).text: one for one in operators}
     return LearnedOperators(
         data=tuple(_as_data(fitted) for fitted in named),
         necessary=tuple(map(_necessary_atoms, problem.demonstrations, coverage.chains)),
@@ -104,8 +104,8 @@ def learn_operators(
         uncovered=coverage.uncovered,
         unreplayable=tuple(
             demo.index
-            for demo in problem.demonstrations
-            if not replayable(operators, demo, problem.matcher)
+            for demo, chain in zip(problem.demonstrations, coverage.chains, strict=True)
+            if chain.failing is not None and not replayable(operators, demo, problem.matcher)
         ),
         steps=climb.steps,
     )
@@ -143,12 +143,11 @@ def _ground_chain(
     demo: EncodedDemonstration, chain: Backchain, named: Mapping[str, Operator]
 ) -> tuple[GroundOperator | None, ...]:
     found = tuple(
-        named[str(link.operator)].ground([demo.table.objects[number] for number in link.objects])
+        named[link.match.text].ground([demo.table.objects[number] for number in link.match.objects])
         for link in chain.links
     )
     return (None,) * (len(demo.transitions) - len(found)) + found
 
 
 def _necessary_atoms(demo: EncodedDemonstration, chain: Backchain) -> tuple[AbstractState | None, ...]:
-    masks = (chain.necessary.get(index) for index in range(len(demo.transitions) + 1))
-    return tuple(None if mask is None else demo.table.decode(mask) for mask in masks)
+    return tuple(None if mask is None else demo.table.decode(mask) for mask in chain.necessary)

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.candidates import Candidate
 from needful.operator_learning.delete_patterns import Generalise
-from needful.operator_learning.encoding import EncodedDemonstration, encode_demonstrations
+from needful.operator_learning.encoding import (
+    EncodedDemonstration,
+    TransitionIndex,
+    encode_demonstrations,
+)
 from needful.operator_learning.induction import Inducer
 from needful.operator_learning.matching import Matcher
 from needful.operator_learning.objective import Coverage, Objective, cover
-from needful.operator_learning.partition import FittedOperator, partition
+from needful.operator_learning.partition import FittedOperator, Partition, partition
 
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
     """A set of operators Ω, fitted to data, with the coverage it reaches."""
 
-    fitted: tuple[FittedOperator, ...]
+    partition: Partition
     coverage: Coverage
+
+    @property
+    def fitted(self) -> tuple[FittedOperator, ...]:
+        """The operators with their data."""
+        return self.partition.fitted
 
     @property
     def objective(self) -> Objective:
@@ -35,7 +45,7 @@ class Hypothesis:
     @property
     def texts(self) -> frozenset[str]:
         """The operators in writing: equal texts mean equal sets."""
-        return frozenset(str(fitted.operator) for fitted in self.fitted)
+        return frozenset(fitted.operator.text for fitted in self.fitted)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,25 +53,31 @@ class LearningProblem:
     """Encoded demonstrations with the memories of matching and induction."""
 
     demonstrations: tuple[EncodedDemonstration, ...]
+    transitions: TransitionIndex
     matcher: Matcher
     inducer: Inducer
 
     @classmethod
     def of(cls, demonstrations: Sequence[Demonstration], generalise: Generalise) -> LearningProblem:
         """Encode demonstrations for learning with one kind of delete patterns."""
-        return cls(encode_demonstrations(demonstrations), Matcher(), Inducer(generalise))
+        encoded = encode_demonstrations(demonstrations)
+        return cls(encoded, TransitionIndex.of(encoded), Matcher(), Inducer(generalise))
 
     @property
     def size(self) -> int:
         """N, the number of transitions."""
-        return sum(len(demonstration.transitions) for demonstration in self.demonstrations)
+        return len(self.transitions.numbered)
 
     def nothing(self) -> Hypothesis:
         """Return the empty set of operators."""
-        return Hypothesis((), cover((), self.demonstrations, self.matcher))
+        return Hypothesis(Partition.among_nobody(self.transitions), Coverage.by_nobody(self.demonstrations))
 
-    def fit(self, candidates: Iterable[Candidate], coverage: Coverage) -> Hypothesis:
-        """RECOMPUTE, then COVERAGE: partition by what `coverage` found necessary, then cover anew."""
-        fitted = partition(candidates, coverage, self.demonstrations, self.matcher, self.inducer)
-        operators = (one.operator for one in fitted)
-        return Hypothesis(fitted, cover(operators, self.demonstrations, self.matcher))
+    def fit(self, candidates: Iterable[Candidate], base: Hypothesis) -> Hypothesis:
+        """RECOMPUTE, then COVERAGE: partition by what `base` found necessary, then cover anew.
+
+        Only what differs from `base` is computed; the result is the same as from scratch.
+        """
+        needed = tuple(chain.from_iterable(one.needed for one in base.coverage.chains))
+        divided = partition(candidates, needed, base.partition, self.matcher, self.inducer)
+        operators = (one.operator for one in divided.fitted)
+        return Hypothesis(divided, cover(operators, base.coverage, self.matcher))

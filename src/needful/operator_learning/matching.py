@@ -5,10 +5,11 @@ and its objects, P ⊆ s_{i-1}, and α_i ⊆ F(s_{i-1}, ω) ⊆ s_i. `explaining
 operator has only add effects and keep effects: K ⊆ s_{i-1}, E+ ⊆ s_i and, where α_i is known,
 α_i \\ s_{i-1} ⊆ E+.
 
-Groundings come from a join: controller arguments are bound first; then each necessary add, which must
-be one of the add effects, binds its objects; the other atoms follow, fewest candidates first. Of the
-groundings that differ by an exchange of interchangeable variables only the one with the objects in
-order is listed: the others have the same atoms, and lose the tie.
+Controller arguments are bound first, and atoms over them alone are looked up. The rest comes from a
+join: each necessary add, which must be one of the add effects, binds its objects; the other atoms
+follow, fewest candidates first. Of the groundings that differ by an exchange of interchangeable
+variables only the one with the objects in order is listed: the others have the same atoms, and lose
+the tie.
 """
 
 from __future__ import annotations
@@ -30,27 +31,46 @@ class Match(NamedTuple):
     """An operator grounded on a transition; the smallest match is the best.
 
     The order is that of the fields: score, number of parameters, the operator's text, the objects
-    (which are numbered by name). It is total, so no choice depends on the order of enumeration.
+    (which are numbered by name). It is total, so no choice depends on the order of enumeration, nor
+    on the last field, the mask of the atoms added.
     """
 
     score: int
     arity: int
     text: str
     objects: tuple[int, ...]
+    adds: int
+
+
+class ChainLink(NamedTuple):
+    """A match that carries a chain over a transition; the smallest match makes the best link.
+
+    `necessary` is α_{i-1} = P ∪ (α_i \\ E+), what must hold before the transition.
+    """
+
+    match: Match
+    necessary: int
+
+
+class LiftedAtoms(NamedTuple):
+    """Atoms of an operator in order; those over controller arguments alone are `closed`."""
+
+    all: tuple[AtomKey, ...]
+    closed: tuple[AtomKey, ...]
+    open: tuple[AtomKey, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledOperator:
     """An operator with its variables numbered and its atoms in order."""
 
-    operator: Operator
     text: str
     numbers: dict[Variable, int]
     controller_arguments: tuple[int, ...]
-    preconditions: tuple[AtomKey, ...]
-    adds: tuple[AtomKey, ...]
-    keeps: tuple[AtomKey, ...]
-    deletes: tuple[AtomKey, ...]
+    preconditions: LiftedAtoms
+    adds: LiftedAtoms
+    keeps: LiftedAtoms
+    deletes: LiftedAtoms
     patterns: tuple[DeletePattern, ...]
     interchangeable: tuple[tuple[int, ...], ...]
 
@@ -58,19 +78,21 @@ class CompiledOperator:
 def compile_operator(operator: Operator) -> CompiledOperator:
     """Number the variables of an operator."""
     numbers = {variable: index for index, variable in enumerate(operator.parameters)}
+    arguments = tuple(numbers[variable] for variable in operator.controller_arguments)
 
-    def keys(atoms: Iterable[LiftedAtom]) -> tuple[AtomKey, ...]:
-        return tuple(lifted_key(atom, numbers) for atom in sorted(atoms))
+    def lifted(atoms: Iterable[LiftedAtom]) -> LiftedAtoms:
+        keys = tuple(lifted_key(atom, numbers) for atom in sorted(atoms))
+        closed = tuple(key for key in keys if set(key[1]) <= set(arguments))
+        return LiftedAtoms(keys, closed, tuple(key for key in keys if key not in closed))
 
     return CompiledOperator(
-        operator,
-        str(operator),
+        operator.text,
         numbers,
-        tuple(numbers[variable] for variable in operator.controller_arguments),
-        keys(operator.preconditions),
-        keys(operator.add_effects),
-        keys(operator.keep_effects),
-        keys(operator.delete_effects),
+        arguments,
+        lifted(operator.preconditions),
+        lifted(operator.add_effects),
+        lifted(operator.keep_effects),
+        lifted(operator.delete_effects),
         tuple(sorted(operator.delete_patterns)),
         tuple(tuple(numbers[variable] for variable in group) for group in interchangeable(operator)),
     )
@@ -83,24 +105,29 @@ class Matcher:
     """
 
     def __init__(self) -> None:
-        self._compiled: dict[Operator, CompiledOperator] = {}
-        self._consistent: dict[tuple[CompiledOperator, EncodedTransition, int], Match | None] = {}
-        self._explaining: dict[tuple[CompiledOperator, EncodedTransition, int], tuple[Match, ...]] = {}
+        # Operators go by their text.
+        self._compiled: dict[str, CompiledOperator] = {}
+        self._consistent: dict[tuple[str, EncodedTransition, int], ChainLink | None] = {}
+        self._explaining: dict[tuple[str, EncodedTransition, int], tuple[Match, ...]] = {}
 
-    def consistent(self, operator: Operator, transition: EncodedTransition, necessary: int) -> Match | None:
+    def consistent(
+        self, operator: Operator, transition: EncodedTransition, necessary: int
+    ) -> ChainLink | None:
         """Return the best grounding that is consistent with the transition and with α_i, if any."""
-        key = (self._compile(operator), transition, necessary)
+        key = (operator.text, transition, necessary)
         if key not in self._consistent:
-            self._consistent[key] = min(_consistent(*key), default=None)
+            links = _consistent(self._compile(operator), transition, necessary)
+            self._consistent[key] = min(links, default=None)
         return self._consistent[key]
 
     def explaining(
         self, operator: Operator, transition: EncodedTransition, needed: int
     ) -> tuple[Match, ...]:
         """Return the groundings of a stripped operator that explain the needed adds, best first."""
-        key = (self._compile(operator), transition, needed)
+        key = (operator.text, transition, needed)
         if key not in self._explaining:
-            self._explaining[key] = tuple(sorted(_explaining(*key)))
+            matches = _explaining(self._compile(operator), transition, needed)
+            self._explaining[key] = tuple(sorted(matches))
         return self._explaining[key]
 
     def predict(self, operator: Operator, transition: EncodedTransition, objects: tuple[int, ...]) -> int:
@@ -116,18 +143,10 @@ class Matcher:
         for objects in _groundings(compiled, compiled.preconditions, transition, 0):
             yield _effects(compiled, transition, objects).predicted
 
-    def regress(
-        self, operator: Operator, transition: EncodedTransition, objects: tuple[int, ...], necessary: int
-    ) -> int:
-        """Return α_{i-1} = P ∪ (α_i \\ E+) of a grounded operator."""
-        compiled = self._compile(operator)
-        adds = ground_mask(transition.table, compiled.adds, objects)
-        return ground_mask(transition.table, compiled.preconditions, objects) | (necessary & ~adds)
-
     def _compile(self, operator: Operator) -> CompiledOperator:
-        compiled = self._compiled.get(operator)
+        compiled = self._compiled.get(operator.text)
         if compiled is None:
-            compiled = self._compiled[operator] = compile_operator(operator)
+            compiled = self._compiled[operator.text] = compile_operator(operator)
         return compiled
 
 
@@ -144,27 +163,30 @@ def _effects(
     operator: CompiledOperator, transition: EncodedTransition, objects: tuple[int, ...]
 ) -> _Effects:
     table = transition.table
-    adds = ground_mask(table, operator.adds, objects)
-    deletes = ground_mask(table, operator.deletes, objects)
+    adds = table.ground(operator.adds.all, objects)
+    deletes = table.ground(operator.deletes.all, objects)
     forgotten = deletes
     for pattern in operator.patterns:
         forgotten |= table.matching(pattern, operator.numbers, objects)
     predicted = (transition.before & ~forgotten) | adds
-    return _Effects(adds, ground_mask(table, operator.keeps, objects), deletes, predicted)
+    return _Effects(adds, table.ground(operator.keeps.all, objects), deletes, predicted)
 
 
 def _consistent(
     operator: CompiledOperator, transition: EncodedTransition, necessary: int
-) -> Iterator[Match]:
+) -> Iterator[ChainLink]:
     needed = necessary & ~transition.before
     for objects in _groundings(operator, operator.preconditions, transition, needed):
         effects = _effects(operator, transition, objects)
         if necessary & ~effects.predicted or effects.predicted & ~transition.after:
             continue
+        deleted = transition.deleted
         # Deletes that name an atom which never occurs in the demonstration have no number, yet count.
-        wrong_deletes = len(operator.deletes) - (effects.deletes & transition.deleted).bit_count()
-        unexplained = (transition.deleted & ~effects.deletes).bit_count()
-        yield _match(operator, transition, objects, effects, wrong_deletes + unexplained)
+        wrong_deletes = len(operator.deletes.all) - (effects.deletes & deleted).bit_count()
+        unexplained = (deleted & ~effects.deletes).bit_count()
+        match = _match(operator, transition, objects, effects, wrong_deletes + unexplained)
+        needs = transition.table.ground(operator.preconditions.all, objects)
+        yield ChainLink(match, needs | (necessary & ~effects.adds))
 
 
 def _explaining(operator: CompiledOperator, transition: EncodedTransition, needed: int) -> Iterator[Match]:
@@ -183,55 +205,56 @@ def _match(
     """Score a grounding: |Cn \\ add| + |add \\ Cn| + |E- \\ del| + |del \\ E-| − |K|, Cn = E+ \\ K."""
     changes = effects.adds & ~effects.keeps
     add_errors = (changes ^ transition.added).bit_count()
-    score = add_errors + delete_errors - len(operator.keeps)
-    return Match(score, len(objects), operator.text, objects)
+    score = add_errors + delete_errors - len(operator.keeps.all)
+    return Match(score, len(objects), operator.text, objects, effects.adds)
 
 
 def _groundings(
-    operator: CompiledOperator,
-    needs: Sequence[AtomKey],
-    transition: EncodedTransition,
-    needed: int,
+    operator: CompiledOperator, needs: LiftedAtoms, transition: EncodedTransition, needed: int
 ) -> Iterator[tuple[int, ...]]:
     """Yield the groundings with `needs` in s_{i-1}, E+ in s_i, and the needed atoms among E+."""
-    binding = [UNBOUND] * len(operator.numbers)
-    for place, argument in zip(operator.controller_arguments, transition.arguments, strict=True):
-        if binding[place] not in (UNBOUND, argument):
-            return
-        binding[place] = argument
     table = transition.table
-    domains = [table.of_type(variable.type) for variable in operator.numbers]
-    before = [Constraint(name, variables, transition.before) for name, variables in needs]
-    for pinned in _pins(operator.adds, {}, list(bits(needed)), table):
-        after = [
-            Constraint(name, variables, pinned.get(index, transition.after))
-            for index, (name, variables) in enumerate(operator.adds)
-        ]
-        yield from join(table, after + before, domains, binding, ascending=operator.interchangeable)
+    unbound = [UNBOUND] * len(operator.numbers)
+    binding = _bound(unbound, operator.controller_arguments, transition.arguments)
+    if binding is None:
+        return
+    added = table.ground(operator.adds.closed, binding) & transition.after
+    if added.bit_count() < len(operator.adds.closed):
+        return
+    held = table.ground(needs.closed, binding) & transition.before
+    if held.bit_count() < len(needs.closed):
+        return
+    before = [Constraint(name, variables, transition.before) for name, variables in needs.open]
+    for pinned, adds in _pins(operator.adds.open, list(bits(needed & ~added)), binding, table):
+        after = [Constraint(name, variables, transition.after) for name, variables in adds]
+        domains = [table.of_type(variable.type) for variable in operator.numbers]
+        yield from join(table, after + before, domains, pinned, ascending=operator.interchangeable)
 
 
 def _pins(
-    adds: Sequence[AtomKey], pinned: dict[int, int], needed: list[int], table: AtomTable
-) -> Iterator[dict[int, int]]:
-    """Yield each way to make the needed atoms add effects: index of the add effect -> atom (a mask).
+    adds: tuple[AtomKey, ...], needed: list[int], binding: list[int], table: AtomTable
+) -> Iterator[tuple[list[int], tuple[AtomKey, ...]]]:
+    """Yield each way to bind variables so that the needed atoms are add effects, and the other adds.
 
     Injective groundings take different add effects to different atoms, so no grounding comes twice.
     """
     if not needed:
-        yield pinned
+        yield binding, adds
         return
     number, rest = needed[0], needed[1:]
     name = table.atoms[number].predicate.name
-    for index, (predicate, _) in enumerate(adds):
-        if predicate == name and index not in pinned:
-            yield from _pins(adds, {**pinned, index: 1 << number}, rest, table)
+    for index, (predicate, variables) in enumerate(adds):
+        if predicate == name:
+            pinned = _bound(binding, variables, table.arguments[number])
+            if pinned is not None:
+                yield from _pins(adds[:index] + adds[index + 1 :], rest, pinned, table)
 
 
-def ground_mask(table: AtomTable, keys: Iterable[AtomKey], objects: Sequence[int]) -> int:
-    """Return the mask of lifted atoms under a grounding; atoms without a number are left out."""
-    mask = 0
-    for name, variables in keys:
-        number = table.find((name, tuple(objects[variable] for variable in variables)))
-        if number is not None:
-            mask |= 1 << number
-    return mask
+def _bound(binding: list[int], variables: Sequence[int], objects: Sequence[int]) -> list[int] | None:
+    """Return the binding with the variables bound to the objects, None if it binds one otherwise."""
+    extended = binding.copy()
+    for variable, number in zip(variables, objects, strict=True):
+        if extended[variable] not in (UNBOUND, number):
+            return None
+        extended[variable] = number
+    return extended

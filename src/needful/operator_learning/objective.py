@@ -6,14 +6,16 @@ lexicographically as (U, |Ω|), so that coverage is never traded for a smaller m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from needful.core.operators import Operator
 from needful.operator_learning.backchaining import Backchain, backchain
 from needful.operator_learning.encoding import EncodedDemonstration, EncodedTransition
 from needful.operator_learning.matching import Matcher
+from needful.operator_learning.turnover import Turnover
 
 
 class Objective(NamedTuple):
@@ -23,16 +25,34 @@ class Objective(NamedTuple):
     operators: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Coverage:
-    """The backchains of all demonstrations."""
+    """The backchains of all demonstrations by a set of operators."""
 
+    operators: tuple[Operator, ...]
     chains: tuple[Backchain, ...]
-    uncovered: int
+
+    @classmethod
+    def by_nobody(cls, demonstrations: Iterable[EncodedDemonstration]) -> Coverage:
+        """Return the coverage of the empty set of operators."""
+        return cls((), tuple(map(Backchain, demonstrations)))
+
+    @cached_property
+    def uncovered(self) -> int:
+        """U, the number of transitions that no chain covers."""
+        return sum(chain.uncovered for chain in self.chains)
 
     def necessary_after(self, transition: EncodedTransition) -> int | None:
         """Return α_i of a transition, or None if no chain reached it."""
-        return self.chains[transition.demonstration].necessary.get(transition.step + 1)
+        return self.chains[transition.demonstration].necessary[transition.step + 1]
+
+    def uses(self, operator: Operator, objects: tuple[int, ...], transition: EncodedTransition) -> bool:
+        """Return whether a chain goes over a transition by that very grounding of an operator."""
+        chain = self.chains[transition.demonstration]
+        if transition.step < chain.uncovered:
+            return False
+        match = chain.links[transition.step - chain.uncovered].match
+        return match.objects == objects and match.text == operator.text
 
     def failing(self) -> list[EncodedTransition]:
         """Return the transitions at which chains broke, the most urgent first.
@@ -40,30 +60,19 @@ class Coverage:
         Shortest covered suffix first, then those with necessary adds, then by demonstration.
         """
         broken = [
-            (
-                len(chain.links),
-                not self._needs_adds(chain.failing),
-                chain.failing.demonstration,
-                chain.failing,
-            )
+            (len(chain.links), not chain.needed[chain.failing.step], chain.failing.number, chain.failing)
             for chain in self.chains
             if chain.failing is not None
         ]
         return [entry[-1] for entry in sorted(broken, key=lambda entry: entry[:-1])]
 
-    def _needs_adds(self, transition: EncodedTransition) -> bool:
-        return bool((self.necessary_after(transition) or 0) & ~transition.before)
 
+def cover(operators: Iterable[Operator], known: Coverage, matcher: Matcher) -> Coverage:
+    """Backchain through every demonstration.
 
-def cover(
-    operators: Iterable[Operator], demonstrations: Sequence[EncodedDemonstration], matcher: Matcher
-) -> Coverage:
-    """Backchain through every demonstration."""
-    by_controller: dict[str, list[Operator]] = {}
-    for operator in operators:
-        by_controller.setdefault(operator.controller.name, []).append(operator)
-    chains = tuple(backchain(by_controller, demo, matcher) for demo in demonstrations)
-    uncovered = sum(
-        len(demo.transitions) - len(chain.links) for demo, chain in zip(demonstrations, chains, strict=True)
-    )
-    return Coverage(chains, uncovered)
+    `known` is the coverage by other operators. Chains that do not change are taken from it; the result
+    is the same whatever is known.
+    """
+    operators = tuple(operators)
+    turnover = Turnover.between(known.operators, operators)
+    return Coverage(operators, tuple(backchain(chain, turnover, matcher) for chain in known.chains))

@@ -14,7 +14,7 @@ def reduce_complexity(start: Hypothesis, problem: LearningProblem) -> Hypothesis
     best = start
     for deleted in start.candidates:
         rest = (candidate for candidate in start.candidates if candidate is not deleted)
-        smaller = problem.fit(rest, start.coverage)
+        smaller = problem.fit(rest, start)
         if smaller.objective < best.objective:
             best = smaller
     return best

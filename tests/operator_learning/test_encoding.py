@@ -1,0 +1,37 @@
+"""Encoded demonstrations say the same as the demonstrations themselves."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from needful.operator_learning.encoding import TransitionIndex, encode_demonstrations
+from tiny_worlds import demonstrations
+
+few_demonstrations = st.lists(demonstrations(), min_size=1, max_size=3)
+
+
+@settings(max_examples=100, deadline=None)
+@given(demos=few_demonstrations)
+def test_nothing_is_lost(demos):
+    for index, (demo, encoded) in enumerate(zip(demos, encode_demonstrations(demos), strict=True)):
+        decode = encoded.table.decode
+        assert decode(encoded.goal) == demo.goal
+        for step, (plain, fast) in enumerate(zip(demo.transitions(), encoded.transitions, strict=True)):
+            assert (decode(fast.before), decode(fast.after)) == (plain.before, plain.after)
+            assert (decode(fast.added), decode(fast.deleted)) == (plain.added, plain.deleted)
+            assert fast.controller == plain.action.controller
+            assert tuple(encoded.table.objects[n] for n in fast.arguments) == plain.action.objects
+            assert fast.where == (index, step)
+
+
+@settings(max_examples=50, deadline=None)
+@given(demos=few_demonstrations)
+def test_transitions_are_found_by_number_and_by_controller(demos):
+    encoded = encode_demonstrations(demos)
+    index = TransitionIndex.of(encoded)
+    assert list(index.numbered) == [one for demo in encoded for one in demo.transitions]
+    assert [one.number for one in index.numbered] == list(range(len(index.numbered)))
+    for name, transitions in index.of_controller.items():
+        assert transitions == [one for one in index.numbered if one.controller.name == name]
+    assert sum(map(len, index.of_controller.values())) == len(index.numbered)

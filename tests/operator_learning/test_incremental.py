@@ -1,0 +1,161 @@
+"""What is computed from an earlier set of operators is what would be computed from scratch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import brute_force_learning
+from carrying_world import A, B, C, carrying
+from needful.core.demonstrations import Demonstration
+from needful.core.objects import Variable
+from needful.core.operators import Operator
+from needful.operator_learning.candidates import canonical_candidate, merge
+from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
+from needful.operator_learning.hill_climbing import alternate, steepest_descent
+from needful.operator_learning.improve_coverage import improve_coverage
+from needful.operator_learning.induction import Inducer, operator_for_change
+from needful.operator_learning.keep_effects import keeping
+from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.reduce_complexity import reduce_complexity
+from tiny_worlds import BLOCK, CLEAN, ON, PUSH, STACK, demonstrations
+
+few_demonstrations = st.lists(demonstrations(), min_size=1, max_size=3)
+generalisations = st.sampled_from([partly_bound, whole_predicate])
+
+
+def decoded_necessary(problem, hypothesis):
+    return [
+        [None if mask is None else demo.table.decode(mask) for mask in chain.necessary]
+        for demo, chain in zip(problem.demonstrations, hypothesis.coverage.chains, strict=True)
+    ]
+
+
+def assert_from_scratch(demos, generalise, problem, candidates, base, reached):
+    """Compare RECOMPUTE and COVERAGE with their definitions, which know nothing of `base`."""
+    expected = brute_force_learning.partition(merge(candidates), demos, decoded_necessary(problem, base))
+    found = {
+        one.candidate.text: [
+            (t.demonstration, t.step, tuple(t.table.objects[number] for number in objects))
+            for t, objects in one.data
+        ]
+        for one in reached.fitted
+    }
+    assert found == expected
+    assert list(found) == sorted(found)
+    for one in reached.fitted:
+        assert one.operator == Inducer(generalise).fit(one.candidate.operator, one.data)
+        assert one.candidate in merge(candidates)
+    operators = [one.operator for one in reached.fitted]
+    by_text = {operator.text: operator for operator in operators}
+    for demo, fast, chain in zip(demos, problem.demonstrations, reached.coverage.chains, strict=True):
+        steps = [
+            by_text[link.match.text].ground([fast.table.objects[n] for n in link.match.objects])
+            for link in chain.links
+        ]
+        expected_steps, alphas = brute_force_learning.backchain(operators, demo)
+        assert steps == expected_steps
+        reached_states = {i: mask for i, mask in enumerate(chain.necessary) if mask is not None}
+        assert {i: fast.table.decode(mask) for i, mask in reached_states.items()} == alphas
+
+
+def subset(draw, mask: int) -> int:
+    return mask & draw(st.integers(0, mask))
+
+
+@st.composite
+def sets_of_candidates(draw, problem):
+    """Draw three sets of candidates that fit some transition each, some with hints and pins."""
+    drawn = []
+    for _ in range(draw(st.integers(1, 4))):
+        transition = draw(st.sampled_from(problem.transitions.numbered))
+        operator, objects = operator_for_change(transition, subset(draw, transition.added))
+        kept = subset(draw, transition.before & transition.after)
+        if kept:
+            operator, objects = keeping(operator, transition, objects, kept)
+        variables = st.lists(st.sampled_from(operator.parameters), max_size=2)
+        hints = {
+            one.where: {
+                variable: draw(st.integers(0, len(one.table.objects) - 1)) for variable in draw(variables)
+            }
+            for one in draw(st.lists(st.sampled_from(problem.transitions.numbered), max_size=2))
+        }
+        pinned = frozenset({transition.where}) if draw(st.booleans()) else frozenset()
+        drawn += [canonical_candidate(operator, hints, pinned), canonical_candidate(operator, {})]
+    some = st.lists(st.sampled_from(drawn), max_size=len(drawn))
+    return draw(some), draw(some), draw(some)
+
+
+@settings(max_examples=150, deadline=None)
+@given(demos=few_demonstrations, generalise=generalisations, data=st.data())
+def test_a_change_of_candidates_and_of_needs(demos, generalise, data):
+    """Candidates come, go and change their hints; what is necessary changes in between."""
+    problem = LearningProblem.of(demos, generalise)
+    base = problem.nothing()
+    for candidates in data.draw(sets_of_candidates(problem)):
+        reached = problem.fit(candidates, base)
+        assert_from_scratch(demos, generalise, problem, candidates, base, reached)
+        base = reached
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    demos=few_demonstrations,
+    generalise=generalisations,
+    schedule=st.sampled_from([alternate, steepest_descent]),
+)
+def test_every_step_of_hill_climbing(demos, generalise, schedule):
+    """Operators added, copied to keep atoms, forced and deleted."""
+
+    class Checked(LearningProblem):
+        def fit(self, candidates, base):
+            candidates = tuple(candidates)
+            reached = LearningProblem.fit(self, candidates, base)
+            assert_from_scratch(demos, generalise, self, candidates, base, reached)
+            return reached
+
+    schedule(Checked.of(demos, generalise), reduce_complexity)
+
+
+def test_more_needs_may_bring_back_a_match_that_a_hint_kept_out():
+    """Push p and a comes onto it, where b was before; then a is stacked on p, which makes it clean.
+
+    `one` could add On(a, p), which would be exact, but a hint says b. So `both` gets the push, until it
+    is known that On(a, p) is needed: then b is out of the question.
+    """
+    a, b, p = BLOCK("a"), BLOCK("b"), BLOCK("p")
+    x, y, z = (Variable(name, BLOCK) for name in ("?x", "?y", "?z"))
+    start, pushed = frozenset({ON(b, p)}), frozenset({ON(a, p), ON(b, p)})
+    demos = [
+        Demonstration(
+            (a, b, p), frozenset({CLEAN(a)}), (start, pushed, pushed | {CLEAN(a)}), (PUSH(p), STACK(a, p))
+        )
+    ]
+    none = frozenset()
+    one = Operator("Push", (x, y), none, frozenset({ON.lifted(y, x)}), none, none, PUSH, (x,))
+    both = replace(one, parameters=(x, y, z), add_effects=frozenset({ON.lifted(y, x), ON.lifted(z, x)}))
+    stack = Operator("Stack", (x, y), none, frozenset({CLEAN.lifted(x)}), none, none, STACK, (x, y))
+    problem = LearningProblem.of(demos, partly_bound)
+    hint = {(0, 0): {y: problem.demonstrations[0].table.object_number[b]}}
+    candidates = [
+        canonical_candidate(one, hint),
+        *(canonical_candidate(operator, {}) for operator in (both, stack)),
+    ]
+    base, winners = problem.nothing(), []
+    for _ in range(2):
+        reached = problem.fit(candidates, base)
+        assert_from_scratch(demos, partly_bound, problem, candidates, base, reached)
+        winners += [len(one.candidate.operator.add_effects) for one in reached.fitted[:1]]
+        base = reached
+    assert winners == [2, 1]
+
+
+def test_what_does_not_change_is_the_very_same():
+    """Fitting the same candidates again leaves data and chains as they are."""
+    problem = LearningProblem.of([carrying(B, (A, B, C), (A, B))], partly_bound)
+    base = improve_coverage(problem.nothing(), problem)
+    again = problem.fit(base.candidates, base)
+    assert again.fitted == base.fitted
+    assert again.coverage.chains[0] is base.coverage.chains[0]
