@@ -41,15 +41,11 @@ Id AStar::next_goal_node(const Budget& budget, Effort& effort) {
             parked_.push_back(entry);
             continue;
         }
-        if (!about.evaluated) {
-            about.estimate = heuristic_(tree_.bits(state), space_.words(), budget.deadline);
-            about.evaluated = true;
-            ++effort.evaluated;
-        }
+        if (!about.evaluated) evaluate(about, tree_.bits(state), budget.deadline, effort);
         const Id value = about.estimate.value;
         if (value == Estimate::unreachable) continue;
         if (value > entry.h) {
-            queue_.push({cost + weight_ * value, value, entry.tie, entry.node});
+            queue_.push({f(cost, value), entry.tie, value, entry.node});
             continue;
         }
         if (effort.created >= budget.max_nodes || tree_.state_count() > space_.max_states()) {
@@ -65,6 +61,18 @@ Id AStar::next_goal_node(const Budget& budget, Effort& effort) {
 AStar::Known& AStar::known(Id state) {
     if (known_.size() <= static_cast<std::size_t>(state)) known_.resize(static_cast<std::size_t>(state) + 1);
     return known_[static_cast<std::size_t>(state)];
+}
+
+void AStar::evaluate(Known& about, const Word* state, const Deadline& deadline, Effort& effort) {
+    about.estimate = heuristic_(state, space_.words(), deadline);
+    about.evaluated = true;
+    ++effort.evaluated;
+    auto& steps = about.estimate.in_landmark;
+    const auto not_applicable = [&](Id step) {
+        return !has_all(state, problem_->preconditions[static_cast<std::size_t>(step)]);
+    };
+    steps.erase(std::remove_if(steps.begin(), steps.end(), not_applicable), steps.end());
+    steps.shrink_to_fit();
 }
 
 bool AStar::expanded_enough(const Known& about, Id cost) const {
@@ -89,7 +97,7 @@ void AStar::expand(Id node, Id state, Id bound, Effort& effort) {
 
 void AStar::enqueue(Id node, Id bound, Effort& effort) {
     ++effort.created;
-    queue_.push({tree_.cost(node) + weight_ * bound, bound, random_.next(), node});
+    queue_.push({f(tree_.cost(node), bound), random_.next(), bound, node});
 }
 
 }  // namespace needful

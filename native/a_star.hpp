@@ -21,9 +21,9 @@ public:
 
 private:
     struct Entry {
-        Id f;
-        Id h;
+        std::int64_t f;
         std::uint64_t tie;
+        Id h;
         Id node;
         bool operator>(const Entry& other) const {
             return std::tie(f, h, tie, node) > std::tie(other.f, other.h, other.tie, other.node);
@@ -31,6 +31,7 @@ private:
     };
     struct Known {
         bool evaluated = false;
+        // Of the operators in landmarks only the applicable ones: there can be very many others.
         Estimate estimate;
         // The costs of the paths from which the state was expanded.
         std::vector<Id> expansions;
@@ -38,10 +39,12 @@ private:
     static constexpr Id no_node = -1;
 
     Id next_goal_node(const Budget& budget, Effort& effort);
+    void evaluate(Known& about, const Word* state, const Deadline& deadline, Effort& effort);
     bool expanded_enough(const Known& known, Id cost) const;
     Known& known(Id state);
     void expand(Id node, Id state, Id bound, Effort& effort);
     void enqueue(Id node, Id bound, Effort& effort);
+    std::int64_t f(Id cost, Id h) const { return cost + std::int64_t{weight_} * h; }
 
     ProblemPointer problem_;
     SearchSpace space_;

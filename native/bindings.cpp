@@ -2,6 +2,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <array>
+
 #include "grounding.hpp"
 #include "policy.hpp"
 
@@ -29,27 +31,37 @@ LiftedOperator lifted(const OperatorTuple& given) {
     return result;
 }
 
-std::vector<NumberedAtom> numbered(const std::vector<Atom>& atoms) {
-    std::vector<NumberedAtom> result;
-    for (const auto& [predicate, objects] : atoms) result.push_back({predicate, objects});
-    return result;
+// Without this, Ctrl-C would have to wait for the deadline.
+bool interrupted() {
+    py::gil_scoped_acquire acquire;
+    return PyErr_CheckSignals() != 0;
 }
 
-ProblemPointer ground_question(std::vector<Id> predicate_arities, std::vector<Id> object_types,
+// What a signal handler has raised.
+void raise_if_interrupted() {
+    if (PyErr_Occurred()) throw py::error_already_set();
+}
+
+std::shared_ptr<Problem> ground_question(std::vector<Id> predicate_arities, std::vector<Id> object_types,
                                std::vector<std::vector<Id>> type_members,
-                               const std::vector<OperatorTuple>& operators, const std::vector<Atom>& initial,
-                               const std::vector<Atom>& goal, bool allow_noops, double seconds) {
-    const Deadline deadline = Deadline::after(seconds);
+                               const std::vector<OperatorTuple>& operators, std::vector<Id> initial,
+                               std::vector<Id> goal, bool allow_noops, double seconds) {
+    const Deadline deadline = Deadline::after(seconds, interrupted);
     Question question;
     question.predicate_arities = std::move(predicate_arities);
     question.object_types = std::move(object_types);
     question.type_members = std::move(type_members);
     for (const OperatorTuple& one : operators) question.operators.push_back(lifted(one));
-    question.initial = numbered(initial);
-    question.goal = numbered(goal);
+    question.initial = std::move(initial);
+    question.goal = std::move(goal);
     question.allow_noops = allow_noops;
-    py::gil_scoped_release release;
-    return ground(question, deadline);
+    std::shared_ptr<Problem> problem;
+    {
+        py::gil_scoped_release release;
+        problem = std::const_pointer_cast<Problem>(ground(question, deadline));
+    }
+    raise_if_interrupted();
+    return problem;
 }
 
 std::pair<Id, std::vector<Id>> ground_operator(const Problem& problem, std::size_t index) {
@@ -68,31 +80,38 @@ const char* name_of(Ended ended) {
     return nullptr;
 }
 
-// A search under way, and what it has cost.
+// Nodes created, expanded and evaluated.
+using Counters = std::array<std::int64_t, 3>;
+
+// A search under way. Others may share its budget, so it is told what was spent in all.
 class Search {
 public:
     Search(ProblemPointer problem, std::vector<Stage> stages, bool distinct, std::uint64_t seed,
-           std::int64_t created) {
-        effort_.created = created;
+           const Counters& spent) {
+        set(spent);
         py::gil_scoped_release release;
         plans_ = start_search(std::move(problem), std::move(stages), distinct, seed, effort_);
     }
 
-    std::optional<Plan> next(double seconds, std::int64_t max_nodes) {
-        const Budget budget{Deadline::after(seconds), max_nodes < 0 ? unlimited_nodes : max_nodes};
+    std::optional<Plan> next(const Counters& spent, double seconds, std::int64_t max_nodes) {
+        const Budget budget{Deadline::after(seconds, interrupted), max_nodes < 0 ? unlimited_nodes : max_nodes};
+        set(spent);
         Plan plan;
         bool found;
         {
             py::gil_scoped_release release;
             found = plans_->next(budget, effort_, plan);
         }
+        raise_if_interrupted();
         return found ? std::optional<Plan>(std::move(plan)) : std::nullopt;
     }
 
     const char* ended() const { return name_of(plans_->ended()); }
-    const Effort& effort() const { return effort_; }
+    Counters spent() const { return {effort_.created, effort_.expanded, effort_.evaluated}; }
 
 private:
+    void set(const Counters& spent) { effort_ = {spent[0], spent[1], spent[2]}; }
+
     Effort effort_;
     std::unique_ptr<PlanStream> plans_;
 };
@@ -109,26 +128,17 @@ PYBIND11_MODULE(_engine, module) {
         .def("with_failure", [](const Problem& problem, Id step, Id object) {
             return std::const_pointer_cast<Problem>(with_failure(problem, step, object));
         });
-    module.def("ground", [](std::vector<Id> arities, std::vector<Id> object_types,
-                            std::vector<std::vector<Id>> type_members, const std::vector<OperatorTuple>& operators,
-                            const std::vector<Atom>& initial, const std::vector<Atom>& goal, bool allow_noops,
-                            double seconds) {
-        return std::const_pointer_cast<Problem>(ground_question(std::move(arities), std::move(object_types),
-                                                                std::move(type_members), operators, initial, goal,
-                                                                allow_noops, seconds));
-    });
+    module.def("ground", &ground_question);
     py::class_<Search>(module, "Search")
         .def(py::init([](std::shared_ptr<Problem> problem,
                          const std::vector<std::tuple<bool, Id, bool, std::int64_t>>& stages, bool distinct,
-                         std::uint64_t seed, std::int64_t created) {
+                         std::uint64_t seed, const Counters& spent) {
             std::vector<Stage> parts;
             for (const auto& [greedy, weight, symmetries, work] : stages)
                 parts.push_back({greedy, weight, symmetries, work});
-            return std::make_unique<Search>(std::move(problem), std::move(parts), distinct, seed, created);
+            return std::make_unique<Search>(std::move(problem), std::move(parts), distinct, seed, spent);
         }))
         .def("next", &Search::next)
-        .def_property_readonly("ended", &Search::ended)
-        .def_property_readonly("created", [](const Search& search) { return search.effort().created; })
-        .def_property_readonly("expanded", [](const Search& search) { return search.effort().expanded; })
-        .def_property_readonly("evaluated", [](const Search& search) { return search.effort().evaluated; });
+        .def_property_readonly("spent", &Search::spent)
+        .def_property_readonly("ended", &Search::ended);
 }

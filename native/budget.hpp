@@ -10,9 +10,11 @@ namespace needful {
 
 class Deadline {
 public:
-    // Infinite, or more than a clock can hold: never.
-    static Deadline after(double seconds) {
+    // Infinite, or more than a clock can hold: never. Before that, `interrupted` is asked now and then.
+    static Deadline after(double seconds, bool (*interrupted)()) {
         Deadline deadline;
+        deadline.interrupted_ = interrupted;
+        deadline.next_question_ = Clock::now() + time_between_questions;
         if (seconds < 1e9) {
             deadline.limited_ = true;
             deadline.end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -21,12 +23,24 @@ public:
         return deadline;
     }
 
-    bool passed() const { return limited_ && Clock::now() >= end_; }
+    bool passed() const {
+        const auto now = Clock::now();
+        if (now >= next_question_) {
+            next_question_ = now + time_between_questions;
+            stopped_ = stopped_ || interrupted_();
+        }
+        return stopped_ || (limited_ && now >= end_);
+    }
 
 private:
     using Clock = std::chrono::steady_clock;
+    static constexpr std::chrono::milliseconds time_between_questions{50};
+
     bool limited_ = false;
     Clock::time_point end_{};
+    bool (*interrupted_)() = nullptr;
+    mutable Clock::time_point next_question_{};
+    mutable bool stopped_ = false;
 };
 
 constexpr std::int64_t unlimited_nodes = std::numeric_limits<std::int64_t>::max();

@@ -1,6 +1,6 @@
 #include "distinct_plans.hpp"
 
-#include <algorithm>
+#include <queue>
 
 #include "bitset.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int patience = 64;
 
-// What a step of a plan needs, adds and deletes, as bits.
+// What a step of a plan needs, adds and deletes, as bits. What it needs and adds was there before.
 struct Change {
     Bits needs, adds, deletes;
 
@@ -22,7 +22,7 @@ struct Change {
         for (Id pattern : problem.patterns[index])
             for (Id atom : problem.pattern_atoms[static_cast<std::size_t>(pattern)]) insert(deletes.data(), atom);
         for (Id atom : problem.adds[index]) {
-            insert(adds.data(), atom);
+            if (!has(needs.data(), atom)) insert(adds.data(), atom);
             erase(deletes.data(), atom);
         }
     }
@@ -38,22 +38,26 @@ bool independent(const Change& a, const Change& b) {
 
 // The least order of the steps that exchanging independent neighbours can lead to.
 Plan normal_form(const Plan& steps, const std::vector<Change>& changes) {
-    std::vector<std::size_t> waiting(steps.size());
-    for (std::size_t i = 0; i < steps.size(); ++i) waiting[i] = i;
+    // Of each place the places after it that must stay after it, and how many before it must stay before.
+    std::vector<std::vector<std::size_t>> followers(steps.size());
+    std::vector<std::size_t> waiting_for(steps.size(), 0);
+    for (std::size_t later = 0; later < steps.size(); ++later)
+        for (std::size_t earlier = 0; earlier < later; ++earlier)
+            if (steps[earlier] == steps[later] || !independent(changes[earlier], changes[later])) {
+                followers[earlier].push_back(later);
+                ++waiting_for[later];
+            }
+    using Entry = std::pair<Id, std::size_t>;
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> free;
+    for (std::size_t place = 0; place < steps.size(); ++place)
+        if (waiting_for[place] == 0) free.emplace(steps[place], place);
     Plan ordered;
-    while (!waiting.empty()) {
-        std::size_t best = waiting.size();
-        for (std::size_t place = 0; place < waiting.size(); ++place) {
-            if (best < waiting.size() && steps[waiting[place]] >= steps[waiting[best]]) continue;
-            const bool is_free = std::all_of(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(place),
-                                             [&](std::size_t earlier) {
-                                                 return steps[earlier] != steps[waiting[place]] &&
-                                                        independent(changes[earlier], changes[waiting[place]]);
-                                             });
-            if (is_free) best = place;
-        }
-        ordered.push_back(steps[waiting[best]]);
-        waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(best));
+    while (!free.empty()) {
+        const auto [step, place] = free.top();
+        free.pop();
+        ordered.push_back(step);
+        for (std::size_t later : followers[place])
+            if (--waiting_for[later] == 0) free.emplace(steps[later], later);
     }
     return ordered;
 }

@@ -79,7 +79,7 @@ void Ff::offer(std::size_t step) {
         if (cost < achieved.cost) {
             achieved = {cost, number};
             enqueue(cost, effect);
-        } else if (cost == achieved.cost && number < achieved.by) {
+        } else if (cost == achieved.cost && cost < most && number < achieved.by) {
             achieved.by = number;
         }
     }

@@ -66,6 +66,7 @@ private:
 
     // Takes an atom for a precondition and goes on with the `waiting` others.
     void match(std::size_t precondition, Id atom, std::size_t waiting) {
+        if (time_is_up()) return;
         const std::vector<Id>& places = lifted_->preconditions[precondition].places;
         const Span objects = atoms_.objects(atom);
         const std::size_t bound_before = bound_.size();
@@ -88,7 +89,6 @@ private:
     }
 
     void extend(std::size_t waiting) {
-        if (time_is_up()) return;
         if (waiting == 0) return bind_rest(0);
         std::size_t chosen = 0;
         const std::vector<Id>* fewest = nullptr;
@@ -261,6 +261,19 @@ void sort_unique(std::vector<Id>& items) {
     items.erase(std::unique(items.begin(), items.end()), items.end());
 }
 
+// The numbers of atoms that are given one after the other, each as its predicate and then its objects.
+std::vector<Id> numbers_of(const std::vector<Id>& given, const std::vector<Id>& arities, AtomIndex& atoms) {
+    std::vector<Id> numbers, objects;
+    for (auto next = given.begin(); next != given.end();) {
+        const Id predicate = *next++;
+        const auto end = next + arities[static_cast<std::size_t>(predicate)];
+        objects.assign(next, end);
+        numbers.push_back(atoms.number(predicate, objects));
+        next = end;
+    }
+    return numbers;
+}
+
 // Writes the groundings into the problem, atoms under their sorted numbers; false if time ran out.
 bool encode(const Question& question, const Deadline& deadline, const Groundings& found,
             const AtomIndex& atoms, const std::vector<Id>& rank, Problem& problem) {
@@ -301,12 +314,11 @@ bool encode(const Question& question, const Deadline& deadline, const Groundings
 
 ProblemPointer ground(const Question& question, const Deadline& deadline) {
     AtomIndex atoms(question.predicate_arities, question.object_types.size());
-    std::vector<Id> initial, goal;
-    for (const NumberedAtom& atom : question.initial) initial.push_back(atoms.number(atom.predicate, atom.objects));
+    std::vector<Id> initial = numbers_of(question.initial, question.predicate_arities, atoms);
     Reacher reacher(question, deadline, atoms);
     if (!reacher.run() || deadline.passed()) return nullptr;
     const Id reached = static_cast<Id>(atoms.size());
-    for (const NumberedAtom& atom : question.goal) goal.push_back(atoms.number(atom.predicate, atom.objects));
+    std::vector<Id> goal = numbers_of(question.goal, question.predicate_arities, atoms);
 
     auto problem = std::make_shared<Problem>();
     problem->object_types = question.object_types;

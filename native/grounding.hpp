@@ -28,11 +28,6 @@ struct LiftedOperator {
     std::vector<PlacedPattern> patterns;
 };
 
-struct NumberedAtom {
-    Id predicate;
-    std::vector<Id> objects;
-};
-
 // Predicates are numbered in the order of their names, objects in their own order.
 struct Question {
     std::vector<Id> predicate_arities;
@@ -40,8 +35,9 @@ struct Question {
     // For each type the objects of it and of its subtypes, ascending.
     std::vector<std::vector<Id>> type_members;
     std::vector<LiftedOperator> operators;
-    std::vector<NumberedAtom> initial;
-    std::vector<NumberedAtom> goal;
+    // Atoms one after the other, each as its predicate and then its objects.
+    std::vector<Id> initial;
+    std::vector<Id> goal;
     bool allow_noops = true;
 };
 

@@ -4,21 +4,40 @@
 
 namespace needful {
 
-Id Problem::find_operator(Id lifted_operator, const std::vector<Id>& bound) const {
-    std::size_t low = 0, high = operator_count();
+namespace {
+
+// Where a row is, or would be, among rows that are sorted by their heads and then by what is in them.
+std::size_t place_of(Id head, const std::vector<Id>& row, const std::vector<Id>& heads, const Lists& rows) {
+    std::size_t low = 0, high = heads.size();
     while (low < high) {
         const std::size_t middle = (low + high) / 2;
-        const Span there = objects[middle];
-        const bool before =
-            lifted[middle] != lifted_operator
-                ? lifted[middle] < lifted_operator
-                : std::lexicographical_compare(there.begin(), there.end(), bound.begin(), bound.end());
+        const Span there = rows[middle];
+        const bool before = heads[middle] != head ? heads[middle] < head
+                                                  : std::lexicographical_compare(there.begin(), there.end(),
+                                                                                 row.begin(), row.end());
         if (before)
             low = middle + 1;
         else
             high = middle;
     }
-    return static_cast<Id>(low);
+    return low;
+}
+
+Id find(Id head, const std::vector<Id>& row, const std::vector<Id>& heads, const Lists& rows) {
+    const std::size_t place = place_of(head, row, heads, rows);
+    const bool found = place < heads.size() && heads[place] == head &&
+                       std::equal(row.begin(), row.end(), rows[place].begin(), rows[place].end());
+    return found ? static_cast<Id>(place) : Problem::absent;
+}
+
+}  // namespace
+
+Id Problem::find_atom(Id predicate, const std::vector<Id>& bound) const {
+    return find(predicate, bound, atom_predicates, atom_objects);
+}
+
+Id Problem::find_operator(Id lifted_operator, const std::vector<Id>& bound) const {
+    return find(lifted_operator, bound, lifted, objects);
 }
 
 ProblemPointer with_failure(const Problem& problem, Id step, Id object) {

@@ -38,7 +38,9 @@ struct Problem {
     std::size_t atom_count() const { return atom_predicates.size() + failure_atoms; }
     std::size_t operator_count() const { return lifted.size(); }
 
-    // The ground operator of a lifted one for some objects; it must exist.
+    static constexpr Id absent = -1;
+    // The atom of a predicate for some objects, and the ground operator of a lifted one.
+    Id find_atom(Id predicate, const std::vector<Id>& bound) const;
     Id find_operator(Id lifted_operator, const std::vector<Id>& bound) const;
 };
 

@@ -1,8 +1,11 @@
 #include "symmetry.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
-#include <set>
+#include <unordered_map>
+
+#include "splitmix.hpp"
 
 namespace needful {
 
@@ -10,24 +13,78 @@ namespace {
 
 constexpr Id placeholder = -1;
 
-// A fact about an object: whether it is of the goal, the predicate, and the objects.
-using Fact = std::vector<Id>;
-
-Fact exchanged(Fact fact, Id one, Id other) {
-    for (std::size_t i = 2; i < fact.size(); ++i) {
-        if (fact[i] == one)
-            fact[i] = other;
-        else if (fact[i] == other)
-            fact[i] = one;
+// The initial and goal atoms that each object occurs in.
+class Facts {
+public:
+    explicit Facts(const Problem& problem)
+        : problem_(problem), about_(problem.object_count()), holds_{Bits(words_for(problem.atom_count())), {}} {
+        holds_[in_goal] = holds_[at_first];
+        collect(problem.initial, at_first);
+        collect(problem.goal, in_goal);
     }
-    return fact;
-}
 
-bool can_be_exchanged(const std::set<Fact>& facts, const std::set<Fact>& others, Id one, Id other) {
-    return facts.size() == others.size() && std::all_of(others.begin(), others.end(), [&](const Fact& fact) {
-               return facts.count(exchanged(fact, one, other)) > 0;
-           });
-}
+    bool can_be_exchanged(Id one, Id other) const {
+        const auto &of_one = about_[at(one)], &of_other = about_[at(other)];
+        return problem_.object_types[at(one)] == problem_.object_types[at(other)] &&
+               of_one.size() == of_other.size() &&
+               std::all_of(of_other.begin(), of_other.end(), [&](const Fact& fact) {
+                   const Id image = exchanged(fact.atom, one, other);
+                   return image != Problem::absent && has(holds_[fact.where].data(), image);
+               });
+    }
+
+    // A number that is the same for two objects of which the same is said.
+    std::uint64_t description(Id object) const {
+        std::uint64_t sum = 0;
+        for (const Fact& fact : about_[at(object)]) {
+            std::uint64_t hash = SplitMix64::mixed(2 * predicate(fact.atom) + fact.where + 1);
+            for (Id other : problem_.atom_objects[at(fact.atom)])
+                hash = SplitMix64::mixed(hash + static_cast<std::uint64_t>(other == object ? 0 : other + 1));
+            sum += hash;
+        }
+        return sum;
+    }
+
+    // The objects in the atoms that an object occurs in.
+    template <class Use>
+    void for_each_related(Id object, Use use) const {
+        for (const Fact& fact : about_[at(object)])
+            for (Id other : problem_.atom_objects[at(fact.atom)]) use(other);
+    }
+
+private:
+    enum { at_first, in_goal };
+    struct Fact {
+        Id atom;
+        unsigned where;
+    };
+
+    static std::size_t at(Id index) { return static_cast<std::size_t>(index); }
+    std::uint64_t predicate(Id atom) const { return static_cast<std::uint64_t>(problem_.atom_predicates[at(atom)]); }
+
+    void collect(const std::vector<Id>& atoms, unsigned where) {
+        for (Id atom : atoms) {
+            insert(holds_[where].data(), atom);
+            for (Id object : problem_.atom_objects[at(atom)]) {
+                auto& facts = about_[at(object)];
+                // An object may occur twice in an atom.
+                if (facts.empty() || facts.back().atom != atom || facts.back().where != where)
+                    facts.push_back({atom, where});
+            }
+        }
+    }
+
+    Id exchanged(Id atom, Id one, Id other) const {
+        std::vector<Id> image;
+        for (Id object : problem_.atom_objects[at(atom)])
+            image.push_back(object == one ? other : object == other ? one : object);
+        return problem_.find_atom(problem_.atom_predicates[at(atom)], image);
+    }
+
+    const Problem& problem_;
+    std::vector<std::vector<Fact>> about_;
+    std::array<Bits, 2> holds_;
+};
 
 }  // namespace
 
@@ -38,30 +95,32 @@ std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem) {
         fixed[static_cast<std::size_t>(object)] = 1;
         for (Id bound : problem.objects[static_cast<std::size_t>(step)]) fixed[static_cast<std::size_t>(bound)] = 1;
     }
-    std::vector<std::set<Fact>> facts(count);
-    const auto collect = [&](const std::vector<Id>& atoms, Id in_goal) {
-        for (Id atom : atoms) {
-            const Span objects = problem.atom_objects[static_cast<std::size_t>(atom)];
-            Fact fact{in_goal, problem.atom_predicates[static_cast<std::size_t>(atom)]};
-            fact.insert(fact.end(), objects.begin(), objects.end());
-            for (Id object : objects) facts[static_cast<std::size_t>(object)].insert(fact);
-        }
-    };
-    collect(problem.initial, 0);
-    collect(problem.goal, 1);
+    const Facts facts(problem);
     std::vector<std::vector<Id>> classes;
+    // The classes under the descriptions of their first members, and under those members.
+    std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_description;
+    std::vector<std::size_t> by_first(count, count);
+    std::vector<std::size_t> candidates;
     for (std::size_t object = 0; object < count; ++object) {
         if (fixed[object]) continue;
         const Id one = static_cast<Id>(object);
-        const auto home = std::find_if(classes.begin(), classes.end(), [&](const std::vector<Id>& members) {
-            const std::size_t other = static_cast<std::size_t>(members[0]);
-            return problem.object_types[object] == problem.object_types[other] &&
-                   can_be_exchanged(facts[object], facts[other], one, members[0]);
+        // The same is said of two objects that can be exchanged, unless something is said of both.
+        auto& alike = by_description[facts.description(one)];
+        candidates = alike;
+        facts.for_each_related(one, [&](Id other) {
+            const std::size_t home = by_first[static_cast<std::size_t>(other)];
+            if (home < count) candidates.push_back(home);
         });
-        if (home == classes.end())
-            classes.push_back({one});
-        else
-            home->push_back(one);
+        const auto home = std::find_if(candidates.begin(), candidates.end(), [&](std::size_t candidate) {
+            return facts.can_be_exchanged(one, classes[candidate][0]);
+        });
+        if (home != candidates.end()) {
+            classes[*home].push_back(one);
+            continue;
+        }
+        alike.push_back(classes.size());
+        by_first[object] = classes.size();
+        classes.push_back({one});
     }
     classes.erase(std::remove_if(classes.begin(), classes.end(),
                                  [](const std::vector<Id>& members) { return members.size() < 2; }),
@@ -85,26 +144,26 @@ Symmetry::Symmetry(const Problem& problem, const Bits& asked_for, std::vector<st
     for (const auto& members : classes_)
         for (Id object : members) exchangeable[static_cast<std::size_t>(object)] = 1;
     // A statement is an atom with its exchangeable object left open.
-    std::map<Fact, std::vector<Id>> statements;
+    std::map<std::vector<Id>, std::vector<Id>> statements;
     for (std::size_t atom = 0; atom < problem.atom_predicates.size(); ++atom) {
         const Id number = static_cast<Id>(atom);
         if (!has(asked_for.data(), number)) continue;
         const Span objects = problem.atom_objects[atom];
-        Fact open{problem.atom_predicates[atom]};
-        int members = 0;
+        std::vector<Id> open{problem.atom_predicates[atom]};
+        Id member = none;
+        bool several = false;
         for (Id object : objects) {
             const bool is_member = exchangeable[static_cast<std::size_t>(object)];
-            if (is_member) {
-                ++members;
-                about_[atom] = object;
-            }
             open.push_back(is_member ? placeholder : object);
+            if (!is_member) continue;
+            several = several || (member != none && member != object);
+            member = object;
         }
-        if (members) insert(involved_.data(), number);
-        if (members == 1)
-            statements[open].push_back(number);
-        else
-            about_[atom] = none;
+        if (member == none) continue;
+        insert(involved_.data(), number);
+        if (several) continue;
+        about_[atom] = member;
+        statements[open].push_back(number);
     }
     Id next = 0;
     for (const auto& [open, atoms] : statements) {
@@ -160,26 +219,11 @@ void Symmetry::rename_state(Bits& state, const Renaming& renaming) const {
     state = std::move(image);
 }
 
-// Atoms are sorted by predicate and objects, so the image is found by halving.
 Id Symmetry::renamed_atom(Id atom, const Renaming& renaming) const {
-    const Id predicate = problem_->atom_predicates[static_cast<std::size_t>(atom)];
     std::vector<Id> image;
     for (Id object : problem_->atom_objects[static_cast<std::size_t>(atom)])
         image.push_back(renaming[static_cast<std::size_t>(object)]);
-    std::size_t low = 0, high = problem_->atom_predicates.size();
-    while (low < high) {
-        const std::size_t middle = (low + high) / 2;
-        const Span there = problem_->atom_objects[middle];
-        const bool before =
-            problem_->atom_predicates[middle] != predicate
-                ? problem_->atom_predicates[middle] < predicate
-                : std::lexicographical_compare(there.begin(), there.end(), image.begin(), image.end());
-        if (before)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return static_cast<Id>(low);
+    return problem_->find_atom(problem_->atom_predicates[static_cast<std::size_t>(atom)], image);
 }
 
 Id Symmetry::renamed_step(Id step, const Renaming& renaming) const {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -19,6 +19,7 @@ from needful.core.operators import DeletePattern, GroundOperator, Operator, Wild
 from needful.planning.budget import Budget
 from needful.planning.ground_problem import GroundProblem
 from needful.planning.grounding import ground
+from needful.planning.planner import Question
 
 THING = Type("thing")
 TOOL = Type("tool", parent=THING)
@@ -45,6 +46,18 @@ class Problem:
         )
         assert found is not None
         return found
+
+    def question(self, allow_noops: bool = True) -> Question:
+        return Question(self.operators, self.objects, self.initial, self.goal, allow_noops)
+
+
+def check_plan(problem: Problem, plan: Sequence[GroundOperator]) -> None:
+    """The plan reaches the goal, and not before its last step."""
+    state = problem.initial
+    for step in plan:
+        assert not problem.goal <= state
+        state = step.apply(state)
+    assert problem.goal <= state
 
 
 def all_atoms(objects: Sequence[Object]) -> list[GroundAtom]:
@@ -108,6 +121,44 @@ def problems(max_objects: int = 3) -> st.SearchStrategy[Problem]:
     return st.builds(random_problem, st.integers(0, 2**32), st.just(max_objects))
 
 
+def random_problem_with_twins(seed: int) -> Problem:
+    """A problem in which some objects are alike at first and mostly, as far as the goal goes, remain so."""
+    random = Random(seed)
+    others = tuple(random.choice(TYPES)(f"o{i}") for i in range(random.randint(0, 2)))
+    kind = random.choice(TYPES)
+    twins = tuple(kind(f"t{i}") for i in range(random.randint(2, 3)))
+    objects = (*others, *twins)
+    operators = tuple(random_operator(random, f"op{i}") for i in range(random.randint(2, 5)))
+
+    def alike(atoms: Sequence[GroundAtom], count: int) -> AbstractState:
+        """Some of the atoms, and whatever they say of a twin said of all of them."""
+        chosen = random.choices(atoms, k=count) if atoms else []
+        return frozenset(exchanged(a, o) for a in chosen for o in every_order(twins))
+
+    initial = alike(all_atoms(objects), random.randint(0, 2))
+    steps = every_grounding(Problem(operators, objects, initial, frozenset()))
+    reachable = sorted(relaxed_reachable(initial, steps) - initial) or all_atoms(objects)
+    if random.random() < 0.5:
+        return Problem(operators, objects, initial, alike(reachable, random.randint(1, 2)))
+    return Problem(
+        operators, objects, initial, frozenset(random.choices(reachable, k=random.randint(1, 2)))
+    )
+
+
+def every_order(objects: Sequence[Object]) -> list[dict[Object, Object]]:
+    """All ways to put the objects in each other's place."""
+    return [dict(zip(objects, order, strict=True)) for order in itertools.permutations(objects)]
+
+
+def exchanged(atom: GroundAtom, places: Mapping[Object, Object]) -> GroundAtom:
+    """The atom with each object in the place of another."""
+    return GroundAtom(atom.predicate, tuple(places.get(obj, obj) for obj in atom.objects))
+
+
+def problems_with_twins() -> st.SearchStrategy[Problem]:
+    return st.builds(random_problem_with_twins, st.integers(0, 2**32))
+
+
 def random_propositional_problem(seed: int) -> Problem:
     """A problem without objects but with more atoms and longer ways than the others."""
     random = Random(seed)
@@ -124,6 +175,24 @@ def random_propositional_problem(seed: int) -> Problem:
     reachable = sorted(relaxed_reachable(initial, [o.ground(()) for o in operators]))
     goal = frozenset(random.choices(reachable, k=3))
     return Problem(operators, (), initial, goal)
+
+
+def row_problem(length: int, objects: int) -> Problem:
+    """The problem to put objects in a row: there are as many steps as rows of different objects."""
+    members = tuple(THING(f"o{i:04}") for i in range(objects))
+    variables = tuple(Variable(f"?v{i}", THING) for i in range(length))
+    row = Predicate("Row", (THING,) * length)
+    put = Operator(
+        "Put",
+        variables,
+        frozenset(),
+        frozenset([row.lifted(*variables)]),
+        frozenset(),
+        frozenset(),
+        Controller("Put", ()),
+        (),
+    )
+    return Problem((put,), members, frozenset(), frozenset([row(*members[:length])]))
 
 
 def toy_problem(balls: int = 2, jars: int = 2) -> Problem:

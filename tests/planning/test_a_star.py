@@ -16,24 +16,15 @@ from needful.planning.a_star import AStar
 from needful.planning.budget import Budget
 from needful.planning.ground_problem import GroundProblem
 from needful.planning.search import Estimate, Heuristic, Search
-from planning_problems import Problem, cheapest_costs, problems, state_space, toy_problem
+from planning_problems import Problem, cheapest_costs, check_plan, problems, state_space, toy_problem
 
 
-def blind(problem: GroundProblem) -> Heuristic:
+def blind(problem: GroundProblem, budget: Budget) -> Heuristic:
     """A heuristic that knows nothing: one function is all that another heuristic takes."""
     return lambda state, budget: Estimate(0)
 
 
 SEARCHES = [AStar(), AStar(heuristic=blind)]
-
-
-def check_plan(problem: Problem, compact: GroundProblem, steps: Sequence[int]) -> None:
-    """The plan reaches the goal, and not before its last step."""
-    state = problem.initial
-    for step in compact.plan(steps):
-        assert not problem.goal <= state
-        state = step.apply(state)
-    assert problem.goal <= state
 
 
 @pytest.mark.parametrize("search", SEARCHES, ids=["lm-cut", "blind"])
@@ -50,7 +41,7 @@ def test_yields_the_cheapest_plans_of_a_tree_search(search: Search, problem: Pro
     assert [len(plan) for plan in plans] == cheapest_costs(problem, space, count)
     assert len(set(plans)) == len(plans)
     for plan in plans:
-        check_plan(problem, compact, plan)
+        check_plan(problem, compact.plan(plan))
     assert stream.ended is (None if len(plans) == count else Outcome.NO_ABSTRACT_PLAN)
 
 
@@ -108,7 +99,7 @@ def test_a_better_way_to_a_state_that_was_expanded_already_is_taken() -> None:
     problem = graph("SA", "AB", "SC", "CD", "DB", "BE", "EF", "FG", start="S", goal="G")
     at_a = 1 << [str(atom) for atom in problem.atoms].index("AtA()")
 
-    def only_knows_a(problem: GroundProblem) -> Heuristic:
+    def only_knows_a(problem: GroundProblem, budget: Budget) -> Heuristic:
         return lambda state, budget: Estimate(4 if state & at_a else 0)
 
     stream = AStar(heuristic=only_knows_a)(problem, 0, Budget.unlimited(), Effort())

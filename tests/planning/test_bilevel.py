@@ -230,7 +230,7 @@ def test_the_deadline_holds_in_every_stage() -> None:
         result = plan(task, hopeless, toy_world.execute, config, clock=clock)
         assert result.outcome is Outcome.TIMEOUT
         # Each loop looks before it goes round again, so few looks come after the deadline.
-        assert clock.now <= 10.0 + 12 * clock.tick
+        assert clock.now <= 10.0 + 20 * clock.tick
         ended_in.add(stage(result))
     assert ended_in == {"grounding", "search", "refinement"}
 

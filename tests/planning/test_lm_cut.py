@@ -28,7 +28,7 @@ from planning_problems import (
 def estimate(problem: Problem) -> tuple[Estimate, list[GroundOperator]]:
     compact = problem.grounded()
     steps = [compact.ground_operator(i) for i in range(len(compact.ground_operators))]
-    return LmCut(compact)(compact.initial, Budget.unlimited()), steps
+    return LmCut(compact, Budget.unlimited())(compact.initial, Budget.unlimited()), steps
 
 
 @settings(max_examples=250, deadline=None)
@@ -96,7 +96,7 @@ def is_given(atom: int, state: int) -> bool:
 @example(3027684)  # two operators of a cut that seem to support each other
 def test_landmarks_are_those_of_the_definition(seed: int) -> None:
     compact = random_propositional_problem(seed).grounded()
-    found = LmCut(compact)(compact.initial, Budget.unlimited())
+    found = LmCut(compact, Budget.unlimited())(compact.initial, Budget.unlimited())
     expected = by_definition(compact, compact.initial)
     assert expected is not None
     assert [frozenset(bits(landmark)) for landmark in found.landmarks] == expected
@@ -126,5 +126,5 @@ GOAL = ("Inside(ball0, jar0)", "Inside(ball1, jar0)")
 def test_stops_at_the_deadline_with_a_bound_that_holds() -> None:
     compact = toy_problem().grounded()
     clock = FakeClock(tick=1.0)
-    assert LmCut(compact)(compact.initial, Budget.seconds(2.5, clock=clock)).value == 2
-    assert LmCut(compact)(compact.initial, Budget.unlimited()).value == 3
+    assert LmCut(compact, Budget.unlimited())(compact.initial, Budget.seconds(2.5, clock=clock)).value == 2
+    assert LmCut(compact, Budget.unlimited())(compact.initial, Budget.unlimited()).value == 3

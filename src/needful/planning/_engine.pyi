@@ -3,6 +3,7 @@
 Numbered = tuple[int, list[int]]
 OperatorTuple = tuple[list[int], list[Numbered], list[Numbered], list[Numbered], list[Numbered]]
 StageTuple = tuple[bool, int, bool, int]
+Counters = list[int]
 
 class Problem:
     goal_reachable: bool
@@ -13,21 +14,19 @@ class Problem:
 
 class Search:
     ended: str | None
-    created: int
-    expanded: int
-    evaluated: int
+    spent: list[int]
     def __init__(
-        self, problem: Problem, stages: list[StageTuple], distinct: bool, seed: int, created: int
+        self, problem: Problem, stages: list[StageTuple], distinct: bool, seed: int, spent: Counters
     ) -> None: ...
-    def next(self, seconds: float, max_nodes: int) -> list[int] | None: ...
+    def next(self, spent: Counters, seconds: float, max_nodes: int) -> list[int] | None: ...
 
 def ground(
     arities: list[int],
     object_types: list[int],
     type_members: list[list[int]],
     operators: list[OperatorTuple],
-    initial: list[Numbered],
-    goal: list[Numbered],
+    initial: list[int],
+    goal: list[int],
     allow_noops: bool,
     seconds: float,
 ) -> Problem | None: ...

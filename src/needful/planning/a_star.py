@@ -46,12 +46,12 @@ class AStar:
     """The search for abstract plans by A*, with LM-cut unless another heuristic is given.
 
     Attributes:
-        heuristic: makes the heuristic for a problem.
+        heuristic: makes the heuristic for a problem; if time runs out, it may be left unfinished.
         weight: how much more the estimate counts than the steps so far; 1 gives the cheapest plans.
         symmetries: whether states that differ by an exchange of interchangeable objects are one.
     """
 
-    heuristic: Callable[[GroundProblem], Heuristic] = LmCut
+    heuristic: Callable[[GroundProblem, Budget], Heuristic] = LmCut
     weight: int = 1
     symmetries: bool = False
 
@@ -61,8 +61,8 @@ class AStar:
 
     def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> AStarStream:
         """Start a search; `seed` alone breaks ties."""
-        space = SearchSpace(problem, self.symmetries)
-        return AStarStream(space, self.heuristic(problem), self.weight, seed, budget, effort)
+        space = SearchSpace(problem, self.symmetries, budget)
+        return AStarStream(space, self.heuristic(problem, budget), self.weight, seed, budget, effort)
 
 
 class AStarStream:

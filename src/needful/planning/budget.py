@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from needful.errors import InvalidInputError
 
 Clock: TypeAlias = Callable[[], float]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,13 @@ class Budget:
     def remaining(self) -> float:
         """Return how many seconds are left, never less than 0."""
         return max(0.0, self.deadline - self.clock())
+
+    def while_it_lasts(self, items: Iterable[T]) -> Iterator[T]:
+        """Yield items as long as time remains.
+
+        Whatever is built from them is of no use when time ran out; whoever uses it looks at the clock.
+        """
+        return itertools.takewhile(lambda _: not self.expired(), items)
 
     def allows(self, nodes: int) -> bool:
         """Return whether a search that has created so many nodes may create more."""

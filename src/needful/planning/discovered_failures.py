@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from needful.core.objects import Object
-from needful.errors import UnknownNameError
+from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.ground_problem import EncodedOperator, GroundProblem
 
 
@@ -21,6 +21,7 @@ def with_failure(problem: GroundProblem, step: int, offending: Iterable[Object])
     The fresh atoms exist in the compact problem only: they are in no abstract plan, so they become
     no subgoal and no state is asked for them. A failure that is known already changes nothing.
     """
+    check_step(step, len(problem.ground_operators))
     number = {obj: index for index, obj in enumerate(problem.objects)}
     for obj in sorted(set(offending)):
         if obj not in number:
@@ -29,6 +30,12 @@ def with_failure(problem: GroundProblem, step: int, offending: Iterable[Object])
         if failure not in problem.failures:
             problem = _with_one_failure(problem, failure)
     return problem
+
+
+def check_step(step: int, count: int) -> None:
+    """Raise unless a step is the index of one of so many ground operators."""
+    if not 0 <= step < count:
+        raise InvalidInputError(f"A step must be the index of one of {count} ground operators, got {step}.")
 
 
 def _with_one_failure(problem: GroundProblem, failure: tuple[int, int]) -> GroundProblem:

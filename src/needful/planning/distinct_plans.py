@@ -6,7 +6,10 @@ refined, the others mostly cannot either, so plans that are really different are
 
 from __future__ import annotations
 
+import heapq
+import itertools
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from needful.core.plans import Outcome
 from needful.planning.ground_problem import GroundProblem
@@ -57,38 +60,30 @@ class DistinctPlans:
 
 def normal_form(steps: Sequence[int], problem: GroundProblem) -> tuple[int, ...]:
     """Return the least order of the steps that exchanging independent neighbours can lead to."""
-    waiting = list(steps)
+    changes = [_change(step, problem) for step in steps]
+    # Of each place the places after it that must stay after it, and how many before it must stay before.
+    followers: list[list[int]] = [[] for _ in steps]
+    waiting_for = [0] * len(steps)
+    for earlier, later in itertools.combinations(range(len(steps)), 2):
+        if steps[earlier] == steps[later] or not _can_be_exchanged(changes[earlier], changes[later]):
+            followers[earlier].append(later)
+            waiting_for[later] += 1
+    free = [(step, place) for place, step in enumerate(steps) if not waiting_for[place]]
+    heapq.heapify(free)
     ordered = []
-    while waiting:
-        free = [
-            place
-            for place, step in enumerate(waiting)
-            if all(independent(earlier, step, problem) for earlier in waiting[:place])
-        ]
-        ordered.append(waiting.pop(min(free, key=waiting.__getitem__)))
+    while free:
+        step, place = heapq.heappop(free)
+        ordered.append(step)
+        for later in followers[place]:
+            waiting_for[later] -= 1
+            if not waiting_for[later]:
+                heapq.heappush(free, (steps[later], later))
     return tuple(ordered)
 
 
 def independent(one: int, other: int, problem: GroundProblem) -> bool:
     """Return whether two ground operators can be exchanged wherever they are neighbours."""
-    if one == other:
-        return False
-    a, b = problem.ground_operators[one], problem.ground_operators[other]
-    a_deletes, b_deletes = _deleted(one, problem), _deleted(other, problem)
-    return not (
-        (a.adds | a_deletes) & b.preconditions
-        or (b.adds | b_deletes) & a.preconditions
-        or a.adds & b_deletes
-        or b.adds & a_deletes
-    )
-
-
-def _deleted(step: int, problem: GroundProblem) -> int:
-    operator = problem.ground_operators[step]
-    mask = operator.deletes
-    for pattern in operator.patterns:
-        mask |= problem.pattern_masks[pattern]
-    return mask & ~operator.adds
+    return one != other and _can_be_exchanged(_change(one, problem), _change(other, problem))
 
 
 def revisits_a_state(steps: Sequence[int], problem: GroundProblem) -> bool:
@@ -96,8 +91,36 @@ def revisits_a_state(steps: Sequence[int], problem: GroundProblem) -> bool:
     state = problem.initial
     visited = {state}
     for step in steps:
-        state = state & ~_deleted(step, problem) | problem.ground_operators[step].adds
+        change = _change(step, problem)
+        state = state & ~change.deletes | change.adds
         if state in visited:
             return True
         visited.add(state)
     return False
+
+
+class _Change(NamedTuple):
+    """What a ground operator needs, adds and deletes. What it needs and adds was there before."""
+
+    needs: int
+    adds: int
+    deletes: int
+
+
+def _change(step: int, problem: GroundProblem) -> _Change:
+    operator = problem.ground_operators[step]
+    deletes = operator.deletes
+    for pattern in operator.patterns:
+        deletes |= problem.pattern_masks[pattern]
+    return _Change(
+        operator.preconditions, operator.adds & ~operator.preconditions, deletes & ~operator.adds
+    )
+
+
+def _can_be_exchanged(a: _Change, b: _Change) -> bool:
+    return not (
+        (a.adds | a.deletes) & b.needs
+        or (b.adds | b.deletes) & a.needs
+        or a.adds & b.deletes
+        or b.adds & a.deletes
+    )

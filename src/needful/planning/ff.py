@@ -12,6 +12,7 @@ import heapq
 from typing import NamedTuple
 
 from needful.abstraction.atom_table import bits
+from needful.planning.budget import Budget
 from needful.planning.ground_problem import GroundProblem
 
 # Sums of sums can grow beyond all bounds; from here on costs count as equal.
@@ -30,15 +31,17 @@ class RelaxedPlan(NamedTuple):
 class Ff:
     """FF for one problem, over flat lists: atoms and operators are list positions."""
 
-    def __init__(self, problem: GroundProblem) -> None:
+    def __init__(self, problem: GroundProblem, budget: Budget) -> None:
         self._atom_count = problem.atom_count
         self._goal = list(bits(problem.goal))
         operators = problem.ground_operators
-        self._preconditions = [list(bits(o.preconditions)) for o in operators]
-        self._effects = [list(bits(o.adds & ~o.preconditions)) for o in operators]
+        self._preconditions = [list(bits(o.preconditions)) for o in budget.while_it_lasts(operators)]
+        self._effects = [list(bits(o.adds & ~o.preconditions)) for o in budget.while_it_lasts(operators)]
+        if budget.expired():
+            return  # Nobody asks a heuristic that comes too late.
         self._free = [index for index, atoms in enumerate(self._preconditions) if not atoms]
         self._needed_by: list[list[int]] = [[] for _ in range(self._atom_count)]
-        for operator, atoms in enumerate(self._preconditions):
+        for operator, atoms in budget.while_it_lasts(enumerate(self._preconditions)):
             for atom in atoms:
                 self._needed_by[atom].append(operator)
 
@@ -76,7 +79,8 @@ class Ff:
                     costs[effect] = cost
                     achievers[effect] = operator
                     heapq.heappush(queue, (cost, effect))
-                elif cost == costs[effect] and operator < achievers[effect]:
+                # Of costs beyond all bounds the later may rest on the earlier, so that one stays.
+                elif cost == costs[effect] < _MOST and operator < achievers[effect]:
                     achievers[effect] = operator
 
         for atom in bits(state):

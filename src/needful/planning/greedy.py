@@ -41,7 +41,8 @@ class Greedy:
 
     def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> GreedyStream:
         """Start a search; `seed` alone breaks ties."""
-        return GreedyStream(SearchSpace(problem, self.symmetries), Ff(problem), seed, budget, effort)
+        space = SearchSpace(problem, self.symmetries, budget)
+        return GreedyStream(space, Ff(problem, budget), seed, budget, effort)
 
 
 class GreedyStream:

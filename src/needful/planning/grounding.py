@@ -39,27 +39,30 @@ def ground(
     `allow_noops` false, so are those with neither add effects nor atomic delete effects.
     """
     table = AtomTable(objects)
-    table.encode(initial)
+    for atom in budget.while_it_lasts(initial):
+        table.number(atom)
     shapes = [_Shape.of(operator, table) for operator in operators]
     usable = [i for i, shape in enumerate(shapes) if allow_noops or shape.adds or shape.deletes]
     groundings = _reach(table, shapes, usable, budget)
     if groundings is None:
         return None
     reached = list(table.atoms)
-    numbered = _sorted_table(table, goal)
+    numbered = _sorted_table(table, goal, budget)
     encoder = _Encoder(numbered)
     ground_operators = []
     for index, binding in groundings:
         if budget.expired():
             return None
         ground_operators.append(encoder.encode(index, shapes[index], binding))
+    if budget.expired():
+        return None
     return GroundProblem(
         operators=tuple(operators),
         objects=numbered.objects,
         atoms=tuple(numbered.atoms),
-        initial=numbered.encode(initial),
-        goal=numbered.encode(goal),
-        reachable=sum(1 << numbered.number(atom) for atom in reached),
+        initial=_mask(initial, numbered),
+        goal=_mask(goal, numbered),
+        reachable=_mask(reached, numbered),
         ground_operators=tuple(ground_operators),
         pattern_masks=tuple(encoder.pattern_masks),
     )
@@ -134,14 +137,23 @@ def _new_bindings(
         yield from join(table, constraints, shape.domains, free, budget.expired)
 
 
-def _sorted_table(table: AtomTable, goal: AbstractState) -> AtomTable:
+def _sorted_table(table: AtomTable, goal: AbstractState, budget: Budget) -> AtomTable:
     """Return a table of the same atoms and the goal's, numbered in an order that anyone can repeat."""
     table.encode(goal)
     keyed = zip(table.atoms, table.arguments, strict=True)
     result = AtomTable(table.objects)
-    for atom, _ in sorted(keyed, key=_sort_key):
+    for atom, _ in budget.while_it_lasts(sorted(keyed, key=_sort_key)):
         result.number(atom)
     return result
+
+
+def _mask(atoms: Iterable[GroundAtom], table: AtomTable) -> int:
+    """Return the mask of any number of atoms in time that is linear in it."""
+    ones = bytearray(len(table) // 8 + 1)
+    for atom in atoms:
+        number = table.number(atom)
+        ones[number // 8] |= 1 << number % 8
+    return int.from_bytes(ones, "little")
 
 
 def _sort_key(keyed: tuple[GroundAtom, tuple[int, ...]]) -> tuple[str, tuple[int, ...]]:

@@ -46,20 +46,28 @@ class LmCut:
     supporter is thus the hardest atom of the goal, the target of the next cut.
     """
 
-    def __init__(self, problem: GroundProblem) -> None:
+    def __init__(self, problem: GroundProblem, budget: Budget) -> None:
         # One more atom that always holds supports the operators without preconditions.
         self._always = problem.atom_count
-        relevant, wanted = _relevant_operators(problem)
-        self._original_bits = [1 << index for index in relevant]
-        encoded = [problem.ground_operators[index] for index in relevant]
-        needs = [*(o.preconditions for o in encoded), problem.goal]
-        adds = [*(o.adds & ~o.preconditions & wanted for o in encoded), 0]
-        self._preconditions = [tuple(bits(atoms)) or (self._always,) for atoms in needs]
-        self._effects = [tuple(bits(atoms)) for atoms in adds]
-        self._added_by: list[list[int]] = [[] for _ in range(self._always + 1)]
-        for operator, effects in enumerate(self._effects):
-            for effect in effects:
-                self._added_by[effect].append(operator)
+        operators = problem.ground_operators
+        needs = [tuple(bits(o.preconditions)) for o in budget.while_it_lasts(operators)]
+        adds = [tuple(bits(o.adds & ~o.preconditions)) for o in budget.while_it_lasts(operators)]
+        if budget.expired():
+            return  # Nobody asks a heuristic that comes too late.
+        goal = tuple(bits(problem.goal))
+        self._original, wanted = _relevant_operators(goal, needs, self._added_by_whom(adds, budget))
+        needed = [*(needs[index] for index in self._original), goal]
+        self._preconditions = [atoms or (self._always,) for atoms in needed]
+        useful = (tuple(atom for atom in adds[index] if atom in wanted) for index in self._original)
+        self._effects = [*useful, ()]
+        self._added_by = self._added_by_whom(self._effects, budget)
+
+    def _added_by_whom(self, adds: list[tuple[int, ...]], budget: Budget) -> list[list[int]]:
+        added_by: list[list[int]] = [[] for _ in range(self._always + 1)]
+        for operator, atoms in budget.while_it_lasts(enumerate(adds)):
+            for atom in atoms:
+                added_by[atom].append(operator)
+        return added_by
 
     def __call__(self, state: int, budget: Budget) -> Estimate:
         """Return the number of disjoint landmarks, and the landmarks."""
@@ -72,7 +80,7 @@ class LmCut:
             cut = self._cut(graph)
             landmark = 0
             for operator in cut:
-                landmark |= self._original_bits[operator]
+                landmark |= 1 << self._original[operator]
                 costs[operator] = 0
                 supported[supporters[operator]].remove(operator)
             landmarks.append(landmark)
@@ -155,18 +163,20 @@ class LmCut:
         return reached
 
 
-def _relevant_operators(problem: GroundProblem) -> tuple[list[int], int]:
+def _relevant_operators(
+    goal: tuple[int, ...], needs: list[tuple[int, ...]], added_by: list[list[int]]
+) -> tuple[list[int], set[int]]:
     """Return the operators that can contribute to the goal, and the atoms that it or they need.
 
     No other operator is ever in a landmark.
     """
-    wanted, relevant = problem.goal, 0
-    undecided = list(enumerate(problem.ground_operators))
-    while True:
-        useful = [(i, o) for i, o in undecided if o.adds & ~o.preconditions & wanted]
-        if not useful:
-            return sorted(bits(relevant)), wanted
-        for index, operator in useful:
-            relevant |= 1 << index
-            wanted |= operator.preconditions
-        undecided = [(i, o) for i, o in undecided if not relevant >> i & 1]
+    relevant: set[int] = set()
+    wanted, to_add = set(goal), list(goal)
+    for atom in to_add:  # grows meanwhile
+        for operator in added_by[atom]:
+            if operator not in relevant:
+                relevant.add(operator)
+                new = [needed for needed in needs[operator] if needed not in wanted]
+                wanted.update(new)
+                to_add += new
+    return sorted(relevant), wanted

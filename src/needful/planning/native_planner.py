@@ -16,6 +16,7 @@ from needful.core.plans import AbstractPlan, Effort, Outcome
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.a_star import AStar
 from needful.planning.budget import Budget
+from needful.planning.discovered_failures import check_step
 from needful.planning.greedy import Greedy
 from needful.planning.lm_cut import LmCut
 from needful.planning.planner import Question
@@ -27,6 +28,10 @@ except ImportError:
     BUILT = False
 else:
     BUILT = True
+
+# The engine counts in 64 bits and weighs in 32.
+_MOST = (1 << 63) - 1
+_GREATEST_WEIGHT = (1 << 31) - 1
 
 # What the engine takes for an atom: the predicate's number, and object numbers or places of variables.
 Numbered: TypeAlias = tuple[int, list[int]]
@@ -63,15 +68,16 @@ class NativePlanner:
 
 def understands(policy: Policy) -> bool:
     """Return whether the engine can follow a policy."""
-    return all(_stage_tuple(stage) is not None for stage in policy.stages)
+    # Not subclasses, here and below: they may search in ways of their own.
+    return type(policy) is Policy and all(_stage_tuple(stage) is not None for stage in policy.stages)
 
 
 def _stage_tuple(stage: Stage) -> StageTuple | None:
-    match stage.search:
-        case AStar(heuristic=heuristic, weight=weight, symmetries=symmetries) if heuristic is LmCut:
-            return False, weight, symmetries, stage.work or 0
-        case Greedy(symmetries=symmetries):
-            return True, 1, symmetries, stage.work or 0
+    search, work = stage.search, min(stage.work or 0, _MOST)
+    if type(search) is AStar and search.heuristic is LmCut and search.weight <= _GREATEST_WEIGHT:
+        return False, search.weight, search.symmetries, work
+    if type(search) is Greedy:
+        return True, 1, search.symmetries, work
     return None
 
 
@@ -111,6 +117,7 @@ class NativeProblem:
 
     def with_failure(self, step: int, offending: Iterable[Object]) -> NativeProblem:
         """Return the problem in which a ground operator needs the offending objects dealt with first."""
+        check_step(step, self.grounded.operator_count)
         number = {obj: index for index, obj in enumerate(self.objects)}
         problem = self
         for obj in sorted(set(offending)):
@@ -131,13 +138,12 @@ class NativePlanStream:
     def __init__(self, problem: NativeProblem, seed: int, budget: Budget, effort: Effort) -> None:
         self._budget = budget
         self._effort = effort
-        self._counted = (effort.nodes_created, 0, 0)
         self._search = _engine.Search(
             problem.grounded,
             [described for stage in problem.policy.stages if (described := _stage_tuple(stage))],
             problem.policy.distinct,
             seed & (1 << 64) - 1,
-            effort.nodes_created,
+            self._spent(),
         )
         self._count()
 
@@ -152,18 +158,22 @@ class NativePlanStream:
 
     def __next__(self) -> tuple[int, ...]:
         max_nodes = self._budget.max_nodes
-        steps = self._search.next(self._budget.remaining(), -1 if max_nodes is None else max_nodes)
+        steps = self._search.next(
+            self._spent(), self._budget.remaining(), -1 if max_nodes is None else min(max_nodes, _MOST)
+        )
         self._count()
         if steps is None:
             raise StopIteration
         return tuple(steps)
 
+    def _spent(self) -> list[int]:
+        return [self._effort.nodes_created, self._effort.nodes_expanded, self._effort.nodes_evaluated]
+
     def _count(self) -> None:
-        created, expanded, evaluated = self._search.created, self._search.expanded, self._search.evaluated
-        self._effort.nodes_created += created - self._counted[0]
-        self._effort.nodes_expanded += expanded - self._counted[1]
-        self._effort.nodes_evaluated += evaluated - self._counted[2]
-        self._counted = (created, expanded, evaluated)
+        created, expanded, evaluated = self._search.spent
+        self._effort.nodes_created = created
+        self._effort.nodes_expanded = expanded
+        self._effort.nodes_evaluated = evaluated
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,26 +187,35 @@ class _Encoding:
 
     @classmethod
     def of(cls, question: Question, objects: Sequence[Object]) -> _Encoding:
-        mentioned: dict[str, Predicate] = {}
         types: dict[Type, int] = {}
-        for atom in (*question.initial, *question.goal):
-            mentioned[atom.predicate.name] = atom.predicate
+        arities: dict[str, int] = {}
+
+        def mention(predicate: Predicate) -> None:
+            arity = len(predicate.types)
+            if arities.setdefault(predicate.name, arity) != arity:
+                raise InvalidInputError(
+                    f"There are predicates {predicate.name!r} of {arities[predicate.name]} and of {arity} "
+                    "arguments. Rename one of them."
+                )
+
+        for predicate in {atom.predicate for atoms in (question.initial, question.goal) for atom in atoms}:
+            mention(predicate)
         for operator in question.operators:
             for lifted in operator.preconditions | operator.add_effects | operator.delete_effects:
-                mentioned[lifted.predicate.name] = lifted.predicate
+                mention(lifted.predicate)
             for pattern in operator.delete_patterns:
-                mentioned[pattern.predicate.name] = pattern.predicate
+                mention(pattern.predicate)
                 for argument in pattern.arguments:
                     types.setdefault(argument.type, len(types))
             for variable in operator.parameters:
                 types.setdefault(variable.type, len(types))
         for obj in objects:
             types.setdefault(obj.type, len(types))
-        names = sorted(mentioned)
+        names = sorted(arities)
         return cls(
             {obj: number for number, obj in enumerate(objects)},
             {name: number for number, name in enumerate(names)},
-            [len(mentioned[name].types) for name in names],
+            [arities[name] for name in names],
             types,
         )
 
@@ -206,8 +225,8 @@ class _Encoding:
             [self.types[obj.type] for obj in self.objects],
             [self._members(kind) for kind in self.types],
             [self._operator(operator) for operator in question.operators],
-            [self._ground_atom(atom) for atom in question.initial],
-            [self._ground_atom(atom) for atom in question.goal],
+            self._one_after_the_other(budget.while_it_lasts(question.initial)),
+            self._one_after_the_other(question.goal),
             question.allow_noops,
             budget.remaining(),
         )
@@ -240,5 +259,9 @@ class _Encoding:
             patterns,
         )
 
-    def _ground_atom(self, atom: GroundAtom) -> Numbered:
-        return self.predicates[atom.predicate.name], [self.objects[obj] for obj in atom.objects]
+    def _one_after_the_other(self, atoms: Iterable[GroundAtom]) -> list[int]:
+        numbers: list[int] = []
+        for atom in atoms:
+            numbers.append(self.predicates[atom.predicate.name])
+            numbers.extend(self.objects[obj] for obj in atom.objects)
+        return numbers

@@ -26,8 +26,8 @@ class Stage:
 
     Attributes:
         search: the search.
-        work: when to go on to the next stage: as soon as the nodes created, each counted once for
-            every ground operator, are more than this. None if the stage may take all that is left.
+        work: how many nodes may be created, each counted once for every ground operator, before the
+            next stage begins. None if the stage may take all that is left.
     """
 
     search: Search

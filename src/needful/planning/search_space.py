@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from needful.planning.budget import Budget
 from needful.planning.ground_problem import GroundProblem
 from needful.planning.symmetry import Symmetry
 
@@ -16,15 +17,15 @@ class SearchSpace:
     that differ only by an exchange of interchangeable objects are one.
     """
 
-    def __init__(self, problem: GroundProblem, symmetries: bool) -> None:
+    def __init__(self, problem: GroundProblem, symmetries: bool, budget: Budget) -> None:
         self._operators = problem.ground_operators
         self._masks = problem.pattern_masks
         self._goal = problem.goal
         self._preconditions = [operator.preconditions for operator in problem.ground_operators]
         self._asked_for = problem.goal
-        for needed in self._preconditions:
+        for needed in budget.while_it_lasts(self._preconditions):
             self._asked_for |= needed
-        self._symmetry = Symmetry.of(problem, self._asked_for) if symmetries else None
+        self._symmetry = Symmetry.of(problem, self._asked_for, budget) if symmetries else None
         self.initial = problem.initial & self._asked_for
         self.max_states = _STATE_BYTES // (problem.atom_count // 64 * 8 + 8)
 
@@ -63,7 +64,10 @@ class SearchSpace:
             raw = self._after(state, step)
             exchange = self._symmetry.exchange(raw)
             state = self._symmetry.renamed_state(raw, exchange)
-            renaming = tuple(renaming[exchange.index(obj)] for obj in range(len(exchange)))
+            undone = list(renaming)
+            for obj, place in enumerate(exchange):
+                undone[place] = renaming[obj]
+            renaming = tuple(undone)
         return tuple(plan)
 
 

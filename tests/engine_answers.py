@@ -1,0 +1,67 @@
+"""What the two search engines answer, side by side."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from needful.core.objects import Object
+from needful.core.plans import AbstractPlan, Effort, Outcome
+from needful.planning.budget import Budget
+from needful.planning.native_planner import NativePlanner
+from needful.planning.planner import Problem, Question
+from needful.planning.policy import Policy
+from needful.planning.python_planner import PythonPlanner
+
+
+@dataclass(frozen=True)
+class Answers:
+    """All that a search shows of itself."""
+
+    steps: list[tuple[int, ...]]
+    plans: list[AbstractPlan]
+    ended: Outcome | None
+    effort: Effort
+
+
+def answers(problem: Problem, seed: int, max_nodes: int | None, count: int) -> Answers:
+    """Search; `seed` also says how much was spent before."""
+    effort = Effort(nodes_created=seed, nodes_expanded=2 * seed, nodes_evaluated=3 * seed)
+    budget = Budget(math.inf, None if max_nodes is None else seed + max_nodes)
+    stream = problem.plans(seed, budget, effort)
+    steps = list(itertools.islice(stream, count))
+    return Answers(steps, [problem.plan(one) for one in steps], stream.ended, effort)
+
+
+@dataclass(frozen=True)
+class Both:
+    """A problem in both engines."""
+
+    python: Problem
+    native: Problem
+
+    @classmethod
+    def of(cls, question: Question, policy: Policy) -> Both:
+        python = PythonPlanner(policy)(question, Budget.unlimited())
+        native = NativePlanner(policy)(question, Budget.unlimited())
+        assert python is not None
+        assert native is not None
+        return cls(python, native)
+
+    @property
+    def goal_reachable(self) -> bool:
+        assert self.native.goal_reachable is self.python.goal_reachable
+        return self.python.goal_reachable
+
+    def answers(self, seed: int = 0, max_nodes: int | None = None, count: int = 5) -> Answers:
+        """The answers of both, which are the same."""
+        expected = answers(self.python, seed, max_nodes, count)
+        assert answers(self.native, seed, max_nodes, count) == expected
+        return expected
+
+    def with_failure(self, step: int, offending: Sequence[Object]) -> Both:
+        python, native = (one.with_failure(step, offending) for one in (self.python, self.native))
+        assert native.failures == python.failures
+        return Both(python, native)

@@ -1,0 +1,199 @@
+"""Questions without anything in them, with very much in them, and with strange names: both engines cope."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine_answers import Both
+from needful.core.atoms import GroundAtom, Predicate
+from needful.core.controllers import Controller
+from needful.core.objects import Object, Type, Variable
+from needful.core.operators import Operator
+from needful.core.plans import Effort, Outcome
+from needful.planning.a_star import AStar
+from needful.planning.budget import Budget
+from needful.planning.native_planner import NativePlanner
+from needful.planning.planner import Question
+from needful.planning.policy import Policy, Stage, anytime_policy, greedy_policy, paper_policy
+from needful.planning.python_planner import PythonPlanner
+from planning_problems import row_problem, toy_problem
+from toy_world import operator
+
+THING = Type("thing")
+AT = Predicate("At", (THING,))
+ROAD = Predicate("Road", (THING, THING))
+SEEN = Predicate("Seen", (THING,))
+MARKED = Predicate("Marked", (THING, THING))
+X, Y = Variable("?x", THING), Variable("?y", THING)
+
+POLICIES = [paper_policy(), greedy_policy(), anytime_policy(), Policy((Stage(AStar()),), distinct=True)]
+EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES, ids=["paper", "greedy", "anytime", "distinct"])
+ENGINES = pytest.mark.parametrize("engine", [PythonPlanner, NativePlanner])
+
+
+def things(count: int) -> list[Object]:
+    return [THING(f"o{i:04}") for i in range(count)]
+
+
+def propositions(count: int) -> list[Predicate]:
+    return [Predicate(f"P{i:04}", ()) for i in range(count)]
+
+
+def walk(*, roads: bool) -> Operator:
+    """Go from a place to another, along roads or anywhere, and remember the place."""
+    needs = [AT.lifted(X), *([ROAD.lifted(X, Y)] if roads else [])]
+    adds = [AT.lifted(Y), SEEN.lifted(X)]
+    return operator(Controller("Walk", ()), (X, Y), needs, adds, deletes=[AT.lifted(X)])
+
+
+@EVERY_POLICY
+def test_no_objects(policy: Policy) -> None:
+    first, last = propositions(2)
+    step = operator(Controller("Go", ()), (), needs=[first.lifted()], adds=[last.lifted()])
+    found = Both.of(Question([step], [], frozenset([first()]), frozenset([last()])), policy).answers()
+    assert [str(step) for step in found.plans[0]] == ["Go()"]
+
+
+@EVERY_POLICY
+def test_no_objects_but_operators_that_need_some(policy: Policy) -> None:
+    problem = Both.of(Question([walk(roads=True)], [], frozenset(), frozenset()), policy)
+    assert problem.answers().steps == [()]
+
+
+@EVERY_POLICY
+def test_no_operators(policy: Policy) -> None:
+    a, b = things(2)
+    asked = Both.of(Question([], [a, b], frozenset([AT(a)]), frozenset([AT(b)])), policy)
+    assert not asked.goal_reachable
+    assert (asked.answers().steps, asked.answers().ended) == ([], Outcome.NO_ABSTRACT_PLAN)
+
+
+@EVERY_POLICY
+def test_nothing_at_all(policy: Policy) -> None:
+    found = Both.of(Question([], [], frozenset(), frozenset()), policy).answers()
+    assert (found.steps, found.ended) == ([()], Outcome.NO_ABSTRACT_PLAN)
+
+
+@EVERY_POLICY
+def test_what_is_true_already_takes_an_empty_plan(policy: Policy) -> None:
+    places = things(3)
+    goal = frozenset([AT(places[0])])
+    found = Both.of(Question([walk(roads=False)], places, goal, goal), policy).answers(count=1)
+    assert found.steps == [()]
+    assert (found.effort.nodes_created, found.effort.nodes_expanded) == (1, 0)
+
+
+@EVERY_POLICY
+def test_a_goal_that_nothing_can_reach(policy: Policy) -> None:
+    """Known before any search; and a search would find that out at the first look."""
+    places = things(3)
+    goal = frozenset([AT(places[1]), MARKED(places[0], places[1])])
+    asked = Both.of(Question([walk(roads=False)], places, frozenset([AT(places[0])]), goal), policy)
+    assert not asked.goal_reachable
+    found = asked.answers()
+    assert (found.steps, found.ended) == ([], Outcome.NO_ABSTRACT_PLAN)
+    assert (found.effort.nodes_created, found.effort.nodes_expanded, found.effort.nodes_evaluated) == (
+        1,
+        0,
+        1,
+    )
+
+
+@EVERY_POLICY
+def test_a_goal_that_nothing_but_the_beginning_mentions(policy: Policy) -> None:
+    places = things(3)
+    given_ = frozenset([AT(places[0]), MARKED(places[0], places[1])])
+    goal = frozenset([SEEN(places[0]), MARKED(places[0], places[1])])
+    asked = Both.of(Question([walk(roads=False)], places, given_, goal), policy)
+    assert asked.goal_reachable
+    assert len(asked.answers().steps[0]) == 1
+
+
+@EVERY_POLICY
+def test_six_parameters(policy: Policy) -> None:
+    problem = row_problem(length=6, objects=6)
+    found = Both.of(problem.question(), policy).answers(max_nodes=2000, count=2)
+    assert found.plans[0][0].objects == problem.objects
+
+
+@EVERY_POLICY
+def test_hundreds_of_preconditions(policy: Policy) -> None:
+    parts = propositions(200)
+    done = Predicate("Done", ())
+    make = [operator(Controller(f"make {p.name}", ()), (), adds=[p.lifted()]) for p in parts[:4]]
+    finish = operator(Controller("finish", ()), (), needs=[p.lifted() for p in parts], adds=[done.lifted()])
+    given_ = frozenset(p() for p in parts[4:])
+    found = Both.of(Question([*make, finish], [], given_, frozenset([done()])), policy).answers(count=2)
+    assert len(found.steps[0]) == 5
+
+
+@settings(max_examples=60)
+@given(st.lists(st.text(min_size=1), min_size=5, max_size=5, unique=True))
+def test_any_names(names: list[str]) -> None:
+    first, second, near, far, go = names
+    kind = Type(first)
+    here, there = kind(near), kind(far)
+    at, x, y = Predicate(second, (kind,)), Variable("?" + near, kind), Variable("?" + far, kind)
+    step = operator(Controller(go, ()), (x, y), [at.lifted(x)], [at.lifted(y)], [at.lifted(x)])
+    question = Question([step], [here, there], frozenset([at(here)]), frozenset([at(there)]))
+    found = Both.of(question, paper_policy()).answers()
+    assert [[(one.operator.name, one.objects) for one in plan] for plan in found.plans] == [
+        [(go, (here, there))]
+    ]
+
+
+@ENGINES
+@pytest.mark.parametrize("seconds", [0.0, -1.0])
+def test_no_time_at_all(engine: type[PythonPlanner | NativePlanner], seconds: float) -> None:
+    question = toy_problem().question()
+    planner = engine(anytime_policy())
+    assert planner(question, Budget.seconds(seconds)) is None
+    problem = planner(question, Budget.unlimited())
+    assert problem is not None
+    stream = problem.plans(0, Budget.seconds(seconds), Effort())
+    assert list(stream) == []
+    assert stream.ended is Outcome.TIMEOUT
+
+
+@EVERY_POLICY
+def test_one_node(policy: Policy) -> None:
+    found = Both.of(toy_problem().question(), policy).answers(max_nodes=1)
+    assert (found.steps, found.ended, found.effort.nodes_created) == ([], Outcome.OUT_OF_NODES, 1)
+
+
+@EVERY_POLICY
+def test_thousands_of_objects(policy: Policy) -> None:
+    """A row of places: each is unlike any other, for each has neighbours of its own."""
+    places = things(5000)
+    roads = frozenset(ROAD(one, other) for one, other in itertools.pairwise(places))
+    question = Question([walk(roads=True)], places, roads | {AT(places[0])}, frozenset([AT(places[3])]))
+    assert len(Both.of(question, policy).answers(count=1).steps[0]) == 3
+
+
+@EVERY_POLICY
+def test_thousands_of_objects_that_are_alike(policy: Policy) -> None:
+    """From one place anywhere and back to another: all others are the same to it."""
+    places = things(2000)
+    start, *others = places
+    back = frozenset(ROAD(start, other) for other in others)
+    question = Question([walk(roads=True)], places, back | {AT(start)}, frozenset([SEEN(start)]))
+    assert len(Both.of(question, policy).answers(count=2).steps[0]) == 1
+
+
+@EVERY_POLICY
+def test_states_of_very_many_atoms(policy: Policy) -> None:
+    """More atoms than fit into a thousand words of 64 bits, and no less so after each step."""
+    places = things(260)
+    marks = frozenset(GroundAtom(MARKED, pair) for pair in itertools.permutations(places, 2))
+    assert len(marks) > 64 * 1000
+    start, *_, last = places
+    roads = frozenset([ROAD(start, places[7]), ROAD(places[7], last), ROAD(start, places[9])])
+    goal = frozenset([AT(last), *itertools.islice(sorted(marks), 5)])
+    found = Both.of(
+        Question([walk(roads=True)], places, marks | roads | {AT(start)}, goal), policy
+    ).answers()
+    assert [step.objects for step in found.plans[0]] == [(start, places[7]), (places[7], last)]

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import itertools
+import math
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import FrameType
+
+import pytest
+
+import families
+import needful.planning.native_planner as native_planner
+from needful.core.atoms import Predicate
+from needful.core.plans import Effort, Outcome
+from needful.errors import InvalidInputError, UnknownNameError
+from needful.planning.a_star import AStar
+from needful.planning.budget import Budget
+from needful.planning.greedy import Greedy
+from needful.planning.ground_problem import GroundProblem
+from needful.planning.native_planner import NativePlanner, understands
+from needful.planning.planner import Planner, Problem, Question
+from needful.planning.policy import Policy, Stage, anytime_policy, greedy_policy, paper_policy
+from needful.planning.python_planner import PythonPlanner
+from needful.planning.search import Estimate, Heuristic
+from planning_problems import row_problem, toy_problem
+from toy_world import JAR
+
+ENGINES = pytest.mark.parametrize("engine", [PythonPlanner, NativePlanner])
+QUESTION = toy_problem(balls=2).question()
+
+
+def blind(problem: GroundProblem, budget: Budget) -> Heuristic:
+    return lambda state, budget: Estimate(0)
+
+
+@dataclass(frozen=True)
+class Hasty(Greedy):
+    """A greedy search with something of its own."""
+
+
+def grounded(planner: Planner, question: Question = QUESTION) -> Problem:
+    problem = planner(question, Budget.unlimited())
+    assert problem is not None
+    return problem
+
+
+def test_where_it_was_not_built_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native_planner, "BUILT", False)
+    with pytest.raises(InvalidInputError, match=r"not built.*C\+\+17 compiler.*PythonPlanner"):
+        NativePlanner()
+
+
+def test_what_it_does_not_understand_it_refuses() -> None:
+    for search in (AStar(heuristic=blind), Hasty(), Policy((Stage(AStar()),)), AStar(weight=2**31)):
+        policy = Policy((Stage(Greedy(), work=100), Stage(search)))
+        assert not understands(policy)
+        with pytest.raises(InvalidInputError, match="Use PythonPlanner"):
+            NativePlanner(policy)
+    for policy in (paper_policy(), greedy_policy(), anytime_policy()):
+        assert understands(policy)
+
+
+@ENGINES
+def test_counters_go_on_from_what_was_spent_before(engine: type[Planner]) -> None:
+    effort = Effort(nodes_created=1000, nodes_expanded=100, nodes_evaluated=10)
+    problem = grounded(engine(paper_policy()), toy_problem(balls=1, jars=1).question())
+    stream = problem.plans(0, Budget.unlimited(), effort)
+    assert (effort.nodes_created, effort.nodes_expanded, effort.nodes_evaluated) == (1001, 100, 10)
+    next(stream)
+    assert (effort.nodes_created, effort.nodes_expanded, effort.nodes_evaluated) == (1009, 103, 13)
+
+
+def test_searches_side_by_side_share_their_nodes() -> None:
+    """The cap and the work of stages count all that was created meanwhile, in both engines alike."""
+    policy = Policy((Stage(AStar(), work=200), Stage(Greedy())))
+    transcripts = []
+    for engine in (PythonPlanner, NativePlanner):
+        problem, effort = grounded(engine(policy)), Effort()
+        streams = [problem.plans(seed, Budget(math.inf, max_nodes=150), effort) for seed in range(3)]
+        taken = [next(stream, None) for _ in range(8) for stream in streams]
+        transcripts.append((taken, [stream.ended for stream in streams], effort))
+    python, native = transcripts
+    assert python[0][0] is not None
+    assert python[1] == [Outcome.OUT_OF_NODES] * 3
+    assert native == python
+
+
+@ENGINES
+def test_numbers_beyond_what_the_engine_counts_with(engine: type[PythonPlanner | NativePlanner]) -> None:
+    policy = Policy((Stage(AStar(weight=2**31 - 1), work=10**30), Stage(Greedy())))
+    for seed in (10**30, -1):
+        problem = grounded(engine(policy))
+        stream = problem.plans(seed, Budget(math.inf, max_nodes=10**30), Effort())
+        assert len(next(stream)) == 3
+
+
+@ENGINES
+def test_failures_of_what_is_not_there(engine: type[PythonPlanner | NativePlanner]) -> None:
+    problem = grounded(engine(paper_policy()))
+    jar = JAR("jar0")
+    with pytest.raises(UnknownNameError, match=r"'jar7'.*Did you mean 'jar[01]'"):
+        problem.with_failure(0, [JAR("jar7")])
+    for step in (-1, 10, 2**40):
+        with pytest.raises(InvalidInputError, match=f"one of 10 ground operators, got {step}"):
+            problem.with_failure(step, [jar])
+    known = problem.with_failure(3, [jar])
+    assert known.with_failure(3, [jar, jar]) is known
+    assert known.with_failure(3, []) is known
+    assert problem.failures == ()
+    with pytest.raises(IndexError):
+        problem.plan([10])
+
+
+@ENGINES
+def test_objects_may_be_given_once_only(engine: type[PythonPlanner | NativePlanner]) -> None:
+    once = Question(QUESTION.operators, iter(QUESTION.objects), QUESTION.initial, QUESTION.goal)
+    problem = grounded(engine(paper_policy()), once)
+    assert len(next(problem.plans(0, Budget.unlimited(), Effort()))) == 3
+
+
+def test_one_name_for_predicates_of_different_arity_is_refused() -> None:
+    other = Predicate("Near", ())
+    with pytest.raises(InvalidInputError, match=r"'Near' of \d and of \d arguments. Rename"):
+        NativePlanner()(
+            Question(QUESTION.operators, (), frozenset([other()]), frozenset()), Budget.unlimited()
+        )
+
+
+class Interrupted(Exception):
+    """Ctrl-C, as far as a test may press it."""
+
+
+@pytest.fixture
+def interruption() -> Iterator[None]:
+    """Raises in the main program, but only at the third signal: those that must wait become one."""
+    count = itertools.count(1)
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if next(count) == 3:
+            raise Interrupted
+
+    before = signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0.0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def test_a_search_can_be_interrupted(interruption: None) -> None:
+    problem = grounded(NativePlanner(paper_policy()), families.paint(30, 30))
+    stream = problem.plans(0, Budget.seconds(5.0), Effort())
+    with pytest.raises(Interrupted):
+        next(stream, None)
+
+
+def test_grounding_can_be_interrupted(interruption: None) -> None:
+    with pytest.raises(Interrupted):
+        NativePlanner()(row_problem(length=6, objects=60).question(), Budget.seconds(5.0))
