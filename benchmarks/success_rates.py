@@ -2,7 +2,8 @@
 
 Usage: python benchmarks/success_rates.py [--domains D ...] [--seeds 5] [--first-seed 0]
                                           [--demos 50] [--tasks 50] [--learner necessary]
-                                          [--abstract-plans 8] [--planner anytime] [--experiments] [--oracle] [--jobs 2]
+                                          [--abstract-plans 8] [--planner anytime] [--experiments]
+                                          [--oracle] [--jobs 2]
 
 With --oracle the hand-written model of each domain is evaluated instead. Failures are listed after the
 table with their reasons.

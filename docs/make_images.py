@@ -1,5 +1,7 @@
 """Make the pictures in docs/images: a film strip and an animation of one solved task for each domain.
 
+Household domains, whose plans are long, get the animation alone.
+
 Usage: python docs/make_images.py [DOMAIN ...]
 """
 
@@ -9,8 +11,9 @@ import sys
 from pathlib import Path
 
 import needful
-from needful.envs.drawing.animation import draw_animation
+from needful.envs.drawing.animation import film_plan
 from needful.envs.drawing.captions import captions_of
+from needful.envs.drawing.film import Filmable, as_gif
 from needful.envs.drawing.pictures import draw_film_strip
 from needful.storage.atomic import write_bytes
 
@@ -27,11 +30,12 @@ def draw_domain(name: str) -> None:
         if found.solved:
             plans.append((len(found.actions), index, task, found))
     _, _, task, found = min(plans, key=lambda entry: entry[:2])
-    captions = captions_of(found.abstract_plan, found.subgoals, found.states)
-    for ending, draw in (("png", draw_film_strip), ("gif", draw_animation)):
-        path = IMAGES / f"{name}.{ending}"
-        write_bytes(path, draw(env, found.states, captions, task.goal))
-        print(path)
+    write_bytes(IMAGES / f"{name}.gif", as_gif(film_plan(env, found, task.goal)))
+    if not isinstance(env, Filmable):
+        captions = captions_of(found.abstract_plan, found.subgoals, found.states)
+        strip = draw_film_strip(env, found.states, captions, task.goal)
+        write_bytes(IMAGES / f"{name}.png", strip)
+    print(IMAGES / f"{name}.*")
 
 
 if __name__ == "__main__":

@@ -106,6 +106,11 @@ def test_stop_leaves_out_the_rest():
     assert next(rest) == (0,)
     stopped = True
     assert list(rest) == []
+    stopped = False
+    rest = join(table, [], [EVERYTHING] * 2, [UNBOUND] * 2, stop=lambda: stopped)
+    assert next(rest) == (0, 1)
+    stopped = True
+    assert list(rest) == []
 
 
 def test_ascending_groups_list_each_choice_of_objects_once():

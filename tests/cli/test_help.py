@@ -83,3 +83,8 @@ def test_the_domains_are_listed_with_sizes() -> None:
     }
     for name, row in rows.items():
         assert f"{name}\n  {row['description']}\n  {row['types']} types, " in said.out
+
+
+def test_a_domain_that_needs_an_extra_is_listed_with_it() -> None:
+    assert "  needs: pip install 'needful[household]'" in succeed("envs").out
+    assert succeed("envs", "--json").json["sorting-books"]["extra"] == "household"

@@ -17,7 +17,7 @@ from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
 from needful.core.objects import Object
 from needful.core.state import State
-from needful.envs.catalogue import environment_names, make_environment
+from needful.envs.catalogue import CATALOGUE, environment_names, make_environment
 from needful.envs.contract import Environment
 from needful.envs.painting import Painting
 
@@ -35,6 +35,7 @@ def recordings(kind: str) -> list[tuple[str, Path]]:
         (name, folder / f"independent_{kind}" / f"{name}.jsonl.gz")
         for folder in FOLDERS
         for name in environment_names()
+        if CATALOGUE[name].extra is None
     ]
 
 

@@ -20,9 +20,12 @@ from needful.core.state import State
 from needful.envs.catalogue import CATALOGUE, environment_names, make_environment
 from needful.envs.checker import check_environment
 from needful.envs.contract import Environment, Split
-from needful.errors import UnknownNameError
+from needful.errors import InvalidInputError, UnknownNameError
 
 NAMES = environment_names()
+
+# A house knows its rooms and furniture by name, and physics solves for contacts in the order of names.
+RENAMABLE = [name for name in NAMES if CATALOGUE[name].extra != "household"]
 
 
 def random_action(env: Environment, state: State, rng: np.random.Generator) -> GroundController:
@@ -63,6 +66,33 @@ def test_the_catalogue_says_what_the_domain_says(name: str) -> None:
     assert (env.name, env.description) == (name, CATALOGUE[name].description)
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if CATALOGUE[name].sizes])
+def test_the_catalogue_gives_the_right_sizes(name: str) -> None:
+    env, sizes = make_environment(name), CATALOGUE[name].sizes
+    assert sizes is not None
+    vocabulary = (env.vocabulary.types, env.vocabulary.predicates, env.vocabulary.controllers)
+    assert tuple(map(len, vocabulary)) == (sizes.types, sizes.predicates, sizes.controllers)
+    for split in Split:
+        low, high = map(int, sizes.objects[split.value].split("-"))
+        assert all(low <= len(task.objects) <= high for task in env.tasks(split, 3, seed=0))
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("needful.envs.household.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(
+        InvalidInputError, match=r"'sorting-books' needs mujoco.*pip install 'needful\[household\]'"
+    ):
+        make_environment("sorting-books")
+
+
+def test_a_module_of_our_own_that_is_missing_is_no_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, CATALOGUE["screws"].module, None)
+    with pytest.raises(ModuleNotFoundError):
+        make_environment("screws")
+
+
 def test_an_unknown_name_is_answered_with_the_nearest_one() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'screws'"):
         make_environment("screw")
@@ -77,7 +107,7 @@ def test_a_task_depends_on_its_number_and_not_on_the_count(name: str) -> None:
         assert one != other
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", RENAMABLE)
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), steps=st.integers(0, 6))
 def test_renaming_objects_renames_atoms_and_outcomes(name: str, seed: int, steps: int) -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from needful.cli.console import reporting_errors, say, say_json
 from needful.cli.options import AsJson
-from needful.envs.catalogue import CATALOGUE, make_environment
+from needful.envs.catalogue import CATALOGUE, CatalogueEntry, Sizes, make_environment
 from needful.envs.contract import Split
+
+EXAMPLES = 12
 
 
 @reporting_errors
 def envs(as_json: AsJson = False) -> None:
     """List the domains, with sizes and one line each."""
-    rows = {name: _sizes(name) | {"description": entry.description} for name, entry in CATALOGUE.items()}
+    rows = {name: _row(name, entry) for name, entry in CATALOGUE.items()}
     if as_json:
         say_json(rows)
         return
@@ -24,20 +27,23 @@ def envs(as_json: AsJson = False) -> None:
             f"  {row['types']} types, {row['predicates']} predicates, {row['controllers']} controllers, "
             f"{row['objects']['train']} objects in training, {row['objects']['test']} in test tasks"
         )
+        if "extra" in row:
+            say(f"  needs: pip install 'needful[{row['extra']}]'")
 
 
-def _sizes(name: str) -> dict[str, Any]:
+def _row(name: str, entry: CatalogueEntry) -> dict[str, Any]:
+    row = asdict(entry.sizes or _sizes(name)) | {"description": entry.description}
+    return row if entry.extra is None else row | {"extra": entry.extra}
+
+
+def _sizes(name: str) -> Sizes:
     environment = make_environment(name)
     vocabulary = environment.vocabulary
-    return {
-        "types": len(vocabulary.types),
-        "predicates": len(vocabulary.predicates),
-        "controllers": len(vocabulary.controllers),
-        "objects": {
-            split.value: _range([len(task.objects) for task in environment.tasks(split, 12, seed=0)])
-            for split in Split
-        },
+    objects = {
+        split.value: _range([len(task.objects) for task in environment.tasks(split, EXAMPLES, seed=0)])
+        for split in Split
     }
+    return Sizes(len(vocabulary.types), len(vocabulary.predicates), len(vocabulary.controllers), objects)
 
 
 def _range(counts: list[int]) -> str:

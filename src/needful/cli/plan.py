@@ -10,15 +10,14 @@ import typer
 from needful.cli.console import FAILED, complain, progress_bars, reporting_errors, say, say_json
 from needful.cli.describe import describe_failure, describe_plan
 from needful.cli.options import AbstractPlans, AsJson, Domain, Force, ModelPath, PlannerName, Seed, Timeout
+from needful.cli.plan_drawings import PlanDrawings
 from needful.core.plans import PlanningResult
-from needful.core.tasks import Task
 from needful.envs.catalogue import make_environment
-from needful.envs.contract import Environment, Split
+from needful.envs.contract import Split
 from needful.evaluation.evaluate import planning_seed
 from needful.evaluation.model_files import open_model_for
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.planners import DEFAULT_PLANNER, make_planner
-from needful.storage.atomic import check_output_file, write_bytes
 
 
 @reporting_errors
@@ -34,17 +33,19 @@ def plan_task(
         Path | None, typer.Option("--picture", help="Draw the plan as a film strip into this PNG file.")
     ] = None,
     gif: Annotated[Path | None, typer.Option("--gif", help="Animate the plan in this GIF file.")] = None,
+    mp4: Annotated[Path | None, typer.Option("--mp4", help="Film the plan in this MP4 file.")] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option("--page", help="Show the plan in 3D in this HTML file; for household domains."),
+    ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Solve one test task and show each step, or the reason why it fails (then exit code 1)."""
-    if picture is not None and gif is not None and picture.resolve() == gif.resolve():
-        raise typer.BadParameter("this is the file of --picture too. Choose another.", param_hint="--gif")
+    drawings = PlanDrawings(picture, gif, mp4, page)
     environment = make_environment(domain)
     ready = open_model_for(model, environment).model
-    drawings = [path for path in (picture, gif) if path is not None]
-    for path in drawings:
-        check_output_file(path, force)
+    drawings.check(environment, force)
     chosen = environment.task(Split.TEST, task, seed)
     config = PlanningConfig(
         timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner)
@@ -57,27 +58,14 @@ def plan_task(
     else:
         say(f"Goal: {', '.join(map(str, sorted(chosen.goal)))}")
         say(describe_plan(result))
-    if drawings and not result.states:
+    if drawings.wanted and not result.states:
         complain("warning: nothing was drawn: planning ended before the first step.")
-    elif drawings:
-        _draw(environment, chosen, result, picture, gif)
+    elif drawings.wanted:
+        drawings.write(environment, chosen, result)
         if not as_json:
-            say(f"Drew {' and '.join(map(str, drawings))}.")
+            say(f"Drew {' and '.join(map(str, drawings.wanted.values()))}.")
     if not result.solved:
         raise typer.Exit(FAILED)
-
-
-def _draw(
-    environment: Environment, task: Task, result: PlanningResult, picture: Path | None, gif: Path | None
-) -> None:
-    from needful.envs.drawing.animation import draw_animation  # imports matplotlib
-    from needful.envs.drawing.captions import captions_of
-    from needful.envs.drawing.pictures import draw_film_strip
-
-    captions = captions_of(result.abstract_plan, result.subgoals, result.states)
-    for path, draw in ((picture, draw_film_strip), (gif, draw_animation)):
-        if path is not None:
-            write_bytes(path, draw(environment, result.states, captions, task.goal))
 
 
 def _as_json(result: PlanningResult) -> dict[str, Any]:

@@ -8,16 +8,41 @@ from importlib import import_module
 from types import MappingProxyType
 
 from needful.envs.contract import Environment
-from needful.errors import UnknownNameError
+from needful.errors import InvalidInputError, UnknownNameError
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many types, predicates and controllers a domain has, and its tasks objects, by split."""
+
+    types: int
+    predicates: int
+    controllers: int
+    objects: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """Where a domain is to be found, and one line about it."""
+    """Where a domain is to be found, and what can be said of it without making it.
+
+    Attributes:
+        module: where it is.
+        class_name: what it is called there.
+        description: one line for people.
+        extra: the extra of this package that it needs, if it needs one.
+        sizes: given where making the domain and its tasks takes long.
+    """
 
     module: str
     class_name: str
     description: str
+    extra: str | None = None
+    sizes: Sizes | None = None
+
+
+def _household(class_name: str, description: str) -> CatalogueEntry:
+    sizes = Sizes(types=28, predicates=10, controllers=6, objects={"train": "35-50", "test": "60-100"})
+    return CatalogueEntry("needful.envs.household.environment", class_name, description, "household", sizes)
 
 
 CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType(
@@ -37,6 +62,18 @@ CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType(
             "ClutteredSatellites",
             "Satellites take readings of some of many objects, and everything hides everything else.",
         ),
+        "collecting-cans": _household(
+            "CollectingCans",
+            "A robot collects cans from the bed and the floor and puts them into a bucket.",
+        ),
+        "locking-windows": _household(
+            "LockingWindows",
+            "A robot goes through a house and closes all the windows that stand open.",
+        ),
+        "opening-presents": _household(
+            "OpeningPresents",
+            "A robot opens all the packages on a bedroom floor, among clutter.",
+        ),
         "painting": CatalogueEntry(
             "needful.envs.painting",
             "Painting",
@@ -52,6 +89,10 @@ CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType(
             "Screws",
             "A magnetic crane carries one screw to a receptacle and picks up many others on the way.",
         ),
+        "sorting-books": _household(
+            "SortingBooks",
+            "A robot carries books from the table and the floor to a shelf.",
+        ),
     }
 )
 
@@ -66,5 +107,14 @@ def make_environment(name: str) -> Environment:
     if name not in CATALOGUE:
         raise UnknownNameError("domain", name, CATALOGUE)
     entry = CATALOGUE[name]
-    environment: Environment = getattr(import_module(entry.module), entry.class_name)()
+    try:
+        module = import_module(entry.module)
+    except ModuleNotFoundError as error:
+        if entry.extra is None:
+            raise
+        raise InvalidInputError(
+            f"The domain {name!r} needs {error.name}, which is not installed. "
+            f"Install it with: pip install 'needful[{entry.extra}]'"
+        ) from error
+    environment: Environment = getattr(module, entry.class_name)()
     return environment

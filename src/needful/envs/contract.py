@@ -54,12 +54,14 @@ class Environment(ABC):
         description: one line for people.
         vocabulary: the types, predicates and controllers.
         picture_size: the width and height in inches that suit `draw`.
+        examples: how many tasks are looked at to tell how large tasks are.
     """
 
     name: str
     description: str
     vocabulary: Vocabulary
     picture_size: tuple[float, float] = (6.0, 4.0)
+    examples: int = 100
 
     @abstractmethod
     def simulate(self, state: State, action: GroundController) -> State:

@@ -22,8 +22,7 @@ from needful.envs.contract import Environment, Split
 from needful.envs.gym_encoding import Action, GymEncoding, Observation
 from needful.errors import InvalidInputError, UnknownNameError
 
-# How many tasks are looked at to learn their sizes, and how many are drawn at most until one fits.
-TASKS_LOOKED_AT = 100
+# How many tasks are drawn at most until one fits.
 MOST_DRAWS = 1000
 TASK_NUMBERS = 2**31
 
@@ -42,7 +41,7 @@ class GymView(gymnasium.Env[Observation, Action]):
 
     `reset` draws a task, or takes `options={"task": task}`. Larger ones than `max_objects` and
     `max_goal_atoms` allow are never drawn. If left out, those are the sizes of the largest of the first
-    hundred tasks of the split.
+    tasks of the split, as many as the environment has for `examples`.
 
     Args:
         environment: an environment, or the name of one in the catalogue.
@@ -74,7 +73,7 @@ class GymView(gymnasium.Env[Observation, Action]):
         self.atoms = atoms
         self.render_mode = render_mode
         if max_objects is None or max_goal_atoms is None:
-            examples = self.environment.tasks(self.split, TASKS_LOOKED_AT, seed=0)
+            examples = self.environment.tasks(self.split, self.environment.examples, seed=0)
             max_objects = max_objects or max(len(task.objects) for task in examples)
             max_goal_atoms = max_goal_atoms or max(len(task.goal) for task in examples)
         self.encoding = GymEncoding(self.environment.vocabulary, max_objects, max_goal_atoms)

@@ -18,12 +18,12 @@ def oracle_operator(
     needs: Iterable[LiftedAtom] = (),
     adds: Iterable[LiftedAtom] = (),
     deletes: Iterable[LiftedAtom] = (),
-    forgets: Iterable[Predicate] = (),
+    forgets: Iterable[Predicate | DeletePattern] = (),
 ) -> Operator:
     """Return an operator written as one row of a domain's table: name | call | P | E+ | E- | Q.
 
     `call` is the controller with its arguments. Of each predicate in `forgets` (Q) all atoms become
-    unknown, as in the paper.
+    unknown, as in the paper; of a pattern, those that match it.
     """
     controller, arguments = call
     return Operator(
@@ -32,7 +32,13 @@ def oracle_operator(
         preconditions=frozenset(needs),
         add_effects=frozenset(adds),
         delete_effects=frozenset(deletes),
-        delete_patterns=frozenset(DeletePattern(p, tuple(map(Wildcard, p.types))) for p in forgets),
+        delete_patterns=frozenset(map(_pattern, forgets)),
         controller=controller,
         controller_arguments=tuple(arguments),
     )
+
+
+def _pattern(forgotten: Predicate | DeletePattern) -> DeletePattern:
+    if isinstance(forgotten, DeletePattern):
+        return forgotten
+    return DeletePattern(forgotten, tuple(map(Wildcard, forgotten.types)))

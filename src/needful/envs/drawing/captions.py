@@ -60,17 +60,24 @@ def captions_of(
 
     State i comes after step i and is judged by subgoal i; state 0 is the initial one.
     """
-    titles = ["start", *(f"{number}. {step}" for number, step in enumerate(plan, 1))]
+    titles = titles_of(plan)
     if len(states) > min(len(titles), len(subgoals)):
         raise InvalidInputError(
             f"A plan of {len(plan)} steps has at most {len(titles)} states with a subgoal each, "
             f"got {len(states)} states and {len(subgoals)} subgoals."
         )
-    captions = []
-    for title, subgoal, state in zip(titles, subgoals, states, strict=False):
-        true = {atom for atom in subgoal if atom.holds(state)}
-        captions.append(Caption(title, tuple(sorted(true)), tuple(sorted(subgoal - true))))
-    return tuple(captions)
+    return tuple(map(judged, titles, subgoals, states))
+
+
+def judged(title: str, subgoal: AbstractState, state: State) -> Caption:
+    """Return a caption that tells which atoms of a subgoal hold in a state."""
+    true = {atom for atom in subgoal if atom.holds(state)}
+    return Caption(title, tuple(sorted(true)), tuple(sorted(subgoal - true)))
+
+
+def titles_of(plan: AbstractPlan) -> tuple[str, ...]:
+    """Return how the start and each step of a plan are called."""
+    return ("start", *(f"{number}. {step}" for number, step in enumerate(plan, 1)))
 
 
 def check_captions(states: Sequence[State], captions: Sequence[Caption]) -> None:

@@ -1,0 +1,1 @@
+"""Household activities in houses of our own making, simulated by MuJoCo."""

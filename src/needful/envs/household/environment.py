@@ -1,0 +1,151 @@
+"""The household domains: activities of BEHAVIOR in houses of our own, which are drawn for each task."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from needful.core.atoms import AbstractState, GroundAtom
+from needful.core.controllers import GroundController
+from needful.core.model import PlanningModel
+from needful.core.objects import Object
+from needful.core.plans import PlanningResult
+from needful.core.state import State
+from needful.core.tasks import Task
+from needful.envs.contract import Environment, Split
+from needful.envs.household.activities import ACTIVITIES
+from needful.envs.household.bddl import Definition, Literal
+from needful.envs.household.furnishing import NoPlaceError
+from needful.envs.household.object_types import THE_ROBOT
+from needful.envs.household.oracle import make_oracle
+from needful.envs.household.vocabulary import make_vocabulary
+from needful.envs.household.world import World
+from needful.envs.household.worlds import SEEDS, SPLITS, Worlds, make_house
+from needful.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from needful.envs.drawing.film import Film
+
+MOST_HOUSES = 100
+
+# The atoms that literals of BDDL stand for.
+MEANINGS = {
+    ("inside", True): "Inside",
+    ("ontop", True): "OnTop",
+    ("open", False): "Closed",
+    ("open", True): "Open",
+}
+
+
+class Household(Environment):
+    """An activity in procedural houses, simulated by MuJoCo."""
+
+    picture_size = (8.0, 6.0)
+    examples = 5  # drawing a task takes a tenth of a second
+
+    def __init__(self) -> None:
+        self._worlds = Worlds()
+        self.vocabulary = make_vocabulary(self._worlds)
+        self._predicates = {predicate.name: predicate for predicate in self.vocabulary.predicates}
+
+    def simulate(self, state: State, action: GroundController) -> State:
+        """Let the robot carry out a controller; whatever moves, moves as physics says."""
+        world = self._worlds.of(state)
+        return world.run(state, action.controller.name, action.objects[0], action.parameters)
+
+    def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
+        """Draw houses until one has a place for everything and keeps it when things have settled."""
+        number = [activity.name for activity in ACTIVITIES].index(self.name)
+        reasons: Counter[str] = Counter()
+        for _ in range(MOST_HOUSES):
+            identity = (float(number), float(SPLITS.index(split)), float(rng.integers(SEEDS)))
+            try:
+                definition, scene = make_house(identity)
+                world = World(scene)
+                self._worlds.keep(world)
+                state = world.settled()
+                self._check_start(definition, state)
+            except NoPlaceError as reason:
+                reasons[str(reason)] += 1
+            else:
+                return Task(state, frozenset(self._atom(one, state) for one in definition.goal))
+        listed = " ".join(reason for reason, _ in reasons.most_common(3))
+        raise NoPlaceError(f"None of {MOST_HOUSES} houses is fit for {self.name}, mostly because: {listed}")
+
+    def oracle_model(self) -> PlanningModel:
+        """Return an operator for each controller, with samplers that know the furniture."""
+        return make_oracle(self.vocabulary, self._worlds)
+
+    def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
+        """Draw the plan of the house from above; what the goal speaks of has a bright edge."""
+        from needful.envs.household.picture import draw_plan
+
+        draw_plan(self._worlds.of(state).model.scene, state, axes, goal)
+
+    def film(self, result: PlanningResult, goal: AbstractState) -> Film:
+        """Return a film of a plan, seen from above at an angle; needs OpenGL."""
+        from needful.envs.household.film import film_house
+
+        return film_house(self._worlds.of(result.states[0]), result, goal)
+
+    def page(self, result: PlanningResult, goal: AbstractState) -> str:
+        """Return a page in which one can walk around the house while the plan is carried out."""
+        from needful.envs.household.page.page import make_page
+
+        return make_page(self._worlds.of(result.states[0]), result, goal, self.name)
+
+    def _atom(self, literal: Literal, state: State) -> GroundAtom:
+        """Return the atom that a literal means."""
+        name = MEANINGS.get((literal.predicate, literal.positive))
+        if name is None:
+            raise InvalidInputError(f"{self.name}: {literal} has no meaning as an initial atom or a goal.")
+        objects = {obj.name: obj for obj in state}
+        return self._predicates[name](*(objects[argument] for argument in literal.arguments))
+
+    def _check_start(self, definition: Definition, state: State) -> None:
+        """Raise unless a definition holds, with nothing within reach that the goal speaks of."""
+        for literal in definition.initial:
+            # The robot and rooms are no objects that atoms speak of, and physics cannot move them.
+            if literal.predicate == "inroom" or THE_ROBOT.name in literal.arguments:
+                continue
+            if not self._atom(literal, state).holds(state):
+                raise NoPlaceError(f"{literal} no longer holds when things have settled.")
+        for obj in self._goal_objects(definition, state):
+            if self._predicates["Reachable"](obj).holds(state):
+                raise NoPlaceError(f"{obj.name} is within reach from the start.")
+
+    def _goal_objects(self, definition: Definition, state: State) -> list[Object]:
+        atoms = [self._atom(literal, state) for literal in definition.goal]
+        return sorted({obj for atom in atoms for obj in atom.objects})
+
+
+class OpeningPresents(Household):
+    """The Opening Presents domain."""
+
+    name = "opening-presents"
+    description = "A robot opens all the packages on a bedroom floor, among clutter."
+
+
+class LockingWindows(Household):
+    """The Locking Windows domain."""
+
+    name = "locking-windows"
+    description = "A robot goes through a house and closes all the windows that stand open."
+
+
+class CollectingCans(Household):
+    """The Collecting Cans domain."""
+
+    name = "collecting-cans"
+    description = "A robot collects cans from the bed and the floor and puts them into a bucket."
+
+
+class SortingBooks(Household):
+    """The Sorting Books domain."""
+
+    name = "sorting-books"
+    description = "A robot carries books from the table and the floor to a shelf."

@@ -1,0 +1,125 @@
+"""The plan of a house from above."""
+
+from __future__ import annotations
+
+from math import cos, sin
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from needful.core.atoms import AbstractState
+from needful.core.objects import Object
+from needful.core.state import State
+from needful.envs.drawing import palette
+from needful.envs.household.categories import CATEGORIES
+from needful.envs.household.floor_plan import WALL_HEIGHT
+from needful.envs.household.object_types import THE_ROBOT, THING
+from needful.envs.household.robot import RADIUS, REACH
+from needful.envs.household.scene import Hinge, Part, Scene
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MARGIN = 0.2
+
+
+def draw_plan(scene: Scene, state: State, axes: Axes, goal: AbstractState) -> None:
+    """Draw rooms, walls, all things from the lowest to the highest, and the robot with its reach."""
+    low = np.min([room.low for room in scene.rooms], axis=0) - MARGIN
+    high = np.max([room.high for room in scene.rooms], axis=0) + MARGIN
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+    axes.axis("off")
+    _draw_house(scene, axes)
+    wanted = {obj for atom in goal for obj in atom.objects}
+    for obj in sorted(
+        state.of_type(THING), key=lambda obj: (state.get(obj, "held"), state.get(obj, "z"), obj)
+    ):
+        _draw_thing(state, obj, axes, marked=obj in wanted)
+    _draw_robot(state, axes)
+
+
+def _draw_house(scene: Scene, axes: Axes) -> None:
+    from matplotlib.patches import Rectangle
+
+    for room in scene.rooms:
+        width, depth = room.high[0] - room.low[0], room.high[1] - room.low[1]
+        axes.add_patch(Rectangle(room.low, width, depth, facecolor=palette.DESK, edgecolor="none"))
+        name = room.name.replace("_", " ")
+        axes.text(
+            room.low[0] + width / 2,
+            room.low[1] + depth / 2,
+            name,
+            ha="center",
+            va="center",
+            fontsize=7,
+            color=palette.GREY,
+        )
+    for wall in scene.walls:
+        (x, y, _), (hx, hy, hz) = wall.centre, wall.half
+        # What is left of the wall below and above windows is no wall to look at.
+        colour = palette.INK if 2 * hz >= WALL_HEIGHT else palette.FAINT
+        axes.add_patch(Rectangle((x - hx, y - hy), 2 * hx, 2 * hy, color=colour, linewidth=0))
+
+
+def _draw_thing(state: State, obj: Object, axes: Axes, *, marked: bool) -> None:
+    category = CATEGORIES[obj.type.name]
+    edge = palette.RED if marked else palette.INK
+    parts = [(part, np.eye(3), np.zeros(3)) for part in category.parts]
+    if category.hinge is not None:
+        turn = _turned(category.hinge, state.get(obj, "joint"))
+        anchor = np.array(category.hinge.anchor)
+        parts += [(part, turn, anchor - turn @ anchor) for part in category.hinge.parts]
+    rotation, origin = _rotation(state[obj][3:7]), np.array(state[obj][:3])
+    for part, turn, shift in parts:
+        corners = _corners(part) @ (rotation @ turn).T + rotation @ shift + origin
+        _fill(axes, corners, part, edge, 1.4 if marked else 0.3)
+
+
+def _draw_robot(state: State, axes: Axes) -> None:
+    from matplotlib.patches import Circle
+
+    x, y, yaw, hand_x, hand_y, *_ = state[THE_ROBOT]
+    axes.add_patch(
+        Circle((x, y), REACH, facecolor="none", edgecolor=palette.PURPLE, linestyle=":", alpha=0.6)
+    )
+    axes.add_patch(Circle((x, y), RADIUS, facecolor=palette.PURPLE, edgecolor=palette.INK, alpha=0.75))
+    ahead = (x + RADIUS * cos(yaw), y + RADIUS * sin(yaw))
+    axes.plot((x, ahead[0]), (y, ahead[1]), color=palette.PAPER, linewidth=1.5)
+    axes.plot((hand_x,), (hand_y,), marker="o", markersize=3, color=palette.ORANGE)
+
+
+def _fill(axes: Axes, corners: np.ndarray, part: Part, edge: str, width: float) -> None:
+    """Fill what a part covers: the hull of its corners as seen from above."""
+    from matplotlib.patches import Polygon
+
+    axes.add_patch(Polygon(_hull(corners[:, :2]), facecolor=part.colour, edgecolor=edge, linewidth=width))
+
+
+def _hull(points: np.ndarray) -> np.ndarray:
+    from scipy.spatial import ConvexHull
+
+    return np.asarray(points[ConvexHull(points).vertices])
+
+
+def _corners(part: Part) -> np.ndarray:
+    """Return the corners of a box, or points on the rims of a cylinder."""
+    centre, half = np.array(part.box.centre), np.array(part.box.half)
+    if part.round:
+        angles = np.linspace(0, 2 * np.pi, 16, endpoint=False)
+        rim = np.column_stack((np.cos(angles), np.sin(angles), np.ones(16)))
+        unit = np.vstack((rim, rim * (1, 1, -1)))
+    else:
+        unit = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    return np.asarray(centre + unit * half)
+
+
+def _rotation(quaternion: tuple[float, ...]) -> np.ndarray:
+    from scipy.spatial.transform import Rotation
+
+    return np.asarray(Rotation.from_quat(quaternion, scalar_first=True).as_matrix())
+
+
+def _turned(hinge: Hinge, joint: float) -> np.ndarray:
+    from scipy.spatial.transform import Rotation
+
+    return np.asarray(Rotation.from_rotvec(np.array(hinge.axis) * hinge.limit * joint).as_matrix())

@@ -1,0 +1,84 @@
+"""The drawings of `needful plan`: all of them or none."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import mujoco.egl
+import pytest
+
+from command_line import files_below, needful, succeed
+from needful.envs.household import film
+
+
+@pytest.fixture(scope="module")
+def presents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of Opening Presents."""
+    folder = tmp_path_factory.mktemp("presents")
+    succeed("collect", "opening-presents", "--demos", 3, "--out", folder / "demos.jsonl")
+    succeed("learn", folder / "demos.jsonl", "--out", folder / "model")
+    return folder / "model"
+
+
+def plan(model: Path, folder: Path, *options: str, domain: str = "opening-presents") -> tuple[object, ...]:
+    """Return the command that draws one plan into files of a folder named after the options."""
+    files = [part for option in options for part in (f"--{option}", folder / f"plan.{option}")]
+    return ("plan", model, domain, "--timeout", 60, *files)
+
+
+def test_a_household_plan_is_filmed_and_shown_in_a_page(
+    presents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(film, "MOST_PICTURES", 5)
+    said = needful(*plan(presents, tmp_path, "gif", "mp4", "page"))
+    if "need OpenGL" in said.err:
+        pytest.skip(said.err)
+    assert (said.code, said.err) == (0, "")
+    assert said.out.endswith(
+        f"Drew {' and '.join(str(tmp_path / f'plan.{x}') for x in ('gif', 'mp4', 'page'))}.\n"
+    )
+    written = files_below(tmp_path)
+    assert written["plan.gif"].startswith(b"GIF89a")
+    assert written["plan.mp4"][4:8] == b"ftyp"
+    page = written["plan.page"].decode()
+    assert page.startswith("<!doctype html>")
+    assert "<h1>Opening presents</h1>" in page
+    assert "Solved in " in page
+
+
+def test_a_page_needs_no_opengl_but_a_film_does_and_leaves_nothing_half_done(
+    presents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(width: int, height: int) -> None:
+        raise RuntimeError("no display")
+
+    monkeypatch.delenv("MUJOCO_GL", raising=False)
+    monkeypatch.setattr(mujoco.egl, "GLContext", broken)
+    monkeypatch.setattr("sys.platform", "linux")
+    said = needful(*plan(presents, tmp_path, "page", "gif"))
+    assert said.code == 1
+    assert "Solved." in said.out
+    assert "MUJOCO_GL=egl" in said.err
+    assert files_below(tmp_path) == {}
+    succeed(*plan(presents, tmp_path, "page"))
+    assert set(files_below(tmp_path)) == {"plan.page"}
+
+
+def test_domains_in_the_plane_have_videos_and_no_pages(cluttered: Path, tmp_path: Path) -> None:
+    succeed(*plan(cluttered / "model", tmp_path, "mp4", domain="cluttered-1d"))
+    assert files_below(tmp_path)["plan.mp4"][4:8] == b"ftyp"
+    said = needful(*plan(cluttered / "model", tmp_path, "page", domain="cluttered-1d"))
+    assert (said.code, said.out) == (2, "")
+    assert "cluttered-1d has no space to look around in" in said.complaint
+    assert set(files_below(tmp_path)) == {"plan.mp4"}
+
+
+def test_a_video_without_ffmpeg_is_refused_before_the_work(
+    cluttered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    said = needful(*plan(cluttered / "model", tmp_path, "gif", "mp4", domain="cluttered-1d"))
+    assert (said.code, said.out) == (1, "")
+    assert "pip install 'needful[household]'" in said.err
+    assert files_below(tmp_path) == {}

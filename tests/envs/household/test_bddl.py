@@ -1,0 +1,116 @@
+"""The reader of BDDL, on the published files, on handwritten text and on broken text."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import pytest
+
+from needful.envs.household.bddl import Definition, Literal, read_bddl
+from needful.errors import InvalidInputError, UnknownNameError
+
+FILES = resources.files("needful.envs.household") / "bddl_files"
+
+TEXT = """
+; two cups, each with a saucer
+(define (problem tea) (:domain d)
+  (:objects cup_1 cup_2 - cup  tray_1 - tray)
+  (:init (ontop cup_1 tray_1) (not (open cup_2)) (inroom tray_1 kitchen))
+  (:goal (and (forall (?cup - cup) (inside ?cup ?tray_1)) (not (open ?cup_1)))))
+"""
+
+
+def read(name: str) -> Definition:
+    return read_bddl((FILES / f"{name}.bddl").read_text("utf-8"), name)
+
+
+def with_goal(goal: str) -> str:
+    start = TEXT.index("(:goal")
+    return f"{TEXT[:start]}(:goal {goal}))"
+
+
+def test_a_handwritten_definition() -> None:
+    assert read_bddl(TEXT, "tea") == Definition(
+        "tea",
+        {"cup_1": "cup", "cup_2": "cup", "tray_1": "tray"},
+        (
+            Literal("ontop", ("cup_1", "tray_1")),
+            Literal("open", ("cup_2",), positive=False),
+            Literal("inroom", ("tray_1", "kitchen")),
+        ),
+        (
+            Literal("inside", ("cup_1", "tray_1")),
+            Literal("inside", ("cup_2", "tray_1")),
+            Literal("open", ("cup_1",), positive=False),
+        ),
+    )
+
+
+def test_for_all_may_contain_conjunctions_and_another_for_all() -> None:
+    goal = "(forall (?a - cup) (and (open ?a) (forall (?b - tray) (ontop ?a ?b))))"
+    assert read_bddl(with_goal(goal), "tea").goal == (
+        Literal("open", ("cup_1",)),
+        Literal("ontop", ("cup_1", "tray_1")),
+        Literal("open", ("cup_2",)),
+        Literal("ontop", ("cup_2", "tray_1")),
+    )
+
+
+def test_the_published_files() -> None:
+    presents = read("opening_presents")
+    assert list(map(str, presents.goal)) == ["(open package.n.02_1)", "(open package.n.02_2)"]
+    windows = read("locking_every_window")
+    assert list(map(str, windows.goal)) == [f"(not (open window.n.01_{n}))" for n in (1, 2, 3, 4)]
+    cans = read("collecting_aluminum_cans")
+    assert set(cans.goal) == {Literal("inside", (f"pop.n.02_{n}", "bucket.n.01_1")) for n in range(1, 7)}
+    assert Literal("ontop", ("bucket.n.01_1", "bed.n.01_1")) in cans.initial
+    books = read("sorting_books")
+    kinds = ("hardback.n.01", "book.n.02")
+    assert set(books.goal) == {
+        Literal("ontop", (f"{kind}_{n}", "shelf.n.01_1")) for kind in kinds for n in (1, 2)
+    }
+
+
+def test_the_licence_of_the_files_is_there() -> None:
+    assert "Copyright (c) 2021 Stanford Vision and Learning Lab" in (FILES / "LICENSE").read_text("utf-8")
+    assert "bddl/1.0.1" in (FILES / "NOTICE").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("goal", "message"),
+    [
+        ("(onto cup_1 tray_1)", "Unknown predicate in tea 'onto'. Did you mean 'ontop'"),
+        ("(or (open cup_1) (open cup_2))", "Unknown predicate in tea 'or'"),
+        ("(ontop cup_3 tray_1)", "Unknown object in tea 'cup_3'. Did you mean 'cup_"),
+        ("(forall (?x - plate) (open ?x))", "Unknown category in tea 'plate'"),
+    ],
+)
+def test_unknown_names_are_named(goal: str, message: str) -> None:
+    with pytest.raises(UnknownNameError) as error:
+        read_bddl(with_goal(goal), "tea")
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (with_goal("(open cup_1 cup_2)"), "open takes 1 arguments, got (cup_1 cup_2)"),
+        (with_goal("(not (and (open cup_1)))"), "cannot read (not (and (open cup_1)))"),
+        (with_goal("(forall (?a ?b - cup) (open ?a))"), "`forall` takes one variable"),
+        (with_goal("(open (cup_1))"), "expected a name, got (cup_1)"),
+        (with_goal("cup_1"), "cannot read cup_1"),
+        (TEXT + ")", "a `)` too many"),
+        (TEXT.rstrip()[:-2], "2 `)` too few"),
+        (TEXT + TEXT, "one definition, got 2"),
+        ("(problem)", "(define (problem ...) ...)"),
+        ("(define (problem tea))", "[':domain', ':goal', ':init', ':objects'] are missing"),
+        (TEXT.replace("- tray", ""), "['tray_1'] have no category"),
+        (TEXT.replace("- tray", "-"), "cannot read the typed list"),
+        (TEXT.replace(":init", ":start"), "Unknown section in tea ':start'"),
+    ],
+)
+def test_broken_text_is_refused_with_the_place(text: str, message: str) -> None:
+    with pytest.raises(InvalidInputError) as error:
+        read_bddl(text, "tea")
+    assert message in str(error.value)
+    assert "tea" in str(error.value)

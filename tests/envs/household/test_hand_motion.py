@@ -1,0 +1,179 @@
+"""The hand moves without touching anything, and finds ways around what is in its way."""
+
+from __future__ import annotations
+
+import itertools
+
+import mujoco
+import numpy as np
+import pytest
+from tiny_house import scene_of
+
+from needful.envs.household.base_motion import FreeGrid
+from needful.envs.household.hand_motion import GAP, TOUCH, HandPlanner
+from needful.envs.household.model import build_model
+from needful.envs.household.robot import HAND_RADIUS
+from needful.envs.household.scene import Box, Thing
+from needful.envs.household.snapshot import HELD, first_snapshot
+from needful.envs.household.still_house import StillHouse
+from needful.envs.household.view import View
+
+
+def view_of(things, walls=(), held=None):
+    scene = scene_of(things, walls)
+    model = build_model(scene)
+    house = StillHouse(model)
+    snapshot = first_snapshot(model)
+    if held is not None:
+        snapshot = snapshot.with_feature(held, HELD, 1.0)
+    house.show(snapshot)
+    return View(model, house, FreeGrid(scene, house.footprints()[model.is_fixed]), snapshot)
+
+
+def at(*point):
+    return np.array(point, dtype=float)
+
+
+BLOCK = Thing("block", "toy_block", (3.0, 2.0, 0.0))
+
+
+def test_an_empty_hand_is_a_ball():
+    planner = HandPlanner(view_of([BLOCK]))
+    load = planner.load(at(0, 0, 0), -1)
+    beside = 0.045 + HAND_RADIUS
+    assert planner.is_free(load, [at(3.0 + beside, 2.0, 0.045)])
+    assert not planner.is_free(load, [at(3.0 + beside - 2 * TOUCH, 2.0, 0.045)])
+    assert planner.is_free(load, [at(3.0 + beside - 2 * TOUCH, 2.0, 0.045)], ignored=0)
+    assert not planner.is_free(load, [at(1.0, 1.0, HAND_RADIUS - 2 * TOUCH)])
+
+
+def test_lines_are_checked_all_along():
+    planner = HandPlanner(view_of([BLOCK]))
+    load = planner.load(at(0, 0, 0), -1)
+    assert not planner.is_free(load, [at(2.5, 2.0, 0.05), at(3.5, 2.0, 0.05)])
+    assert planner.is_free(load, [at(2.5, 2.0, 0.05), at(2.5, 2.5, 0.05), at(3.5, 2.5, 0.05)])
+
+
+def test_what_is_held_must_be_free_too():
+    wall = Box((3.0, 2.0, 0.5), (0.02, 0.5, 0.5))
+    view = view_of([Thing("book", "book", (2.5, 2.0, 0.8))], [wall], held=0)
+    planner = HandPlanner(view)
+    hand = at(2.5, 2.0, 0.9)
+    load = planner.load(hand, 0)
+    # The hand passes over the wall; the book, 0.1 below it, does not.
+    assert planner.is_free(planner.load(hand, -1), [at(2.5, 2.0, 1.05), at(3.5, 2.0, 1.05)])
+    assert not planner.is_free(load, [at(2.5, 2.0, 1.05), at(3.5, 2.0, 1.05)])
+    assert planner.is_free(load, [at(2.5, 2.0, 1.2), at(3.5, 2.0, 1.2)])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_freedom_against_the_engine_itself(seed):
+    """Put the hand and what it holds to random places and ask for the engine's own contacts."""
+    things = [
+        Thing("held", "jar", (3.0, 2.0, 0.8)),
+        Thing("shelf", "shelf", (3.0, 2.6, 0.0)),
+        Thing("x", "plant", (2.6, 2.0, 0.0)),
+    ]
+    view = view_of(things, held=0)
+    planner, model = HandPlanner(view), view.model
+    hand = at(3.0, 2.0, 0.97)
+    load = planner.load(hand, 0)
+    rng = np.random.default_rng(seed)
+    for _ in range(30):
+        place = rng.uniform((2.2, 1.6, 0.2), (3.8, 3.0, 1.6))
+        free = planner.is_free(load, [place])
+        # A jar at the same place, in an engine without margins; the ball stands for the hand.
+        still = model.moving
+        data = mujoco.MjData(still)
+        data.qpos[:] = still.qpos0
+        data.qpos[model.free_address[0] : model.free_address[0] + 3] = at(3.0, 2.0, 0.8) + place - hand
+        data.mocap_pos[still.body("robot/hand").mocapid[0]] = place
+        mujoco.mj_kinematics(still, data)
+        parts = [*np.flatnonzero(model.owner == 0), model.hand_geom]
+        others = [*np.flatnonzero(model.owner > 0)]
+        depth = min(
+            mujoco.mj_geomDistance(still, data, int(a), int(b), 1.0, None) for a in parts for b in others
+        )
+        if abs(depth + TOUCH) > 1e-3:
+            assert free == (depth > -TOUCH)
+
+
+def test_the_hand_closes_in_until_it_touches():
+    view = view_of([BLOCK])
+    planner = HandPlanner(view)
+    middle = at(3.0, 2.0, 0.045)
+    touch = planner.touching(0, middle, at(1, 0, 0), 0.5)
+    assert touch == pytest.approx([3.045 + HAND_RADIUS, 2.0, 0.045], abs=GAP)
+    top = planner.touching(0, middle, at(0, 0, 1), 0.5)
+    assert top[2] == pytest.approx(0.09 + HAND_RADIUS, abs=GAP)
+
+
+def test_the_hand_goes_no_further_than_the_middle():
+    # Down into an empty bucket nothing is touched on the way to its middle.
+    planner = HandPlanner(view_of([Thing("bucket", "bucket", (3.0, 2.0, 0.0))]))
+    middle = at(3.0, 2.0, 0.12)
+    assert planner.touching(0, middle, at(0, 0, 1), 0.5) == pytest.approx(middle)
+
+
+def assert_path(planner, load, path, start, goal):
+    assert path is not None
+    assert (path[0] == start).all()
+    assert (path[-1] == goal).all()
+    for one, other in itertools.pairwise(path):
+        assert planner.is_free(load, [one, other])
+
+
+@pytest.mark.parametrize(
+    ("walls", "points"),
+    [
+        ([], 2),
+        # A low wall: from above.
+        ([Box((3.2, 2.0, 0.3), (0.02, 1.0, 0.3))], 3),
+        # A board over the goal: from the side.
+        ([Box((3.4, 1.7, 0.6), (0.4, 0.5, 0.02))], 3),
+    ],
+)
+def test_simple_ways(walls, points):
+    view = view_of([], walls)
+    planner = HandPlanner(view)
+    start, goal = view.snapshot.hand, at(3.4, 2.0, 0.3)
+    load = planner.load(start, -1)
+    path = planner.plan(load, start, goal)
+    assert_path(planner, load, path, start, goal)
+    assert len(path) <= points + 1
+
+
+def test_hidden_goals_are_searched_for():
+    # A box that is only open at its right side; the robot stands in front of it, at (3.2, 2.5).
+    walls = [
+        Box((3.2, 2.0, 0.5), (0.15, 0.02, 0.2)),
+        Box((3.05, 1.8, 0.5), (0.02, 0.2, 0.2)),
+        Box((3.2, 1.8, 0.7), (0.15, 0.2, 0.02)),
+        Box((3.2, 1.6, 0.5), (0.15, 0.02, 0.2)),
+    ]
+    view = view_of([], walls)
+    planner = HandPlanner(view)
+    start, goal = view.snapshot.hand, at(3.2, 1.8, 0.5)
+    load = planner.load(start, -1)
+    path = planner.plan(load, start, goal)
+    assert_path(planner, load, path, start, goal)
+    assert len(path) > 3
+
+
+def test_no_way():
+    walls = [Box((3.2, 2.0, 0.5), (0.1, 0.1, 0.1))]
+    view = view_of([], walls)
+    planner = HandPlanner(view)
+    load = planner.load(view.snapshot.hand, -1)
+    assert planner.plan(load, view.snapshot.hand, at(3.2, 2.0, 0.5)) is None
+
+
+def test_taking_hold_ends_at_the_touch():
+    view = view_of([BLOCK])
+    planner = HandPlanner(view)
+    touch, before = at(3.0, 2.0, 0.125), at(3.0, 2.0, 0.14)
+    path = planner.take_hold(0, before, touch)
+    assert (path[-1] == touch).all()
+    assert (path[-2] == before).all()
+    # From below, through the floor, it cannot.
+    assert planner.take_hold(0, at(3.0, 2.0, -0.1), at(3.0, 2.0, -0.04)) is None

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from tiny_errand import cut_short, run_errand
+
+from needful.envs.household import film
+from needful.envs.household.film import film_house
+from needful.envs.household.rendering import HouseRenderer
+from needful.errors import InvalidInputError
+
+
+@pytest.fixture(scope="module")
+def errand():
+    world, result = run_errand()
+    try:
+        HouseRenderer(world.model, 32, 24).close()
+    except InvalidInputError as error:
+        pytest.skip(str(error))
+    return world, result
+
+
+def test_a_film_shows_what_happens_and_what_holds(errand, monkeypatch):
+    monkeypatch.setattr(film, "MOST_PICTURES", 13)
+    monkeypatch.setattr(film, "HEIGHT", 240)
+    monkeypatch.setattr(film, "WIDTH", 320)
+    world, result = errand
+    shown = film_house(world, result, result.subgoals[-1])
+    assert len(result.states) < len(shown.pictures) == len(shown.milliseconds) <= 13
+    assert {picture.size for picture in shown.pictures} == {(320 + 340, 240)}
+    assert shown.milliseconds.count(film.STEP_MILLISECONDS) == len(result.states) - 1
+    assert shown.milliseconds[-1] == 3000
+    ends = [
+        np.asarray(picture)[:, :320]
+        for picture, pause in zip(shown.pictures, shown.milliseconds, strict=True)
+        if pause > film.MILLISECONDS
+    ]
+    for one, other in itertools.pairwise(ends):
+        assert 0 < (one != other).any(axis=2).mean() < 0.3
+    sheets = {np.asarray(picture)[:, 320:].tobytes() for picture in shown.pictures}
+    assert len(sheets) >= len(result.states)
+
+
+def test_a_plan_that_failed_has_a_film_too(errand, monkeypatch):
+    monkeypatch.setattr(film, "MOST_PICTURES", 3)
+    world, result = errand
+    assert 2 <= len(film_house(world, cut_short(result, 1), result.subgoals[-1]).pictures) <= 3

@@ -1,0 +1,83 @@
+"""The engine's model of a house."""
+
+from __future__ import annotations
+
+from math import pi
+
+import mujoco
+import numpy as np
+import pytest
+from tiny_house import scene_of, tiny_scene
+
+from needful.envs.household.categories import CATEGORIES
+from needful.envs.household.house_model import HOUSE_ITSELF, THE_GROUND, THE_ROBOT_ITSELF
+from needful.envs.household.model import build_model
+from needful.envs.household.scene import Thing
+
+
+@pytest.fixture(scope="module")
+def model():
+    return build_model(tiny_scene())
+
+
+def test_angles_are_radians(model):
+    window = model.moving.joint("window/hinge")
+    assert window.range == pytest.approx((0.0, 0.45 * pi))
+
+
+def test_what_is_fixed_never_touches_what_is_fixed():
+    # The window lies in the wall, and the table reaches into the shelf.
+    things = (
+        Thing("window", "window", (2.0, -0.05, 0.8), opened=0.5),
+        Thing("shelf", "shelf", (5.0, 0.3, 0.0)),
+        Thing("table", "table", (5.2, 0.45, 0.0)),
+    )
+    model = build_model(scene_of(things))
+    data = mujoco.MjData(model.still)
+    mujoco.mj_forward(model.still, data)
+    assert data.ncon == 0
+
+
+def test_every_geom_has_its_owner(model):
+    parts = np.bincount(model.owner[model.owner >= 0], minlength=len(model.things))
+    for count, category in zip(parts, model.categories, strict=True):
+        assert count == len(category.parts) + (len(category.hinge.parts) if category.hinge else 0)
+    assert np.count_nonzero(model.owner == HOUSE_ITSELF) == len(model.scene.walls)
+    assert np.count_nonzero(model.owner == THE_GROUND) == 1 + len(model.scene.rooms)
+    assert model.owner[model.hand_geom] == THE_ROBOT_ITSELF
+    assert not (model.is_fixed & model.is_loose).any()
+
+
+def test_things_have_addresses_if_they_move(model):
+    for thing, category, free, hinge, tree in zip(
+        model.things, model.categories, model.free_address, model.hinge_address, model.tree, strict=True
+    ):
+        assert (free >= 0) == (not category.fixed), thing
+        assert (hinge >= 0) == (category.hinge is not None), thing
+        assert (tree >= 0) == (free >= 0 or hinge >= 0), thing
+
+
+def test_masses_are_those_of_the_categories(model):
+    for thing, category in zip(model.things, model.categories, strict=True):
+        if not category.fixed:
+            assert model.moving.body(thing.name).subtreemass[0] == pytest.approx(category.mass)
+
+
+def test_round_parts_fill_their_boxes():
+    model = build_model(scene_of([Thing("can", "pop_can", (1.0, 1.0, 0.0))]))
+    can = int(np.flatnonzero(model.owner == 0)[0])
+    assert model.half_sizes[can] == pytest.approx(CATEGORIES["pop_can"].parts[0].box.half)
+
+
+def test_cavities_are_listed(model):
+    owners, centres, halves = model.cavities
+    names = [model.things[owner].name for owner in owners]
+    assert names == ["bucket", "fridge", "package"]
+    assert halves[0] == pytest.approx((0.142, 0.142, 0.116))
+    assert centres[0] == pytest.approx((0.0, 0.0, 0.124))
+
+
+def test_a_house_may_be_empty():
+    model = build_model(scene_of([]))
+    assert model.things == ()
+    assert len(model.cavities[0]) == 0

@@ -1,0 +1,243 @@
+"""The household domains: tasks as defined, states that say all, plans that come true."""
+
+from __future__ import annotations
+
+import pickle
+from functools import cache
+
+import numpy as np
+import pytest
+
+from needful.abstraction.abstract import abstract
+from needful.core.atoms import GroundAtom
+from needful.core.plans import PlanningResult
+from needful.core.state import State
+from needful.core.tasks import Task
+from needful.envs.checker import check_environment
+from needful.envs.contract import Split
+from needful.envs.household import environment
+from needful.envs.household.activities import ACTIVITIES
+from needful.envs.household.bddl import Literal
+from needful.envs.household.categories import CATEGORIES, CLUTTER
+from needful.envs.household.environment import (
+    CollectingCans,
+    Household,
+    LockingWindows,
+    OpeningPresents,
+    SortingBooks,
+)
+from needful.envs.household.furnishing import NoPlaceError
+from needful.envs.household.object_types import FLOOR, THE_HOUSE, THE_ROBOT, THING
+from needful.envs.household.worlds import MOST_WORLDS, make_house
+from needful.errors import InvalidInputError
+from needful.planning.bilevel import PlanningConfig, plan
+
+DOMAINS = [OpeningPresents, LockingWindows, CollectingCans, SortingBooks]
+CLUTTER_NAMES = {category.name for category in CLUTTER}
+
+# Far more than is needed, so that no result depends on the speed of the machine.
+CONFIG = PlanningConfig(timeout=300.0)
+
+
+@cache
+def env_of(domain: type[Household]) -> Household:
+    return domain()
+
+
+@cache
+def task_of(domain: type[Household], split: Split) -> Task:
+    return env_of(domain).task(split, 0, seed=3)
+
+
+@cache
+def solved(domain: type[Household], split: Split) -> PlanningResult:
+    env = env_of(domain)
+    return plan(task_of(domain, split), env.oracle_model(), env.execute, CONFIG, seed=1)
+
+
+def held(env: Household, state: State) -> set[str]:
+    return set(map(str, abstract(state, env.vocabulary.predicates)))
+
+
+def test_names_and_activities_belong_together() -> None:
+    assert [domain.name for domain in DOMAINS] == [activity.name for activity in ACTIVITIES]
+
+
+@pytest.mark.parametrize("split", list(Split))
+def test_presents_lie_closed_on_the_bedroom_floor_and_shall_be_open(split: Split) -> None:
+    env, task = env_of(OpeningPresents), task_of(OpeningPresents, split)
+    packages = [obj.name for obj in task.objects if obj.type.name == "package"]
+    assert len(packages) == 2 if split is Split.TRAIN else len(packages) in (3, 4)
+    atoms = held(env, task.initial_state)
+    assert {f"OnTop({name}, bedroom_floor)" for name in packages} <= atoms
+    assert {f"Closed({name})" for name in packages} <= atoms
+    assert set(map(str, task.goal)) == {f"Open({name})" for name in packages}
+
+
+@pytest.mark.parametrize("split", list(Split))
+def test_windows_stand_open_and_shall_be_closed(split: Split) -> None:
+    env, task = env_of(LockingWindows), task_of(LockingWindows, split)
+    windows = [obj.name for obj in task.objects if obj.type.name == "window"]
+    assert len(windows) == (4 if split is Split.TRAIN else 6)
+    assert {f"Open({name})" for name in windows} <= held(env, task.initial_state)
+    assert set(map(str, task.goal)) == {f"Closed({name})" for name in windows}
+
+
+@pytest.mark.parametrize("split", list(Split))
+def test_cans_and_the_bucket_lie_on_bed_and_floor(split: Split) -> None:
+    env, task = env_of(CollectingCans), task_of(CollectingCans, split)
+    cans = [obj.name for obj in task.objects if obj.type.name == "pop_can"]
+    assert len(cans) == 3 if split is Split.TRAIN else len(cans) in (6, 7, 8)
+    atoms = held(env, task.initial_state)
+    assert "OnTop(bucket_1, bed_1)" in atoms
+    for name in cans:
+        assert {f"OnTop({name}, bed_1)", f"OnTop({name}, bedroom_floor)"} & atoms
+    assert set(map(str, task.goal)) == {f"Inside({name}, bucket_1)" for name in cans}
+
+
+@pytest.mark.parametrize("split", list(Split))
+def test_books_lie_on_table_and_floor_and_shall_be_on_the_shelf(split: Split) -> None:
+    env, task = env_of(SortingBooks), task_of(SortingBooks, split)
+    books = [obj.name for obj in task.objects if obj.type.name in ("book", "hardback")]
+    assert len(books) == 4 if split is Split.TRAIN else len(books) in (6, 7, 8)
+    atoms = held(env, task.initial_state)
+    on_table = [name for name in books if f"OnTop({name}, table_1)" in atoms]
+    on_floor = [name for name in books if f"OnTop({name}, living_room_floor)" in atoms]
+    assert sorted(on_table + on_floor) == sorted(books)
+    assert abs(len(on_table) - len(on_floor)) <= 1
+    assert set(map(str, task.goal)) == {f"OnTop({name}, shelf_1)" for name in books}
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("split", list(Split))
+def test_houses_are_cluttered_and_nothing_wanted_is_within_reach(
+    domain: type[Household], split: Split
+) -> None:
+    env, task = env_of(domain), task_of(domain, split)
+    clutter = sum(obj.type.name in CLUTTER_NAMES for obj in task.objects)
+    assert clutter in (range(18, 23) if split is Split.TRAIN else range(40, 71))
+    assert 3 <= len(task.initial_state.of_type(FLOOR)) <= 5
+    atoms = held(env, task.initial_state)
+    wanted = {obj.name for atom in task.goal for obj in atom.objects}
+    assert not {f"Reachable({name})" for name in wanted} & atoms
+    assert "HandEmpty()" in atoms
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_the_robot_starts_where_the_definition_says(domain: type[Household]) -> None:
+    state = task_of(domain, Split.TEST).initial_state
+    activity, split, seed = state[THE_HOUSE]
+    definition, scene = make_house((activity, split, seed))
+    (floor,) = (one.arguments[1] for one in definition.initial if one.arguments[0] == THE_ROBOT.name)
+    (room,) = (room for room in scene.rooms if room.floor == floor)
+    x, y, *_ = state[THE_ROBOT]
+    assert room.low[0] < x < room.high[0]
+    assert room.low[1] < y < room.high[1]
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("split", list(Split))
+def test_the_oracle_goes_to_everything_before_it_acts_and_its_predictions_come_true(
+    domain: type[Household], split: Split
+) -> None:
+    env, task, result = env_of(domain), task_of(domain, split), solved(domain, split)
+    assert result.solved
+    assert task.achieved_in(result.states[-1])
+    predicted = abstract(task.initial_state, env.vocabulary.predicates)
+    for step, state in zip(result.abstract_plan, result.states[1:], strict=True):
+        predicted = step.apply(predicted)
+        assert predicted <= abstract(state, env.vocabulary.predicates)
+    for before, action in zip(result.actions, result.actions[1:], strict=False):
+        if action.controller.name != "NavigateTo":
+            assert (before.controller.name, before.objects) == ("NavigateTo", action.objects)
+    assert result.actions[0].controller.name == "NavigateTo"
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_a_state_says_all_that_an_environment_needs_to_know(domain: type[Household]) -> None:
+    """An environment that has never seen the house goes on where another one stopped."""
+    result = solved(domain, Split.TRAIN)
+    stranger = domain()
+    middle = len(result.actions) // 2
+    state = pickle.loads(pickle.dumps({obj: result.states[middle][obj] for obj in result.states[middle]}))
+    state = State(state)
+    assert held(stranger, state) == held(env_of(domain), result.states[middle])
+    for action, expected in zip(result.actions[middle:], result.states[middle + 1 :], strict=True):
+        state = stranger.simulate(state, action)
+        assert state == expected
+
+
+def test_things_of_a_kind_may_change_names() -> None:
+    env, state = env_of(CollectingCans), solved(CollectingCans, Split.TRAIN).states[-1]
+    rng = np.random.default_rng(0)
+    renaming = {obj: obj for obj in state}
+    for kind in sorted({obj.type for obj in state.of_type(THING)}):
+        if not CATEGORIES[kind.name].fixed:
+            members = state.of_type(kind)
+            renaming |= {
+                one: members[i] for one, i in zip(members, rng.permutation(len(members)), strict=True)
+            }
+    assert any(old != new for old, new in renaming.items())
+    renamed = State({renaming[obj]: state[obj] for obj in state})
+    assert abstract(renamed, env.vocabulary.predicates) == {
+        GroundAtom(atom.predicate, tuple(renaming[obj] for obj in atom.objects))
+        for atom in abstract(state, env.vocabulary.predicates)
+    }
+
+
+def test_the_contract_is_kept_on_the_way_to_the_goal() -> None:
+    env = CollectingCans()
+    found = check_environment(
+        env,
+        tasks=1,
+        rounds=1,
+        solve=lambda env, task: plan(task, env.oracle_model(), env.execute, CONFIG),
+    )
+    assert found == ()
+
+
+def test_predicates_and_controllers_can_be_sent_to_another_process() -> None:
+    env, task = env_of(OpeningPresents), task_of(OpeningPresents, Split.TRAIN)
+    copies = pickle.loads(pickle.dumps(env.vocabulary.predicates))
+    assert abstract(task.initial_state, copies) == abstract(task.initial_state, env.vocabulary.predicates)
+
+
+def test_only_the_last_worlds_are_kept() -> None:
+    env = OpeningPresents()
+    tasks = env.tasks(Split.TRAIN, MOST_WORLDS + 2, seed=8)
+    first = env._worlds.of(tasks[0].initial_state)
+    assert env._worlds.of(tasks[0].initial_state) is first
+    for task in tasks[1:]:
+        env._worlds.of(task.initial_state)
+    assert env._worlds.of(tasks[0].initial_state) is not first
+    assert len(env._worlds._worlds) == MOST_WORLDS
+
+
+def test_a_house_in_which_the_definition_broke_is_refused() -> None:
+    env, state = env_of(OpeningPresents), task_of(OpeningPresents, Split.TRAIN).initial_state
+    activity, split, seed = state[THE_HOUSE]
+    definition, _ = make_house((activity, split, seed))
+    package = next(obj for obj in state if obj.name == "package_1")
+    lifted = state.replace({package: {"z": 1.0}})
+    with pytest.raises(NoPlaceError, match=r"\(ontop package_1 bedroom_floor\) no longer holds"):
+        env._check_start(definition, lifted)
+    result = solved(OpeningPresents, Split.TRAIN)
+    near = result.states[1]
+    with pytest.raises(NoPlaceError, match=r"package_\d is within reach from the start"):
+        env._check_start(definition, near)
+
+
+def test_an_activity_for_which_no_house_is_fit_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_house(identity: tuple[float, ...]) -> None:
+        raise NoPlaceError("There is no place for elephant_1 on bedroom_floor.")
+
+    monkeypatch.setattr(environment, "make_house", no_house)
+    with pytest.raises(NoPlaceError, match=r"None of 100 houses is fit for opening-presents.*elephant_1"):
+        OpeningPresents().task(Split.TRAIN, 0, seed=0)
+
+
+def test_a_literal_without_a_meaning_is_refused() -> None:
+    env, task = env_of(SortingBooks), task_of(SortingBooks, Split.TRAIN)
+    literal = Literal("ontop", ("book_1", "table_1"), positive=False)
+    with pytest.raises(InvalidInputError, match=r"\(not \(ontop book_1 table_1\)\) has no meaning"):
+        env._atom(literal, task.initial_state)

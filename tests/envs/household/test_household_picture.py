@@ -1,0 +1,76 @@
+"""The plan of a house: what is where, and what the goal speaks of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle, Polygon
+
+from needful.envs.contract import Split
+from needful.envs.drawing import palette
+from needful.envs.household.environment import LockingWindows, OpeningPresents
+from needful.envs.household.object_types import THE_ROBOT, THING
+from needful.envs.household.robot import RADIUS, REACH
+
+
+def empty_axes() -> Axes:
+    return Figure(figsize=(8, 6)).add_subplot()
+
+
+def test_goal_things_have_bright_edges_and_the_robot_shows_its_reach() -> None:
+    env = OpeningPresents()
+    task = env.task(Split.TRAIN, 0, seed=0)
+    axes = empty_axes()
+    env.draw(task.initial_state, axes, task.goal)
+    bright = [
+        patch
+        for patch in axes.patches
+        if isinstance(patch, Polygon) and to_hex(patch.get_edgecolor()) == palette.RED
+    ]
+    packages = [obj for atom in task.goal for obj in atom.objects]
+    for package in packages:
+        x, y = task.initial_state[package][:2]
+        assert any(np.allclose(patch.get_xy()[:-1].mean(axis=0), (x, y), atol=0.03) for patch in bright)
+    x, y, *_ = task.initial_state[THE_ROBOT]
+    circles = [patch for patch in axes.patches if isinstance(patch, Circle)]
+    assert {(circle.center, circle.radius) for circle in circles} == {((x, y), REACH), ((x, y), RADIUS)}
+
+
+def test_all_that_is_seen_lies_within_the_picture() -> None:
+    env = OpeningPresents()
+    state = env.task(Split.TEST, 0, seed=0).initial_state
+    axes = empty_axes()
+    env.draw(state, axes, frozenset())
+    (x0, x1), (y0, y1) = axes.get_xlim(), axes.get_ylim()
+    for obj in state.of_type(THING):
+        assert x0 < state.get(obj, "x") < x1
+        assert y0 < state.get(obj, "y") < y1
+
+
+def test_a_pane_is_drawn_where_it_turned_to() -> None:
+    env = LockingWindows()
+    state = env.task(Split.TRAIN, 0, seed=0).initial_state
+    window = next(obj for obj in state if obj.name == "window_1")
+    extents = []
+    for joint in (0.0, 1.0):
+        axes = empty_axes()
+        env.draw(state.replace({window: {"joint": joint}}), axes, frozenset({_open(env, window)}))
+        points = np.concatenate(
+            [
+                patch.get_xy()
+                for patch in axes.patches
+                if isinstance(patch, Polygon) and to_hex(patch.get_edgecolor()) == palette.RED
+            ]
+        )
+        extents.append(sorted(np.ptp(points, axis=0)))
+    # Closed, it is as deep as the frame; open, it sticks into the room by its width.
+    assert extents[0][0] == pytest.approx(0.13, abs=0.02)
+    assert extents[1][0] > 0.6
+
+
+def _open(env: LockingWindows, window: object) -> object:
+    (predicate,) = (p for p in env.vocabulary.predicates if p.name == "Open")
+    return predicate(window)  # type: ignore[arg-type]

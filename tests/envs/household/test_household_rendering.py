@@ -1,0 +1,70 @@
+"""Pictures of houses; without OpenGL they are skipped, but for the one that says so."""
+
+from __future__ import annotations
+
+import mujoco.egl
+import numpy as np
+import pytest
+from tiny_house import named, tiny_scene
+
+from needful.envs.household.object_types import THE_ROBOT
+from needful.envs.household.rendering import Camera, HouseRenderer, overview
+from needful.envs.household.world import World
+from needful.errors import InvalidInputError
+
+WORLD = World(tiny_scene())
+STATE = WORLD.settled()
+
+
+@pytest.fixture(scope="module")
+def renderer():
+    try:
+        made = HouseRenderer(WORLD.model, 160, 120)
+    except InvalidInputError as error:
+        pytest.skip(str(error))
+    with made:
+        yield made
+
+
+def test_pictures_are_arrays_and_always_the_same(renderer):
+    picture = renderer.frame(STATE)
+    assert picture.shape == (120, 160, 3)
+    assert picture.dtype == np.uint8
+    assert picture.std() > 10
+    assert (renderer.frame(STATE) == picture).all()
+
+
+def test_what_changes_is_seen(renderer):
+    picture = renderer.frame(STATE)
+    moved = STATE.replace({THE_ROBOT: {"x": 2.0, "y": 1.5, "hand_x": 2.0, "hand_y": 1.5}})
+    opened = STATE.replace({named(STATE)["package"]: {"joint": 1.0}})
+    for other in (moved, opened):
+        different = (renderer.frame(other) != picture).any(axis=2)
+        assert 0.0005 < different.mean() < 0.2
+
+
+def test_walls_do_not_hide_the_rooms(renderer):
+    # From the near side one looks over the near wall onto the package behind it.
+    close = Camera((2.8, 0.9, 0.1), 3.0)
+    without = STATE.replace({named(STATE)["package"]: {"x": 100.0}})
+    assert (renderer.frame(STATE, close) != renderer.frame(without, close)).any(axis=2).mean() > 0.01
+
+
+def test_cameras_see_rooms():
+    house, room = overview(tiny_scene()), overview(tiny_scene(), ("bedroom",))
+    assert house.centre[0] == pytest.approx(4.0)
+    assert room.centre[0] == pytest.approx(2.0)
+    assert room.distance < house.distance
+    with pytest.raises(InvalidInputError, match=r"no room 'garage'.*bedroom, living_room"):
+        overview(tiny_scene(), ("garage",))
+
+
+def test_without_opengl_one_is_told_what_to_do(monkeypatch):
+    def broken(width, height):
+        raise RuntimeError("no display")
+
+    monkeypatch.delenv("MUJOCO_GL", raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr(mujoco.egl, "GLContext", broken)
+    with pytest.raises(InvalidInputError, match=r"no display.*MUJOCO_GL=egl.*libosmesa6"):
+        HouseRenderer(WORLD.model, 160, 120)

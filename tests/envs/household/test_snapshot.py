@@ -1,0 +1,77 @@
+"""Snapshots and states are two ways to write the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny_house import named, tiny_scene
+
+from needful.envs.household.model import build_model
+from needful.envs.household.object_types import THE_ROBOT
+from needful.envs.household.snapshot import (
+    HELD,
+    JOINT,
+    as_snapshot,
+    as_state,
+    changed_state,
+    first_snapshot,
+    positions,
+    with_positions,
+)
+
+MODEL = build_model(tiny_scene())
+FIRST = first_snapshot(MODEL)
+
+
+def test_states_and_snapshots_say_the_same():
+    state = as_state(MODEL, FIRST)
+    again = as_snapshot(MODEL, state)
+    assert (again.rows == FIRST.rows).all()
+    assert (again.robot == FIRST.robot).all()
+    assert state.get(named(state)["window"], "joint") == 0.8
+    assert state.get(named(state)["can_0"], "graspable") == 1.0
+    assert state.get(named(state)["bed"], "graspable") == 0.0
+    assert state[named(state)["living_room_floor"]][:3] == (6.0, 2.0, 0.0)
+    assert state[THE_ROBOT][3:6] == (3.2, 2.5, 0.8)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.floats(0.0, 1.0), min_size=11, max_size=11))
+def test_restoring_and_saving_changes_no_bit(shares):
+    rows = FIRST.rows.copy()
+    rows[MODEL.hinge_address >= 0, JOINT] = np.array(shares)[MODEL.hinge_address >= 0]
+    snapshot = type(FIRST)(rows, FIRST.robot)
+    saved = with_positions(MODEL, snapshot, positions(MODEL, snapshot))
+    assert saved.rows.tobytes() == snapshot.rows.tobytes()
+
+
+def test_angles_are_shares_of_limits():
+    found = positions(MODEL, FIRST)
+    window = [thing.name for thing in MODEL.things].index("window")
+    found[MODEL.hinge_address[window]] = 0.5 * MODEL.hinge_limit[window]
+    assert with_positions(MODEL, FIRST, found).rows[window, JOINT] == pytest.approx(0.5)
+    # Engines let hinges go a little past their stops.
+    found[MODEL.hinge_address[window]] = -0.001
+    assert with_positions(MODEL, FIRST, found).rows[window, JOINT] == 0.0
+
+
+def test_what_is_held_stays_where_it_is():
+    can = [thing.name for thing in MODEL.things].index("can_0")
+    held = FIRST.with_feature(can, HELD, 1.0)
+    assert (FIRST.held, held.held) == (-1, can)
+    found = positions(MODEL, held) + 0.25
+    moved = with_positions(MODEL, held, found)
+    assert (moved.rows[can] == held.rows[can]).all()
+    assert moved.rows[can + 1, 0] == FIRST.rows[can + 1, 0] + 0.25
+
+
+def test_changed_states_share_what_is_the_same():
+    state = as_state(MODEL, FIRST)
+    can = [thing.name for thing in MODEL.things].index("can_0")
+    pose = np.array([1.0, 2.0, 3.0, 1.0, 0.0, 0.0, 0.0])
+    changed = changed_state(MODEL, state, FIRST.with_pose(can, pose))
+    assert changed == as_state(MODEL, FIRST.with_pose(can, pose))
+    assert changed[named(state)["bed"]] is state[named(state)["bed"]]
+    assert changed[named(state)["can_0"]][:7] == tuple(pose)

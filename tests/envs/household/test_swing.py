@@ -1,0 +1,42 @@
+"""What doors and lids sweep over, against the engine's own kinematics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_view import view_of
+
+from needful.envs.household.scene import Thing
+from needful.envs.household.snapshot import JOINT
+from needful.envs.household.swing import STOPS, hits_robot, swept
+
+FRIDGE = Thing("it", "fridge", (3.0, 1.5, 0.0), yaw=0.4, opened=0.2)
+PACKAGE = Thing("it", "package", (3.0, 1.5, 0.0), yaw=-0.8)
+
+
+@pytest.mark.parametrize("thing", [FRIDGE, PACKAGE])
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_all_angles_on_the_way(thing, share):
+    view = view_of([thing])
+    found = swept(view, 0, share)
+    turning = view.model.moving.geom_bodyid == view.model.moving.body("it/hinge").id
+    for stop, part in enumerate(np.linspace(thing.opened, share, STOPS)):
+        house = view.house
+        house.show(view.snapshot.with_feature(0, JOINT, part))
+        prints = house.footprints()[turning]
+        assert found.centre[stop] == pytest.approx(prints.centre[0], abs=1e-9)
+        assert (found.low[stop], found.high[stop]) == pytest.approx((prints.low[0], prints.high[0]))
+        for x, y in np.array([(3.0, 2.5), (3.4, 1.9)]):
+            assert found.gaps(x, y)[stop] == pytest.approx(prints.gaps(x, y)[0], abs=1e-6)
+
+
+@pytest.mark.parametrize(("place", "hit"), [((3.2, 1.85), True), ((3.2, 1.2), False), ((2.2, 2.5), False)])
+def test_doors_hit_who_stands_in_front(place, hit):
+    # The robot stands at (3.2, 2.5); the fridge opens to +y.
+    view = view_of([Thing("it", "fridge", (*place, 0.0))])
+    assert hits_robot(view, 0, 1.0) == hit
+    assert not hits_robot(view, 0, 0.0)
+
+
+def test_windows_are_above_the_robot():
+    assert not hits_robot(view_of([Thing("it", "window", (3.2, 2.2, 0.8))]), 0, 1.0)

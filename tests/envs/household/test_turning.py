@@ -1,0 +1,39 @@
+"""Turns about the vertical, against matrices."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from needful.envs.household.object_types import heading
+from needful.envs.household.turning import turned, turned_pose, yaw_quaternion
+
+angles = st.floats(-3.1, 3.1)
+
+
+def matrix(quaternion: np.ndarray) -> np.ndarray:
+    flat = np.empty(9)
+    mujoco.mju_quat2Mat(flat, quaternion)
+    return flat.reshape(3, 3)
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 2**32 - 1), angles)
+def test_poses_turn_like_matrices(seed, yaw):
+    rng = np.random.default_rng(seed)
+    quaternion = rng.normal(size=4)
+    quaternion /= np.linalg.norm(quaternion)
+    pose = np.array([*rng.normal(size=3), *quaternion])
+    turn = matrix(yaw_quaternion(yaw))
+    after = turned_pose(pose, yaw)
+    assert after[:3] == pytest.approx(turn @ pose[:3])
+    assert matrix(after[3:]) == pytest.approx(turn @ matrix(quaternion))
+    assert turned(pose[:2], yaw) == pytest.approx((turn @ pose[:3])[:2])
+
+
+@given(angles)
+def test_headings_are_turns(yaw):
+    assert heading(yaw_quaternion(yaw)) == pytest.approx(yaw)

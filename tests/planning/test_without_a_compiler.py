@@ -1,0 +1,69 @@
+"""The package as it is where there is no compiler: it installs, plans in Python, and says so once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PLAN_TWICE = """
+import needful
+from needful.planning.native_planner import BUILT
+env = needful.make_environment("screws")
+for task in env.tasks("test", 2, 0):
+    print(needful.plan(task, env.oracle_model(), env.execute).outcome.value)
+print("built" if BUILT else "not built", needful.__file__)
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("without_a_compiler")
+    source, target = folder / "source", folder / "target"
+    source.mkdir()
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "MANIFEST.in"):
+        shutil.copy(ROOT / name, source)
+    shutil.copytree(ROOT / "native", source / "native")
+    ignored = shutil.ignore_patterns("*.so", "__pycache__", "*.egg-info")
+    shutil.copytree(ROOT / "src", source / "src", ignore=ignored)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
+    command = [*pip, "--no-index", "--target", str(target), str(source)]
+    done = subprocess.run(
+        command, env={**os.environ, "CC": "false", "CXX": "false"}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+def test_the_package_plans_in_python_and_says_so_once(installed: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    done = subprocess.run(
+        [sys.executable, "-c", PLAN_TWICE], env=environment, capture_output=True, text=True, cwd=installed
+    )
+    assert done.returncode == 0, done.stderr
+    *outcomes, built = done.stdout.splitlines()
+    assert outcomes == ["solved", "solved"]
+    assert built.startswith("not built")
+    assert str(installed) in built
+    assert done.stderr.count("without its search engine in C++") == 1
+
+
+def test_the_command_says_so_in_a_sentence(installed: Path) -> None:
+    command = "from needful.cli import main; main()"
+    arguments = ["run", "screws", "--demos", "3", "--tasks", "2", "--out", str(installed / "run"), "--json"]
+    done = subprocess.run(
+        [sys.executable, "-c", command, *arguments],
+        env={**os.environ, "PYTHONPATH": str(installed)},
+        capture_output=True,
+        text=True,
+        cwd=installed,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stderr.splitlines() if "C++" in line]
+    assert len(lines) == 1
+    assert lines[0].startswith("warning: needful was installed without its search engine in C++")
