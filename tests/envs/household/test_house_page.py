@@ -59,7 +59,6 @@ def test_every_body_is_where_the_engine_puts_it_in_every_picture():
         shown = np.array([bodies[body] for body in range(model.still.nbody)])
         assert np.abs(shown[:, :3] - data.xpos).max() <= 0.0005001
         assert np.abs(shown[:, 3:] - data.xquat).max() <= 0.0000501
-    assert all(moves for moves in DATA["moves"][1:2])
     assert sum(map(len, DATA["moves"][1:])) < 4 * len(SHOTS)
 
 
@@ -117,7 +116,7 @@ def test_a_failure_is_told_and_no_text_becomes_markup():
     assert json.loads(text) == nasty
 
 
-def test_names_of_things_cannot_break_out(monkeypatch):
+def test_names_of_things_cannot_break_out():
     # A blank is not filled in twice, and a name cannot end the script that it stands in.
     step = RESULT.abstract_plan[0]
     evil = Object("</script><!--{{policy}}", step.objects[0].type)
