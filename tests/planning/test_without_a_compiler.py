@@ -67,3 +67,23 @@ def test_the_command_says_so_in_a_sentence(installed: Path) -> None:
     lines = [line for line in done.stderr.splitlines() if "C++" in line]
     assert len(lines) == 1
     assert lines[0].startswith("warning: needful was installed without its search engine in C++")
+
+
+def test_the_same_model_is_learned_with_and_without_the_engine(installed: Path, tmp_path: Path) -> None:
+    command = "from needful.cli import main; main()"
+    sources = {"without": installed, "with": ROOT / "src"}
+    for name, source in sources.items():
+        arguments = ["run", "screws", "--demos", "5", "--tasks", "0", "--out", str(tmp_path / name)]
+        done = subprocess.run(
+            [sys.executable, "-c", command, *arguments],
+            env={**os.environ, "PYTHONPATH": str(source)},
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+        )
+        assert done.returncode == 0, done.stderr
+        assert ("without its search engine" in done.stderr) == (name == "without")
+    one, other = (
+        {path.name: path.read_bytes() for path in (tmp_path / n / "model").iterdir()} for n in sources
+    )
+    assert one == other
