@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from needful.core.canonical import canonical_form, interchangeable, rename
+from needful.core.canonical import canonical_form, interchangeable, rename, shape
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
 from tiny_worlds import BLOCK, CLEAN, ON, PUSH, STACK, THING, all_lifted_atoms, all_patterns, operators
@@ -85,6 +85,57 @@ def test_equal_forms_mean_equal_up_to_renaming(one, other, data):
     extra = data.draw(st.frozensets(st.sampled_from(all_lifted_atoms(twin.parameters)), max_size=1))
     near = replace(twin, add_effects=twin.add_effects ^ extra)
     assert (canonical_form(one)[0] == canonical_form(near)[0]) == equal_up_to_renaming(one, near)
+
+
+def same_but_for_types(one: Operator, other: Operator) -> bool:
+    """Try all bijections of parameters, with no regard to types."""
+
+    def written(operator: Operator, order: tuple[Variable, ...]) -> list[object]:
+        place = {variable: index for index, variable in enumerate(order)}
+        parts = (operator.preconditions, operator.add_effects, operator.delete_effects)
+        return [
+            operator.controller,
+            [place[variable] for variable in operator.controller_arguments],
+            *({(a.predicate.name, tuple(place[v] for v in a.variables)) for a in part} for part in parts),
+            {
+                (p.predicate.name, tuple(place.get(a, str(a)) for a in p.arguments))
+                for p in operator.delete_patterns
+            },
+        ]
+
+    if len(one.parameters) != len(other.parameters):
+        return False
+    first = written(one, one.parameters)
+    return any(first == written(other, order) for order in itertools.permutations(other.parameters))
+
+
+@settings(max_examples=150, deadline=None)
+@given(one=any_operator, other=any_operator, data=st.data())
+def test_equal_shapes_mean_equal_but_for_types(one, other, data):
+    assert (shape(one)[0] == shape(other)[0]) == same_but_for_types(one, other)
+    order = data.draw(st.permutations(one.parameters))
+    wide = rename(one, {old: Variable(f"?w{place}", old.type) for place, old in enumerate(order)})
+    extra = data.draw(st.frozensets(st.sampled_from(all_lifted_atoms(wide.parameters)), max_size=1))
+    near = replace(wide, add_effects=wide.add_effects ^ extra)
+    assert (shape(one)[0] == shape(near)[0]) == same_but_for_types(one, near)
+
+
+@settings(deadline=None)
+@given(operator=any_operator, data=st.data())
+def test_variables_at_the_same_place_of_a_shape_correspond(operator, data):
+    order = data.draw(st.permutations(operator.parameters))
+    twin = rename(operator, {old: Variable(f"?w{place}", old.type) for place, old in enumerate(order)})
+    pairs = dict(zip(shape(operator)[1], shape(twin)[1], strict=True))
+    assert replace(rename(operator, pairs), parameters=twin.parameters) == twin
+
+
+def test_types_settle_what_the_shape_leaves_alike():
+    """The block corresponds to the block, whichever of two equal variables it is."""
+    x, y, z = Variable("?x", THING), Variable("?y", BLOCK), Variable("?z", THING)
+    one = with_adds((x, y, z), [ON.lifted(x, y), ON.lifted(x, z)])
+    other = with_adds((x, z, y), [ON.lifted(x, y), ON.lifted(x, z)])
+    assert shape(one) == shape(other)
+    assert [variable.type for variable in shape(one)[1]] == [THING, BLOCK, THING]
 
 
 def test_by_hand():

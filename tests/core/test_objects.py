@@ -35,6 +35,21 @@ def test_subtypes(kind, asked_for, fits):
     assert kind.is_subtype_of(asked_for) is fits
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "common"),
+    [
+        (NOVEL, NOVEL, NOVEL),
+        (NOVEL, BOOK, BOOK),
+        (NOVEL, TABLE, THING),
+        (BOOK, THING, THING),
+        (NOVEL, Type("robot"), None),
+    ],
+)
+def test_nearest_common_ancestor(one, other, common):
+    assert one.nearest_common_ancestor(other) == common
+    assert other.nearest_common_ancestor(one) == common
+
+
 def test_types_of_one_name_but_other_features_are_different_types():
     assert not NOVEL.is_subtype_of(Type("book", ("x",), THING))
 

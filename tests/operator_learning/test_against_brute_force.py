@@ -127,7 +127,8 @@ def test_learning_invariants(demos):
     learned = learn_operators(demos)
     objectives = [step.objective for step in learned.steps]
     assert objectives == sorted(objectives, reverse=True)
-    assert len(set(objectives)) == len(objectives)
+    lowering = [step.objective for step in learned.steps if step.move != "widen"]
+    assert len(set(lowering)) == len(lowering)
     places = [(g.demonstration, g.step) for data in learned.data for g in data.groundings]
     assert len(places) == len(set(places)), "a transition is in at most one dataset"
     for data in learned.data:

@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Wildcard
-from needful.operator_learning.delete_patterns import partly_bound, whole_predicate, without_subsumed
+from needful.operator_learning.delete_patterns import (
+    nearest_common_pattern,
+    partly_bound,
+    whole_predicate,
+    without_subsumed,
+)
 from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
 from tiny_worlds import BALL, BLOCK, CLEAN, ON, PUSH, RAIN, THING, all_patterns
 
@@ -77,3 +82,29 @@ def test_nothing_is_lost_and_nothing_is_superfluous(patterns):
     assert left <= patterns
     assert all(any(wide.subsumes(pattern) for wide in left) for pattern in patterns)
     assert not any(one != other and one.subsumes(other) for one in left for other in left)
+
+
+PATTERNS = st.sampled_from(all_patterns((X, Y)))
+
+
+def of_one_form(one: DeletePattern, other: DeletePattern) -> bool:
+    """Whether two patterns differ in the types of wildcards alone."""
+    return one.predicate == other.predicate and all(
+        mine == theirs or (isinstance(mine, Wildcard) and isinstance(theirs, Wildcard))
+        for mine, theirs in zip(one.arguments, other.arguments, strict=True)
+    )
+
+
+@given(one=PATTERNS, other=PATTERNS)
+def test_the_nearest_common_pattern_is_the_narrowest_of_all_that_match_both(one, other):
+    common = [
+        pattern
+        for pattern in all_patterns((X, Y))
+        if of_one_form(pattern, one) and pattern.subsumes(one) and pattern.subsumes(other)
+    ]
+    found = nearest_common_pattern(one, other)
+    if not of_one_form(one, other):
+        assert found is None
+    else:
+        assert found in common
+        assert all(pattern.subsumes(found) for pattern in common)

@@ -8,7 +8,8 @@ from needful.core.demonstrations import Demonstration
 from needful.core.objects import Type
 from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.induction import operator_for_change
-from needful.operator_learning.learn import learn_operators
+from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
+from needful.operator_learning.merge_types import keep_types
 from tiny_worlds import BALL, BLOCK, CLEAN, ON, PUSH, RAIN, STACK, THING
 
 A, B, C, P = BLOCK("a"), BLOCK("b"), BLOCK("c"), BALL("p")
@@ -78,7 +79,7 @@ def test_variables_have_the_objects_own_types():
         Demonstration((A, P), frozenset({CLEAN(o)}), (NONE, frozenset({CLEAN(o)})), (PUSH(o),))
         for o in (A, P)
     ]
-    learned = learn_operators(demos)
+    learned = learn_operators(demos, OperatorLearningConfig(types=keep_types))
     assert [str(operator.parameters[0]) for operator in learned.operators] == ["?x0:ball", "?x0:block"]
     assert [operator.name for operator in learned.operators] == ["Push-1", "Push-2"]
     assert learned.coverage == 1.0

@@ -9,14 +9,16 @@ import pytest
 from carrying_world import BOX, CUP, GO, GOING, HELD, NEAR, PUTTING, ROBOT, A, B, C, D, carrying
 from needful.core.canonical import canonical_form
 from needful.core.controllers import Controller
+from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
-from needful.core.operators import DeletePattern, Wildcard
+from needful.core.operators import DeletePattern, Operator, Wildcard
 from needful.operator_learning.candidates import canonical_candidate, merge
 from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
 from needful.operator_learning.improve_coverage import improve_coverage
 from needful.operator_learning.keep_effects import keeping_copies
 from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
+from tiny_worlds import BLOCK, CLEAN, PUSH, RAIN
 
 # In both demonstrations another cup stays near all the way as well: a, and b, which sort before the
 # held ones, so that a choice by name alone would take the wrong cup.
@@ -146,3 +148,23 @@ def test_a_copy_of_a_copy_remembers_both():
     (fresh,) = set(second.operator.parameters) - {near, *second.operator.controller_arguments}
     assert {HELD.lifted(near), HELD.lifted(fresh)} <= second.operator.keep_effects
     assert second.hints == {(0, 0): {near: number[B], fresh: number[D]}}
+
+
+def test_a_datum_whose_operator_forgets_gets_a_copy_though_another_grounding_covers_it():
+    """Pushing a ends the cleanness of d, but not of b and c. A hint binds c; the goal needs b."""
+    a, b, c, d = (BLOCK(name) for name in "abcd")
+    x, y = Variable("?x", BLOCK), Variable("?y", BLOCK)
+    before = frozenset({CLEAN(b), CLEAN(c), CLEAN(d)})
+    after = frozenset({CLEAN(b), CLEAN(c), RAIN()})
+    demo = Demonstration((a, b, c, d), frozenset({CLEAN(b), RAIN()}), (before, after), (PUSH(a),))
+    problem = LearningProblem.of([demo], partly_bound)
+    number = problem.demonstrations[0].table.object_number
+    none, kept = frozenset(), frozenset({CLEAN.lifted(y)})
+    operator = Operator("Push", (x, y), kept, kept | {RAIN.lifted()}, none, none, PUSH, (x,))
+    candidate = canonical_candidate(operator, {(0, 0): {y: number[c]}})
+    start = problem.fit([candidate], problem.nothing())
+    ((link,),) = (chain.links for chain in start.coverage.chains)
+    ((_, bound),) = start.fitted[0].data
+    assert (link.match.objects, bound) == ((number[a], number[b]), (number[a], number[c]))
+    (copy,) = keeping_copies(start, problem)
+    assert {str(atom) for atom in copy.operator.keep_effects} == {"Clean(?x1)", "Clean(?x2)"}

@@ -10,7 +10,7 @@ from needful.core.operators import Operator
 from needful.operator_learning.candidates import canonical_candidate, merge
 from needful.operator_learning.delete_patterns import partly_bound
 from needful.operator_learning.learning_problem import LearningProblem
-from tiny_worlds import BLOCK, CLEAN, PUSH, RAIN
+from tiny_worlds import BALL, BLOCK, CLEAN, PUSH, RAIN
 
 A, B = BLOCK("a"), BLOCK("b")
 D, E = BLOCK("d"), BLOCK("e")
@@ -86,6 +86,24 @@ def test_a_pinned_transition_stays_whatever_the_scores():
         "": [0],
         "Clean(?x0)": [1],
     }
+
+
+def test_of_several_candidates_that_a_transition_is_pinned_to_the_first_by_text_gets_it():
+    """`?x1:ball` comes before `?x1:block`, though that operator has one parameter more."""
+    p = BALL("p")
+    clean = frozenset({CLEAN(B), CLEAN(p)})
+    problem = LearningProblem.of(
+        [Demonstration((A, B, p), clean, (clean, clean), (PUSH(A),))], partly_bound
+    )
+    ball = Variable("?p", BALL)
+    one, two = (
+        replace(IDLE, parameters=(X, *others), preconditions=kept, add_effects=kept)
+        for others in ((Y,), (ball, Y))
+        for kept in [frozenset(CLEAN.lifted(other) for other in others)]
+    )
+    pinned = [candidate(operator, pinned=frozenset({(0, 0)})) for operator in (one, two)]
+    (fitted,) = problem.fit(pinned, problem.nothing()).fitted
+    assert len(fitted.candidate.operator.parameters) == 3
 
 
 def test_equal_candidates_are_one_and_keep_all_that_is_pinned_to_them():

@@ -18,6 +18,9 @@ from needful.core.operators import DeletePattern, Operator
 # One atom of an operator: what it is (role, predicate, wildcard types) and its variables.
 Incidence: TypeAlias = tuple[str, tuple[int, ...]]
 
+# What an operator is without the types of its variables: the controller and the atoms over places.
+Shape: TypeAlias = tuple[str, tuple[int, ...], int, tuple[Incidence, ...]]
+
 
 def canonical_form(operator: Operator) -> tuple[Operator, dict[Variable, Variable]]:
     """Return the operator with variables renamed to ?x0, ?x1, ... and the renaming that was used.
@@ -55,6 +58,24 @@ def rename(operator: Operator, renaming: dict[Variable, Variable]) -> Operator:
         ),
         controller_arguments=tuple(renaming[v] for v in operator.controller_arguments),
     )
+
+
+def shape(operator: Operator) -> tuple[Shape, tuple[Variable, ...]]:
+    """Return the operator's shape, and its variables in the order of the places that the shape has.
+
+    Operators of equal shape are equal but for the names and types of their variables, and those at
+    the same place correspond. Of variables that the shape does not tell apart, types decide.
+    """
+    fixed = tuple(dict.fromkeys(operator.controller_arguments))
+    free = (variable for variable in operator.parameters if variable not in fixed)
+    variables = (*fixed, *sorted(free, key=lambda variable: (variable.type.name, variable.name)))
+    incidences = _incidences(operator, {variable: index for index, variable in enumerate(variables)})
+    order = _best_order(len(fixed), [""] * len(variables), incidences)
+    place = {index: place for place, index in enumerate(order)}
+    atoms = sorted((kind, tuple(place[v] for v in vs)) for kind, vs in incidences)
+    arguments = tuple(fixed.index(variable) for variable in operator.controller_arguments)
+    found = (operator.controller.name, arguments, len(variables), tuple(atoms))
+    return found, tuple(variables[index] for index in order)
 
 
 def interchangeable(operator: Operator) -> tuple[tuple[Variable, ...], ...]:

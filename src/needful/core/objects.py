@@ -51,13 +51,17 @@ class Type:
 
     def is_subtype_of(self, other: Type) -> bool:
         """Return whether an object of this type may stand where `other` is asked for."""
-        # Asked all the time, and mostly identity tells at once.
+        # Asked all the time, and mostly identity tells; to compare takes much longer.
         current: Type | None = self
         while current is not None:
-            if current is other or current == other:
+            if current is other:
                 return True
             current = current.parent
-        return False
+        return other in self.ancestry()
+
+    def nearest_common_ancestor(self, other: Type) -> Type | None:
+        """Return the narrowest type that both are subtypes of, None if there is none."""
+        return next((kind for kind in self.ancestry() if other.is_subtype_of(kind)), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """The operators under consideration, stripped to what partitioning looks at.
 
 Hill climbing searches over sets of stripped operators ⟨args, K, E+, ∅, ∅, C⟩; preconditions and
-deletes are always induced afresh from the data that each one explains.
+deletes are always induced afresh from the data that each one explains. Quantified deletes that were
+widened in the end stay: they are forgotten in addition to what the data show.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class Candidate:
     """A stripped operator in canonical form.
 
     Attributes:
-        operator: has add effects and keep effects only.
+        operator: has add effects and keep effects only, and quantified deletes that were widened.
         text: the operator in writing, which candidates are sorted by.
         places: for each variable its own place among the parameters and those of the variables that
             are interchangeable with it.
@@ -51,13 +52,8 @@ class Candidate:
 
 
 def strip(operator: Operator) -> Operator:
-    """Return the operator with keep effects as its only preconditions, and without deletes."""
-    return replace(
-        operator,
-        preconditions=operator.keep_effects,
-        delete_effects=frozenset(),
-        delete_patterns=frozenset(),
-    )
+    """Return the operator with keep effects as its only preconditions, and without atomic deletes."""
+    return replace(operator, preconditions=operator.keep_effects, delete_effects=frozenset())
 
 
 def canonical_candidate(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
-from needful.core.atoms import GroundAtom
+from needful.core.atoms import GroundAtom, Predicate
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import DeletePattern, PatternArgument, Wildcard
 
@@ -18,7 +18,12 @@ Generalise: TypeAlias = Callable[[GroundAtom, Mapping[Object, Variable]], Delete
 
 def whole_predicate(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> DeletePattern:
     """Forget every atom of the predicate, as the paper does."""
-    return DeletePattern(atom.predicate, tuple(Wildcard(kind) for kind in atom.predicate.types))
+    return forget_predicate(atom.predicate)
+
+
+def forget_predicate(predicate: Predicate) -> DeletePattern:
+    """Return the pattern that every atom of a predicate matches."""
+    return DeletePattern(predicate, tuple(Wildcard(kind) for kind in predicate.types))
 
 
 def partly_bound(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> DeletePattern:
@@ -34,6 +39,22 @@ def partly_bound(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> Delete
         return variable if variable is not None and fits else Wildcard(obj.type)
 
     return DeletePattern(atom.predicate, tuple(map(argument, atom.objects, atom.predicate.types)))
+
+
+def nearest_common_pattern(one: DeletePattern, other: DeletePattern) -> DeletePattern | None:
+    """Return the narrowest pattern that differs from both in the types of wildcards alone, if any."""
+    if one.predicate != other.predicate:
+        return None
+    arguments: list[PatternArgument] = []
+    for mine, theirs in zip(one.arguments, other.arguments, strict=True):
+        if mine == theirs:
+            arguments.append(mine)
+            continue
+        common = mine.type.nearest_common_ancestor(theirs.type)
+        if isinstance(mine, Variable) or isinstance(theirs, Variable) or common is None:
+            return None
+        arguments.append(Wildcard(common))
+    return DeletePattern(one.predicate, tuple(arguments))
 
 
 def without_subsumed(patterns: Iterable[DeletePattern]) -> frozenset[DeletePattern]:

@@ -36,7 +36,11 @@ class Climb:
 
     def accept(self, move: str, reached: Hypothesis) -> Climb:
         """Return the climb one step further if that lowers J(Ω), otherwise this very climb."""
-        if not reached.objective < self.hypothesis.objective:
+        return self.go(move, reached) if reached.objective < self.hypothesis.objective else self
+
+    def go(self, move: str, reached: Hypothesis) -> Climb:
+        """Return the climb one step further, this very climb if the step leads nowhere."""
+        if reached is self.hypothesis:
             return self
         old, new = self.hypothesis.texts, reached.texts
         step = ClimbStep(move, reached.objective, tuple(sorted(new - old)), tuple(sorted(old - new)))

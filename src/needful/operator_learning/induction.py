@@ -73,13 +73,13 @@ class Inducer:
 
         P is the intersection of the lifted states before, E- the union of the lifted deleted atoms,
         and Q covers every deleted atom that the operator cannot speak of (s_{i-1} \\ E- would
-        otherwise predict it).
+        otherwise predict it), besides what the stripped operator forgets already.
         """
         known = self._fitted.get((stripped, data))
         if known is None:
             contributions = self._deletes.setdefault(stripped, {})
             deletes: Lifted = {}
-            patterns: set[DeletePattern] = set()
+            patterns = set(stripped.delete_patterns)
             for datum in data:
                 if datum not in contributions:
                     contributions[datum] = self._deleted(stripped, datum)
@@ -88,8 +88,8 @@ class Inducer:
                 patterns.update(outside)
             known = self._fitted[stripped, data] = replace(
                 stripped,
-                preconditions=_over(stripped.parameters, _common_preconditions(stripped, data)),
-                delete_effects=_over(stripped.parameters, deletes),
+                preconditions=common_preconditions(stripped, data),
+                delete_effects=atoms_over(stripped.parameters, deletes),
                 delete_patterns=without_subsumed(patterns),
             )
         return known
@@ -105,14 +105,19 @@ class Inducer:
         return inside, frozenset(self._generalise(atom, lifting) for atom in outside)
 
 
-def _common_preconditions(operator: Operator, data: Sequence[Datum]) -> Lifted:
+def common_preconditions(operator: Operator, data: Sequence[Datum]) -> frozenset[LiftedAtom]:
     """Return the lifted atoms that hold before every transition of the data."""
-    found, _ = _lift(operator, data[0], data[0][0].before)
+    found = held_before(operator, data[0])
     for transition, objects in data[1:]:
         for key in list(found):
             if not transition.table.ground((key,), objects) & transition.before:
                 del found[key]
-    return found
+    return atoms_over(operator.parameters, found)
+
+
+def held_before(operator: Operator, datum: Datum) -> Lifted:
+    """Return the atoms that held before a transition, as far as the operator can speak of them."""
+    return _lift(operator, datum, datum[0].before)[0]
 
 
 def _lift(operator: Operator, datum: Datum, atoms: int) -> tuple[Lifted, list[GroundAtom]]:
@@ -136,7 +141,8 @@ def _lift(operator: Operator, datum: Datum, atoms: int) -> tuple[Lifted, list[Gr
     return inside, outside
 
 
-def _over(parameters: Sequence[Variable], lifted: Lifted) -> frozenset[LiftedAtom]:
+def atoms_over(parameters: Sequence[Variable], lifted: Lifted) -> frozenset[LiftedAtom]:
+    """Return lifted atoms with the parameters in their places."""
     return frozenset(
         LiftedAtom(predicate, tuple(parameters[place] for place in places))
         for (_, places), predicate in lifted.items()

@@ -1,0 +1,165 @@
+"""Widen types to their nearest common ancestors, where the demonstrations allow it.
+
+Variables and wildcards get the types of the objects they were seen with. So there is Grasp(?x:book)
+beside Grasp(?x:hardback), and going somewhere forgets Reachable(*:mug) and Reachable(*:shoe). In the end
+operators that differ in the types of their variables alone become one, and so do quantified deletes
+that differ in the types of their wildcards alone. What was learned then holds for kinds of objects that
+were never seen. Where types have no ancestors nothing changes.
+
+A wider operator has weaker preconditions, those that its transitions have in common, and a wider delete
+forgets more. Successful demonstrations hold no counter-examples, so full coverage alone would allow too
+much: whoever puts things into bags and into fridges would learn that fridges need not be opened. But then
+nobody needs the opening any more. Therefore no step of a demonstration may lose its purpose.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
+
+from needful.core.canonical import Shape, rename, shape
+from needful.core.objects import Type, Variable
+from needful.core.operators import DeletePattern
+from needful.operator_learning.candidates import Candidate, canonical_candidate
+from needful.operator_learning.delete_patterns import nearest_common_pattern, without_subsumed
+from needful.operator_learning.hill_climbing import Climb
+from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+from needful.operator_learning.objective import Coverage
+from needful.operator_learning.partition import FittedOperator
+
+Types: TypeAlias = tuple[Type, ...]
+
+
+def merge_types(climb: Climb, problem: LearningProblem) -> Climb:
+    """Merge operators until no two can be merged any more, then quantified deletes."""
+    for name, move in (("merge", merge_operators), ("widen", widen_deletes)):
+        while (further := climb.go(name, move(climb.hypothesis, problem))) is not climb:
+            climb = further
+    return climb
+
+
+def keep_types(climb: Climb, problem: LearningProblem) -> Climb:
+    """Leave all types as narrow as they were seen."""
+    return climb
+
+
+def merge_operators(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
+    """Return the operators with some that differ in types alone merged, or `start` if none can be.
+
+    Two operators are widened until they are one. Others of the same shape that lie below it go into
+    it, too: where it applies, their stronger preconditions would no longer bind. The data are divided
+    anew, and the merged operator is induced from its share. The narrowest possible merge is taken.
+    """
+    return _first_as_good(_merged(start.candidates), start, problem)
+
+
+def widen_deletes(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
+    """Return the operators with some quantified deletes of one merged, or `start` if none can be.
+
+    The narrowest possible merge of the first operator that allows any is taken.
+    """
+    return _first_as_good(_widened(start.fitted), start, problem)
+
+
+def _first_as_good(
+    proposals: Iterable[Iterable[Candidate]], start: Hypothesis, problem: LearningProblem
+) -> Hypothesis:
+    """Return the first of the proposed sets that explains the demonstrations as well as `start` does."""
+    fitted = (problem.fit(candidates, start) for candidates in proposals)
+    return next((one for one in fitted if explains_as_well(one.coverage, start.coverage)), start)
+
+
+def explains_as_well(now: Coverage, before: Coverage) -> bool:
+    """Return whether no chain has become shorter, and what a step had to add is still needed."""
+    return all(
+        new.uncovered <= old.uncovered
+        and not any(then & ~after for then, after in zip(old.needed, new.needed, strict=True))
+        for new, old in zip(now.chains, before.chains, strict=True)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A candidate with its variables in the order of its shape."""
+
+    candidate: Candidate
+    variables: tuple[Variable, ...]
+
+    @property
+    def types(self) -> Types:
+        return tuple(variable.type for variable in self.variables)
+
+    def widened(self, types: Types) -> Candidate:
+        """Return the candidate with other types, hints and pins included."""
+        renaming = {
+            old: Variable(f"?x{place}", kind)
+            for place, (old, kind) in enumerate(zip(self.variables, types, strict=True))
+        }
+        hints = {
+            transition: {renaming[variable]: number for variable, number in hint.items()}
+            for transition, hint in self.candidate.hints.items()
+        }
+        return canonical_candidate(rename(self.candidate.operator, renaming), hints, self.candidate.pinned)
+
+
+class _Merge(NamedTuple):
+    """Candidates of one shape, two or more, and types that are wide enough for all of them."""
+
+    width: int
+    types: Types
+    members: tuple[_Member, ...]
+
+
+def _merged(candidates: Sequence[Candidate]) -> Iterator[Iterable[Candidate]]:
+    """Yield the candidates with some merged, for each way to merge some, the narrowest first."""
+    for merge in _merges(candidates):
+        absorbed = [member.candidate for member in merge.members]
+        rest = (candidate for candidate in candidates if candidate not in absorbed)
+        yield (*rest, *(member.widened(merge.types) for member in merge.members))
+
+
+def _merges(candidates: Iterable[Candidate]) -> list[_Merge]:
+    """Return the ways to merge candidates, the narrowest first."""
+    groups: dict[Shape, list[_Member]] = {}
+    for candidate in candidates:
+        found, variables = shape(candidate.operator)
+        groups.setdefault(found, []).append(_Member(candidate, variables))
+    merges = []
+    for group in groups.values():
+        pairs = itertools.combinations([member.types for member in group], 2)
+        for types in {types for pair in pairs if (types := _common_types(*pair)) is not None}:
+            below = tuple(member for member in group if _common_types(member.types, types) == types)
+            merges.append(_Merge(_width(types), types, below))
+    return sorted(merges, key=lambda merge: (merge.width, merge.members[0].candidate.text, merge.types))
+
+
+def _common_types(one: Types, other: Types) -> Types | None:
+    """Return the nearest common ancestor place by place, None if there is none at some place."""
+    found = [mine.nearest_common_ancestor(theirs) for mine, theirs in zip(one, other, strict=True)]
+    ancestors = tuple(kind for kind in found if kind is not None)
+    return ancestors if len(ancestors) == len(found) else None
+
+
+def _widened(fitted: Sequence[FittedOperator]) -> Iterator[Iterable[Candidate]]:
+    """Yield the candidates with one that forgets more, for each way to merge two deletes of one."""
+    for widened in fitted:
+        candidate = widened.candidate
+        rest = [other.candidate for other in fitted if other is not widened]
+        for pattern in _wider_patterns(widened.operator.delete_patterns):
+            forgetting = without_subsumed((*candidate.operator.delete_patterns, pattern))
+            operator = replace(candidate.operator, delete_patterns=forgetting)
+            yield (*rest, canonical_candidate(operator, candidate.hints, candidate.pinned))
+
+
+def _wider_patterns(patterns: Iterable[DeletePattern]) -> list[DeletePattern]:
+    """Return what two patterns may be merged into, the narrowest first."""
+    pairs = itertools.combinations(patterns, 2)
+    found = {wider for pair in pairs if (wider := nearest_common_pattern(*pair)) is not None}
+    return sorted(found, key=lambda one: (_width([argument.type for argument in one.arguments]), str(one)))
+
+
+def _width(types: Iterable[Type]) -> int:
+    """Return a number that grows with every step towards the roots of the types."""
+    return -sum(len(list(kind.ancestry())) for kind in types)

@@ -1,0 +1,78 @@
+"""Household operators are learned from books and work for whatever else can be carried."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from needful.core.plans import Outcome
+from needful.core.tasks import Task
+from needful.demos.collect import collect_demonstrations
+from needful.demos.oracle import OracleDemonstrator
+from needful.envs.catalogue import make_environment
+from needful.envs.contract import Split
+from needful.evaluation.evaluate import achieves_goal
+from needful.evaluation.learning import learn_model
+from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
+from needful.operator_learning.merge_types import keep_types
+from needful.planning.bilevel import PlanningConfig, plan
+
+
+@pytest.fixture(scope="module")
+def books():
+    return make_environment("sorting-books")
+
+
+@pytest.fixture(scope="module")
+def demonstrations(books):
+    return collect_demonstrations(books, OracleDemonstrator(books), 5, seed=0).demonstrations
+
+
+def headings(operators) -> list[str]:
+    return [f"{o.name}({', '.join(map(str, o.parameters))})" for o in operators]
+
+
+def test_one_operator_for_books_and_hardbacks(demonstrations):
+    learned = learn_operators(demonstrations)
+    assert headings(learned.operators) == [
+        "Grasp(?x0:thing)",
+        "NavigateTo(?x0:thing)",
+        "PlaceOnTop(?x0:shelf, ?x1:thing)",
+    ]
+    assert learned.coverage == 1.0
+    forgotten = {str(pattern) for one in learned.operators for pattern in one.delete_patterns}
+    assert forgotten == {"OnTop(?x0, *:obj)", "Reachable(*:thing)"}
+    narrow = learn_operators(demonstrations, OperatorLearningConfig(types=keep_types))
+    assert len(narrow.operators) == 7
+
+
+@pytest.mark.parametrize(
+    "name", ["opening-presents", "locking-windows", "collecting-cans", "sorting-books"]
+)
+def test_order_of_demonstrations_does_not_matter(name):
+    environment = make_environment(name)
+    collected = collect_demonstrations(environment, OracleDemonstrator(environment), 3, seed=1)
+    operators = learn_operators(collected.demonstrations).operators
+    for seed in range(3):
+        shuffled = list(collected.demonstrations)
+        random.Random(seed).shuffle(shuffled)
+        assert learn_operators(shuffled).operators == operators
+
+
+# A can stands in the houses of another domain; the plant is in the houses of this one, but nobody
+# demonstrated how to carry it.
+@pytest.mark.parametrize(("houses", "kind"), [("collecting-cans", "pop_can"), ("sorting-books", "plant")])
+def test_what_no_demonstration_carried_goes_onto_the_shelf(books, demonstrations, houses, kind):
+    """The samplers, too, were learned from books alone."""
+    seen = {obj.type.name for demonstration in demonstrations for obj in demonstration.objects}
+    assert (kind in seen) is (houses == "sorting-books")
+    on_top = next(one for one in books.vocabulary.predicates if one.name == "OnTop")
+    state = make_environment(houses).tasks(Split.TEST, 1, seed=7)[0].initial_state
+    thing, shelf = (min(obj for obj in state if obj.type.name == name) for name in (kind, "shelf"))
+    task = Task(state, frozenset({on_top(thing, shelf)}))
+    model = learn_model(books.vocabulary, demonstrations).model
+    config = PlanningConfig(timeout=60)
+    result = plan(task, model, books.execute, config)
+    assert result.outcome == Outcome.SOLVED
+    assert achieves_goal(books, task, result.actions, config.horizon)
