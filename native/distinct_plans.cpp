@@ -2,31 +2,13 @@
 
 #include <queue>
 
-#include "bitset.hpp"
+#include "changes.hpp"
 
 namespace needful {
 
 namespace {
 
 constexpr int patience = 64;
-
-// What a step of a plan needs, adds and deletes, as bits. What it needs and adds was there before.
-struct Change {
-    Bits needs, adds, deletes;
-
-    Change(const Problem& problem, Id step)
-        : needs(words_for(problem.atom_count())), adds(needs.size()), deletes(needs.size()) {
-        const std::size_t index = static_cast<std::size_t>(step);
-        for (Id atom : problem.preconditions[index]) insert(needs.data(), atom);
-        for (Id atom : problem.deletes[index]) insert(deletes.data(), atom);
-        for (Id pattern : problem.patterns[index])
-            for (Id atom : problem.pattern_atoms[static_cast<std::size_t>(pattern)]) insert(deletes.data(), atom);
-        for (Id atom : problem.adds[index]) {
-            if (!has(needs.data(), atom)) insert(adds.data(), atom);
-            erase(deletes.data(), atom);
-        }
-    }
-};
 
 bool independent(const Change& a, const Change& b) {
     for (std::size_t w = 0; w < a.needs.size(); ++w)
@@ -63,11 +45,10 @@ Plan normal_form(const Plan& steps, const std::vector<Change>& changes) {
 }
 
 bool revisits_a_state(const Problem& problem, const std::vector<Change>& changes) {
-    Bits state(words_for(problem.atom_count()));
-    for (Id atom : problem.initial) insert(state.data(), atom);
+    Bits state = initial_state(problem);
     std::set<Bits> visited{state};
     for (const Change& change : changes) {
-        for (std::size_t w = 0; w < state.size(); ++w) state[w] = (state[w] & ~change.deletes[w]) | change.adds[w];
+        change.apply(state);
         if (!visited.insert(state).second) return true;
     }
     return false;

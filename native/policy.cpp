@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "a_star.hpp"
+#include "action_elimination.hpp"
 #include "distinct_plans.hpp"
 #include "greedy.hpp"
 
@@ -25,6 +26,8 @@ void StagedPlans::start_stage(Effort& effort) {
         current_ = std::make_unique<Greedy>(problem_, stage.symmetries, seed_, effort);
     else
         current_ = std::make_unique<AStar>(problem_, stage.weight, stage.symmetries, seed_, effort);
+    // The cheapest plans stay as they are; see a_star.py.
+    if (stage.greedy || stage.weight > 1) current_ = std::make_unique<TrimmedPlans>(std::move(current_), problem_);
 }
 
 bool StagedPlans::next(const Budget& budget, Effort& effort, Plan& plan) {

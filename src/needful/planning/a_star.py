@@ -10,7 +10,7 @@ landmarks, and is evaluated only when it comes to the front.
 
 Nodes are taken in the order of (f, h, random number, creation), and each draws its random number when
 it is created, so a run can be repeated exactly. With a weight w, f = g + w·h: plans come sooner and
-cost at most w times as much as they could.
+cost at most w times as much as they could; needless steps are left out of them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from typing import NamedTuple, TypeAlias
 
 from needful.core.plans import Effort, Outcome
 from needful.errors import InvalidInputError
+from needful.planning.action_elimination import TrimmedPlans
 from needful.planning.budget import Budget
 from needful.planning.ground_problem import GroundProblem
 from needful.planning.lm_cut import LmCut
+from needful.planning.planner import PlanStream
 from needful.planning.search import Heuristic
 from needful.planning.search_space import SearchSpace, SearchTree
 from needful.planning.splitmix import splitmix64
@@ -59,10 +61,12 @@ class AStar:
         if self.weight < 1:
             raise InvalidInputError(f"The weight of A* must be at least 1, got {self.weight}.")
 
-    def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> AStarStream:
+    def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> PlanStream:
         """Start a search; `seed` alone breaks ties."""
         space = SearchSpace(problem, self.symmetries, budget)
-        return AStarStream(space, self.heuristic(problem, budget), self.weight, seed, budget, effort)
+        plans = AStarStream(space, self.heuristic(problem, budget), self.weight, seed, budget, effort)
+        # The first of the cheapest plans has no needless steps, and those after it are to be different.
+        return plans if self.weight == 1 else TrimmedPlans(plans, problem, budget)
 
 
 class AStarStream:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from needful.core.plans import Outcome
+from needful.planning.changes import Change, change_of
 from needful.planning.ground_problem import GroundProblem
 from needful.planning.planner import PlanStream
 
@@ -60,7 +60,7 @@ class DistinctPlans:
 
 def normal_form(steps: Sequence[int], problem: GroundProblem) -> tuple[int, ...]:
     """Return the least order of the steps that exchanging independent neighbours can lead to."""
-    changes = [_change(step, problem) for step in steps]
+    changes = [change_of(step, problem) for step in steps]
     # Of each place the places after it that must stay after it, and how many before it must stay before.
     followers: list[list[int]] = [[] for _ in steps]
     waiting_for = [0] * len(steps)
@@ -83,7 +83,7 @@ def normal_form(steps: Sequence[int], problem: GroundProblem) -> tuple[int, ...]
 
 def independent(one: int, other: int, problem: GroundProblem) -> bool:
     """Return whether two ground operators can be exchanged wherever they are neighbours."""
-    return one != other and _can_be_exchanged(_change(one, problem), _change(other, problem))
+    return one != other and _can_be_exchanged(change_of(one, problem), change_of(other, problem))
 
 
 def revisits_a_state(steps: Sequence[int], problem: GroundProblem) -> bool:
@@ -91,33 +91,14 @@ def revisits_a_state(steps: Sequence[int], problem: GroundProblem) -> bool:
     state = problem.initial
     visited = {state}
     for step in steps:
-        change = _change(step, problem)
-        state = state & ~change.deletes | change.adds
+        state = change_of(step, problem).after(state)
         if state in visited:
             return True
         visited.add(state)
     return False
 
 
-class _Change(NamedTuple):
-    """What a ground operator needs, adds and deletes. What it needs and adds was there before."""
-
-    needs: int
-    adds: int
-    deletes: int
-
-
-def _change(step: int, problem: GroundProblem) -> _Change:
-    operator = problem.ground_operators[step]
-    deletes = operator.deletes
-    for pattern in operator.patterns:
-        deletes |= problem.pattern_masks[pattern]
-    return _Change(
-        operator.preconditions, operator.adds & ~operator.preconditions, deletes & ~operator.adds
-    )
-
-
-def _can_be_exchanged(a: _Change, b: _Change) -> bool:
+def _can_be_exchanged(a: Change, b: Change) -> bool:
     return not (
         (a.adds | a.deletes) & b.needs
         or (b.adds | b.deletes) & a.needs

@@ -6,6 +6,7 @@ comes. Children by a preferred operator wait in a second queue as well; the queu
 second has more of them whenever an estimate falls below all before it.
 
 It goes on after a plan as A* does: a state is expanded K times, and K rises with each plan asked for.
+Needless steps are left out of what it finds.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from needful.core.plans import Effort, Outcome
+from needful.planning.action_elimination import TrimmedPlans
 from needful.planning.budget import Budget
 from needful.planning.ff import Ff, RelaxedPlan
 from needful.planning.ground_problem import GroundProblem
@@ -39,10 +41,11 @@ class Greedy:
 
     symmetries: bool = False
 
-    def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> GreedyStream:
+    def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> TrimmedPlans:
         """Start a search; `seed` alone breaks ties."""
         space = SearchSpace(problem, self.symmetries, budget)
-        return GreedyStream(space, Ff(problem, budget), seed, budget, effort)
+        plans = GreedyStream(space, Ff(problem, budget), seed, budget, effort)
+        return TrimmedPlans(plans, problem, budget)
 
 
 class GreedyStream:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from needful.core.plans import Effort
 from needful.errors import InvalidInputError
+from needful.planning.action_elimination import TrimmedPlans
 from needful.planning.budget import Budget
 from needful.planning.external.external_plans import ExternalPlans, Program, Steps, step_of
 from needful.planning.external.installation import find_program
@@ -43,11 +44,14 @@ class FastDownward:
             raise InvalidInputError(f"Fast Downward needs a search, for example {OPTIMAL!r}.")
         self._find()
 
-    def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> ExternalPlans:
-        """Return the plan as a stream; Fast Downward breaks ties in its own way, whatever the seed."""
+    def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> TrimmedPlans:
+        """Return the plan as a stream; Fast Downward breaks ties in its own way, whatever the seed.
+
+        Needless steps are left out of it; the cheapest plan has none.
+        """
         command = (self._find(), "--search", self.search, "--internal-plan-file", "plan")
         program = Program("Fast Downward", command, self.memory, 1, _UNSOLVABLE, _read_plan)
-        return ExternalPlans(program, problem, budget, effort)
+        return TrimmedPlans(ExternalPlans(program, problem, budget, effort), problem, budget)
 
     def _find(self) -> str:
         return find_program("Fast Downward", self.program, "up_fast_downward", _PROGRAM)

@@ -1,0 +1,208 @@
+"""Plans without needless steps: still plans, as short as brute force says, and none of them lost."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import families
+from fake_clock import FakeClock
+from needful.core.plans import Effort, Outcome
+from needful.planning.a_star import AStar
+from needful.planning.action_elimination import TrimmedPlans, without_needless_steps
+from needful.planning.budget import Budget
+from needful.planning.ff import Ff
+from needful.planning.greedy import Greedy, GreedyStream
+from needful.planning.ground_problem import EncodedOperator, GroundProblem
+from needful.planning.native_planner import NativePlanner
+from needful.planning.policy import greedy_policy
+from needful.planning.python_planner import PythonPlanner
+from needful.planning.search_space import SearchSpace
+from planning_problems import problems, random_propositional_problem
+
+Steps = tuple[int, ...]
+UNLIMITED = Budget.unlimited()
+
+
+def errand() -> GroundProblem:
+    """A robot takes a thing from A to B. Atoms: 0 at A, 1 at B, 2 at C, 3 thing at A, 4 held, 5 thing at B.
+
+    Steps: 0-2 go to A, B, C (and are no longer anywhere else), 3 take it at A, 4 put it down at B.
+    """
+    everywhere = 0b111
+
+    def step(needs: int, adds: int, deletes: int) -> EncodedOperator:
+        return EncodedOperator(0, (), needs, adds, deletes, ())
+
+    return GroundProblem(
+        operators=(),
+        objects=(),
+        atoms=(),
+        initial=0b001100,
+        goal=0b100000,
+        reachable=0b111111,
+        ground_operators=(
+            step(0, 0b001, everywhere),
+            step(0, 0b010, everywhere),
+            step(0, 0b100, everywhere),
+            step(0b001001, 0b010000, 0b001000),
+            step(0b010010, 0b100000, 0b010000),
+        ),
+        pattern_masks=(),
+    )
+
+
+def reaches_goal(steps: Iterable[int], problem: GroundProblem) -> bool:
+    """Whether steps can be followed and reach the goal, by the definition of operators."""
+    state = problem.initial
+    for number in steps:
+        operator = problem.ground_operators[number]
+        if operator.preconditions & ~state:
+            return False
+        state &= ~operator.deletes
+        for pattern in operator.patterns:
+            state &= ~problem.pattern_masks[pattern]
+        state |= operator.adds
+    return state & problem.goal == problem.goal
+
+
+class Listed:
+    """A stream of plans that were written down; see `PlanStream`."""
+
+    def __init__(self, *plans: Steps) -> None:
+        self.ended: Outcome | None = None
+        self._plans = iter(plans)
+
+    def __iter__(self) -> Listed:
+        return self
+
+    def __next__(self) -> Steps:
+        try:
+            return next(self._plans)
+        except StopIteration:
+            self.ended = Outcome.OUT_OF_NODES
+            raise
+
+
+@pytest.mark.parametrize(
+    ("steps", "left"),
+    [
+        ((0, 3, 1, 4), (0, 3, 1, 4)),
+        ((0, 3, 2, 1, 4), (0, 3, 1, 4)),  # somewhere and then elsewhere
+        ((2, 0, 3, 1, 4), (0, 3, 1, 4)),
+        ((0, 3, 1, 4, 2, 0), (0, 3, 1, 4)),  # on after the goal
+        ((0, 0, 3, 2, 1, 2, 1, 4), (0, 3, 1, 4)),
+    ],
+)
+def test_detours_are_left_out(steps: Steps, left: Steps) -> None:
+    assert without_needless_steps(steps, errand(), UNLIMITED) == left
+
+
+def test_a_step_goes_together_with_those_that_need_it() -> None:
+    """Taking a thing and putting it back, which neither step alone can be left out of."""
+    free, held, done = 0b001, 0b010, 0b100
+    steps = (
+        EncodedOperator(0, (), free, held, free, ()),
+        EncodedOperator(0, (), held, free, held, ()),
+        EncodedOperator(0, (), free, done, 0, ()),
+    )
+    problem = GroundProblem((), (), (), free, done, 0b111, steps, ())
+    assert without_needless_steps((0, 1, 0, 1, 2), problem, UNLIMITED) == (2,)
+
+
+def test_what_is_forgotten_by_a_pattern_counts() -> None:
+    """Step 1 forgets atom 0, which step 2 needs, so step 0 must stay behind it."""
+    steps = (
+        EncodedOperator(0, (), 0, 0b001, 0, ()),
+        EncodedOperator(0, (), 0, 0b010, 0, (0,)),
+        EncodedOperator(0, (), 0b011, 0b100, 0, ()),
+    )
+    problem = GroundProblem((), (), (), 0, 0b100, 0b111, steps, pattern_masks=(0b001,))
+    assert without_needless_steps((0, 1, 0, 2), problem, UNLIMITED) == (1, 0, 2)
+
+
+def test_what_others_needed_goes_after_them() -> None:
+    """The goal holds at first. Step 1 spoils it, step 2 repairs it and needs step 0."""
+    able, good = 0b01, 0b10
+    steps = (
+        EncodedOperator(0, (), 0, able, 0, ()),
+        EncodedOperator(0, (), 0, 0, good, ()),
+        EncodedOperator(0, (), able, good, 0, ()),
+    )
+    problem = GroundProblem((), (), (), good, good, 0b11, steps, ())
+    assert without_needless_steps((0, 1, 2), problem, UNLIMITED) == ()
+
+
+@settings(max_examples=150)
+@given(st.one_of(problems(), st.builds(random_propositional_problem, st.integers(0, 2**32))), st.data())
+def test_what_is_left_of_any_plan_is_a_plan_of_which_no_step_can_go(problem, data) -> None:
+    compact = problem.grounded()
+    assume(compact.ground_operators)
+    # A walk at random, cut at one of the states in which the goal holds.
+    state, walk, ends = compact.initial, [], []
+    for _ in range(12):
+        able = [i for i, o in enumerate(compact.ground_operators) if not o.preconditions & ~state]
+        if not able:
+            break
+        walk.append(data.draw(st.sampled_from(able)))
+        operator = compact.ground_operators[walk[-1]]
+        for mask in (operator.deletes, *(compact.pattern_masks[p] for p in operator.patterns)):
+            state &= ~mask
+        state |= operator.adds
+        if not compact.goal & ~state:
+            ends.append(len(walk))
+    assume(ends)
+    steps = tuple(walk[: data.draw(st.sampled_from(ends))])
+    left = without_needless_steps(steps, compact, UNLIMITED)
+    assert reaches_goal(left, compact)
+    assert left in set(itertools.combinations(steps, len(left)))
+    assert not any(reaches_goal(left[:i] + left[i + 1 :], compact) for i in range(len(left)))
+    assert without_needless_steps(left, compact, UNLIMITED) == left
+
+
+def test_when_time_runs_out_the_rest_stays() -> None:
+    clock = FakeClock()
+    budget = Budget(deadline=0.0, clock=clock)
+    assert without_needless_steps((2, 0, 3, 1, 4), errand(), budget) == (2, 0, 3, 1, 4)
+
+
+def test_no_plan_comes_twice_and_none_is_lost() -> None:
+    short, one, two = (0, 3, 1, 4), (0, 3, 2, 1, 4), (2, 0, 3, 1, 4)
+    plans = TrimmedPlans(Listed(one, two, short), errand(), UNLIMITED)
+    assert next(plans) == short
+    # The same is left of the second plan, and the third is that itself.
+    assert next(plans) == two
+    assert plans.ended is None
+    assert next(plans) == one
+    assert next(plans, None) is None
+    assert plans.ended is Outcome.OUT_OF_NODES
+
+
+@pytest.mark.parametrize("search", [Greedy(), Greedy(symmetries=True), AStar(weight=3)], ids=str)
+def test_hurried_searches_find_plans_without_needless_steps(search) -> None:
+    found = 0
+    for number in range(60):
+        compact = random_propositional_problem(number).grounded()
+        steps = next(search(compact, 0, Budget(float("inf"), max_nodes=500), Effort()), None)
+        if steps is not None:
+            found += 1
+            assert without_needless_steps(steps, compact, UNLIMITED) == steps
+    assert found > 20
+
+
+def test_both_engines_spare_the_robot_detours() -> None:
+    """The search finds 27 steps, of which the best plan needs 20."""
+    question, seed = families.books(50, 4), 3
+    problem = PythonPlanner(greedy_policy())(question, UNLIMITED)
+    assert problem is not None
+    space, ff = SearchSpace(problem.compact, True, UNLIMITED), Ff(problem.compact, UNLIMITED)
+    found = next(GreedyStream(space, ff, seed, UNLIMITED, Effort()))
+    trimmed = next(problem.plans(seed, UNLIMITED, Effort()))
+    assert (len(found), len(trimmed)) == (27, 20)
+    native = NativePlanner(greedy_policy())(question, UNLIMITED)
+    assert native is not None
+    assert next(native.plans(seed, UNLIMITED, Effort())) == trimmed
