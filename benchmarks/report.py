@@ -31,7 +31,7 @@ class Row:
     Attributes:
         name: what was measured, `benchmark/case/quantity`.
         value: the figure; None if it could not be measured, and then `note` says why.
-        unit: `s`, `ms`, `MB` or `x` for a ratio.
+        unit: `s`, `ms`, `MB`, `%` or `x` for a ratio.
         target: what the figure should reach, if anything.
         better: which way is better.
         note: what else is worth knowing.

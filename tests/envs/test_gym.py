@@ -69,6 +69,25 @@ def random_action(view: GymView, rng: np.random.Generator) -> GroundController:
     return controller(*objects, parameters=rng.uniform(controller.low, controller.high))
 
 
+class TestDecoding:
+    def test_a_state_comes_back_but_for_its_names(self) -> None:
+        view = small_view()
+        observation = view.encoding.observe(TASK.initial_state, TASK.goal)
+        state = view.encoding.decode_state(observation)
+        near, far, robby = state.objects
+        assert [str(obj) for obj in state.objects] == ["object0:dot", "object1:dot", "object2:robot"]
+        assert (state[near], state[far], state[robby]) == ((50.25, 0.0), (70.0, 1.0), (50.0,))
+        assert view.encoding.decode_goal(observation, state) == {GRASPED(robby, near)}
+
+    @pytest.mark.parametrize("name", ["painting", "cluttered-satellites"])
+    def test_rows_stay_in_their_order(self, name: str) -> None:
+        view = view_of(name)
+        state = view.encoding.decode_state(view.encoding.observe(view.state, view.task.goal))
+        assert [obj.type for obj in state.objects] == [obj.type for obj in view.state.objects]
+        for decoded, original in zip(state.objects, view.state.objects, strict=True):
+            assert state[decoded] == pytest.approx(view.state[original], rel=1e-6)
+
+
 class TestRegistration:
     def test_every_domain_is_registered_once(self) -> None:
         with warnings.catch_warnings():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -15,6 +15,19 @@ from needful.errors import InvalidInputError
 
 Parameters: TypeAlias = tuple[float, ...]
 InitiationTest: TypeAlias = Callable[[State, Sequence[Object], Parameters], bool]
+
+# Forgives the rounding of recorders that keep parameters or bounds in 32 bits; a share of the larger
+# bound, or of one if both are smaller.
+BOX_SLACK = 1e-6
+
+
+@runtime_checkable
+class ExplainingTest(Protocol):
+    """An initiation test that can also say why a controller may not start."""
+
+    def why_not(self, state: State, objects: Sequence[Object], parameters: Parameters) -> str | None:
+        """Return the reason in a few words, or None if the controller may start."""
+        ...
 
 
 def always_initiable(state: State, objects: Sequence[Object], parameters: Parameters) -> bool:
@@ -79,6 +92,15 @@ class Controller:
         bounds = zip(parameters, self.low, self.high, strict=True)
         return tuple(min(max(float(value), low), high) for value, low, high in bounds)
 
+    def first_outside(self, parameters: Sequence[float]) -> int | None:
+        """Return the place of the first parameter that is outside of the box by more than rounding."""
+        bounds = zip(parameters, self.low, self.high, strict=True)
+        for place, (value, low, high) in enumerate(bounds):
+            slack = BOX_SLACK * max(1.0, abs(low), abs(high))
+            if not low - slack <= value <= high + slack:
+                return place
+        return None
+
     def check_parameter_count(self, parameters: Sequence[float]) -> None:
         """Raise unless there are as many parameters as the box has dimensions."""
         if len(parameters) != self.dimension:
@@ -117,6 +139,13 @@ class GroundController:
     def initiable(self, state: State) -> bool:
         """Return whether the controller may start in this state."""
         return self.controller.initiable(state, self.objects, self.parameters)
+
+    def why_not_initiable(self, state: State) -> str | None:
+        """Return why the controller may not start in this state, if its test can tell."""
+        test: object = self.controller.initiable
+        if not isinstance(test, ExplainingTest):
+            return None
+        return test.why_not(state, self.objects, self.parameters)
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,15 +124,21 @@ class Cluttered1D(Environment):
         axes.plot((LEFT_END, RIGHT_END), (0, 0), color=palette.FAINT, linewidth=1.5, zorder=1)
         (robot,) = state.of_type(ROBOT)
         wanted = {obj for atom in goal for obj in atom.objects if obj.type == DOT}
-        for dot in state.of_type(DOT):
-            near = palette.ORANGE if _next_to(state, (robot, dot)) else palette.RED
-            colour = palette.GREEN if _is_grasped(state, dot) else near
-            edge, layer = (palette.INK, 3) if dot in wanted else (palette.PAPER, 2)
-            axes.scatter(state.get(dot, "x"), 0, s=55, color=colour, edgecolors=edge, zorder=layer)
+        others = set(state.of_type(DOT)) - wanted
+        for dots, edge, layer in ((others, palette.PAPER, 2), (wanted, palette.INK, 3)):
+            places = [state.get(dot, "x") for dot in sorted(dots)]
+            colours = [_colour(state, robot, dot) for dot in sorted(dots)]
+            axes.scatter(places, [0] * len(dots), s=55, color=colours, edgecolors=edge, zorder=layer)
         x = state.get(robot, "x")
         axes.scatter(x, 0.45, s=55, color=palette.BLUE)
         axes.text(x, 0.7, robot.name, color=palette.BLUE, ha="center", va="bottom", fontsize=8)
         _label(state, axes, sorted(wanted, key=lambda dot: (state.get(dot, "x"), dot)))
+
+
+def _colour(state: State, robot: Object, dot: Object) -> str:
+    if _is_grasped(state, dot):
+        return palette.GREEN
+    return palette.ORANGE if _next_to(state, (robot, dot)) else palette.RED
 
 
 def _label(state: State, axes: Axes, dots: Sequence[Object]) -> None:

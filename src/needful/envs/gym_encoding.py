@@ -118,6 +118,28 @@ class GymEncoding:
             "goal_mask": _mask(len(goal), self.max_goal_atoms),
         }
 
+    def decode_state(self, observation: Mapping[str, Any]) -> State:
+        """Return the state that an observation shows, as exactly as its arrays do.
+
+        Observations hold no names: objects are called `object00`, `object01` and so on, by their rows.
+        """
+        digits = len(str(self.max_objects - 1))
+        vectors: dict[Object, Sequence[float]] = {}
+        for row in np.flatnonzero(observation["mask"]).tolist():
+            kind = self.vocabulary.types[int(observation["types"][row])]
+            places = [self.columns.index(feature) for feature in kind.features]
+            vectors[kind(f"object{row:0{digits}}")] = observation["features"][row, places].tolist()
+        return State(vectors)
+
+    def decode_goal(self, observation: Mapping[str, Any], state: State) -> AbstractState:
+        """Return the goal of an observation, over the objects of the state that it shows."""
+        atoms = []
+        for row in np.flatnonzero(observation["goal_mask"]).tolist():
+            number, *rows = observation["goal"][row].tolist()
+            predicate = self.vocabulary.predicates[number]
+            atoms.append(predicate(*(state.objects[one] for one in rows[: len(predicate.types)])))
+        return frozenset(atoms)
+
     def encode_action(self, action: GroundController, objects: Sequence[Object]) -> Action:
         """Return an action over the objects of a task as arrays; parameters are clipped to the box."""
         controllers = self.vocabulary.controllers

@@ -50,9 +50,9 @@ def test_dots_are_coloured_by_what_the_robot_does_with_them() -> None:
     axes = empty_axes()
     LINE.draw(START, axes, GOAL)
     drawn = [
-        (round(float(x), 3), to_hex(points.get_facecolor()[0]))
+        (round(float(x), 3), to_hex(colour))
         for points in axes.collections
-        for x, _ in points.get_offsets()
+        for (x, _), colour in zip(points.get_offsets(), points.get_facecolor(), strict=True)
     ]
     assert sorted(drawn) == sorted(
         [(10.0, palette.BLUE), (10.2, palette.ORANGE), (40.0, palette.RED), (41.0, palette.GREEN)]

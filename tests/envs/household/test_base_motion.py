@@ -151,3 +151,12 @@ def test_a_star_steps_from_neighbour_to_neighbour(seed):
     assert (path[0], path[-1]) == (start, goal)
     assert all(free[cell] for cell in path)
     assert all(max(abs(a - c), abs(b - d)) == 1 for (a, b), (c, d) in itertools.pairwise(path))
+
+
+def test_whoever_cannot_come_to_the_largest_part_is_shut_in():
+    wall = boxes((1.0, 1.5, 0.05, 1.5, 0.0, 1.5))
+    grid = FreeGrid(ROOM, wall)
+    assert Drives(grid, ROBOT, NOTHING, (0.5, 1.5)).is_shut_in()
+    assert not Drives(grid, ROBOT, NOTHING, (2.5, 1.5)).is_shut_in()
+    everywhere = boxes((2.0, 1.5, 2.0, 1.5, 0.0, 1.5))
+    assert Drives(FreeGrid(ROOM, everywhere), ROBOT, NOTHING, (2.5, 1.5)).is_shut_in()

@@ -79,10 +79,13 @@ def test_the_licence_of_the_files_is_there() -> None:
 @pytest.mark.parametrize(
     ("goal", "message"),
     [
-        ("(onto cup_1 tray_1)", "Unknown predicate in tea 'onto'. Did you mean 'ontop'"),
-        ("(or (open cup_1) (open cup_2))", "Unknown predicate in tea 'or'"),
-        ("(ontop cup_3 tray_1)", "Unknown object in tea 'cup_3'. Did you mean 'cup_"),
-        ("(forall (?x - plate) (open ?x))", "Unknown category in tea 'plate'"),
+        ("(onto cup_1 tray_1)", "Unknown predicate in tea, line 6, 'onto'. Did you mean 'ontop'"),
+        ("(or (open cup_1) (open cup_2))", "Unknown predicate in tea, line 6, 'or'"),
+        (
+            "(and (open cup_1)\n(ontop cup_3 tray_1))",
+            "Unknown object in tea, line 7, 'cup_3'. Did you mean 'cup_",
+        ),
+        ("(forall (?x - plate) (open ?x))", "Unknown category in tea, line 6, 'plate'"),
     ],
 )
 def test_unknown_names_are_named(goal: str, message: str) -> None:
@@ -94,19 +97,26 @@ def test_unknown_names_are_named(goal: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (with_goal("(open cup_1 cup_2)"), "open takes 1 arguments, got (cup_1 cup_2)"),
-        (with_goal("(not (and (open cup_1)))"), "cannot read (not (and (open cup_1)))"),
-        (with_goal("(forall (?a ?b - cup) (open ?a))"), "`forall` takes one variable"),
-        (with_goal("(open (cup_1))"), "expected a name, got (cup_1)"),
-        (with_goal("cup_1"), "cannot read cup_1"),
-        (TEXT + ")", "a `)` too many"),
-        (TEXT.rstrip()[:-2], "2 `)` too few"),
-        (TEXT + TEXT, "one definition, got 2"),
-        ("(problem)", "(define (problem ...) ...)"),
-        ("(define (problem tea))", "[':domain', ':goal', ':init', ':objects'] are missing"),
-        (TEXT.replace("- tray", ""), "['tray_1'] have no category"),
-        (TEXT.replace("- tray", "-"), "cannot read the typed list"),
-        (TEXT.replace(":init", ":start"), "Unknown section in tea ':start'"),
+        (with_goal("(open cup_1 cup_2)"), "tea, line 6: open takes 1 arguments, got (cup_1 cup_2)"),
+        (with_goal("(and\n(not (and (open cup_1))))"), "tea, line 7: cannot read (not (and (open cup_1)))"),
+        (with_goal("(forall (?a ?b - cup) (open ?a))"), "tea, line 6: `forall` takes one variable"),
+        (with_goal("(forall () (open cup_1))"), "tea, line 6: `forall` takes one variable, got ()"),
+        (with_goal("(open (cup_1))"), "tea, line 6: expected a name, got (cup_1)"),
+        (with_goal("cup_1"), "tea, line 6: cannot read cup_1"),
+        (with_goal("()"), "tea, line 6: cannot read ()"),
+        (TEXT + ")", "tea: there is a `)` too many in line 7"),
+        (TEXT.rstrip()[:-2], "tea: there are 2 `)` too few; the last `(` without one is in line 6"),
+        (TEXT + TEXT, "tea: a file holds one definition, got 2"),
+        ("", "tea: a file holds one definition, got 0"),
+        ("\n(problem)", "tea, line 2: a definition has the form (define (problem ...) ...)"),
+        (
+            "(define (problem tea))",
+            "tea: the sections [':domain', ':goal', ':init', ':objects'] are missing",
+        ),
+        (TEXT.replace("(problem tea)", "(problem)"), "tea, line 3: the problem has no name"),
+        (TEXT.replace("- tray", ""), "tea, line 4: the objects ['tray_1'] have no category"),
+        (TEXT.replace("- tray", "-"), "tea, line 4: a `-` needs names before it and a category after it"),
+        (TEXT.replace(":init", ":start"), "Unknown section in tea, line 5, ':start'"),
     ],
 )
 def test_broken_text_is_refused_with_the_place(text: str, message: str) -> None:
@@ -114,3 +124,11 @@ def test_broken_text_is_refused_with_the_place(text: str, message: str) -> None:
         read_bddl(text, "tea")
     assert message in str(error.value)
     assert "tea" in str(error.value)
+
+
+def test_a_category_that_does_not_exist_is_named_with_its_line() -> None:
+    assert read_bddl(TEXT, "tea", ("cup", "tray")).categories["tray_1"] == "tray"
+    with pytest.raises(
+        UnknownNameError, match=r"Unknown category in tea, line 4, 'tray'\. Did you mean 'trays'"
+    ):
+        read_bddl(TEXT, "tea", ("cup", "trays"))

@@ -13,8 +13,9 @@ from tiny_errand import cut_short, run_errand
 from headless_browser import CHROMIUM, Browser, open_browser
 from needful.core.objects import Object
 from needful.core.plans import PlanningResult
+from needful.envs.drawing.inline_page import as_safe_json
 from needful.envs.household.footage import footage
-from needful.envs.household.page.page import MOST_SHOTS, _as_safe_json, make_page
+from needful.envs.household.page.page import MOST_SHOTS, make_page
 from needful.envs.household.posing import pose
 from needful.envs.household.rendering import CUT
 from needful.envs.household.snapshot import as_snapshot
@@ -111,7 +112,7 @@ def test_a_failure_is_told_and_no_text_becomes_markup():
     assert "<h1>&lt;b&gt;&amp; cans</h1>" in page
     assert max(data_of(page)["stepOf"]) == 2
     nasty = ["</script><script>alert(1)</script>", "<!--", "]]>", "&amp;", "{{script}}", "\u2028"]
-    text = _as_safe_json(nasty)
+    text = as_safe_json(nasty)
     assert not set(text) & set("<>&\u2028")
     assert json.loads(text) == nasty
 

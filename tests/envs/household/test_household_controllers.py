@@ -6,7 +6,7 @@ from math import atan2, cos, pi, sin
 
 import numpy as np
 import pytest
-from tiny_house import THINGS, WALLS, named, scene_of, tiny_scene, true_of
+from tiny_house import THINGS, WALLS, alcove, named, scene_of, tiny_scene, true_of
 
 from needful.envs.household.object_types import THE_ROBOT, heading
 from needful.envs.household.robot import CARRY_HEIGHT, CLEARANCE, HAND_RADIUS, RADIUS
@@ -269,6 +269,17 @@ class TestOpenAndClose:
         # The fridge is reachable at its side, its handle at the far end of its door is not.
         state = run(START, "NavigateTo", "fridge", -0.7, -0.05)
         assert reason(state, "Open", "fridge", 0.1, 0.1, 0.1)[0] == "out of the hand's range"
+
+    def test_no_lid_that_shuts_in_the_robot(self):
+        for gap, outcome in ((0.5, ("the robot would be shut in", True)), (0.7, None)):
+            world = World(alcove(gap))
+            state = run(world.settled(), "NavigateTo", "package", -0.55, 0.1, world=world)
+            theta = (0.0, 0.05, 0.05)
+            if outcome is not None:
+                assert reason(state, "Open", "package", *theta, world=world) == outcome
+            else:
+                after = run(state, "Open", "package", *theta, world=world)
+                run(after, "NavigateTo", "package", 0.6, 0.0, world=world)
 
     def test_doors_do_not_go_through_the_robot(self):
         state = run(START, "NavigateTo", "fridge", 0.0, 0.62)

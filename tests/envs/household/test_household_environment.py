@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+from tiny_house import WALLS, scene_of
 
 from needful.abstraction.abstract import abstract
 from needful.core.atoms import GroundAtom
-from needful.core.plans import PlanningResult
+from needful.core.plans import Outcome, PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.checker import check_environment
 from needful.envs.contract import Split
-from needful.envs.household import environment
+from needful.envs.household import environment, worlds
 from needful.envs.household.activities import ACTIVITIES
-from needful.envs.household.bddl import Literal
+from needful.envs.household.bddl import Definition, Literal
 from needful.envs.household.categories import CATEGORIES, CLUTTER
 from needful.envs.household.environment import (
     CollectingCans,
@@ -28,6 +30,7 @@ from needful.envs.household.environment import (
 )
 from needful.envs.household.furnishing import NoPlaceError
 from needful.envs.household.object_types import FLOOR, THE_HOUSE, THE_ROBOT, THING
+from needful.envs.household.scene import Box, Thing
 from needful.envs.household.worlds import MOST_WORLDS, make_house
 from needful.errors import InvalidInputError
 from needful.planning.bilevel import PlanningConfig, plan
@@ -234,6 +237,45 @@ def test_an_activity_for_which_no_house_is_fit_says_why(monkeypatch: pytest.Monk
     monkeypatch.setattr(environment, "make_house", no_house)
     with pytest.raises(NoPlaceError, match=r"None of 100 houses is fit for opening-presents.*elephant_1"):
         OpeningPresents().task(Split.TRAIN, 0, seed=0)
+
+
+def test_what_finds_no_place_in_any_house_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    crowd = replace(ACTIVITIES[0], counts={Split.TRAIN: {"package": (60, 60)}})
+    monkeypatch.setattr(worlds, "ACTIVITIES", (crowd, *ACTIVITIES[1:]))
+    monkeypatch.setattr(environment, "MOST_HOUSES", 3)
+    with pytest.raises(NoPlaceError, match=r"None of 3 houses.* no place for package_\d+ on bedroom_floor"):
+        OpeningPresents().task(Split.TRAIN, 0, seed=0)
+
+
+def unreachable_task(env: Household, opened: bool) -> Task:
+    """Return the task to open a package in a room without a door, or with one."""
+    package = Thing("package", "package", (2.8, 0.9, 0.0))
+    door = () if opened else (Box((4.0, 2.0, 0.75), (0.05, 0.5, 0.75)),)
+    scene = replace(scene_of([package], (*WALLS, *door)), robot=(6.0, 2.0, 0.0))
+    goal = (Literal("open", ("package",)),)
+    return env.task_in(Definition("party", {"package": "package"}, (), goal), scene)
+
+
+def test_a_goal_that_nobody_can_go_to_is_a_failure_with_a_reason() -> None:
+    env = OpeningPresents()
+    assert plan(unreachable_task(env, True), env.oracle_model(), env.execute, CONFIG, seed=0).solved
+    env = OpeningPresents()
+    once = replace(CONFIG, max_abstract_plans=1)
+    result = plan(unreachable_task(env, False), env.oracle_model(), env.execute, once, seed=0)
+    assert result.outcome is Outcome.NOT_INITIABLE
+    assert result.failure is not None
+    assert result.failure.detail.startswith(
+        "The controller of NavigateTo(package) cannot start with any of 100 sampled parameters: no path"
+    )
+
+
+def test_a_task_that_does_not_start_as_defined_is_refused() -> None:
+    env = OpeningPresents()
+    scene = scene_of([Thing("package", "package", (2.8, 0.9, 0.0), opened=1.0)])
+    closed = Literal("open", ("package",), positive=False)
+    definition = Definition("party", {"package": "package"}, (closed,), (Literal("open", ("package",)),))
+    with pytest.raises(NoPlaceError, match=r"\(not \(open package\)\) no longer holds"):
+        env.task_in(definition, scene)
 
 
 def test_a_literal_without_a_meaning_is_refused() -> None:

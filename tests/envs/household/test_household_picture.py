@@ -7,7 +7,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, Polygon
+from matplotlib.patches import Circle
 
 from needful.envs.contract import Split
 from needful.envs.drawing import palette
@@ -20,20 +20,23 @@ def empty_axes() -> Axes:
     return Figure(figsize=(8, 6)).add_subplot()
 
 
+def bright_outlines(axes: Axes) -> list[np.ndarray]:
+    _, things = axes.collections  # the first are the walls
+    edges = map(to_hex, things.get_edgecolor())
+    outlines = (path.vertices for path in things.get_paths())
+    return [outline for outline, edge in zip(outlines, edges, strict=True) if edge == palette.RED]
+
+
 def test_goal_things_have_bright_edges_and_the_robot_shows_its_reach() -> None:
     env = OpeningPresents()
     task = env.task(Split.TRAIN, 0, seed=0)
     axes = empty_axes()
     env.draw(task.initial_state, axes, task.goal)
-    bright = [
-        patch
-        for patch in axes.patches
-        if isinstance(patch, Polygon) and to_hex(patch.get_edgecolor()) == palette.RED
-    ]
+    bright = bright_outlines(axes)
     packages = [obj for atom in task.goal for obj in atom.objects]
     for package in packages:
         x, y = task.initial_state[package][:2]
-        assert any(np.allclose(patch.get_xy()[:-1].mean(axis=0), (x, y), atol=0.03) for patch in bright)
+        assert any(np.allclose(outline[:-1].mean(axis=0), (x, y), atol=0.03) for outline in bright)
     x, y, *_ = task.initial_state[THE_ROBOT]
     circles = [patch for patch in axes.patches if isinstance(patch, Circle)]
     assert {(circle.center, circle.radius) for circle in circles} == {((x, y), REACH), ((x, y), RADIUS)}
@@ -58,13 +61,7 @@ def test_a_pane_is_drawn_where_it_turned_to() -> None:
     for joint in (0.0, 1.0):
         axes = empty_axes()
         env.draw(state.replace({window: {"joint": joint}}), axes, frozenset({_open(env, window)}))
-        points = np.concatenate(
-            [
-                patch.get_xy()
-                for patch in axes.patches
-                if isinstance(patch, Polygon) and to_hex(patch.get_edgecolor()) == palette.RED
-            ]
-        )
+        points = np.concatenate(bright_outlines(axes))
         extents.append(sorted(np.ptp(points, axis=0)))
     # Closed, it is as deep as the frame; open, it sticks into the room by its width.
     assert extents[0][0] == pytest.approx(0.13, abs=0.02)

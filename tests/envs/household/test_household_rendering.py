@@ -50,6 +50,24 @@ def test_walls_do_not_hide_the_rooms(renderer):
     assert (renderer.frame(STATE, close) != renderer.frame(without, close)).any(axis=2).mean() > 0.01
 
 
+@pytest.mark.parametrize("width", [120, 160, 240])
+def test_an_overview_shows_all_and_wastes_no_room(width):
+    try:
+        made = HouseRenderer(WORLD.model, width, 120)
+    except InvalidInputError as error:
+        pytest.skip(str(error))
+    with made:
+        picture = made.frame(STATE, overview(tiny_scene(), aspect=width / 120)).astype(int)
+    house = np.abs(picture - picture[0, 0]).max(axis=2) > 8
+    rows, columns = np.flatnonzero(house.any(axis=1)), np.flatnonzero(house.any(axis=0))
+    assert rows[0] > 0
+    assert rows[-1] < 119
+    assert columns[0] > 0
+    assert columns[-1] < width - 1
+    # One of the two is what keeps the camera away.
+    assert max((rows[-1] - rows[0]) / 120, (columns[-1] - columns[0]) / width) > 0.85
+
+
 def test_cameras_see_rooms():
     house, room = overview(tiny_scene()), overview(tiny_scene(), ("bedroom",))
     assert house.centre[0] == pytest.approx(4.0)
@@ -67,4 +85,15 @@ def test_without_opengl_one_is_told_what_to_do(monkeypatch):
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setattr(mujoco.egl, "GLContext", broken)
     with pytest.raises(InvalidInputError, match=r"no display.*MUJOCO_GL=egl.*libosmesa6"):
+        HouseRenderer(WORLD.model, 160, 120)
+
+
+def test_a_context_in_which_nothing_can_be_drawn_is_no_traceback(renderer, monkeypatch):
+    """Without a screen, GLFW makes a context of no use and only warns of it."""
+
+    def broken(model, scale):
+        raise mujoco.FatalError("an OpenGL platform library has not been loaded")
+
+    monkeypatch.setattr(mujoco, "MjrContext", broken)
+    with pytest.raises(InvalidInputError, match=r"has not been loaded\. Set MUJOCO_GL=egl"):
         HouseRenderer(WORLD.model, 160, 120)

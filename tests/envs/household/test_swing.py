@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_view import view_of
+from test_view import view_in, view_of
+from tiny_house import alcove
 
 from needful.envs.household.scene import Thing
 from needful.envs.household.snapshot import JOINT
-from needful.envs.household.swing import STOPS, hits_robot, swept
+from needful.envs.household.swing import STOPS, hits_robot, shuts_in, swept
 
 FRIDGE = Thing("it", "fridge", (3.0, 1.5, 0.0), yaw=0.4, opened=0.2)
 PACKAGE = Thing("it", "package", (3.0, 1.5, 0.0), yaw=-0.8)
@@ -40,3 +41,14 @@ def test_doors_hit_who_stands_in_front(place, hit):
 
 def test_windows_are_above_the_robot():
     assert not hits_robot(view_of([Thing("it", "window", (3.2, 2.2, 0.8))]), 0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("gap", "before", "after"), [(0.7, False, False), (0.5, False, True), (0.4, True, True)]
+)
+def test_a_lid_may_shut_in_the_robot(gap, before, after):
+    view = view_in(alcove(gap))
+    assert view.drives.is_shut_in() == before
+    # Nothing gets worse for a robot that is shut in already.
+    assert shuts_in(view, 0, 1.0) == (after and not before)
+    assert not shuts_in(view, 0, 0.0)

@@ -19,7 +19,11 @@ from needful.envs.household.view import View
 
 def view_of(things, *, held=None):
     """Return a view of a house in which the robot stands at (3.2, 2.5)."""
-    scene = scene_of(things)
+    return view_in(scene_of(things), held=held)
+
+
+def view_in(scene, *, held=None):
+    """Return a view of a house before anything has settled."""
     model = build_model(scene)
     house = StillHouse(model)
     snapshot = first_snapshot(model)

@@ -58,6 +58,22 @@ def scene_of(things: Iterable[Thing], walls: Iterable[Box] = WALLS) -> Scene:
     )
 
 
+def alcove(gap: float) -> Scene:
+    """Return a house in which the robot stands in an alcove.
+
+    The only way out is a gap behind a package, which its lid makes narrower by a hand's breadth.
+    """
+    middle = 2.65 + gap + 0.17
+    beside = middle + 0.4  # with room for a hand
+    walls = (
+        *WALLS[:4],
+        Box((4.0, 2.4, 0.75), (0.05, 1.6, 0.75)),
+        Box((2.6, 2.4, 0.75), (0.05, 1.6, 0.75)),
+        Box(((beside + 3.95) / 2, 1.3, 0.75), ((3.95 - beside) / 2, 0.05, 0.75)),
+    )
+    return scene_of([Thing("package", "package", (middle, 1.3, 0.0), yaw=-pi / 2)], walls)
+
+
 def tiny_scene() -> Scene:
     """Return the house as it is described above."""
     return scene_of(THINGS)

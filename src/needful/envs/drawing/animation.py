@@ -46,7 +46,7 @@ def film_plan(env: Environment, result: PlanningResult, goal: AbstractState) -> 
     """Return a film of a plan as far as it went, in three dimensions if the domain has as many."""
     if isinstance(env, Filmable):
         return env.film(result, goal)
-    captions = captions_of(result.abstract_plan, result.subgoals, result.states)
+    captions = captions_of(result.steps, result.milestones(goal), result.states)
     return film_states(env, result.states, captions, goal)
 
 
@@ -65,7 +65,8 @@ def draw_sheet(caption: Caption, height: float) -> Image:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(SHEET_WIDTH, height), dpi=DOTS_PER_INCH, facecolor=palette.DESK)
-    draw_panel(figure, (0.0, 0.0, SHEET_WIDTH, height), caption_lines(caption, SHEET_WIDTH - 2 * MARGIN))
+    lines = caption_lines(caption, SHEET_WIDTH - 2 * MARGIN, height - 2 * MARGIN)
+    draw_panel(figure, (0.0, 0.0, SHEET_WIDTH, height), lines)
     return _as_image(figure)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
 from needful.core.atoms import AbstractState, GroundAtom
-from needful.core.plans import AbstractPlan
+from needful.core.controllers import GroundController
+from needful.core.operators import GroundOperator
 from needful.core.state import State
 from needful.envs.drawing import palette
 from needful.errors import InvalidInputError
@@ -54,7 +56,9 @@ class Line:
 
 
 def captions_of(
-    plan: AbstractPlan, subgoals: Sequence[AbstractState], states: Sequence[State]
+    plan: Sequence[GroundOperator | GroundController],
+    subgoals: Sequence[AbstractState],
+    states: Sequence[State],
 ) -> tuple[Caption, ...]:
     """Return the captions of the states of a plan, which may end early.
 
@@ -75,7 +79,7 @@ def judged(title: str, subgoal: AbstractState, state: State) -> Caption:
     return Caption(title, tuple(sorted(true)), tuple(sorted(subgoal - true)))
 
 
-def titles_of(plan: AbstractPlan) -> tuple[str, ...]:
+def titles_of(plan: Sequence[GroundOperator | GroundController]) -> tuple[str, ...]:
     """Return how the start and each step of a plan are called."""
     return ("start", *(f"{number}. {step}" for number, step in enumerate(plan, 1)))
 
@@ -88,8 +92,11 @@ def check_captions(states: Sequence[State], captions: Sequence[Caption]) -> None
         )
 
 
-def caption_lines(caption: Caption, width: float) -> list[Line]:
-    """Return a caption as lines no longer than a width; what is missing comes first."""
+def caption_lines(caption: Caption, width: float, height: float = 0.0) -> list[Line]:
+    """Return a caption as lines no longer than a width; what is missing comes first.
+
+    There are `MOST_ATOMS` atoms, or more as far as a height holds them; lengths are in inches.
+    """
     letters = int(width * LETTERS_PER_INCH)
 
     def broken(text: str, colour: str, weight: str = "normal") -> list[Line]:
@@ -99,9 +106,12 @@ def caption_lines(caption: Caption, width: float) -> list[Line]:
 
     marked = [broken(f"✗ {atom}", palette.RED) for atom in caption.misses]
     marked += [broken(f"✓ {atom}", palette.GREEN) for atom in caption.holds]
-    if len(marked) > MOST_ATOMS:
-        marked[MOST_ATOMS - 1 :] = [[Line(f"and {len(marked) - MOST_ATOMS + 1} more", palette.GREY)]]
-    return broken(caption.title, palette.INK, "bold") + [line for atom in marked for line in atom]
+    title = broken(caption.title, palette.INK, "bold")
+    held = accumulate((len(lines) for lines in marked), initial=len(title))
+    most = max(MOST_ATOMS, sum(count <= int(height / LINE_HEIGHT) for count in held) - 1)
+    if len(marked) > most:
+        marked[most - 1 :] = [[Line(f"and {len(marked) - most + 1} more", palette.GREY)]]
+    return title + [line for atom in marked for line in atom]
 
 
 def draw_panel(figure: Figure, box: Box, lines: Sequence[Line]) -> None:

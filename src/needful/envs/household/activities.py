@@ -54,7 +54,8 @@ class Activity:
     def definition(self) -> Definition:
         """Return the definition as it was published, in our names."""
         path = resources.files("needful.envs.household") / "bddl_files" / f"{self.file}.bddl"
-        return in_our_names(read_bddl(path.read_text("utf-8"), f"{self.file}.bddl"))
+        text = path.read_text("utf-8")
+        return in_our_names(read_bddl(text, path.name, OUR_CATEGORIES))
 
     def draw(self, split: Split, rng: np.random.Generator) -> tuple[Definition, int]:
         """Return a definition with as many things as a task of the split has, and the count of clutter."""

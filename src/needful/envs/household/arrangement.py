@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from math import cos, pi, sin
 
 import numpy as np
@@ -136,7 +135,6 @@ def _footprint(category: str) -> float:
     return half[0] * half[1]
 
 
-@cache
 def _swept(category: str) -> Box:
     return swept_box(CATEGORIES[category])
 

@@ -125,6 +125,12 @@ class Drives:
         self._labels, _ = ndimage.label(grid.free(discs, loose), output=np.int16)
         self._first = self._links(start)
 
+    def is_shut_in(self) -> bool:
+        """Return whether the largest part of the free space cannot be entered from the start."""
+        sizes = np.bincount(self._labels.ravel())
+        sizes[0] = 0  # what is not free
+        return int(sizes.argmax()) not in self._first
+
     def reach(self, goal: Point) -> bool:
         """Return whether there is a path to a goal."""
         linked = not self._links(goal).keys().isdisjoint(self._first)

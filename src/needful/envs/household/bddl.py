@@ -6,14 +6,11 @@ negated atoms and `forall`, which is expanded over the objects of the definition
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
+from needful.core.s_expressions import Expression, Form, Word, read_expression, shown
 from needful.errors import InvalidInputError, UnknownNameError
-
-Expression: TypeAlias = "str | list[Expression]"
 
 # How many arguments each predicate takes.
 PREDICATES = {"inroom": 2, "inside": 2, "onfloor": 2, "ontop": 2, "open": 1}
@@ -44,36 +41,44 @@ class Definition:
     goal: tuple[Literal, ...]
 
 
-def read_bddl(text: str, source: str) -> Definition:
-    """Read one definition; `source` says in errors where the text is from.
+def read_bddl(text: str, source: str, categories: Iterable[str] | None = None) -> Definition:
+    """Read one definition; `source` says in errors, with the line, where the text is from.
 
     Question marks before names are dropped, so that a goal may say `?bucket_1` and mean the object.
+    If `categories` are given, there are no others.
     """
-    match _parsed(text, source):
+    root = read_expression(text.lower(), source)
+    match root:
         case ["define", *sections]:
             pass
         case _:
-            raise InvalidInputError(f"{source}: a definition has the form (define (problem ...) ...).")
-    found = {str(one[0]): one[1:] for one in sections if isinstance(one, list) and one}
-    for name in found:
+            raise InvalidInputError(
+                f"{source}, line {root.line}: a definition has the form (define (problem ...) ...)."
+            )
+    found = {shown(one[0]): one for one in sections if isinstance(one, Form) and one}
+    for name, section in found.items():
         if name not in SECTIONS:
-            raise UnknownNameError(f"section in {source}", name, SECTIONS)
+            raise UnknownNameError(f"section in {source}, line {section.line},", name, SECTIONS)
     missing = sorted(set(SECTIONS) - set(found))
     if missing:
         raise InvalidInputError(f"{source}: the sections {missing} are missing.")
-    reader = _Reader(source, dict(_typed_names(found[":objects"], source)))
+    objects, (_, *names) = found[":objects"], found["problem"]
+    if not names:
+        raise InvalidInputError(f"{source}, line {found['problem'].line}: the problem has no name.")
+    typed = _typed_names(objects[1:], source, objects.line, categories)
+    reader = _Reader(source, dict(typed))
     return Definition(
-        str(found["problem"][0]),
+        _plain(names[0], source),
         reader.categories,
-        tuple(literal for one in found[":init"] for literal in reader.literals(one, {})),
-        tuple(literal for one in found[":goal"] for literal in reader.literals(one, {})),
+        tuple(literal for one in found[":init"][1:] for literal in reader.literals(one, {})),
+        tuple(literal for one in found[":goal"][1:] for literal in reader.literals(one, {})),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
     source: str
-    categories: Mapping[str, str] = field(default_factory=dict)
+    categories: Mapping[str, str]
 
     def literals(self, expression: Expression, binding: Mapping[str, str]) -> Iterator[Literal]:
         """Yield the literals of a conjunction; `binding` maps variables of `forall` to objects."""
@@ -81,70 +86,52 @@ class _Reader:
             case ["and", *parts]:
                 for part in parts:
                     yield from self.literals(part, binding)
-            case ["forall", list(variables), body]:
+            case ["forall", Form() as variables, body]:
                 yield from self._for_all(variables, body, binding)
-            case ["not", [str(predicate), *arguments]] if predicate not in CONNECTIVES:
+            case ["not", [Word() as predicate, *arguments]] if predicate not in CONNECTIVES:
                 yield self._literal(predicate, arguments, binding, positive=False)
-            case [str(predicate), *arguments] if predicate not in CONNECTIVES:
+            case [Word() as predicate, *arguments] if predicate not in CONNECTIVES:
                 yield self._literal(predicate, arguments, binding, positive=True)
             case _:
-                raise InvalidInputError(f"{self.source}: cannot read {_shown(expression)}.")
+                raise InvalidInputError(f"{self._place(expression)}: cannot read {shown(expression)}.")
 
-    def _for_all(
-        self, variables: list[Expression], body: Expression, binding: Mapping[str, str]
-    ) -> Iterator[Literal]:
-        ((variable, category), *more) = _typed_names(variables, self.source)
-        if more:
-            raise InvalidInputError(f"{self.source}: `forall` takes one variable, got {_shown(variables)}.")
-        if category not in self.categories.values():
-            raise UnknownNameError(f"category in {self.source}", category, set(self.categories.values()))
+    def _for_all(self, variables: Form, body: Expression, binding: Mapping[str, str]) -> Iterator[Literal]:
+        known = set(self.categories.values())
+        typed = list(_typed_names(variables, self.source, variables.line, known))
+        if len(typed) != 1:
+            raise InvalidInputError(
+                f"{self._place(variables)}: `forall` takes one variable, got {shown(variables)}."
+            )
+        ((variable, category),) = typed
         for name, own in self.categories.items():
             if own == category:
                 yield from self.literals(body, {**binding, variable: name})
 
     def _literal(
-        self, predicate: str, arguments: list[Expression], binding: Mapping[str, str], *, positive: bool
+        self, predicate: Word, arguments: list[Expression], binding: Mapping[str, str], *, positive: bool
     ) -> Literal:
+        place = self._place(predicate)
         if predicate not in PREDICATES:
-            raise UnknownNameError(f"predicate in {self.source}", predicate, (*PREDICATES, *CONNECTIVES))
+            raise UnknownNameError(f"predicate in {place},", predicate, (*PREDICATES, *CONNECTIVES))
         if len(arguments) != PREDICATES[predicate]:
             raise InvalidInputError(
-                f"{self.source}: {predicate} takes {PREDICATES[predicate]} arguments, "
-                f"got {_shown(arguments)}."
+                f"{place}: {predicate} takes {PREDICATES[predicate]} arguments, got {shown(arguments)}."
             )
         names = [_plain(argument, self.source) for argument in arguments]
         names = [binding.get(name, name) for name in names]
         # The second argument of `inroom` is a kind of room, not an object.
         for name in names[:1] if predicate == "inroom" else names:
             if name not in self.categories:
-                raise UnknownNameError(f"object in {self.source}", name, self.categories)
-        return Literal(predicate, tuple(names), positive)
+                raise UnknownNameError(f"object in {place},", name, self.categories)
+        return Literal(str(predicate), tuple(names), positive)
+
+    def _place(self, expression: Expression) -> str:
+        return f"{self.source}, line {expression.line}"
 
 
-def _parsed(text: str, source: str) -> Expression:
-    """Return the one expression of a text, as nested lists of words."""
-    words = re.findall(r"[()]|[^\s()]+", re.sub(r";[^\n]*", "", text).lower())
-    root: list[Expression] = []
-    stack = [root]
-    for word in words:
-        if word == "(":
-            inner: list[Expression] = []
-            stack[-1].append(inner)
-            stack.append(inner)
-        elif word == ")" and len(stack) > 1:
-            stack.pop()
-        elif word == ")":
-            raise InvalidInputError(f"{source}: there is a `)` too many.")
-        else:
-            stack[-1].append(word)
-    if len(stack) > 1:
-        raise InvalidInputError(f"{source}: there are {len(stack) - 1} `)` too few.")
-    if len(root) != 1:
-        raise InvalidInputError(f"{source}: a file holds one definition, got {len(root)} expressions.")
-    return root[0]
-
-
-def _typed_names(words: list[Expression], source: str) -> Iterator[tuple[str, str]]:
+def _typed_names(
+    words: Iterable[Expression], source: str, line: int, categories: Iterable[str] | None
+) -> Iterator[tuple[str, str]]:
     """Yield the names of a typed list, such as `a b - book  c - cup`, with their categories."""
     waiting: list[str] = []
     following = iter(words)
@@ -152,22 +139,21 @@ def _typed_names(words: list[Expression], source: str) -> Iterator[tuple[str, st
         if word != "-":
             waiting.append(_plain(word, source))
             continue
-        category = _plain(next(following, "-"), source)
-        if not waiting or category == "-":
-            raise InvalidInputError(f"{source}: cannot read the typed list {_shown(words)}.")
+        kind = next(following, None)
+        if not waiting or kind is None:
+            raise InvalidInputError(
+                f"{source}, line {word.line}: a `-` needs names before it and a category after it."
+            )
+        category = _plain(kind, source)
+        if categories is not None and category not in categories:
+            raise UnknownNameError(f"category in {source}, line {kind.line},", category, categories)
         yield from ((name, category) for name in waiting)
         waiting = []
     if waiting:
-        raise InvalidInputError(f"{source}: the objects {waiting} have no category.")
+        raise InvalidInputError(f"{source}, line {line}: the objects {waiting} have no category.")
 
 
 def _plain(word: Expression, source: str) -> str:
-    if isinstance(word, list):
-        raise InvalidInputError(f"{source}: expected a name, got {_shown(word)}.")
-    return word.removeprefix("?")
-
-
-def _shown(expression: Expression) -> str:
-    if isinstance(expression, str):
-        return expression
-    return f"({' '.join(map(_shown, expression))})"
+    if isinstance(word, Form):
+        raise InvalidInputError(f"{source}, line {word.line}: expected a name, got {shown(word)}.")
+    return str(word).removeprefix("?")

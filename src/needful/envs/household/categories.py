@@ -6,6 +6,7 @@ Furniture stands with its back, at -y, to a wall and is used from its front, at 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from math import cos, pi, sin
 from types import MappingProxyType
 
@@ -231,12 +232,14 @@ def _name(category: Category) -> str:
 CATEGORIES = _by_name((*FURNITURE, *TASK_THINGS, *CLUTTER))
 
 
+@cache
 def bounding_box(category: Category) -> Box:
     """Return the box around all parts of a category, closed, in its body's frame."""
     parts = category.parts + (category.hinge.parts if category.hinge else ())
     return _around([corner for part in parts for corner in _corners(part.box)])
 
 
+@cache
 def swept_box(category: Category) -> Box:
     """Return the box around all parts of a category from when it is closed until it is open."""
     corners = [corner for part in category.parts for corner in _corners(part.box)]

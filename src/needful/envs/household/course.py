@@ -23,6 +23,7 @@ class Refusal(StrEnum):
     NOT_GRASPABLE = "not graspable"
     NOT_OPENABLE = "not openable"
     CLOSED = "closed"
+    SHUT_IN = "the robot would be shut in"
     UNSTABLE = "the simulation became unstable"
 
 

@@ -20,6 +20,7 @@ from needful.envs.household.bddl import Definition, Literal
 from needful.envs.household.furnishing import NoPlaceError
 from needful.envs.household.object_types import THE_ROBOT
 from needful.envs.household.oracle import make_oracle
+from needful.envs.household.scene import Scene
 from needful.envs.household.vocabulary import make_vocabulary
 from needful.envs.household.world import World
 from needful.envs.household.worlds import SEEDS, SPLITS, Worlds, make_house
@@ -64,17 +65,24 @@ class Household(Environment):
         for _ in range(MOST_HOUSES):
             identity = (float(number), float(SPLITS.index(split)), float(rng.integers(SEEDS)))
             try:
-                definition, scene = make_house(identity)
-                world = World(scene)
-                self._worlds.keep(world)
-                state = world.settled()
-                self._check_start(definition, state)
+                return self.task_in(*make_house(identity))
             except NoPlaceError as reason:
                 reasons[str(reason)] += 1
-            else:
-                return Task(state, frozenset(self._atom(one, state) for one in definition.goal))
         listed = " ".join(reason for reason, _ in reasons.most_common(3))
         raise NoPlaceError(f"None of {MOST_HOUSES} houses is fit for {self.name}, mostly because: {listed}")
+
+    def task_in(self, definition: Definition, scene: Scene) -> Task:
+        """Return the task of a definition in a house in which everything has come to rest.
+
+        Raises `NoPlaceError` if the definition does not hold there, or what the goal speaks of is
+        within reach. A house that did not come from `make_house` is known as long as it is among the
+        last few that were used.
+        """
+        world = World(scene)
+        self._worlds.keep(world)
+        state = world.settled()
+        self._check_start(definition, state)
+        return Task(state, frozenset(self._atom(one, state) for one in definition.goal))
 
     def oracle_model(self) -> PlanningModel:
         """Return an operator for each controller, with samplers that know the furniture."""

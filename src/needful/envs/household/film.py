@@ -28,9 +28,9 @@ def film_house(world: World, result: PlanningResult, goal: AbstractState) -> Fil
 
     scene = world.model.scene
     shots = footage(world, result, MOST_PICTURES)
-    titles = titles_of(result.abstract_plan)
-    captions = [judged(titles[shot.step], result.subgoals[shot.step], shot.state) for shot in shots]
-    camera = overview(scene, rooms_shown(scene, shots, goal))
+    titles, subgoals = titles_of(result.steps), result.milestones(goal)
+    captions = [judged(titles[shot.step], subgoals[shot.step], shot.state) for shot in shots]
+    camera = overview(scene, rooms_shown(scene, shots, goal), WIDTH / HEIGHT)
     sheets: dict[Caption, Image.Image] = {}
     pictures = []
     with HouseRenderer(world.model, WIDTH, HEIGHT) as renderer:

@@ -12,7 +12,7 @@ from needful.envs.household.physics import Physics
 from needful.envs.household.predicates import OPEN_FROM
 from needful.envs.household.robot import CARRY_HEIGHT, HAND_RANGE, SHOULDER
 from needful.envs.household.snapshot import GRASPABLE, HELD, JOINT, POSE, Snapshot
-from needful.envs.household.swing import hits_robot
+from needful.envs.household.swing import hits_robot, shuts_in
 from needful.envs.household.turning import turned
 from needful.envs.household.view import View
 from needful.errors import EnvironmentFailure
@@ -85,9 +85,7 @@ def refuse_to_turn(view: View, thing: int, offset: Parameters, share: float) -> 
     if view.model.hinge_address[thing] < 0:
         return Refusal.NOT_OPENABLE
     refusal = _refuse_to_reach(view, thing, _from_handle(view, thing, offset))
-    if refusal is None and hits_robot(view, thing, share):
-        return Refusal.NO_CLEARANCE
-    return refusal
+    return refusal or _refuse_to_swing(view, thing, share)
 
 
 def turn(view: View, physics: Physics, thing: int, offset: Parameters, share: float) -> Course:
@@ -107,6 +105,18 @@ def _refuse_to_reach(view: View, thing: int, hand: np.ndarray) -> Refusal | None
         return Refusal.NOT_REACHABLE
     way = hand - np.array([*base, SHOULDER])
     return Refusal.OUT_OF_RANGE if way @ way > HAND_RANGE**2 else None
+
+
+def _refuse_to_swing(view: View, thing: int, share: float) -> Refusal | None:
+    """Return why a hinge cannot be turned from where the robot is, whatever the hand does, or None."""
+    if (thing, share) not in view.swings:
+        refusal = None
+        if hits_robot(view, thing, share):
+            refusal = Refusal.NO_CLEARANCE
+        elif shuts_in(view, thing, share):
+            refusal = Refusal.SHUT_IN
+        view.swings[thing, share] = refusal
+    return view.swings[thing, share]
 
 
 def _at(view: View, thing: int, offset: Parameters) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from math import cos, sin
 from typing import TYPE_CHECKING
 
@@ -15,12 +17,13 @@ from needful.envs.household.categories import CATEGORIES
 from needful.envs.household.floor_plan import WALL_HEIGHT
 from needful.envs.household.object_types import THE_ROBOT, THING
 from needful.envs.household.robot import RADIUS, REACH
-from needful.envs.household.scene import Hinge, Part, Scene
+from needful.envs.household.scene import Box, Colour, Hinge, Part, Scene
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MARGIN = 0.2
+MOST_OUTLINES = 4_096
 
 
 def draw_plan(scene: Scene, state: State, axes: Axes, goal: AbstractState) -> None:
@@ -31,14 +34,15 @@ def draw_plan(scene: Scene, state: State, axes: Axes, goal: AbstractState) -> No
     axes.axis("off")
     _draw_house(scene, axes)
     wanted = {obj for atom in goal for obj in atom.objects}
-    for obj in sorted(
+    things = sorted(
         state.of_type(THING), key=lambda obj: (state.get(obj, "held"), state.get(obj, "z"), obj)
-    ):
-        _draw_thing(state, obj, axes, marked=obj in wanted)
+    )
+    _draw_things(state, things, axes, wanted)
     _draw_robot(state, axes)
 
 
 def _draw_house(scene: Scene, axes: Axes) -> None:
+    from matplotlib.collections import PolyCollection
     from matplotlib.patches import Rectangle
 
     for room in scene.rooms:
@@ -54,25 +58,60 @@ def _draw_house(scene: Scene, axes: Axes) -> None:
             fontsize=7,
             color=palette.GREY,
         )
-    for wall in scene.walls:
-        (x, y, _), (hx, hy, hz) = wall.centre, wall.half
+    walls = PolyCollection(
+        [_rectangle(wall) for wall in scene.walls],
         # What is left of the wall below and above windows is no wall to look at.
-        colour = palette.INK if 2 * hz >= WALL_HEIGHT else palette.FAINT
-        axes.add_patch(Rectangle((x - hx, y - hy), 2 * hx, 2 * hy, color=colour, linewidth=0))
+        facecolors=[
+            palette.INK if 2 * wall.half[2] >= WALL_HEIGHT else palette.FAINT for wall in scene.walls
+        ],
+        linewidths=0,
+    )
+    axes.add_collection(walls, autolim=False)
 
 
-def _draw_thing(state: State, obj: Object, axes: Axes, *, marked: bool) -> None:
-    category = CATEGORIES[obj.type.name]
-    edge = palette.RED if marked else palette.INK
+def _rectangle(box: Box) -> list[tuple[float, float]]:
+    (x, y, _), (hx, hy, _) = box.centre, box.half
+    return [(x - hx, y - hy), (x + hx, y - hy), (x + hx, y + hy), (x - hx, y + hy)]
+
+
+def _draw_things(state: State, things: Sequence[Object], axes: Axes, wanted: set[Object]) -> None:
+    """Draw things one above the other, as one collection: hundreds of patches would take long."""
+    from matplotlib.collections import PolyCollection
+
+    drawn = [
+        (hull, colour, obj in wanted)
+        for obj in things
+        for hull, colour in _outlines(obj.type.name, state[obj][:7], state.get(obj, "joint"))
+    ]
+    parts = PolyCollection(
+        [hull for hull, _, _ in drawn],
+        facecolors=[colour for _, colour, _ in drawn],
+        edgecolors=[palette.RED if marked else palette.INK for _, _, marked in drawn],
+        linewidths=[1.4 if marked else 0.3 for _, _, marked in drawn],
+    )
+    axes.add_collection(parts, autolim=False)
+
+
+@lru_cache(maxsize=MOST_OUTLINES)
+def _outlines(name: str, pose: tuple[float, ...], joint: float) -> tuple[tuple[np.ndarray, Colour], ...]:
+    """Return what each part of a thing of a category covers, seen from above, and its colour.
+
+    They are kept because most things stand still from one picture of a plan to the next.
+    """
+    category = CATEGORIES[name]
     parts = [(part, np.eye(3), np.zeros(3)) for part in category.parts]
     if category.hinge is not None:
-        turn = _turned(category.hinge, state.get(obj, "joint"))
+        turn = _turned(category.hinge, joint)
         anchor = np.array(category.hinge.anchor)
         parts += [(part, turn, anchor - turn @ anchor) for part in category.hinge.parts]
-    rotation, origin = _rotation(state[obj][3:7]), np.array(state[obj][:3])
-    for part, turn, shift in parts:
-        corners = _corners(part) @ (rotation @ turn).T + rotation @ shift + origin
-        _fill(axes, corners, part, edge, 1.4 if marked else 0.3)
+    rotation, origin = _rotation(pose[3:]), np.array(pose[:3])
+    return tuple(
+        (
+            _hull((_corners(part) @ (rotation @ turn).T + rotation @ shift + origin)[:, :2]),
+            part.colour,
+        )
+        for part, turn, shift in parts
+    )
 
 
 def _draw_robot(state: State, axes: Axes) -> None:
@@ -86,13 +125,6 @@ def _draw_robot(state: State, axes: Axes) -> None:
     ahead = (x + RADIUS * cos(yaw), y + RADIUS * sin(yaw))
     axes.plot((x, ahead[0]), (y, ahead[1]), color=palette.PAPER, linewidth=1.5)
     axes.plot((hand_x,), (hand_y,), marker="o", markersize=3, color=palette.ORANGE)
-
-
-def _fill(axes: Axes, corners: np.ndarray, part: Part, edge: str, width: float) -> None:
-    """Fill what a part covers: the hull of its corners as seen from above."""
-    from matplotlib.patches import Polygon
-
-    axes.add_patch(Polygon(_hull(corners[:, :2]), facecolor=part.colour, edgecolor=edge, linewidth=width))
 
 
 def _hull(points: np.ndarray) -> np.ndarray:

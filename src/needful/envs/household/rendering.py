@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+from importlib import import_module
+from itertools import product
 from types import TracebackType
 from typing import Any
 
@@ -26,8 +28,16 @@ from needful.errors import InvalidInputError
 CUT = 0.9
 WALL_OPACITY = 0.35
 
+# How high what stands in a room may be, and how much of a picture rooms may fill, of its height and width.
+TALL, FILLED = 1.8, 0.97
+ELEVATION = -55.0
+FIELD_OF_VIEW = 45.0  # the engine's, in degrees, from the bottom of a picture to its top
+
 ARM_RADIUS, ARM_COLOUR = 0.025, (0.55, 0.58, 0.63, 1.0)
 MOST_GEOMS = 2000
+
+# Where the engine keeps what starts OpenGL offscreen, by the value of MUJOCO_GL.
+CONTEXTS = {"egl": "mujoco.egl", "osmesa": "mujoco.osmesa"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +54,42 @@ class Camera:
     centre: tuple[float, float, float]
     distance: float
     azimuth: float = 90.0
-    elevation: float = -55.0
+    elevation: float = ELEVATION
 
 
-def overview(scene: Scene, rooms: tuple[str, ...] = ()) -> Camera:
-    """Return a camera that sees some rooms, or the whole house, from above at an angle."""
+def overview(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4 / 3) -> Camera:
+    """Return a camera that sees all of some rooms, or of the house, from above at an angle.
+
+    `aspect` is the width of the picture in units of its height.
+    """
     chosen = [room for room in scene.rooms if not rooms or room.name in rooms]
     if not chosen:
         known = ", ".join(sorted(room.name for room in scene.rooms))
         raise InvalidInputError(f"The house has no room {', '.join(rooms)!r}. Its rooms: {known}.")
     low = np.min([room.low for room in chosen], axis=0)
     high = np.max([room.high for room in chosen], axis=0)
-    middle = ((low + high) / 2).tolist()
-    # The field of view is 45 degrees high and wider than that.
-    distance = 1.25 * max(float(high[1] - low[1]), 0.75 * float(high[0] - low[0])) + 0.5
-    return Camera((middle[0], middle[1] - 0.1, 0.3), distance)
+    corners = np.array(list(product((low[0], high[0]), (low[1], high[1]), (0.0, TALL))))
+    x, y = ((low + high) / 2).tolist()
+    # What is near the camera looks larger, so the middle of the picture is not that of the rooms.
+    cameras = [
+        (*_fitted(corners - (x, y + shift, 0.3), aspect), y + shift)
+        for shift in np.linspace(-1.5, 1.5, 61).tolist()
+    ]
+    _, distance, y = min(cameras)
+    return Camera((x, y, 0.3), distance)
+
+
+def _fitted(corners: np.ndarray, aspect: float) -> tuple[float, float]:
+    """Return how far up or down corners reach in a picture that shows all, and its camera's distance.
+
+    Corners are given from the centre of the picture.
+    """
+    down = np.radians(-ELEVATION)
+    ahead, up = np.array([0.0, np.cos(down), -np.sin(down)]), np.array([0.0, np.sin(down), np.cos(down)])
+    heights, depths = np.abs(corners @ up), corners @ ahead
+    half = FILLED * np.tan(np.radians(FIELD_OF_VIEW) / 2)
+    distance = float((np.maximum(heights, np.abs(corners[:, 0]) / aspect) / half - depths).max())
+    return round(float((heights / (distance + depths)).max()), 6), distance
 
 
 class HouseRenderer:
@@ -76,8 +107,7 @@ class HouseRenderer:
             0.35,
             0.0,
         )
-        self._gl = _start_opengl(width, height)
-        self._context = mujoco.MjrContext(model.still, mujoco.mjtFontScale.mjFONTSCALE_100.value)
+        self._gl, self._context = _start_opengl(model, width, height)
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
 
     def __enter__(self) -> HouseRenderer:
@@ -148,21 +178,19 @@ def _options() -> Any:
     return options
 
 
-def _start_opengl(width: int, height: int) -> Any:
-    """Return a current OpenGL context, or raise an error that says what to install."""
+def _start_opengl(model: HouseModel, width: int, height: int) -> tuple[Any, Any]:
+    """Return a current OpenGL context and one to draw with, or raise an error that says what to install."""
     backend = os.environ.get("MUJOCO_GL", "")
+    # The engine's own default wants a screen.
+    wanted = backend or ("egl" if sys.platform.startswith("linux") else "")
     try:
-        if not backend and sys.platform.startswith("linux"):
-            # The engine's own default wants a screen.
-            from mujoco.egl import GLContext
-        else:
-            from mujoco.gl_context import GLContext
-        context = GLContext(width, height)
+        context = import_module(CONTEXTS.get(wanted, "mujoco.gl_context")).GLContext(width, height)
         context.make_current()
+        return context, mujoco.MjrContext(model.still, mujoco.mjtFontScale.mjFONTSCALE_100.value)
     except Exception as error:
+        reason = str(error).rstrip(".")
         raise InvalidInputError(
-            f"Pictures of houses need OpenGL, which did not start with MUJOCO_GL={backend!r}: {error}. Set "
-            "MUJOCO_GL=egl (Debian: apt install libegl1 libegl-mesa0 libgl1-mesa-dri libopengl0) or "
+            f"Pictures of houses need OpenGL, which did not start with MUJOCO_GL={backend!r}: {reason}. "
+            "Set MUJOCO_GL=egl (Debian: apt install libegl1 libegl-mesa0 libgl1-mesa-dri libopengl0) or "
             "MUJOCO_GL=osmesa (apt install libosmesa6)."
         ) from error
-    return context

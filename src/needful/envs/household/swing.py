@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from needful.envs.household.base_motion import Drives
 from needful.envs.household.footprints import Footprints
 from needful.envs.household.robot import HEIGHT, RADIUS
 from needful.envs.household.snapshot import JOINT
@@ -17,6 +18,19 @@ def hits_robot(view: View, thing: int, share: float) -> bool:
     """Return whether a thing that turns on its hinge to a share of its limit hits the robot's body."""
     x, y = view.snapshot.robot[:2]
     return bool((swept(view, thing, share).between(0.0, HEIGHT).gaps(x, y) < RADIUS).any())
+
+
+def shuts_in(view: View, thing: int, share: float) -> bool:
+    """Return whether the robot could no longer go away with a thing's hinge at a share of its limit."""
+    if view.drives.is_shut_in():
+        return False
+    model = view.model
+    turning = model.moving.geom_bodyid == model.hinge_body[thing]
+    still = view.house.footprints()[model.is_loose & ~turning]
+    count = int(turning.sum())
+    turned = swept(view, thing, share)[np.arange(-count, 0)]
+    x, y = view.snapshot.robot[:2].tolist()
+    return Drives(view.grid, view.discs, still.joined(turned), (x, y)).is_shut_in()
 
 
 def swept(view: View, thing: int, share: float) -> Footprints:

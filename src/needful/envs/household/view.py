@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from math import inf
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from needful.envs.household.house_model import HouseModel
 from needful.envs.household.robot import EYE, HAND_RADIUS, HAND_ROOM, HEIGHT, RADIUS, REACH, SHOULDER
 from needful.envs.household.snapshot import Snapshot
 from needful.envs.household.still_house import Boxes, StillHouse
+
+if TYPE_CHECKING:
+    from needful.envs.household.course import Refusal
 
 _CORNERS = np.array([(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)], dtype=float)
 
@@ -25,6 +29,8 @@ class View:
         self.grid = grid
         self.snapshot = snapshot
         self._house = house
+        # Why a thing's hinge cannot be turned to a share of its limit, where that was asked.
+        self.swings: dict[tuple[int, float], Refusal | None] = {}
 
     @property
     def house(self) -> StillHouse:

@@ -79,4 +79,7 @@ class _InitiationTest:
     name: str
 
     def __call__(self, state: State, objects: Sequence[Object], parameters: Parameters) -> bool:
-        return self.worlds.of(state).can_start(state, self.name, objects[0], parameters) is None
+        return self.why_not(state, objects, parameters) is None
+
+    def why_not(self, state: State, objects: Sequence[Object], parameters: Parameters) -> str | None:
+        return self.worlds.of(state).can_start(state, self.name, objects[0], parameters)

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import html
-import json
-import re
 from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
@@ -16,6 +11,7 @@ import numpy as np
 from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.plans import PlanningResult
 from needful.core.state import State
+from needful.envs.drawing.inline_page import fill_page
 from needful.envs.household.footage import Shot, footage, rooms_shown
 from needful.envs.household.page.stage import arm, bodies_of, movements, shapes
 from needful.envs.household.scene import Scene
@@ -24,46 +20,31 @@ from needful.envs.household.world import World
 # Enough for half a minute of pictures; the page fills in what is between them.
 MOST_SHOTS = 1_500
 
-PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
-
 
 def make_page(world: World, result: PlanningResult, goal: AbstractState, domain: str) -> str:
     """Return the page of a plan, as far as it went, as one HTML file without a link to anything.
 
     Its policy lets nothing run or load but the script and the style that are in it.
     """
-    heading = domain.replace("-", " ").capitalize()
-    style, script = _asset("page.css"), _asset("viewer.js") + _asset("player.js")
-    policy = (
-        f"default-src 'none'; script-src {_fingerprint(script)}; style-src {_fingerprint(style)}; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-    blanks = {
-        "policy": policy,
-        "heading": html.escape(heading),
-        "outcome": html.escape(_outcome(result)),
-        "style": style,
-        "script": script,
-        "data": _as_safe_json(_data(world, result, goal)),
-    }
-    # In one pass, so that no name can be taken for a blank.
-    return PLACEHOLDER.sub(lambda blank: blanks[blank[1]], _asset("page.html"))
+    script = _asset("viewer.js") + _asset("player.js")
+    texts = {"heading": domain.replace("-", " ").capitalize(), "outcome": _outcome(result)}
+    return fill_page(_asset("page.html"), _asset("page.css"), script, _data(world, result, goal), texts)
 
 
 def _data(world: World, result: PlanningResult, goal: AbstractState) -> dict[str, Any]:
     model, scene = world.model, world.model.scene
-    shots = footage(world, result, MOST_SHOTS)
+    shots, subgoals = footage(world, result, MOST_SHOTS), result.milestones(goal)
     states = [shot.state for shot in shots]
-    atoms = sorted(goal.union(*result.subgoals))
+    atoms = sorted(goal.union(*subgoals))
     numbers = {atom: number for number, atom in enumerate(atoms)}
     bodies = bodies_of(model)
     start = {"name": "Start", "bodies": []}
     steps = [start] + [
         {
-            "name": str(operator),
-            "bodies": sorted(body for obj in operator.objects for body in bodies.get(obj.name, [])),
+            "name": str(step),
+            "bodies": sorted(body for obj in step.objects for body in bodies.get(obj.name, [])),
         }
-        for operator in result.abstract_plan
+        for step in result.steps
     ]
     return {
         "shapes": shapes(model),
@@ -72,7 +53,7 @@ def _data(world: World, result: PlanningResult, goal: AbstractState) -> dict[str
         "moves": list(movements(model, states)),
         "steps": [
             {**step, "subgoal": sorted(numbers[atom] for atom in subgoal)}
-            for step, subgoal in zip(steps, result.subgoals, strict=True)
+            for step, subgoal in zip(steps, subgoals, strict=True)
         ],
         "stepOf": [shot.step for shot in shots],
         "atoms": [str(atom) for atom in atoms],
@@ -107,16 +88,5 @@ def _outcome(result: PlanningResult) -> str:
     return f"Not solved: {reason}"
 
 
-def _as_safe_json(value: object) -> str:
-    """Return JSON that can stand in a script element whatever names are in it."""
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
 def _asset(name: str) -> str:
     return files("needful.envs.household.page").joinpath(name).read_text(encoding="utf-8")
-
-
-def _fingerprint(text: str) -> str:
-    """Return how a content security policy names an inline script or style."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,225 @@
+"""How fast are the houses: to build, to look at, to act in, to solve tasks in and to learn from?
+
+Usage: python benchmarks/household.py [--quick]
+
+All times are CPU times on one core; each domain has a fresh process. A house of about 65 objects is built
+and settled, and abstracted as a state that was never seen before (medians). Then the hand-written model
+solves ten test tasks of five seeds in each domain; the plans are carried out once more, again on states
+that were never seen before, which gives the times of the controllers (medians over all domains) and tells
+whether the goal is reached. At last operators are learned from ten demonstrations in houses that are
+cluttered until they have about 110 objects.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count, islice, product
+from statistics import mean, median
+from typing import TYPE_CHECKING, Any
+
+from processes import call
+from report import Row, table
+
+if TYPE_CHECKING:
+    from needful.core.demonstrations import Demonstration
+    from needful.core.state import State
+
+DOMAINS = ("opening-presents", "locking-windows", "collecting-cans", "sorting-books")
+SEEDS, TASKS = 5, 10
+# These need all controllers.
+QUICK_DOMAINS, QUICK_SEEDS, QUICK_TASKS = ("collecting-cans", "sorting-books"), 1, 1
+
+OBJECTS, HOUSES, LOOKS = 65, 10, 50
+QUICK_HOUSES = 1
+BUILD_TARGET, ABSTRACT_TARGET = 250.0, 1.0  # milliseconds
+CONTROLLER_TARGETS = {"NavigateTo": 30.0, "Grasp": 5.0, "PlaceOnTop": 20.0, "PlaceInside": 80.0}
+SOLVE_TARGET = 2.0  # seconds
+SUCCESS_TARGET = 98.0  # per cent
+
+DEMONSTRATIONS, CLUTTER = 10, 87
+LEARNING_TARGET = 1.0  # seconds
+QUICK_DEMONSTRATIONS = 2
+
+SOLVE_SECONDS, SECONDS = 60.0, 900.0
+
+
+def measure_house(houses: int) -> dict[str, float]:
+    """Build the test houses that come nearest to the wanted size; return median milliseconds."""
+    import needful
+    from needful.abstraction.abstract import abstract
+    from needful.envs.household.object_types import THE_HOUSE
+    from needful.envs.household.world import World
+    from needful.envs.household.worlds import make_house
+
+    env = needful.make_environment("sorting-books")
+    tasks = env.tasks("test", 2 * houses, 0)
+    chosen = sorted(tasks, key=lambda task: abs(len(task.objects) - OBJECTS))[:houses]
+    builds, looks = [], []
+    for task in chosen:
+        activity, split, seed = task.initial_state[THE_HOUSE]
+        _, scene = make_house((activity, split, seed))
+        builds.append(_milliseconds(lambda scene=scene: World(scene).settled()))
+        for _ in range(LOOKS):
+            state = _never_seen(task.initial_state)
+            looks.append(_milliseconds(lambda state=state: abstract(state, env.vocabulary.predicates)))
+    objects = mean(len(task.objects) for task in chosen)
+    return {"build": median(builds), "abstract": median(looks), "objects": objects}
+
+
+def measure_oracle(domain: str, seeds: int, tasks: int) -> dict[str, Any]:
+    """Solve test tasks with the hand-written model; return seconds a task, milliseconds by controller."""
+    import needful
+    from needful.evaluation.evaluate import planning_seed
+
+    env = needful.make_environment(domain)
+    model, config = env.oracle_model(), needful.PlanningConfig(timeout=SOLVE_SECONDS)
+    solve, steps, solved = [], [], 0
+    controllers: dict[str, list[float]] = defaultdict(list)
+    for seed, index in product(range(seeds), range(tasks)):
+        task = env.task("test", index, seed)
+        start = time.process_time()
+        result = needful.plan(task, model, env.execute, config, planning_seed(seed, domain, index))
+        solve.append(time.process_time() - start)
+        steps.append(len(result.actions))
+        state = task.initial_state
+        for action in result.actions:
+            state = _never_seen(state)
+            start = time.process_time()
+            state = env.execute(state, action).state
+            controllers[action.controller.name].append(1000 * (time.process_time() - start))
+        solved += result.solved and task.achieved_in(state)
+    return {"solve": solve, "steps": mean(steps), "solved": solved, "controllers": controllers}
+
+
+def measure_learning(domain: str, demonstrations: int) -> dict[str, float]:
+    """Learn operators from demonstrations in very cluttered houses; return CPU seconds and the outcome."""
+    from needful.operator_learning.learn import learn_operators
+
+    found = tuple(islice(_cluttered_demonstrations(domain), demonstrations))
+    start = time.process_time()
+    learned = learn_operators(found)
+    return {
+        "cpu": time.process_time() - start,
+        "operators": len(learned.operators),
+        "coverage": learned.coverage,
+        "objects": mean(len(one.objects) for one in found),
+    }
+
+
+def _cluttered_demonstrations(domain: str) -> Iterator[Demonstration]:
+    """Yield demonstrations in houses with more clutter than any task of the domain has."""
+    import needful
+    from needful.demos.collect import as_demonstration
+    from needful.envs.household.activities import ACTIVITIES
+    from needful.envs.household.environment import Household
+    from needful.envs.household.furnishing import NoPlaceError
+    from needful.envs.household.layout import draw_scene
+    from needful.seeding import rng_for
+
+    (activity,) = (one for one in ACTIVITIES if one.name == domain)
+    for number in count():
+        # A new one each time: it makes these houses for nobody else.
+        env = needful.make_environment(domain)
+        assert isinstance(env, Household)
+        rng = rng_for(number, "benchmark", domain)
+        definition, _ = activity.draw(needful.Split.TRAIN, rng)
+        try:
+            task = env.task_in(definition, draw_scene(definition, CLUTTER, rng))
+        except NoPlaceError:
+            continue
+        result = needful.OracleDemonstrator(env).demonstrate(task, number)
+        if result.solved:
+            yield as_demonstration(env, task, result)
+
+
+def _milliseconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return 1000 * (time.process_time() - start)
+
+
+def _never_seen(state: State) -> State:
+    """Return a copy, of which nothing is remembered."""
+    from needful.core.state import State
+
+    return State({obj: state[obj] for obj in state})
+
+
+def house_rows(houses: int) -> list[Row]:
+    """Return what it takes to build a house and to abstract it."""
+    found, finished = call("household", "measure_house", houses, seconds=SECONDS)
+    note = finished.last_line if found is None else f"{found['objects']:.0f} objects"
+    found = found or {}
+    return [
+        Row("household/house/build", found.get("build"), "ms", BUILD_TARGET, note=note),
+        Row("household/house/abstract", found.get("abstract"), "ms", ABSTRACT_TARGET, note=note),
+    ]
+
+
+def oracle_rows(domains: Sequence[str], seeds: int, tasks: int) -> list[Row]:
+    """Return how well and how fast tasks are solved in each domain, then the times of the controllers."""
+    rows: list[Row] = []
+    pooled: dict[str, list[float]] = defaultdict(list)
+    for domain in domains:
+        found, finished = call("household", "measure_oracle", domain, seeds, tasks, seconds=SECONDS)
+        rows += _solving_rows(f"household/{domain}", found, seeds * tasks, finished.last_line)
+        for name, times in found["controllers"].items() if found else ():
+            pooled[name] += times
+    for name, target in CONTROLLER_TARGETS.items():
+        value = median(pooled[name]) if pooled[name] else None
+        note = f"{len(pooled[name])} times"
+        rows.append(Row(f"household/{name}/median", value, "ms", target, note=note))
+    return rows
+
+
+def _solving_rows(name: str, found: Mapping[str, Any] | None, tasks: int, problem: str) -> list[Row]:
+    success, solve = f"{name}/success", f"{name}/solve"
+    if found is None:
+        return [Row(success, None, "%", SUCCESS_TARGET, "higher", problem)]
+    times = found["solve"]
+    note = f"{found['solved']} of {tasks} tasks, plans of {found['steps']:.1f} steps"
+    return [
+        Row(success, 100 * found["solved"] / tasks, "%", SUCCESS_TARGET, "higher", note),
+        Row(f"{solve}-median", median(times), "s", SOLVE_TARGET, note=f"mean {mean(times):.3g} s"),
+        Row(f"{solve}-worst", max(times), "s", SOLVE_TARGET),
+    ]
+
+
+def learning_row(domain: str, demonstrations: int) -> Row:
+    """Return how long operator learning takes where there is much clutter."""
+    found, finished = call("household", "measure_learning", domain, demonstrations, seconds=SECONDS)
+    name = f"household/{domain}/operator-learning"
+    if found is None:
+        return Row(name, None, "s", LEARNING_TARGET, note=finished.last_line)
+    note = (
+        f"{found['operators']} operators, coverage {found['coverage']:.3g}, {found['objects']:.0f} objects"
+    )
+    return Row(name, found["cpu"], "s", LEARNING_TARGET, note=note)
+
+
+def rows(quick: bool = False) -> list[Row]:
+    """Return all figures; in a quick run of one house, two tasks and one learned model."""
+    if quick:
+        return [
+            *house_rows(QUICK_HOUSES),
+            *oracle_rows(QUICK_DOMAINS, QUICK_SEEDS, QUICK_TASKS),
+            learning_row(DOMAINS[0], QUICK_DEMONSTRATIONS),
+        ]
+    return [
+        *house_rows(HOUSES),
+        *oracle_rows(DOMAINS, SEEDS, TASKS),
+        *(learning_row(domain, DEMONSTRATIONS) for domain in DOMAINS),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="one house, one task each in two domains")
+    print(table(rows(parser.parse_args().quick), {}))
+
+
+if __name__ == "__main__":
+    main()

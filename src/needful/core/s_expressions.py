@@ -1,0 +1,77 @@
+"""Nested lists of words, which PDDL and BDDL are written in; each knows the line where it begins."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+
+from needful.errors import InvalidInputError
+
+# Readers of expressions call themselves for what is inside, so there must be an end to it.
+MOST_NESTED = 200
+
+
+class Word(str):
+    """A word of a text."""
+
+    __slots__ = ("line",)
+    line: int
+
+    def __new__(cls, text: str, line: int) -> Word:
+        """Return a word that begins in a line."""
+        word = super().__new__(cls, text)
+        word.line = line
+        return word
+
+
+class Form(list["Word | Form"]):
+    """A list in brackets."""
+
+    __slots__ = ("line",)
+
+    def __init__(self, line: int) -> None:
+        super().__init__()
+        self.line = line
+
+
+Expression: TypeAlias = Word | Form
+
+
+def read_expression(text: str, source: str) -> Expression:
+    """Return the one expression of a text; `source` says in errors where the text is from.
+
+    What stands behind a `;` is a comment.
+    """
+    root = Form(1)
+    open_forms = [root]
+    for number, line in enumerate(text.split("\n"), start=1):
+        for word in re.findall(r"[()]|[^\s()]+", line.partition(";")[0]):
+            if word == "(":
+                form = Form(number)
+                open_forms[-1].append(form)
+                open_forms.append(form)
+            elif word == ")":
+                open_forms.pop()
+            else:
+                open_forms[-1].append(Word(word, number))
+            if not open_forms:
+                raise InvalidInputError(f"{source}: there is a `)` too many in line {number}.")
+            if len(open_forms) > MOST_NESTED:
+                raise InvalidInputError(
+                    f"{source}: brackets are nested more than {MOST_NESTED} deep in line {number}."
+                )
+    if len(open_forms) > 1:
+        raise InvalidInputError(
+            f"{source}: there are {len(open_forms) - 1} `)` too few; "
+            f"the last `(` without one is in line {open_forms[-1].line}."
+        )
+    if len(root) != 1:
+        raise InvalidInputError(f"{source}: a file holds one definition, got {len(root)} expressions.")
+    return root[0]
+
+
+def shown(expression: Expression | list[Expression]) -> str:
+    """Return an expression as one line of text."""
+    if isinstance(expression, Word):
+        return str(expression)
+    return f"({' '.join(map(shown, expression))})"

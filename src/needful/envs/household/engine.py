@@ -1,0 +1,29 @@
+"""Import the engine so that physics works where OpenGL does not."""
+
+from __future__ import annotations
+
+import os
+
+VARIABLE = "MUJOCO_GL"
+
+
+def import_engine() -> None:
+    """Import MuJoCo, without OpenGL if it is not to be had.
+
+    MuJoCo looks for OpenGL as soon as it is imported, and fails if MUJOCO_GL names what is missing.
+    Whoever asks for pictures is told about that; physics goes on. If MuJoCo itself is missing, nothing
+    happens: the first module that needs it says so.
+    """
+    try:
+        import mujoco
+    except ImportError:
+        return
+    except Exception:
+        wanted = os.environ.get(VARIABLE)
+        os.environ[VARIABLE] = "disabled"
+        try:
+            import mujoco  # noqa: F401
+        finally:
+            os.environ.pop(VARIABLE)
+            if wanted is not None:
+                os.environ[VARIABLE] = wanted

@@ -1,0 +1,36 @@
+"""The household domains where their extra is not installed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from command_line import files_below, needful
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "sorting-books", "--out", "made"),
+        ("collect", "sorting-books", "--demos", 1, "--out", "made"),
+    ],
+)
+def test_a_missing_engine_is_named_and_nothing_is_left_behind(
+    command: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in sys.modules if name.startswith("needful.envs.household")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    said = needful(*command)
+    assert said.code != 0
+    assert "The domain 'sorting-books' needs mujoco, which is not installed." in said.complaint
+    assert "pip install 'needful[household]'" in said.complaint
+    assert files_below(tmp_path) == {}
+
+
+def test_all_domains_are_listed_without_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    assert "sorting-books" in needful("envs").out

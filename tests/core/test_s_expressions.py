@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from needful.core.s_expressions import MOST_NESTED, Form, Word, read_expression, shown
+from needful.errors import InvalidInputError
+
+WORDS = st.text("abcXYZ?:-_=.0ä", min_size=1)
+NESTED = st.recursive(WORDS, lambda inner: st.lists(inner), max_leaves=20)
+
+
+def text_of(tree: str | list) -> str:
+    return tree if isinstance(tree, str) else f"({' '.join(map(text_of, tree))})"
+
+
+@given(NESTED)
+def test_what_is_written_is_read(tree: str | list) -> None:
+    read = read_expression(text_of(tree), "here")
+    assert read == tree  # words are strings, forms are lists
+    assert shown(read) == text_of(tree)
+
+
+def test_lines_and_comments() -> None:
+    read = read_expression("; (\n(a ;b)\n\n (c\n d)\r\n)  ; )", "here")
+    assert read == ["a", ["c", "d"]]
+    assert isinstance(read, Form)
+    inner = read[1]
+    assert isinstance(inner, Form)
+    assert (read.line, read[0].line, inner.line, [word.line for word in inner]) == (2, 2, 4, [4, 5])
+    assert isinstance(inner[0], Word)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("(a))", "here: there is a `)` too many in line 1."),
+        (")", "here: there is a `)` too many in line 1."),
+        ("(a\n(b\n", "here: there are 2 `)` too few; the last `(` without one is in line 2."),
+        ("", "here: a file holds one definition, got 0 expressions."),
+        ("a (b)", "here: a file holds one definition, got 2 expressions."),
+        ("(" * 10**6, f"here: brackets are nested more than {MOST_NESTED} deep in line 1."),
+    ],
+)
+def test_broken_text(text: str, message: str) -> None:
+    with pytest.raises(InvalidInputError) as error:
+        read_expression(text, "here")
+    assert str(error.value) == message
+
+
+def test_the_deepest_nesting_is_read() -> None:
+    depth = MOST_NESTED - 1
+    assert shown(read_expression("(" * depth + ")" * depth, "here")).count("(") == depth
