@@ -21,6 +21,7 @@ from typing import Any
 import needful
 from needful.evaluation.pipeline import solve_tasks
 from needful.evaluation.records import RunRecord, identify
+from needful.evaluation.solvers import bilevel_solver
 from needful.evaluation.summary import evaluation_summary
 from needful.planning.planners import DEFAULT_PLANNER, make_planner
 
@@ -46,7 +47,9 @@ def run_job(job: Job) -> tuple[Job, dict[str, Any], tuple[RunRecord, ...]]:
     if job.oracle:
         identity = identify(job.domain, "oracle", job.seed, planning)
         model = env.oracle_model()
-        evaluation = solve_tasks(model, env, job.tasks, planning, identity)
+        evaluation = solve_tasks(
+            bilevel_solver(model, env.execute, planning), env, job.tasks, planning.horizon, identity
+        )
         summary = {
             "operators": len(model.operators),
             "coverage": 1.0,
@@ -67,7 +70,7 @@ def row(domain: str, summaries: list[dict[str, Any]]) -> str:
     operators = statistics.mean(summary["operators"] for summary in summaries)
     planning = 1000 * statistics.mean(summary["seconds"]["planning_mean"] for summary in summaries)
     learning = statistics.mean(
-        summary["seconds"].get("operators", 0.0) + summary["seconds"].get("samplers", 0.0)
+        sum(summary["seconds"].get(stage, 0.0) for stage in ("operators", "samplers", "policy"))
         for summary in summaries
     )
     each = " ".join(f"{rate:.0f}" for rate in rates)

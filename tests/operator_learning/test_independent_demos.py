@@ -19,7 +19,9 @@ from needful.core.objects import Object, Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
 from needful.operator_learning.catalogue import LEARNERS
 from needful.operator_learning.hill_climbing import steepest_descent
-from needful.operator_learning.learn import LearnedOperators, OperatorLearningConfig, learn_operators
+from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
+from needful.operator_learning.learned_operators import LearnedOperators
+from needful.operator_learning.merge_types import keep_types
 from needful.storage.demonstrations import DemonstrationSet, read_demonstrations
 
 FOLDER = Path(__file__).parents[1] / "data" / "independent_demos"
@@ -68,6 +70,12 @@ def test_steepest_descent_finds_as_many_operators(name):
     config = OperatorLearningConfig(schedule=steepest_descent)
     learned = learn_operators(recorded(name).demonstrations, config)
     assert (len(learned.operators), learned.uncovered) == (COUNTS[name], 0)
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_where_types_have_no_ancestors_nothing_is_merged(name):
+    narrow = learn_operators(recorded(name).demonstrations, OperatorLearningConfig(types=keep_types))
+    assert learned_by("necessary", name) == narrow
 
 
 class Writer:

@@ -21,12 +21,17 @@ def test_unknown_learner_names_the_nearest():
         find_learner("necesary")
 
 
-def test_ablations_differ_from_the_method_in_one_choice_each():
+def test_ablations_differ_in_one_choice_each_and_keep_the_types_of_the_data():
     method = dict(find_learner("necessary").config)
-    assert method == {"generalise": "partly_bound", "reduce": "reduce_complexity", "schedule": "alternate"}
-    paper = find_learner("necessary-paper").config
-    assert paper == {**method, "generalise": "whole_predicate"}
-    assert find_learner("necessary-no-complexity").config == {**method, "reduce": "keep_all_operators"}
+    assert method == {
+        "generalise": "partly_bound",
+        "reduce": "reduce_complexity",
+        "schedule": "alternate",
+        "types": "merge_types",
+    }
+    narrow = {**method, "types": "keep_types"}
+    assert find_learner("necessary-paper").config == {**narrow, "generalise": "whole_predicate"}
+    assert find_learner("necessary-no-complexity").config == {**narrow, "reduce": "keep_all_operators"}
 
 
 def test_learners_learn_as_configured():

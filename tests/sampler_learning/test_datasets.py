@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pushing_world import PUSH, PUSHED, PUSHING, ROBOT, SEEN, THING, R, demonstrations, operator_data
 
 from needful.core.demonstrations import Demonstration
-from needful.core.objects import Type, Variable
+from needful.core.objects import Variable
 from needful.core.operator_data import GroundedTransition, OperatorData
 from needful.core.operators import Operator
 from needful.core.state import State
@@ -176,21 +176,6 @@ def test_without_counter_examples_there_are_none() -> None:
     examples = only(operator_data(demos), demos, "Wave")
     assert examples.negative_inputs.shape == (0, 2)
     assert examples.negative_parameters.shape == (0, 1)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.data())
-def test_injective_tuples_are_numbered_without_gaps(data: st.DataObject) -> None:
-    kinds = [THING, cup := Type("cup", THING.features, THING), Type("mug", THING.features, cup), ROBOT]
-    objects = [data.draw(st.sampled_from(kinds))(f"o{i}") for i in range(data.draw(st.integers(0, 5)))]
-    wanted = data.draw(st.lists(st.sampled_from(kinds), max_size=4))
-    domains = tuple(tuple(o for o in objects if o.type.is_subtype_of(kind)) for kind in wanted)
-    demo = demonstrations(1)[0]
-    assert demo.states is not None
-    use = datasets._Use(demo.states[0], next(demo.transitions()), None, domains)
-    injective = {t for t in itertools.product(*domains) if len(set(t)) == len(t)}
-    assert use.size == len(injective)
-    assert {use.grounding(index) for index in range(use.size)} == injective
 
 
 @pytest.mark.parametrize("arity", [5, 20])

@@ -37,6 +37,7 @@ class Outcome(Enum):
     TIMEOUT = "timeout"
     OUT_OF_NODES = "out_of_nodes"
     GOAL_MISSED = "goal_missed"
+    NOT_LEARNED = "not_learned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +45,15 @@ class Failure:
     """Where the deepest attempt ended and why.
 
     Attributes:
-        step: the index of the failing step of the abstract plan.
-        operator: the ground operator of that step.
+        step: the index of the failing step of the plan.
+        operator: the ground operator of that step; None if a policy acted, which has none.
         outcome: what kind of failure it was.
         missing: the subgoal atoms that did not hold afterwards, if that was the failure.
         detail: one sentence for people.
     """
 
     step: int
-    operator: GroundOperator
+    operator: GroundOperator | None
     outcome: Outcome
     missing: tuple[GroundAtom, ...] = ()
     detail: str = ""
@@ -78,7 +79,7 @@ class PlanningResult:
 
     Attributes:
         outcome: `Outcome.SOLVED` or the reason of the failure.
-        abstract_plan: the plan that was refined, or the one of the deepest attempt.
+        abstract_plan: the plan that was refined, or the one of the deepest attempt; policies have none.
         actions: the ground controllers, in order, as far as they were found.
         states: the simulated states x_0..x_k that go with the actions.
         subgoals: the atoms that had to hold before the plan and after each step.
@@ -98,3 +99,12 @@ class PlanningResult:
     def solved(self) -> bool:
         """Whether a plan was found and refined."""
         return self.outcome is Outcome.SOLVED
+
+    @property
+    def steps(self) -> tuple[GroundOperator | GroundController, ...]:
+        """The steps of the abstract plan; the actions themselves where a policy acted without one."""
+        return self.abstract_plan or self.actions
+
+    def milestones(self, goal: AbstractState) -> tuple[AbstractState, ...]:
+        """Return what each state is judged by: its subgoal, or the goal where a policy acted."""
+        return self.subgoals or (goal,) * len(self.states)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Object
-from needful.operator_learning.learn import LearnedOperators
+from needful.operator_learning.learned_operators import LearnedOperators
 
 GOAL = "goal"
 
@@ -40,9 +40,9 @@ class TransitionEvidence:
 def gather_evidence(
     learned: LearnedOperators, demonstrations: Sequence[Demonstration]
 ) -> dict[str, tuple[TransitionEvidence, ...]]:
-    """Return the evidence for each operator, by the operator's name."""
+    """Return the evidence for each operator to plan with, by the operator's name."""
     evidence = {}
-    for data in learned.data:
+    for data in learned.useful:
         found = []
         for grounding in data.groundings:
             place, step = grounding.demonstration, grounding.step

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.candidates import Candidate
 from needful.operator_learning.delete_patterns import Generalise
@@ -56,12 +57,18 @@ class LearningProblem:
     transitions: TransitionIndex
     matcher: Matcher
     inducer: Inducer
+    deadline: Deadline = NO_DEADLINE
 
     @classmethod
-    def of(cls, demonstrations: Sequence[Demonstration], generalise: Generalise) -> LearningProblem:
+    def of(
+        cls,
+        demonstrations: Sequence[Demonstration],
+        generalise: Generalise,
+        deadline: Deadline = NO_DEADLINE,
+    ) -> LearningProblem:
         """Encode demonstrations for learning with one kind of delete patterns."""
         encoded = encode_demonstrations(demonstrations)
-        return cls(encoded, TransitionIndex.of(encoded), Matcher(), Inducer(generalise))
+        return cls(encoded, TransitionIndex.of(encoded), Matcher(deadline), Inducer(generalise), deadline)
 
     @property
     def size(self) -> int:
@@ -77,6 +84,7 @@ class LearningProblem:
 
         Only what differs from `base` is computed; the result is the same as from scratch.
         """
+        self.deadline.check()
         needed = tuple(chain.from_iterable(one.needed for one in base.coverage.chains))
         divided = partition(candidates, needed, base.partition, self.matcher, self.inducer)
         operators = (one.operator for one in divided.fitted)

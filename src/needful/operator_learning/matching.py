@@ -14,7 +14,7 @@ the tie.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from needful.abstraction.atom_table import AtomKey, AtomTable, bits, lifted_key
 from needful.abstraction.joins import UNBOUND, Constraint, join
 from needful.core.atoms import LiftedAtom
 from needful.core.canonical import interchangeable
+from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator
 from needful.operator_learning.encoding import EncodedTransition
@@ -102,9 +103,11 @@ class Matcher:
     """Matches operators with transitions and remembers every answer.
 
     An answer depends on nothing but its arguments, so hill climbing pays only for what it changes.
+    Almost all work of learning is matching, so this is where the deadline is looked at.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, deadline: Deadline = NO_DEADLINE) -> None:
+        self._check = deadline.check
         # Operators go by their text.
         self._compiled: dict[str, CompiledOperator] = {}
         self._consistent: dict[tuple[str, EncodedTransition, int], ChainLink | None] = {}
@@ -116,7 +119,7 @@ class Matcher:
         """Return the best grounding that is consistent with the transition and with α_i, if any."""
         key = (operator.text, transition, necessary)
         if key not in self._consistent:
-            links = _consistent(self._compile(operator), transition, necessary)
+            links = _consistent(self._compile(operator), transition, necessary, self._check)
             self._consistent[key] = min(links, default=None)
         return self._consistent[key]
 
@@ -126,7 +129,7 @@ class Matcher:
         """Return the groundings of a stripped operator that explain the needed adds, best first."""
         key = (operator.text, transition, needed)
         if key not in self._explaining:
-            matches = _explaining(self._compile(operator), transition, needed)
+            matches = _explaining(self._compile(operator), transition, needed, self._check)
             self._explaining[key] = tuple(sorted(matches))
         return self._explaining[key]
 
@@ -140,7 +143,7 @@ class Matcher:
         Groundings whose add effects lie outside `transition.after` are left out.
         """
         compiled = self._compile(operator)
-        for objects in _groundings(compiled, compiled.preconditions, transition, 0):
+        for objects in _groundings(compiled, compiled.preconditions, transition, 0, self._check):
             yield _effects(compiled, transition, objects).predicted
 
     def _compile(self, operator: Operator) -> CompiledOperator:
@@ -173,10 +176,10 @@ def _effects(
 
 
 def _consistent(
-    operator: CompiledOperator, transition: EncodedTransition, necessary: int
+    operator: CompiledOperator, transition: EncodedTransition, necessary: int, check: Callable[[], bool]
 ) -> Iterator[ChainLink]:
     needed = necessary & ~transition.before
-    for objects in _groundings(operator, operator.preconditions, transition, needed):
+    for objects in _groundings(operator, operator.preconditions, transition, needed, check):
         effects = _effects(operator, transition, objects)
         if necessary & ~effects.predicted or effects.predicted & ~transition.after:
             continue
@@ -189,8 +192,10 @@ def _consistent(
         yield ChainLink(match, needs | (necessary & ~effects.adds))
 
 
-def _explaining(operator: CompiledOperator, transition: EncodedTransition, needed: int) -> Iterator[Match]:
-    for objects in _groundings(operator, operator.keeps, transition, needed):
+def _explaining(
+    operator: CompiledOperator, transition: EncodedTransition, needed: int, check: Callable[[], bool]
+) -> Iterator[Match]:
+    for objects in _groundings(operator, operator.keeps, transition, needed, check):
         effects = _effects(operator, transition, objects)
         yield _match(operator, transition, objects, effects, transition.deleted.bit_count())
 
@@ -210,7 +215,11 @@ def _match(
 
 
 def _groundings(
-    operator: CompiledOperator, needs: LiftedAtoms, transition: EncodedTransition, needed: int
+    operator: CompiledOperator,
+    needs: LiftedAtoms,
+    transition: EncodedTransition,
+    needed: int,
+    check: Callable[[], bool],
 ) -> Iterator[tuple[int, ...]]:
     """Yield the groundings with `needs` in s_{i-1}, E+ in s_i, and the needed atoms among E+."""
     table = transition.table
@@ -228,7 +237,7 @@ def _groundings(
     for pinned, adds in _pins(operator.adds.open, list(bits(needed & ~added)), binding, table):
         after = [Constraint(name, variables, transition.after) for name, variables in adds]
         domains = [table.of_type(variable.type) for variable in operator.numbers]
-        yield from join(table, after + before, domains, pinned, ascending=operator.interchangeable)
+        yield from join(table, after + before, domains, pinned, check, operator.interchangeable)
 
 
 def _pins(

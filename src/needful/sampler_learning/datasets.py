@@ -15,7 +15,9 @@ from itertools import accumulate
 
 import numpy as np
 
+from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration, Transition
+from needful.core.injective_tuples import InjectiveTuples
 from needful.core.objects import Object
 from needful.core.operator_data import OperatorData
 from needful.core.operators import Operator
@@ -66,30 +68,7 @@ class _Use:
     state: State
     transition: Transition
     positive: tuple[Object, ...] | None
-    domains: tuple[tuple[Object, ...], ...]
-
-    @property
-    def size(self) -> int:
-        """The number of injective tuples.
-
-        Types inherit from one parent at most, so domains contain one another or are disjoint: taken
-        from the smallest to the largest, each loses one object for each earlier one inside it.
-        """
-        size = 1
-        earlier: list[tuple[Object, ...]] = []
-        for domain in sorted(self.domains, key=len):
-            size *= max(0, len(domain) - sum(other[0] in domain for other in earlier if other))
-            earlier.append(domain)
-        return size
-
-    def grounding(self, index: int) -> tuple[Object, ...]:
-        """Return the injective tuple with the given number, without enumerating those before it."""
-        chosen: dict[int, Object] = {}
-        for place in sorted(range(len(self.domains)), key=lambda place: len(self.domains[place])):
-            free = [obj for obj in self.domains[place] if obj not in chosen.values()]
-            index, position = divmod(index, len(free))
-            chosen[place] = free[position]
-        return tuple(chosen[place] for place in range(len(self.domains)))
+    groundings: InjectiveTuples
 
     def refutes(self, operator: Operator, objects: tuple[Object, ...]) -> bool:
         """Return whether the operator, so grounded, did not come true in this transition."""
@@ -102,20 +81,27 @@ class _Use:
 
 
 def sampler_examples(
-    data: Sequence[OperatorData], demonstrations: Sequence[Demonstration], seed: int
+    data: Sequence[OperatorData],
+    demonstrations: Sequence[Demonstration],
+    seed: int,
+    idle: frozenset[str] = frozenset(),
+    deadline: Deadline = NO_DEADLINE,
 ) -> tuple[SamplerExamples, ...]:
-    """Return the examples of each operator that has continuous parameters and recorded states."""
+    """Return the examples of each operator that has continuous parameters and recorded states.
+
+    Operators that are `idle` need no sampler. Their transitions are counter-examples like any others.
+    """
     transitions = [tuple(demonstration.transitions()) for demonstration in demonstrations]
     found = []
     for own in data:
         operator = own.operator
-        if not operator.controller.dimension:
+        if not operator.controller.dimension or operator.name in idle:
             continue
         uses = _uses(own, data, transitions)
         positives = [(use, use.positive) for use in uses if use.positive is not None]
         if positives:
             rng = rng_for(seed, "samplers", operator.name, "negatives")
-            negatives = _negatives(operator, uses, len(positives), rng)
+            negatives = _negatives(operator, uses, len(positives), rng, deadline)
             inputs, parameters = _rows(operator, positives)
             anchors = choose_anchors(inputs, parameters)
             found.append(
@@ -138,22 +124,23 @@ def _uses(
             if state is not None:
                 domains = tuple(state.of_type(variable.type) for variable in own.operator.parameters)
                 positive = grounded.objects if other is own else None
-                uses.append(_Use(state, transition, positive, domains))
+                uses.append(_Use(state, transition, positive, InjectiveTuples(domains)))
     return uses
 
 
 def _negatives(
-    operator: Operator, uses: Sequence[_Use], wanted: int, rng: np.random.Generator
+    operator: Operator, uses: Sequence[_Use], wanted: int, rng: np.random.Generator, deadline: Deadline
 ) -> list[tuple[_Use, tuple[Object, ...]]]:
     """Return so many counter-examples, drawn uniformly without repeats, or as many as there are."""
-    ends = list(accumulate(use.size for use in uses))
+    ends = list(accumulate(use.groundings.count for use in uses))
     found: list[tuple[_Use, tuple[Object, ...]]] = []
     for index in _random_order(ends[-1], rng):
         if len(found) == wanted:
             break
+        deadline.check()
         which = bisect_right(ends, index)
         use = uses[which]
-        objects = use.grounding(ends[which] - index - 1)
+        objects = use.groundings.at(ends[which] - index - 1)
         if use.refutes(operator, objects):
             found.append((use, objects))
     return found

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.sampler_learning.config import TrainingSchedule
 from needful.sampler_learning.networks import Head, Shape, forward, initial_layers, own_layers
 
@@ -40,7 +41,12 @@ class Problem:
     group: int = 0
 
 
-def descend(problems: Sequence[Problem], head: Head, schedule: TrainingSchedule) -> list[list[np.ndarray]]:
+def descend(
+    problems: Sequence[Problem],
+    head: Head,
+    schedule: TrainingSchedule,
+    deadline: Deadline = NO_DEADLINE,
+) -> list[list[np.ndarray]]:
     """Return each problem's weights and biases by turns, those of its group's lowest judging loss.
 
     A group is done when its judging loss has not improved for `schedule.patience` steps, whatever
@@ -49,7 +55,7 @@ def descend(problems: Sequence[Problem], head: Head, schedule: TrainingSchedule)
     shapes = [Shape(p.inputs.shape[1], p.targets.shape[1] * head.outputs) for p in problems]
     layers = initial_layers(shapes, [problem.seed for problem in problems])
     with _single_thread(), torch.enable_grad():
-        best = _steps(layers, _Batch.of(problems), head, schedule)
+        best = _steps(layers, _Batch.of(problems), head, schedule, deadline)
     return [
         [layer.numpy().copy() for layer in own_layers(best, operator, shape)]
         for operator, shape in enumerate(shapes)
@@ -110,7 +116,9 @@ def _padded(matrices: Sequence[np.ndarray]) -> Tensor:
     return torch.from_numpy(padded)
 
 
-def _steps(layers: Sequence[Tensor], batch: _Batch, head: Head, schedule: TrainingSchedule) -> list[Tensor]:
+def _steps(
+    layers: Sequence[Tensor], batch: _Batch, head: Head, schedule: TrainingSchedule, deadline: Deadline
+) -> list[Tensor]:
     best = [layer.clone() for layer in layers]
     groups = int(batch.groups.max()) + 1
     best_loss = torch.full((groups,), torch.inf, dtype=torch.float32)
@@ -120,6 +128,7 @@ def _steps(layers: Sequence[Tensor], batch: _Batch, head: Head, schedule: Traini
         layer.requires_grad_()
     adam = Adam(layers)
     for step in range(schedule.iterations + 1):
+        deadline.check()
         losses = head.losses(forward(layers, batch.inputs), batch.targets)
         if step % CHECK_EVERY == 0:
             each = (losses.detach() * batch.judging).sum(dim=(1, 2))

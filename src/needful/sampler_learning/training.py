@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.sampler_learning.config import SamplerConfig, TrainingSchedule
 from needful.sampler_learning.datasets import SamplerExamples
 from needful.sampler_learning.descent import Problem, descend
@@ -24,12 +25,12 @@ from needful.seeding import rng_for, seed_for
 
 
 def train_samplers(
-    examples: Sequence[SamplerExamples], config: SamplerConfig, seed: int
+    examples: Sequence[SamplerExamples], config: SamplerConfig, seed: int, deadline: Deadline = NO_DEADLINE
 ) -> dict[str, NeuralSampler]:
     """Return a neural sampler for each operator, by name."""
-    generators = _train_generators(examples, config.generator, seed)
+    generators = _train_generators(examples, config.generator, seed, deadline)
     contrasted = [e for e in examples if len(e.negative_inputs)]
-    classifiers = _train_classifiers(contrasted, config.classifier, seed) if contrasted else {}
+    classifiers = _train_classifiers(contrasted, config.classifier, seed, deadline) if contrasted else {}
     samplers = {}
     for each in examples:
         name = each.operator.name
@@ -78,17 +79,17 @@ class _Lesson:
 
 
 def _train_generators(
-    examples: Sequence[SamplerExamples], schedule: TrainingSchedule, seed: int
+    examples: Sequence[SamplerExamples], schedule: TrainingSchedule, seed: int, deadline: Deadline
 ) -> dict[str, Network]:
     lessons = []
     for each in examples:
         targets = _Normalisation.to_unit_variance(each.offsets, each.varying)(each.offsets)
         lessons.append(_Lesson(each.operator.name, each.inputs, targets, each.varying))
-    return _train(lessons, GAUSSIAN, schedule, ("generator", seed))
+    return _train(lessons, GAUSSIAN, schedule, ("generator", seed), deadline)
 
 
 def _train_classifiers(
-    examples: Sequence[SamplerExamples], schedule: TrainingSchedule, seed: int
+    examples: Sequence[SamplerExamples], schedule: TrainingSchedule, seed: int, deadline: Deadline
 ) -> dict[str, Network]:
     lessons = []
     for each in examples:
@@ -97,11 +98,15 @@ def _train_classifiers(
         targets = np.repeat([1.0, 0.0], [len(positive), len(negative)])[:, None]
         rows = np.vstack([positive, negative])
         lessons.append(_Lesson(each.operator.name, rows, targets, np.array([True])))
-    return _train(lessons, LOGISTIC, schedule, ("classifier", seed))
+    return _train(lessons, LOGISTIC, schedule, ("classifier", seed), deadline)
 
 
 def _train(
-    lessons: Sequence[_Lesson], head: Head, schedule: TrainingSchedule, stream: tuple[str, int]
+    lessons: Sequence[_Lesson],
+    head: Head,
+    schedule: TrainingSchedule,
+    stream: tuple[str, int],
+    deadline: Deadline,
 ) -> dict[str, Network]:
     """Return the trained networks by name; `stream` is the kind of network and the root seed."""
     kind, seed = stream
@@ -121,7 +126,7 @@ def _train(
                     group,
                 )
             )
-    trained = descend(problems, head, schedule)
+    trained = descend(problems, head, schedule, deadline)
     # The last trial of each lesson is the one on all examples.
     kept = {problem.group: layers for problem, layers in zip(problems, trained, strict=True)}
     return {

@@ -1,0 +1,51 @@
+"""How many operators the baselines learn, how fast, and what they cover. A Markdown table.
+
+Usage: python benchmarks/baseline_learners.py [--domains painting ...] [--seeds 2] [--demos 50]
+
+A cell shows for each seed the number of operators, the CPU seconds of learning them (replays are
+collected before), and the coverage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import needful
+from needful.demos.replays import collect_replays
+from needful.operator_learning.catalogue import find_learner
+
+LEARNERS = ("necessary", "ci", "ci-qe", "loft", "loft-replay")
+DOMAINS = ("painting", "satellites", "cluttered-1d", "screws", "cluttered-satellites", "cluttered-painting")
+
+
+def cells(domain: str, seed: int, demos: int) -> list[str]:
+    """Return what each learner makes of the same demonstrations."""
+    env = needful.make_environment(domain)
+    oracle = needful.OracleDemonstrator(env)
+    demonstrations = needful.collect_demonstrations(env, oracle, demos, seed).demonstrations
+    found = []
+    for learner in map(find_learner, LEARNERS):
+        replays = collect_replays(env, demonstrations, learner.replays, seed) if learner.replays else ()
+        start = time.process_time()
+        learned = learner.learn(demonstrations, replays)
+        seconds = time.process_time() - start
+        found.append(f"{len(learned.operators)}; {seconds:.2f}; {learned.coverage:.2f}")
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--domains", nargs="+", default=list(DOMAINS))
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--demos", type=int, default=50)
+    args = parser.parse_args()
+    print(f"| Domain, seed | {' | '.join(LEARNERS)} |")
+    print(f"|---|{'---|' * len(LEARNERS)}")
+    for domain in args.domains:
+        for seed in range(args.seeds):
+            print(f"| {domain}, {seed} | {' | '.join(cells(domain, seed, args.demos))} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,233 @@
+"""Demonstrations from episodes that others recorded, such as those of Gymnasium and Minari.
+
+An episode is whatever has n `actions` and n + 1 `observations`. What they mean is said by functions of
+the user's: observation → state, and (states, actions) → executions of controllers. The predicates of
+the vocabulary do the rest.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from needful.abstraction.abstract import abstract
+from needful.core.atoms import AbstractState
+from needful.core.controllers import GroundController
+from needful.core.demonstrations import Demonstration
+from needful.core.model import Vocabulary
+from needful.core.objects import Object
+from needful.core.state import State
+from needful.demos.segmentation import Segment, Segmenter
+from needful.errors import DemonstrationError, InvalidInputError, UnknownNameError
+
+StateOf: TypeAlias = Callable[[Any], State]
+GoalOf: TypeAlias = Callable[[Any, State], AbstractState]
+
+
+class Recorded(Protocol):
+    """What an episode must have; Minari's `EpisodeData` does."""
+
+    @property
+    def observations(self) -> Any:
+        """What was seen before the first action and after each."""
+        ...
+
+    @property
+    def actions(self) -> Any:
+        """What was done."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """An episode as one records it: lists or arrays with an entry for each step.
+
+    As in Minari, a dictionary or a tuple holds such lists or arrays, one for each part of a space.
+    """
+
+    observations: Any
+    actions: Any
+
+
+def demonstrations_from_episodes(
+    episodes: Iterable[Recorded],
+    vocabulary: Vocabulary,
+    *,
+    state_of: StateOf,
+    goal_of: GoalOf,
+    segment: Segmenter,
+) -> tuple[Demonstration, ...]:
+    """Return one demonstration for each episode.
+
+    Whatever does not fit is a `DemonstrationError` that names the episode and the step, both counted
+    from 0. Episodes that miss their goal are no demonstrations: leave them out.
+
+    Args:
+        episodes: for example `dataset.iterate_episodes()` of Minari, or a list of `Episode`.
+        vocabulary: the types, predicates with their classifiers, and controllers.
+        state_of: the state that an observation shows; all states of an episode have the same objects.
+        goal_of: the goal of an episode, from its first observation and its first state.
+        segment: which controllers were executed: `segment_by_step(...)` if every action is a whole
+            controller, `segment_by_controller(...)` if controllers take several actions each, or a
+            function of one's own.
+    """
+    reader = _Reader(vocabulary, state_of, goal_of, segment)
+    return tuple(reader.read(number, episode) for number, episode in enumerate(episodes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    vocabulary: Vocabulary
+    state_of: StateOf
+    goal_of: GoalOf
+    segment: Segmenter
+
+    def read(self, number: int, episode: Recorded) -> Demonstration:
+        with _located(f"Episode {number}"):
+            observations, actions = _steps(episode)
+        states = self._states(number, observations)
+        with _located(f"Episode {number}"):
+            goal = self._goal(observations[0], states[0])
+        executed = list(self._executed(number, states, actions))
+        visited = (states[0], *(states[end] for _, end in executed))
+        with _located(f"Episode {number}"):
+            return Demonstration(
+                states[0].objects,
+                goal,
+                tuple(abstract(state, self.vocabulary.predicates) for state in visited),
+                tuple(action for action, _ in executed),
+                visited,
+            )
+
+    def _states(self, number: int, observations: Sequence[Any]) -> list[State]:
+        states: list[State] = []
+        for step, observation in enumerate(observations):
+            with _located(f"Episode {number}, step {step}"):
+                states.append(self.state_of(observation))
+                _check_objects(states[0], states[-1], self.vocabulary)
+        return states
+
+    def _goal(self, observation: Any, state: State) -> AbstractState:
+        goal = frozenset(self.goal_of(observation, state))
+        if not goal:
+            raise InvalidInputError("The goal is empty. Name at least one atom to achieve.")
+        for atom in sorted(goal):
+            if atom.predicate not in self.vocabulary.predicates:
+                known = (one.name for one in self.vocabulary.predicates)
+                raise UnknownNameError("predicate in the goal", atom.predicate.name, known)
+            _check_known(atom.objects, state, f"object in the goal atom {atom}")
+        return goal
+
+    def _executed(
+        self, number: int, states: Sequence[State], actions: Sequence[Any]
+    ) -> Iterator[tuple[GroundController, int]]:
+        """Yield what was executed, and the steps that were over then.
+
+        The step that an error names is the first that nothing explains.
+        """
+        start = 0
+        segments = iter(self.segment(states, actions))
+        while True:
+            with _located(f"Episode {number}, step {start}"):
+                segment = next(segments, None)
+                if segment is None:
+                    break
+                action = self._explanation(segment, start, states[start], actions)
+            yield action, segment.end
+            start = segment.end
+        if start != len(actions):
+            raise DemonstrationError(
+                f"Episode {number}, step {start}: the segments end here, but there are {len(actions)} "
+                "steps. Explain all steps, or leave those after the goal out of the episode."
+            )
+
+    def _explanation(
+        self, segment: Segment, start: int, state: State, actions: Sequence[Any]
+    ) -> GroundController:
+        """Return the action of a segment that makes sense."""
+        if not start < segment.end <= len(actions):
+            raise InvalidInputError(
+                f"A segment that begins here ends at {segment.end}. It must end after {start}, and not "
+                f"after {len(actions)}, the number of steps."
+            )
+        action, controllers = segment.action, self.vocabulary.controllers
+        if action is None:
+            raise InvalidInputError(
+                f"No controller explains the action {reprlib.repr(actions[start])}. "
+                "Add a controller for it, or leave such episodes out."
+            )
+        if action.controller not in controllers:
+            raise UnknownNameError("controller", action.controller.name, (one.name for one in controllers))
+        _check_known(action.objects, state, f"object of {action.controller.name}")
+        place = action.controller.first_outside(action.parameters)
+        if place is not None:
+            raise InvalidInputError(
+                f"Parameter {place} of {action} is outside of [{action.controller.low[place]}, "
+                f"{action.controller.high[place]}]. Clip it, or widen the controller's box."
+            )
+        return action
+
+
+def _check_objects(first: State, state: State, vocabulary: Vocabulary) -> None:
+    if state.objects != first.objects:
+        stray = sorted(set(state.objects) ^ set(first.objects))[0]
+        raise InvalidInputError(
+            f"The object {stray} is not there in all states. "
+            "All states of an episode must have the same objects."
+        )
+    for obj in state.objects if state is first else ():
+        if obj.type not in vocabulary.types:
+            known = (kind.name for kind in vocabulary.types)
+            raise UnknownNameError(f"type of {obj.name!r}", obj.type.name, known)
+
+
+def _check_known(objects: Iterable[Object], state: State, what: str) -> None:
+    for obj in objects:
+        if obj not in state:
+            raise UnknownNameError(what, str(obj), map(str, state.objects))
+
+
+def _steps(episode: Recorded) -> tuple[list[Any], list[Any]]:
+    """Return the observations and the actions, one entry for each step."""
+    observations = _unstacked(episode.observations, "observations")
+    actions = _unstacked(episode.actions, "actions")
+    if len(observations) != len(actions) + 1:
+        raise InvalidInputError(
+            f"{len(actions)} actions need {len(actions) + 1} observations, got {len(observations)}. "
+            "Record one before the first action and one after each."
+        )
+    return observations, actions
+
+
+def _unstacked(recorded: Any, name: str) -> list[Any]:
+    """Return the entries of lists or arrays, or of the dictionaries and tuples that hold some."""
+    if isinstance(recorded, Mapping):
+        rows = _rows([_unstacked(part, f"{name}[{key!r}]") for key, part in recorded.items()], name)
+        return [dict(zip(recorded, row, strict=True)) for row in rows]
+    if isinstance(recorded, tuple):
+        return _rows([_unstacked(part, f"{name}[{key}]") for key, part in enumerate(recorded)], name)
+    try:
+        return list(recorded)
+    except TypeError:
+        raise InvalidInputError(
+            f"{name} must be a list or an array with an entry for each step, got {reprlib.repr(recorded)}."
+        ) from None
+
+
+def _rows(columns: list[list[Any]], name: str) -> list[tuple[Any, ...]]:
+    lengths = sorted({len(column) for column in columns})
+    if len(lengths) != 1:
+        raise InvalidInputError(f"The parts of {name} must have one length, got {lengths}.")
+    return list(zip(*columns, strict=True))
+
+
+@contextmanager
+def _located(place: str) -> Iterator[None]:
+    """Let errors say where they come from."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise DemonstrationError(f"{place}: {error}") from error

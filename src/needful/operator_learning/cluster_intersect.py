@@ -1,0 +1,83 @@
+"""Cluster and Intersect (CI): one operator for every set of lifted effects, a baseline of the paper.
+
+Transitions of a controller belong to one cluster if their effects, added and deleted atoms with the
+controller's arguments fixed, are equal up to a renaming that respects types. The operator of a
+cluster has these effects, and as preconditions whatever held before all of its transitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from needful.abstraction.atom_table import bits
+from needful.core.canonical import canonical_form
+from needful.core.deadline import NO_DEADLINE, Deadline
+from needful.core.demonstrations import Demonstration
+from needful.core.objects import Variable
+from needful.core.operators import Operator
+from needful.operator_learning.encoding import (
+    EncodedDemonstration,
+    EncodedTransition,
+    encode_demonstrations,
+)
+from needful.operator_learning.induction import Datum, common_preconditions, lift
+from needful.operator_learning.learned_operators import Explained, LearnedOperators, judged
+
+
+def cluster_and_intersect(
+    demonstrations: Sequence[Demonstration],
+    replays: Sequence[Demonstration] = (),
+    deadline: Deadline = NO_DEADLINE,
+) -> LearnedOperators:
+    """Learn an operator for every set of effects that was seen. Replays are taken like the rest."""
+    encoded = encode_demonstrations((*demonstrations, *replays))
+    found = [intersected(cluster) for cluster in clusters(encoded, deadline)]
+    return judged(found, encoded, len(demonstrations), deadline)
+
+
+def clusters(demonstrations: Iterable[EncodedDemonstration], deadline: Deadline) -> tuple[Explained, ...]:
+    """Return an operator without preconditions for every set of effects, in the order of the texts.
+
+    Where effects are symmetric, so that variables can be bound in several ways, the objects are taken
+    in the order of their names.
+    """
+    found: dict[str, tuple[Operator, list[Datum]]] = {}
+    for demonstration in demonstrations:
+        for transition in demonstration.transitions:
+            deadline.check()
+            operator, objects = operator_for_effects(transition)
+            _, data = found.setdefault(operator.text, (operator, []))
+            data.append((transition, objects))
+    return tuple(Explained(operator, tuple(data)) for _, (operator, data) in sorted(found.items()))
+
+
+def operator_for_effects(transition: EncodedTransition) -> tuple[Operator, tuple[int, ...]]:
+    """Return the operator that predicts all that changed, in canonical form, and its objects."""
+    table = transition.table
+    changed = bits(transition.added | transition.deleted)
+    others = {number for atom in changed for number in table.arguments[atom]}
+    numbers = tuple(dict.fromkeys((*transition.arguments, *sorted(others))))
+    variables = tuple(
+        Variable(f"?v{place}", table.objects[number].type) for place, number in enumerate(numbers)
+    )
+    lifting = {table.objects[number]: variable for number, variable in zip(numbers, variables, strict=True)}
+    operator = Operator(
+        name=transition.controller.name,
+        parameters=variables,
+        preconditions=frozenset(),
+        add_effects=lift(transition, transition.added, lifting),
+        delete_effects=lift(transition, transition.deleted, lifting),
+        delete_patterns=frozenset(),
+        controller=transition.controller,
+        controller_arguments=tuple(lifting[table.objects[number]] for number in transition.arguments),
+    )
+    canonical, renaming = canonical_form(operator)
+    number_of = dict(zip(variables, numbers, strict=True))
+    return canonical, tuple(number_of[variable] for variable in renaming)
+
+
+def intersected(cluster: Explained) -> Explained:
+    """Return a cluster whose operator needs all that held before each of its transitions."""
+    needs = common_preconditions(cluster.operator, cluster.data)
+    return Explained(replace(cluster.operator, preconditions=needs), cluster.data)

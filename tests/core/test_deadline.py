@@ -1,0 +1,43 @@
+"""Deadlines of learning."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from fake_clock import FakeClock
+from needful.core.deadline import NO_DEADLINE, Deadline
+from needful.errors import InvalidInputError, LearningTimeoutError
+
+
+def test_time_is_up_at_the_deadline_and_after() -> None:
+    clock = FakeClock()
+    clock.now = 100.0
+    deadline = Deadline.after(2.5, clock)
+    assert deadline.check() is False
+    clock.now = 102.4
+    assert deadline.check() is False
+    for now in (102.5, 200.0):
+        clock.now = now
+        with pytest.raises(LearningTimeoutError, match=r"Learning did not end within 2\.5 s\. Allow it"):
+            deadline.check()
+
+
+def test_without_a_limit_the_clock_is_never_asked() -> None:
+    assert Deadline.after(None) is NO_DEADLINE
+    assert Deadline(clock=lambda: pytest.fail("nobody need know")).check() is False
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, math.nan])
+def test_a_limit_must_be_more_than_nothing(seconds: float) -> None:
+    with pytest.raises(InvalidInputError, match="must be more than 0 seconds"):
+        Deadline.after(seconds)
+
+
+def test_the_error_tells_what_was_spent() -> None:
+    spent = {"operators": 1.0}
+    error = LearningTimeoutError(3.0, spent)
+    spent["samplers"] = 2.0
+    assert (error.limit, error.seconds) == (3.0, {"operators": 1.0})
+    assert LearningTimeoutError(3.0).seconds == {}

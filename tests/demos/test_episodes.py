@@ -1,0 +1,288 @@
+"""Demonstrations from episodes: of the Gymnasium view, of Minari, of low-level actions; and broken ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from minari.dataset.episode_data import EpisodeData
+
+import toy_world
+from envs.toy_walk import FAR_RIGHT, PACE, WALK_TO, WALKER, ToyWalk
+from needful.core.atoms import AbstractState
+from needful.core.controllers import GroundController
+from needful.core.demonstrations import Demonstration
+from needful.core.objects import Type
+from needful.core.state import State
+from needful.core.tasks import Task
+from needful.demos.collect import collect_demonstrations
+from needful.demos.episodes import Episode, Recorded, demonstrations_from_episodes
+from needful.demos.oracle import OracleDemonstrator
+from needful.demos.segmentation import Segment, Segmenter, segment_by_controller, segment_by_step
+from needful.envs.catalogue import make_environment
+from needful.envs.gym import GymView
+from needful.errors import DemonstrationError
+from needful.operator_learning.learn import learn_operators
+from needful.storage.demonstrations import read_demonstrations, write_demonstrations
+from toy_environment import ToyEnvironment
+
+ANALYTIC = (
+    "painting",
+    "satellites",
+    "cluttered-1d",
+    "screws",
+    "cluttered-satellites",
+    "cluttered-painting",
+)
+
+
+def record(view: GymView, demonstration: Demonstration) -> Episode:
+    """Replay a demonstration in the Gymnasium view."""
+    assert demonstration.states is not None
+    task = Task(demonstration.states[0], demonstration.goal)
+    observations, actions = [view.reset(options={"task": task})[0]], []
+    for action in demonstration.actions:
+        actions.append(view.encode_action(action))
+        observations.append(view.step(actions[-1])[0])
+    return Episode(observations, actions)
+
+
+def from_view(view: GymView, episodes: Sequence[Recorded]) -> tuple[Demonstration, ...]:
+    encoding = view.encoding
+    return demonstrations_from_episodes(
+        episodes,
+        view.environment.vocabulary,
+        state_of=encoding.decode_state,
+        goal_of=encoding.decode_goal,
+        segment=segment_by_step(lambda action, state: encoding.decode_action(action, state.objects)),
+    )
+
+
+@pytest.mark.parametrize("name", ANALYTIC)
+def test_episodes_of_the_gymnasium_view_teach_what_the_demonstrations_teach(
+    name: str, tmp_path: Path
+) -> None:
+    environment = make_environment(name)
+    shown = collect_demonstrations(environment, OracleDemonstrator(environment), 10, seed=0).demonstrations
+    view = GymView(environment)
+    imported = from_view(view, [record(view, demonstration) for demonstration in shown])
+    assert [len(one) for one in imported] == [len(one) for one in shown]
+    assert learn_operators(imported).operators == learn_operators(shown).operators
+    file = tmp_path / "demos.jsonl.gz"
+    write_demonstrations(file, environment.vocabulary, imported)
+    assert read_demonstrations(file).demonstrations == imported
+
+
+def stacked(rows: Sequence[Any]) -> Any:
+    """Return rows the way Minari keeps them: an array for each part of a space."""
+    if isinstance(rows[0], dict):
+        return {key: stacked([row[key] for row in rows]) for key in rows[0]}
+    if isinstance(rows[0], tuple):
+        return tuple(map(stacked, zip(*rows, strict=True)))
+    return np.stack(rows)
+
+
+def test_episodes_of_minari_are_read_alike() -> None:
+    environment = ToyEnvironment()
+    shown = collect_demonstrations(environment, OracleDemonstrator(environment), 3, seed=0).demonstrations
+    view = GymView(environment, max_objects=10, max_goal_atoms=2)
+    episodes = [record(view, demonstration) for demonstration in shown]
+    of_minari = []
+    for number, episode in enumerate(episodes):
+        count = len(episode.actions)
+        over = np.arange(count) == count - 1
+        observations, actions = stacked(episode.observations), stacked(episode.actions)
+        of_minari.append(EpisodeData(number, observations, actions, -np.ones(count), over, ~over, {}))
+    assert from_view(view, of_minari) == from_view(view, episodes)
+
+
+WALK = ToyWalk()
+WALKER_0 = WALKER("w0")
+
+
+def walk_state(observation: np.ndarray) -> State:
+    return State({WALKER_0: observation.tolist()})
+
+
+def to_the_right(observation: Any, state: State) -> AbstractState:
+    return frozenset([FAR_RIGHT(WALKER_0)])
+
+
+def walk(*targets: float) -> tuple[Episode, list[float]]:
+    """Walk along a line in small steps; return also the target of each step."""
+    state, observations, actions, labels = walk_state(np.zeros(1)), [np.zeros(1)], [], []
+    for target in targets:
+        while abs(target - state.get(WALKER_0, "x")) > 1e-6:
+            actions.append(np.clip([target - state.get(WALKER_0, "x")], -0.5, 0.5))
+            state = WALK.step(state, actions[-1])
+            observations.append(state.vector([WALKER_0]))
+            labels.append(target)
+    return Episode(observations, actions), labels
+
+
+def imported_walk(episode: Recorded, segment: Segmenter) -> Demonstration:
+    (found,) = demonstrations_from_episodes(
+        [episode], WALK.vocabulary, state_of=walk_state, goal_of=to_the_right, segment=segment
+    )
+    return found
+
+
+def test_low_level_steps_with_labels() -> None:
+    episode, labels = walk(-1.0, 2.0, 4.0)
+    labelled = Episode(np.stack(episode.observations), (np.stack(episode.actions), np.array(labels)))
+    demonstration = imported_walk(
+        labelled, segment_by_controller(lambda action, state: WALK_TO(WALKER_0, parameters=[action[1]]))
+    )
+    assert demonstration.actions == tuple(WALK_TO(WALKER_0, parameters=[x]) for x in (-1.0, 2.0, 4.0))
+    assert demonstration.states is not None
+    assert [state.get(WALKER_0, "x") for state in demonstration.states] == pytest.approx([0, -1, 2, 4])
+    assert demonstration.abstract_states == (*[frozenset()] * 3, {FAR_RIGHT(WALKER_0)})
+
+
+def test_low_level_steps_with_a_segmenter_of_ones_own() -> None:
+    """Where the walker turns around, it has reached what it walked to."""
+
+    def turns(states: Sequence[State], actions: Sequence[Any]) -> Iterator[Segment]:
+        for end in range(1, len(actions) + 1):
+            if end == len(actions) or actions[end - 1] * actions[end] < 0:
+                yield Segment(WALK_TO(WALKER_0, parameters=states[end][WALKER_0]), end)
+
+    demonstration = imported_walk(walk(-1.0, 2.0, 4.0)[0], turns)
+    assert [action.parameters[0] for action in demonstration.actions] == pytest.approx([-1.0, 4.0])
+
+
+def test_an_episode_in_which_nothing_was_left_to_do() -> None:
+    demonstration = imported_walk(
+        Episode(np.array([[4.0]]), []), segment_by_step(lambda action, state: None)
+    )
+    assert len(demonstration) == 0
+
+
+class TestBrokenEpisodes:
+    """Each has one thing wrong with it."""
+
+    def complaint(
+        self,
+        observations: Any = (0.0, 4.0, 4.5),
+        actions: Any = (4.0, 4.5),
+        state_of: Any = walk_state,
+        goal_of: Any = to_the_right,
+        segment: Any = None,
+    ) -> str:
+        if isinstance(observations, tuple):
+            observations = np.array(observations)[:, None]
+        if isinstance(actions, tuple):
+            actions = list(actions)
+        with pytest.raises(DemonstrationError) as error:
+            demonstrations_from_episodes(
+                [Episode(observations, actions)],
+                WALK.vocabulary,
+                state_of=state_of,
+                goal_of=goal_of,
+                segment=segment or segment_by_step(self.walk_to),
+            )
+        return str(error.value)
+
+    @staticmethod
+    def walk_to(action: Any, state: State) -> GroundController | None:
+        return WALK_TO(WALKER_0, parameters=[float(action)])
+
+    def test_lengths(self) -> None:
+        assert self.complaint(actions=(4.0, 4.5, 5.0)) == (
+            "Episode 0: 3 actions need 4 observations, got 3. "
+            "Record one before the first action and one after each."
+        )
+        parts = {"x": np.zeros(3), "inner": (np.zeros(3), np.zeros(2))}
+        assert self.complaint(observations=parts) == (
+            "Episode 0: The parts of observations['inner'] must have one length, got [2, 3]."
+        )
+        assert "The parts of actions must have one length, got []." in self.complaint(actions={})
+        assert "observations must be a list or an array with an entry for each step, got 5." in (
+            self.complaint(observations=5)
+        )
+
+    def test_the_episode_is_named(self) -> None:
+        good, broken = Episode(np.array([[4.0]]), []), Episode(np.array([[4.0]]), [4.5])
+        with pytest.raises(DemonstrationError, match="Episode 2: 1 actions need 2 observations, got 1"):
+            demonstrations_from_episodes(
+                iter([good, good, broken]),
+                WALK.vocabulary,
+                state_of=walk_state,
+                goal_of=to_the_right,
+                segment=segment_by_step(self.walk_to),
+            )
+
+    def test_an_action_that_no_controller_explains(self) -> None:
+        def seldom(action: Any, state: State) -> GroundController | None:
+            return self.walk_to(action, state) if action < 4.2 else None
+
+        assert self.complaint(segment=segment_by_step(seldom)) == (
+            "Episode 0, step 1: No controller explains the action 4.5. "
+            "Add a controller for it, or leave such episodes out."
+        )
+
+    def test_strange_objects(self) -> None:
+        other = WALKER("other")
+        message = self.complaint(
+            segment=segment_by_step(lambda action, state: WALK_TO(other, parameters=[action]))
+        )
+        assert message.startswith("Episode 0, step 0: Unknown object of WalkTo 'other:walker'.")
+        message = self.complaint(goal_of=lambda observation, state: {FAR_RIGHT(other)})
+        assert "Episode 0: Unknown object in the goal atom FarRight(other) 'other:walker'." in message
+        message = self.complaint(
+            state_of=lambda observation: State({WALKER_0 if observation[0] < 4.2 else other: observation})
+        )
+        assert message == (
+            "Episode 0, step 2: The object other:walker is not there in all states. "
+            "All states of an episode must have the same objects."
+        )
+
+    def test_what_is_not_in_the_vocabulary(self) -> None:
+        strange = Type("stranger", ("x",))("s")
+        message = self.complaint(state_of=lambda observation: State({strange: observation}))
+        assert message == "Episode 0, step 0: Unknown type of 's' 'stranger'. Known: walker."
+        message = self.complaint(
+            goal_of=lambda observation, state: {toy_world.HAND_FREE(toy_world.ROBOT("r"))}
+        )
+        assert message == "Episode 0: Unknown predicate in the goal 'HandFree'. Known: FarRight."
+        lift = toy_world.TAKE_LID_OFF(toy_world.ROBOT("r"), toy_world.JAR("j"))
+        message = self.complaint(segment=segment_by_step(lambda action, state: lift))
+        assert message == "Episode 0, step 0: Unknown controller 'TakeLidOff'. Known: Pace, WalkTo."
+
+    def test_states_and_parameters_that_make_no_sense(self) -> None:
+        message = self.complaint(observations=(0.0, np.nan, 4.5))
+        assert message.startswith("Episode 0, step 1: Object 'w0' has a value that is not finite")
+        message = self.complaint(actions=(4.0, 6.01))
+        assert message == (
+            "Episode 0, step 1: Parameter 0 of WalkTo(w0; 6.01) is outside of [-6.0, 6.0]. "
+            "Clip it, or widen the controller's box."
+        )
+        assert "takes 1 parameters, got 0" in self.complaint(
+            segment=segment_by_step(lambda action, state: PACE(WALKER_0))
+        )
+
+    def test_goals_that_are_missed_or_empty(self) -> None:
+        assert self.complaint(observations=(4.0, 4.0, 0.0)) == (
+            "Episode 0: The goal does not hold at the end of a demonstration: FarRight(w0)."
+        )
+        assert self.complaint(goal_of=lambda observation, state: ()) == (
+            "Episode 0: The goal is empty. Name at least one atom to achieve."
+        )
+
+    @pytest.mark.parametrize(
+        ("ends", "message"),
+        [
+            ([0], "step 0: A segment that begins here ends at 0. It must end after 0, and not after 2,"),
+            ([1, 1], "step 1: A segment that begins here ends at 1. It must end after 1, and not after 2,"),
+            ([3], "step 0: A segment that begins here ends at 3."),
+            ([1], "step 1: the segments end here, but there are 2 steps. Explain all steps, or leave"),
+            ([], "step 0: the segments end here, but there are 2 steps."),
+        ],
+    )
+    def test_segments_with_gaps(self, ends: list[int], message: str) -> None:
+        there = WALK_TO(WALKER_0, parameters=[4.0])
+        found = self.complaint(segment=lambda states, actions: [Segment(there, end) for end in ends])
+        assert found.startswith(f"Episode 0, {message}")

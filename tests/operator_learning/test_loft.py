@@ -1,0 +1,107 @@
+"""LOFT, against its definition and on worlds small enough to work out by hand."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import brute_force_baselines
+from carrying_world import BOX1, HELD, PUT, A, B, R, carrying
+from needful.core.deadline import NO_DEADLINE
+from needful.core.demonstrations import Demonstration
+from needful.operator_learning.cluster_intersect import clusters
+from needful.operator_learning.encoding import encode_demonstrations
+from needful.operator_learning.loft import loft, loft_with_replays, told_apart
+from tiny_worlds import demonstrations
+
+few_demonstrations = st.lists(demonstrations(max_steps=2), min_size=1, max_size=3)
+
+
+def told_apart_slowly(cluster, rivals, everything):
+    """Return the preconditions of each operator of a cluster with the numbers of its transitions."""
+
+    def binding(datum):
+        transition, objects = datum
+        bound = (transition.table.objects[number] for number in objects)
+        return dict(zip(cluster.operator.parameters, bound, strict=True))
+
+    found, remaining = [], list(cluster.data)
+    negatives = [everything[transition.number] for transition in rivals]
+    while remaining:
+        positives = [(everything[datum[0].number][1], binding(datum)) for datum in remaining]
+        needs = brute_force_baselines.search_preconditions(cluster.operator, positives, negatives)
+        covered = [
+            datum
+            for datum, (transition, bound) in zip(remaining, positives, strict=True)
+            if brute_force_baselines.ground(needs, bound) <= transition.before
+        ]
+        if not covered:
+            break
+        found.append((needs, [datum[0].number for datum in covered]))
+        remaining = [datum for datum in remaining if datum not in covered]
+        negatives += [everything[datum[0].number] for datum in covered]
+    return found or [(frozenset(), [datum[0].number for datum in cluster.data])]
+
+
+@settings(max_examples=60, deadline=None)
+@given(few_demonstrations)
+def test_clusters_are_told_apart_as_defined(demos):
+    everything = brute_force_baselines.cases(demos)
+    found = clusters(encode_demonstrations(demos), NO_DEADLINE)
+    for cluster in found:
+        rivals = [
+            transition
+            for other in found
+            if other is not cluster and other.operator.controller == cluster.operator.controller
+            for transition, _ in other.data
+        ]
+        got = [
+            (one.operator.preconditions, [transition.number for transition, _ in one.data])
+            for one in told_apart(cluster, rivals)
+        ]
+        assert got == told_apart_slowly(cluster, rivals, everything)
+
+
+def tried(held, after=None) -> Demonstration:
+    """A replay: try to put the cup a into the box while something is held."""
+    before = frozenset(HELD(cup) for cup in held)
+    return Demonstration(
+        (R, BOX1, A, B), frozenset(), (before, before if after is None else after), (PUT(R, A, BOX1),)
+    )
+
+
+def test_preconditions_are_what_tells_effects_apart():
+    """A cup that is held can be put down; that the robot is near it and at the box is the same for all."""
+    demo = carrying(A, (A, B), (A,))
+    in_vain = Demonstration(
+        demo.objects,
+        frozenset(),
+        (demo.abstract_states[1] - {HELD(A)},) * 2,
+        (PUT(R, A, BOX1),),
+    )
+    puts = [one for one in loft([demo], [in_vain]).operators if one.controller == PUT]
+    assert [set(map(str, one.preconditions)) for one in puts] == [set(), {"Held(?x1)"}]
+
+
+def test_without_rivals_nothing_is_needed():
+    learned = loft([carrying(A, (A, B), (A,))])
+    assert [one.preconditions for one in learned.operators] == [frozenset(), frozenset()]
+    assert learned.idle == frozenset()
+
+
+def test_operators_of_what_was_tried_in_vain_are_idle():
+    learned = loft_with_replays([carrying(A, (A, B), (A,))], [tried({B}), tried({A, B}, frozenset())])
+    effects = {one.name: len(one.add_effects | one.delete_effects) for one in learned.operators}
+    assert learned.idle == {name for name, count in effects.items() if not count}
+    assert len(learned.idle) == 1
+    assert {one.operator.name for one in learned.useful} == set(effects) - learned.idle
+
+
+def test_what_never_changed_anything_is_not_idle():
+    """There is nothing else to do with the controller."""
+    learned = loft_with_replays([carrying(A, (A,), (A,))], [tried({B})])
+    only = Demonstration(
+        (R, BOX1, A), frozenset({HELD(A)}), (frozenset({HELD(A)}),) * 2, (PUT(R, A, BOX1),)
+    )
+    assert len(learned.idle) == 1
+    assert loft_with_replays([only], [tried({B})]).idle == frozenset()
