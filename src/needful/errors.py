@@ -5,9 +5,11 @@
     │   ├── UnknownNameError       a name that is not in a catalogue; carries the nearest matches
     │   ├── DemonstrationError     a demonstrations file or value breaks its format
     │   ├── ModelError             a model directory is incomplete or corrupt
+    │   ├── ResultsError           a results file of a sweep is damaged or of another version
     │   └── OutputError            an output path cannot be written
     │       └── OutputExistsError  it is there already, and nobody said to replace it
     ├── EnvironmentFailure         a simulator reports that a controller failed for good
+    ├── LearningTimeoutError       learning was not done when its time was up
     └── PlannerError               an external planner is missing, failed or talks nonsense
 
 Expected failures of planning are values (`PlanningResult.outcome`), not errors.
@@ -16,7 +18,7 @@ Expected failures of planning are values (`PlanningResult.outcome`), not errors.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -52,6 +54,10 @@ class ModelError(InvalidInputError):
     """A model directory is incomplete or corrupt."""
 
 
+class ResultsError(InvalidInputError):
+    """A results file of a sweep is damaged or of another version."""
+
+
 class OutputError(InvalidInputError):
     """An output path cannot be written."""
 
@@ -67,6 +73,15 @@ class EnvironmentFailure(NeedfulError):
         self.reason = reason
         self.offending = tuple(sorted(set(offending)))
         super().__init__(reason)
+
+
+class LearningTimeoutError(NeedfulError):
+    """Learning was not done when its time was up; `seconds` tells what was spent on each stage."""
+
+    def __init__(self, limit: float, seconds: Mapping[str, float] | None = None) -> None:
+        self.limit = limit
+        self.seconds = dict(seconds or {})
+        super().__init__(f"Learning did not end within {limit:g} s. Allow it more time.")
 
 
 class PlannerError(NeedfulError):

@@ -69,7 +69,7 @@ def test_what_was_learned_and_what_it_does_not_explain() -> None:
         return Climb(improve_coverage(problem.nothing(), problem))
 
     config = OperatorLearningConfig(schedule=only_the_last_step)
-    lazy = Learner("lazy", "explains the last step", lambda demos: learn_operators(demos, config), {})
+    lazy = Learner("lazy", "explains the last step", lambda demos, *_: learn_operators(demos, config))
     vocabulary = Vocabulary((ROBOT, CUP, BOX), (NEAR, AT, HELD, IN), (GO, PUT))
     text = describe_learned(learn_model(vocabulary, [carrying(B, (A, B, C), (A, B))], lazy))
     assert text.startswith("Learned 1 operators in ")

@@ -1,75 +1,12 @@
-"""`needful export`: PDDL that other tools read and solve."""
+"""`needful export`: which files it writes, and how it can be used wrongly."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from pddl.parser.domain import DomainParser
-from pddl.parser.problem import ProblemParser
 
 from command_line import needful, succeed
-from fast_downward import optimal_plan
-from needful.abstraction.abstract import abstract
-from needful.core.plans import Effort
-from needful.envs.catalogue import make_environment
-from needful.envs.contract import Split
-from needful.evaluation.model_files import open_model_for
-from needful.planning.a_star import AStar
-from needful.planning.budget import Budget
-from needful.planning.grounding import ground
-from needful.planning.pddl import Style
-
-DOMAINS = ["screws", "cluttered-1d"]
-STYLES = [style.value for style in Style]
-# The second of the test tasks, which asks for two things where the first asks for one.
-TASK, SEED = 1, 0
-
-
-def our_cost(run: Path, domain: str) -> int:
-    """Return the length of the first plan of our own A*."""
-    environment = make_environment(domain)
-    task = environment.tasks(Split.TEST, TASK + 1, SEED)[TASK]
-    initial = abstract(task.initial_state, environment.vocabulary.predicates)
-    operators = open_model_for(run, environment).model.operators
-    problem = ground(operators, task.objects, initial, task.goal, Budget.unlimited())
-    assert problem is not None
-    return len(next(iter(AStar()(problem, 0, Budget.unlimited(), Effort()))))
-
-
-@pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_other_tools_read_and_solve_it(
-    domain: str, style: str, runs: dict[str, Path], tmp_path: Path
-) -> None:
-    out = tmp_path / "pddl"
-    succeed(
-        "export",
-        runs[domain],
-        "--pddl",
-        out,
-        "--style",
-        style,
-        "--problem",
-        f"{domain}:{TASK}",
-        "--seed",
-        SEED,
-    )
-    texts = [(out / name).read_text() for name in ("domain.pddl", "problem.pddl")]
-    read, task = DomainParser()(texts[0]), ProblemParser()(texts[1])
-    assert read.name == task.domain_name
-    predicates = make_environment(domain).vocabulary.predicates
-    assert {str(one.name) for one in read.predicates} == {one.name for one in predicates}
-    cost = our_cost(runs[domain], domain)
-    assert cost == 4
-    if style == "strips":
-        assert "forall" not in texts[0]
-    else:
-        assert len(read.actions) == {"screws": 4, "cluttered-1d": 2}[domain]
-        assert "forall" in texts[0]
-    plan = optimal_plan(*texts, tmp_path)
-    assert plan is not None
-    assert f"; cost = {cost} (unit cost)" in plan
 
 
 def test_the_domain_is_that_of_the_model_directory(screws: Path, tmp_path: Path) -> None:

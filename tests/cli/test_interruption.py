@@ -10,6 +10,7 @@ from pathlib import Path
 from command_line import Said, files_below, finish, read_lines, start
 from needful.storage.demonstrations import read_demonstrations
 from needful.storage.model_directory import load_model
+from needful.storage.plans import read_plans
 
 TASKS = 5000
 PATIENCE = 100.0
@@ -39,16 +40,19 @@ def check_what_is_there(run: Path) -> None:
     records = read_lines(run / "records.jsonl")
     assert 1 <= len(records) < TASKS
     assert [record["task"] for record in records] == list(range(len(records)))
+    assert len(read_plans(run / "plans.jsonl.gz")) >= len(records)
     assert len(load_model(run / "model").model.operators) == 2
     assert len(read_demonstrations(run / "demos.jsonl.gz").demonstrations) == 4
 
 
 WHOLE = [
     "demos.jsonl.gz",
+    "model/climb.json",
     "model/domain.pddl",
     "model/evidence.json",
     "model/model.json",
     "model/samplers.safetensors",
+    "plans.jsonl.gz",
     "records.jsonl",
 ]
 

@@ -101,12 +101,15 @@ def test_the_demonstrations_and_the_model_can_be_read_again(runs: dict[str, Path
 def test_the_folder_holds_this_and_nothing_else(screws: Path) -> None:
     assert sorted(files_below(screws)) == [
         "demos.jsonl.gz",
+        "model/climb.json",
         "model/domain.pddl",
         "model/evidence.json",
         "model/model.json",
         "model/samplers.safetensors",
         "pictures/solved_task.png",
+        "plans.jsonl.gz",
         "records.jsonl",
+        "report.html",
         "summary.json",
     ]
     assert (screws / "pictures" / "solved_task.png").read_bytes().startswith(b"\x89PNG")

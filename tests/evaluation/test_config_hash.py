@@ -17,6 +17,7 @@ from needful.operator_learning.experiments import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import default_planner
 from needful.planning.subgoals import predicted_subgoals
+from needful.policies.config import PolicyConfig
 from needful.sampler_learning.config import PAPER_SAMPLERS, SamplerConfig
 
 OTHER_PLANNING = {
@@ -36,6 +37,8 @@ OTHER_RUN = {
     "planning": PlanningConfig(timeout=11.0),
     "samplers": PAPER_SAMPLERS,
     "oracle_samplers": True,
+    "learning_timeout": 60.0,
+    "policy": PolicyConfig(epochs=5),
 }
 
 

@@ -12,6 +12,7 @@ from needful.core.tasks import Task
 from needful.envs.contract import Split
 from needful.evaluation.evaluate import achieves_goal, evaluate, planning_seed
 from needful.evaluation.records import RunIdentity
+from needful.evaluation.solvers import Solver, bilevel_solver
 from needful.planning.bilevel import PlanningConfig, plan
 from toy_environment import ToyEnvironment, Unreliable
 from toy_world import DROP, GRASP, MOVE_TO
@@ -21,6 +22,11 @@ IDENTITY = RunIdentity("toy", "by hand", 7, {"needful": "1"}, "0123456789abcdef"
 ROBOT, BALL, JAR = toy_world.ROBOT("robot"), toy_world.BALL("ball0"), toy_world.JAR("jar0")
 PLAN = (MOVE_TO(ROBOT, BALL, parameters=(0.0,)), GRASP(ROBOT, BALL), DROP(ROBOT, BALL, JAR))
 TASK = toy_world.task()
+HORIZON = PlanningConfig().horizon
+
+
+def planning(environment: ToyEnvironment, config: PlanningConfig | None = None) -> Solver:
+    return bilevel_solver(TOY.oracle_model(), environment.execute, config or PlanningConfig())
 
 
 class Slow(ToyEnvironment):
@@ -67,12 +73,13 @@ def test_a_controller_that_fails_ends_it() -> None:
 
 def test_each_task_gives_a_record() -> None:
     tasks = TOY.tasks(Split.TEST, 3, seed=7)
-    found = list(evaluate(TOY.oracle_model(), TOY, tasks, PlanningConfig(), IDENTITY))
+    found = list(evaluate(planning(TOY), TOY, tasks, HORIZON, IDENTITY))
     for index, (record, result) in enumerate(found):
         assert (record.task, record.outcome, record.solved) == (index, "solved", True)
         assert (record.domain, record.learner, record.seed) == ("toy", "by hand", 7)
         assert (record.versions, record.config_hash) == ({"needful": "1"}, "0123456789abcdef")
         assert record.plan_length == len(result.actions) == 3
+        assert record.objects == len(tasks[index].objects) > 0
         assert (record.abstract_plans, record.samples) == (1, 1)
         assert (record.failure, record.missing) == (None, ())
         assert record.nodes_created == result.effort.nodes_created > 0
@@ -84,14 +91,14 @@ def test_each_task_gives_a_record() -> None:
 
 def test_records_come_one_by_one() -> None:
     counting = Unreliable(idle=())
-    stream = evaluate(TOY.oracle_model(), counting, [TASK, TASK], PlanningConfig(), IDENTITY)
+    stream = evaluate(planning(counting), counting, [TASK, TASK], HORIZON, IDENTITY)
     assert next(stream)[0].solved
     assert counting.executions == 6  # three to plan, three to judge, and none for the second task yet
 
 
 def test_a_plan_that_only_worked_in_the_planners_mind_is_no_solution() -> None:
     changed = Unreliable(idle=range(4, 7))
-    ((record, result),) = evaluate(TOY.oracle_model(), changed, [TASK], PlanningConfig(), IDENTITY)
+    ((record, result),) = evaluate(planning(changed), changed, [TASK], HORIZON, IDENTITY)
     assert result.solved
     assert (record.outcome, record.solved) == (Outcome.GOAL_MISSED.value, False)
     assert (record.plan_length, record.failure, record.missing) == (0, "goal missed", ())
@@ -102,7 +109,7 @@ def test_a_plan_that_only_worked_in_the_planners_mind_is_no_solution() -> None:
     [(PlanningConfig(timeout=1e-9), "timeout"), (PlanningConfig(horizon=2), "horizon_exceeded")],
 )
 def test_failures_of_planning_are_records_too(config: PlanningConfig, outcome: str) -> None:
-    ((record, result),) = evaluate(TOY.oracle_model(), TOY, [TASK], config, IDENTITY)
+    ((record, result),) = evaluate(planning(TOY, config), TOY, [TASK], config.horizon, IDENTITY)
     assert (record.outcome, record.plan_length) == (outcome, 0)
     assert record.failure == (result.failure.detail if result.failure else outcome)
 
@@ -110,7 +117,7 @@ def test_failures_of_planning_are_records_too(config: PlanningConfig, outcome: s
 def test_a_missed_subgoal_is_named() -> None:
     stuck = Unreliable(idle=range(1000))
     config = PlanningConfig(max_abstract_plans=1)
-    ((record, _),) = evaluate(TOY.oracle_model(), stuck, [TASK], config, IDENTITY)
+    ((record, _),) = evaluate(planning(stuck, config), stuck, [TASK], config.horizon, IDENTITY)
     assert record.outcome == Outcome.SAMPLER_EXHAUSTED.value
     assert record.missing == ("Near(robot, ball0)",)
     assert record.failure

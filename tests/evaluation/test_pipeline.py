@@ -19,12 +19,17 @@ from needful.evaluation.learning import learn_model
 from needful.evaluation.model_files import bind_model, model_digest, open_model, open_model_for
 from needful.evaluation.pipeline import RunConfig, run, solve_tasks
 from needful.evaluation.run_folder import RunFolder
+from needful.evaluation.solvers import Solver, bilevel_solver
 from needful.planning.bilevel import PlanningConfig
 from needful.storage.model_directory import save_model
 from toy_environment import ToyEnvironment, Unreliable
 
 TOY = ToyEnvironment()
 CONFIG = RunConfig(demos=4, tasks=3)
+
+
+def planning(environment: ToyEnvironment, config: PlanningConfig | None = None) -> Solver:
+    return bilevel_solver(TOY.oracle_model(), environment.execute, config or PlanningConfig())
 
 
 class Listener:
@@ -93,7 +98,7 @@ def test_the_same_run_gives_the_same_results() -> None:
 def test_the_example_is_a_task_that_was_really_solved() -> None:
     # The plan for the first task works while planning, and not when it is judged.
     changing = Unreliable(idle=range(4, 7))
-    evaluation = solve_tasks(TOY.oracle_model(), changing, 3, PlanningConfig(), CONFIG.identity("toy"))
+    evaluation = solve_tasks(planning(changing), changing, 3, 100, CONFIG.identity("toy"))
     assert [record.outcome for record in evaluation.records] == ["goal_missed", "solved", "solved"]
     assert evaluation.example is not None
     assert evaluation.example[0] == TOY.tasks(Split.TEST, 2, seed=0)[1]
@@ -101,8 +106,8 @@ def test_the_example_is_a_task_that_was_really_solved() -> None:
 
 def test_no_example_without_a_solution() -> None:
     identity = CONFIG.identity("toy")
-    config = PlanningConfig(timeout=1e-9)
-    evaluation = solve_tasks(TOY.oracle_model(), TOY, 2, config, identity)
+    hurried = planning(TOY, PlanningConfig(timeout=1e-9))
+    evaluation = solve_tasks(hurried, TOY, 2, 100, identity)
     assert [record.outcome for record in evaluation.records] == ["timeout", "timeout"]
     assert evaluation.example is None
 

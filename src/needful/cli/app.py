@@ -18,6 +18,8 @@ from needful.cli.export import export
 from needful.cli.learn import learn
 from needful.cli.new_env import new_env
 from needful.cli.plan import plan_task
+from needful.cli.report import report
+from needful.cli.reproduce import reproduce
 from needful.cli.run import run_domain
 
 
@@ -40,6 +42,8 @@ def build_app() -> typer.Typer:
         ("plan", plan_task, "needful plan model cluttered-1d --task 3"),
         ("export", export, "needful export model --pddl pddl --problem cluttered-1d:3"),
         ("explain", explain, "needful explain model MoveGrasp-1"),
+        ("report", report, "needful report runs/screws-necessary-seed0 --out report.html"),
+        ("reproduce", reproduce, "needful reproduce --table main --domains screws --seeds 2 --out results"),
         ("new-env", new_env, "needful new-env my_domain"),
         ("check-env", check_env, "needful check-env my_domain/my_domain.py:MyDomain"),
     ):

@@ -8,6 +8,7 @@ from typing import Any
 from needful.core.plans import Outcome, PlanningResult
 from needful.demos.collect import CollectedDemonstrations
 from needful.evaluation.learning import LearnedModel
+from needful.evaluation.policy_learning import LearnedPolicy
 
 
 def describe_skipped(collected: CollectedDemonstrations) -> list[str]:
@@ -18,8 +19,14 @@ def describe_skipped(collected: CollectedDemonstrations) -> list[str]:
     ]
 
 
-def describe_learned(learned: LearnedModel) -> str:
-    """Return the operators and how well they explain the demonstrations."""
+def describe_learned(learned: LearnedModel | LearnedPolicy) -> str:
+    """Return the operators and how well they explain the demonstrations; or what a policy is like."""
+    if isinstance(learned, LearnedPolicy):
+        weights = sum(weight.size for weight in learned.policy.weights.values())
+        return (
+            f"Trained a policy of {weights} weights on {learned.transitions} transitions "
+            f"in {learned.seconds['policy']:.2f} s: {learned.kind.description}.\n"
+        )
     operators, seconds = learned.operators, learned.seconds
     covered = operators.transitions - operators.uncovered
     lines = [
@@ -27,6 +34,8 @@ def describe_learned(learned: LearnedModel) -> str:
         f"coverage {round(operators.coverage, 3)} ({covered} of {operators.transitions} transitions).",
         f"Learned {len(learned.model.samplers)} samplers in {seconds['samplers']:.2f} s.",
     ]
+    if operators.idle:
+        lines.append(f"{len(operators.idle)} of the operators change nothing; planning does without them.")
     if operators.unreplayable:
         numbers = ", ".join(map(str, operators.unreplayable))
         lines.append(f"Planning cannot follow the demonstrations {numbers}.")
@@ -56,6 +65,8 @@ def describe_evaluation(summary: Mapping[str, Any]) -> str:
 
 def describe_plan(result: PlanningResult) -> str:
     """Return a plan step by step, and the reason where it fails."""
+    if not result.abstract_plan and result.actions:
+        return _describe_rollout(result)
     lines = []
     for index, operator in enumerate(result.abstract_plan):
         done = index < len(result.actions)
@@ -69,8 +80,17 @@ def describe_plan(result: PlanningResult) -> str:
         f"{effort.abstract_plans} abstract plans, {effort.nodes_expanded} nodes expanded, "
         f"{effort.samples} samples."
     )
-    lines.append("Solved." if result.solved else f"Not solved: {describe_failure(result)}")
-    return "\n".join(lines)
+    return "\n".join([*lines, _conclusion(result)])
+
+
+def _describe_rollout(result: PlanningResult) -> str:
+    """Return what a policy did; it has no abstract plan."""
+    lines = [f"{number}. {action}" for number, action in enumerate(result.actions, 1)]
+    return "\n".join([*lines, f"{result.effort.samples} samples.", _conclusion(result)])
+
+
+def _conclusion(result: PlanningResult) -> str:
+    return "Solved." if result.solved else f"Not solved: {describe_failure(result)}"
 
 
 def describe_failure(result: PlanningResult) -> str:

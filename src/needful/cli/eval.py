@@ -1,4 +1,4 @@
-"""`needful eval`: solve test tasks with a model."""
+"""`needful eval`: solve test tasks with a model or a policy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from needful.cli.options import (
     Timeout,
 )
 from needful.envs.catalogue import make_environment
-from needful.evaluation.model_files import model_digest, model_directory, open_model_for
+from needful.evaluation.learned_files import open_solver
+from needful.evaluation.model_files import model_digest, model_directory
 from needful.evaluation.pipeline import solve_tasks
 from needful.evaluation.records import identify
 from needful.evaluation.run_folder import RunFolder
@@ -47,23 +48,24 @@ def evaluate_model(
 ) -> None:
     """Solve unseen tasks with a model and judge the plans by executing them."""
     environment = make_environment(domain)
-    stored = open_model_for(model, environment)
     planning = PlanningConfig(
         timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner)
     )
-    learner = str(stored.provenance.get("learner", "unknown"))
-    identity = identify(domain, learner, seed, planning, model_digest(model))
+    stored = open_solver(model, environment, planning)
+    identity = identify(domain, stored.learner, seed, planning, model_digest(model))
     folder = None
     if out is not None:
         check_spared(model_directory(model), out)
         folder = RunFolder.create(out, force)
     with progress_bars() as progress:
-        evaluation = solve_tasks(stored.model, environment, tasks, planning, identity, folder, progress)
+        evaluation = solve_tasks(
+            stored.solve, environment, tasks, planning.horizon, identity, folder, progress
+        )
     summary = {
         "domain": domain,
-        "learner": learner,
+        "learner": stored.learner,
         "seed": seed,
-        "operators": len(stored.model.operators),
+        "operators": stored.operators,
         **evaluation_summary(evaluation.records),
     }
     if folder is not None:

@@ -10,8 +10,9 @@ import typer
 from needful.planning.planners import planner_names
 
 
-def _more_than_zero(seconds: float) -> float:
-    if not seconds > 0:
+def more_than_zero(seconds: float | None) -> float | None:
+    """Return a number of seconds, if one is given; raise if it is not positive."""
+    if seconds is not None and not seconds > 0:
         raise typer.BadParameter(f"must be more than 0 seconds, got {seconds}.")
     return seconds
 
@@ -22,14 +23,24 @@ Domain: TypeAlias = Annotated[
 ModelPath: TypeAlias = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model directory, or a run folder that holds one.")
 ]
-LearnerName: TypeAlias = Annotated[str, typer.Option("--learner", help="Name of the operator learner.")]
+LearnerName: TypeAlias = Annotated[
+    str, typer.Option("--learner", help="Name of an operator learner or a policy.")
+]
 Demos: TypeAlias = Annotated[
     int, typer.Option("--demos", min=1, help="How many training tasks to demonstrate.")
 ]
 Tasks: TypeAlias = Annotated[int, typer.Option("--tasks", min=0, help="How many unseen tasks to solve.")]
 Seed: TypeAlias = Annotated[int, typer.Option("--seed", min=0, help="The one seed of everything random.")]
 Timeout: TypeAlias = Annotated[
-    float, typer.Option("--timeout", callback=_more_than_zero, help="Seconds of planning a task.")
+    float, typer.Option("--timeout", callback=more_than_zero, help="Seconds of planning a task.")
+]
+LearningTimeout: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--learning-timeout",
+        callback=more_than_zero,
+        help="Seconds of learning after which it is given up; without it, it takes what it takes.",
+    ),
 ]
 AbstractPlans: TypeAlias = Annotated[
     int, typer.Option("--abstract-plans", min=1, help="How many abstract plans to try for a task.")

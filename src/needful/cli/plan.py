@@ -15,8 +15,8 @@ from needful.core.plans import PlanningResult
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
 from needful.evaluation.evaluate import planning_seed
-from needful.evaluation.model_files import open_model_for
-from needful.planning.bilevel import PlanningConfig, plan
+from needful.evaluation.learned_files import open_solver
+from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import DEFAULT_PLANNER, make_planner
 
 
@@ -44,15 +44,15 @@ def plan_task(
     """Solve one test task and show each step, or the reason why it fails (then exit code 1)."""
     drawings = PlanDrawings(picture, gif, mp4, page)
     environment = make_environment(domain)
-    ready = open_model_for(model, environment).model
-    drawings.check(environment, force)
-    chosen = environment.task(Split.TEST, task, seed)
     config = PlanningConfig(
         timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner)
     )
+    solve = open_solver(model, environment, config).solve
+    drawings.check(environment, force)
+    chosen = environment.task(Split.TEST, task, seed)
     with progress_bars() as progress:
         progress.stage("Planning")
-        result = plan(chosen, ready, environment.execute, config, planning_seed(seed, domain, task))
+        result = solve(chosen, planning_seed(seed, domain, task))
     if as_json:
         say_json(_as_json(result))
     else:

@@ -70,7 +70,7 @@ class PlanDrawings:
 
 
 def _picture(environment: Environment, task: Task, result: PlanningResult) -> bytes:
-    captions = captions_of(result.abstract_plan, result.subgoals, result.states)
+    captions = captions_of(result.steps, result.milestones(task.goal), result.states)
     return draw_film_strip(environment, result.states, captions, task.goal)
 
 

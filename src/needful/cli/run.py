@@ -19,11 +19,13 @@ from needful.cli.options import (
     Domain,
     Force,
     LearnerName,
+    LearningTimeout,
     PlannerName,
     Seed,
     Tasks,
     Timeout,
 )
+from needful.cli.report import write_page
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
 from needful.evaluation.pipeline import Evaluation, RunConfig, run
@@ -31,6 +33,7 @@ from needful.evaluation.run_folder import RunFolder
 from needful.operator_learning.experiments import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import DEFAULT_PLANNER, make_planner
+from needful.reports.page.recorded_run import read_run
 from needful.storage.atomic import write_bytes
 
 
@@ -49,6 +52,7 @@ def run_domain(
     tasks: Tasks = 50,
     seed: Seed = 0,
     timeout: Timeout = 10.0,
+    learning_timeout: LearningTimeout = None,
     abstract_plans: AbstractPlans = 8,
     planner: PlannerName = DEFAULT_PLANNER,
     experiments: Annotated[
@@ -77,12 +81,16 @@ def run_domain(
         planning,
         experiments=ExperimentConfig() if experiments else None,
         oracle_samplers=samplers is SamplerSource.ORACLE,
+        learning_timeout=learning_timeout,
     )
     folder = RunFolder.create(out or _new_folder(f"{domain}-{learner}-seed{seed}"), force)
     with progress_bars() as progress:
         result = run(environment, config, folder, progress)
         progress.stage("Drawing")
         pictures = draw_example(environment, result.evaluation, folder)
+        progress.stage("Writing the report")
+        page = folder.path / "report.html"
+        write_page([read_run(folder.path)], page, environment)
     for warning in describe_skipped(result.collected):
         complain(warning)
     if as_json:
@@ -92,10 +100,15 @@ def run_domain(
         f"Collected {result.summary['demos']} demonstrations "
         f"in {result.summary['seconds']['collect']:.2f} s."
     )
-    say(describe_learned(result.learned))
+    if result.learned is None:
+        say(f"Learned nothing: learning did not end within {learning_timeout:g} s.")
+    else:
+        say(describe_learned(result.learned))
     say(describe_evaluation(result.summary))
     say()
-    say(f"Results: {folder.path}/ (summary.json, records.jsonl, model/, demos.jsonl.gz)")
+    model = "" if result.learned is None else "model/, "
+    say(f"Results: {folder.path}/ (summary.json, records.jsonl, {model}demos.jsonl.gz, plans.jsonl.gz)")
+    say(f"Page to look at: {page}")
     if pictures is not None:
         say(f"Picture of a solved task: {pictures}")
 
@@ -115,6 +128,6 @@ def draw_example(environment: Environment, evaluation: Evaluation, folder: RunFo
 
     task, result = evaluation.example
     path = folder.pictures / "solved_task.png"
-    captions = captions_of(result.abstract_plan, result.subgoals, result.states)
+    captions = captions_of(result.steps, result.milestones(task.goal), result.states)
     write_bytes(path, draw_film_strip(environment, result.states, captions, task.goal))
     return path

@@ -1,4 +1,4 @@
-"""Solve test tasks with a model and judge the plans by executing them."""
+"""Solve test tasks and judge the plans by executing them."""
 
 from __future__ import annotations
 
@@ -6,35 +6,34 @@ import time
 from collections.abc import Iterator, Sequence
 
 from needful.core.controllers import GroundController
-from needful.core.model import PlanningModel
 from needful.core.plans import Outcome, PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Environment
 from needful.evaluation.records import RunIdentity, RunRecord, record
-from needful.planning.bilevel import PlanningConfig, plan
+from needful.evaluation.solvers import Solver
 from needful.seeding import seed_for
 
 
 def evaluate(
-    model: PlanningModel,
+    solve: Solver,
     environment: Environment,
     tasks: Sequence[Task],
-    config: PlanningConfig,
+    horizon: int,
     identity: RunIdentity,
 ) -> Iterator[tuple[RunRecord, PlanningResult]]:
     """Yield the record of each task as soon as it is done, with the plan that was executed.
 
-    The model must be bound to the environment's vocabulary.
+    A plan may take as many low-level actions as the horizon says.
     """
     for index, task in enumerate(tasks):
         start = time.monotonic()
         seed = planning_seed(identity.seed, identity.domain, index)
-        result = plan(task, model, environment.execute, config, seed)
+        result = solve(task, seed)
         seconds = time.monotonic() - start
         outcome = result.outcome
-        if result.solved and not achieves_goal(environment, task, result.actions, config.horizon):
+        if result.solved and not achieves_goal(environment, task, result.actions, horizon):
             outcome = Outcome.GOAL_MISSED
-        yield record(identity, index, result, outcome, seconds), result
+        yield record(identity, index, result, outcome, seconds, len(task.objects)), result
 
 
 def planning_seed(seed: int, domain: str, task: int) -> int:

@@ -1,4 +1,4 @@
-"""Learned models on disk: the model, its PDDL, and the evidence that explains it."""
+"""Learned models on disk: the model, its PDDL, the evidence that explains it, and the way to it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from needful.envs.contract import Environment
 from needful.errors import InvalidInputError, ModelError
 from needful.evaluation.learning import LearnedModel
 from needful.planning.pddl import write_pddl
+from needful.storage.climb import CLIMB_FILE, RecordedClimb, climb_to_json
 from needful.storage.evidence import EVIDENCE_FILE, evidence_to_json
 from needful.storage.json_fields import Field, JsonValue, Source
 from needful.storage.model_directory import MODEL_FILE, StoredModel, load_model, save_model
+from needful.storage.policy_directory import POLICY_FILE
 
 DROPPED = "dropped_preconditions"
 
@@ -35,7 +37,12 @@ def save_learned_model(
             DROPPED: _dropped_to_json(learned),
         },
         write_pddl(model.vocabulary, model.operators).domain,
-        {EVIDENCE_FILE: evidence_to_json(learned.evidence, learned.demonstrations)},
+        {
+            EVIDENCE_FILE: evidence_to_json(learned.evidence, learned.demonstrations),
+            CLIMB_FILE: climb_to_json(
+                RecordedClimb(learned.operators.transitions, learned.operators.steps)
+            ),
+        },
         force,
     )
 
@@ -63,17 +70,32 @@ def model_directory(path: str | Path) -> Path:
     """Return the model directory of a path, which may also be a run folder that holds one."""
     path = Path(path)
     inside = path / "model"
-    own, nested = (os.path.exists(folder / MODEL_FILE) for folder in (path, inside))
+    own, nested = (
+        any(os.path.exists(folder / file) for file in (MODEL_FILE, POLICY_FILE))
+        for folder in (path, inside)
+    )
     return inside if nested and not own else path
 
 
+def holds_policy(path: str | Path) -> bool:
+    """Return whether a directory, or a run folder, holds a policy and not a model."""
+    directory = model_directory(path)
+    return os.path.exists(directory / POLICY_FILE) and not os.path.exists(directory / MODEL_FILE)
+
+
 def model_digest(path: str | Path) -> str:
-    """Return what tells a model from any other: model.json holds the digest of its samplers."""
-    return hashlib.sha256((model_directory(path) / MODEL_FILE).read_bytes()).hexdigest()
+    """Return what tells a model or a policy from any other: its JSON holds the digest of its arrays."""
+    file = POLICY_FILE if holds_policy(path) else MODEL_FILE
+    return hashlib.sha256((model_directory(path) / file).read_bytes()).hexdigest()
 
 
 def open_model(path: str | Path) -> StoredModel:
-    """Load a model from a model directory or a run folder."""
+    """Load a model from a model directory or a run folder; a policy is none."""
+    if holds_policy(path):
+        raise ModelError(
+            f"{path} holds a policy, which has no operators. "
+            "Learn a model with an operator learner, such as `--learner necessary`."
+        )
     return load_model(model_directory(path))
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 
 from needful.core.plans import Outcome, PlanningResult
 from needful.evaluation.config_hash import config_hash
+from needful.storage.json_fields import Field
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class RunRecord:
         missing: the subgoal atoms that were missed there.
         versions: of the packages that the result depends on.
         config_hash: identifies the configuration of the run.
+        objects: how many objects the task has, 0 where nobody counted them.
     """
 
     domain: str
@@ -46,6 +48,7 @@ class RunRecord:
     missing: tuple[str, ...]
     versions: Mapping[str, str]
     config_hash: str
+    objects: int = 0
 
     @property
     def solved(self) -> bool:
@@ -55,6 +58,32 @@ class RunRecord:
     def to_json(self) -> str:
         """Return the record as one line of JSON."""
         return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, line: Field) -> RunRecord:
+        """Read a record; whatever is wrong with it is an error that says where."""
+        needed = [name for name in cls.__dataclass_fields__ if name != "objects"]
+        found = line.record(*needed, optional=("objects",))
+        failure = found["failure"]
+        return cls(
+            domain=found["domain"].name(),
+            learner=found["learner"].name(),
+            seed=found["seed"].integer(),
+            task=found["task"].integer(),
+            outcome=found["outcome"].one_of("outcome", {one.value: one.value for one in Outcome}),
+            seconds={stage: value.number() for stage, value in found["seconds"].entries().items()},
+            nodes_created=found["nodes_created"].integer(),
+            nodes_expanded=found["nodes_expanded"].integer(),
+            nodes_evaluated=found["nodes_evaluated"].integer(),
+            abstract_plans=found["abstract_plans"].integer(),
+            samples=found["samples"].integer(),
+            plan_length=found["plan_length"].integer(),
+            failure=None if failure.value is None else failure.text(),
+            missing=tuple(atom.text() for atom in found["missing"].items()),
+            versions={name: value.text() for name, value in found["versions"].entries().items()},
+            config_hash=found["config_hash"].text(),
+            objects=found["objects"].integer() if "objects" in found else 0,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +111,12 @@ def versions() -> dict[str, str]:
 
 
 def record(
-    identity: RunIdentity, task: int, result: PlanningResult, outcome: Outcome, total: float
+    identity: RunIdentity,
+    task: int,
+    result: PlanningResult,
+    outcome: Outcome,
+    total: float,
+    objects: int = 0,
 ) -> RunRecord:
     """Return the record of a task; `outcome` is that of executing the plan, if there was one."""
     effort, failure = result.effort, result.failure
@@ -109,4 +143,5 @@ def record(
         missing=() if solved or failure is None else tuple(map(str, failure.missing)),
         versions=identity.versions,
         config_hash=identity.config_hash,
+        objects=objects,
     )

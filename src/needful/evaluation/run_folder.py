@@ -10,11 +10,13 @@ from typing import Any
 
 from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
+from needful.evaluation.learned_files import save_learned
 from needful.evaluation.learning import LearnedModel
-from needful.evaluation.model_files import save_learned_model
+from needful.evaluation.policy_learning import LearnedPolicy
 from needful.evaluation.records import RunRecord
-from needful.storage.atomic import prepare_output_directory, write_text
+from needful.storage.atomic import prepare_output_directory, write_bytes, write_text
 from needful.storage.demonstrations import write_demonstrations
+from needful.storage.plans import PLANS_FILE, RecordedPlan, header_line, plan_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,7 @@ class RunFolder:
 
     path: Path
     _lines: list[str] = field(default_factory=list)
+    _plans: list[bytes] = field(default_factory=list)
 
     @classmethod
     def create(cls, path: str | Path, force: bool = False) -> RunFolder:
@@ -46,14 +49,21 @@ class RunFolder:
         """Write demos.jsonl.gz."""
         write_demonstrations(self.path / "demos.jsonl.gz", vocabulary, demonstrations)
 
-    def save_model(self, learned: LearnedModel, provenance: Mapping[str, Any]) -> None:
+    def save_model(self, learned: LearnedModel | LearnedPolicy, provenance: Mapping[str, Any]) -> None:
         """Write the model directory."""
-        save_learned_model(self.model, learned, provenance)
+        save_learned(self.model, learned, provenance)
 
     def add_record(self, record: RunRecord) -> None:
         """Write records.jsonl anew with one more line, so that it is valid at any moment."""
         self._lines.append(record.to_json() + "\n")
         self._write_records()
+
+    def add_plan(self, vocabulary: Vocabulary, plan: RecordedPlan) -> None:
+        """Write plans.jsonl.gz anew with one more line, so that it is valid at any moment."""
+        if not self._plans:
+            self._plans.append(header_line(vocabulary))
+        self._plans.append(plan_line(plan))
+        write_bytes(self.path / PLANS_FILE, b"".join(self._plans))
 
     def save_summary(self, summary: Mapping[str, Any]) -> None:
         """Write summary.json."""

@@ -2,26 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from needful.core.demonstrations import Demonstration
 from needful.core.plans import Outcome
 from needful.evaluation.learning import LearnedModel
+from needful.evaluation.policy_learning import LearnedPolicy
 from needful.evaluation.records import RunRecord
 
 
-def learning_summary(learned: LearnedModel, learner: str, seed: int, demos: int) -> dict[str, Any]:
-    """Return what there is to say of a model before any task was tried."""
+def learning_summary(
+    learned: LearnedModel | LearnedPolicy, learner: str, seed: int, demos: int
+) -> dict[str, Any]:
+    """Return what there is to say of a model or a policy before any task was tried.
+
+    A policy has no operators, so they cover nothing.
+    """
+    if isinstance(learned, LearnedPolicy):
+        transitions, operators, coverage = learned.transitions, 0, 0.0
+    else:
+        found = learned.operators
+        transitions, operators, coverage = found.transitions, len(found.operators), found.coverage
     return {
         "learner": learner,
         "seed": seed,
         "demos": demos,
-        "transitions": learned.operators.transitions,
-        "operators": len(learned.operators.operators),
-        "coverage": learned.operators.coverage,
+        "transitions": transitions,
+        "operators": operators,
+        "coverage": coverage,
         "seconds": dict(learned.seconds),
+    }
+
+
+def not_learned_summary(
+    demonstrations: Sequence[Demonstration], learner: str, seed: int, seconds: Mapping[str, float]
+) -> dict[str, Any]:
+    """Return what there is to say if learning did not end in time: what it spent until then."""
+    return {
+        "learner": learner,
+        "seed": seed,
+        "demos": len(demonstrations),
+        "transitions": sum(map(len, demonstrations)),
+        "operators": 0,
+        "coverage": 0.0,
+        "seconds": {"operators": 0.0, "samplers": 0.0, **seconds},
     }
 
 

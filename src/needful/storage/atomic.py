@@ -12,7 +12,8 @@ from pathlib import Path
 from needful.errors import OutputError, OutputExistsError
 
 # Folders with one of these at their top are outputs: of learning, of runs and evaluations, of exports.
-OUTPUT_MARKS = frozenset({"model.json", "records.jsonl", "summary.json", "domain.pddl"})
+OUTPUT_MARKS = frozenset({"model.json", "policy.json", "records.jsonl", "summary.json", "domain.pddl"})
+TEMPORARY = ".needful-{}.tmp"
 
 
 def check_output_file(path: Path, force: bool = False) -> None:
@@ -119,6 +120,15 @@ def prepare_output_directory(path: Path, force: bool = False) -> None:
         pass
 
 
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes left of unfinished outputs; no other process may be writing there."""
+    for leftover in sorted(folder.rglob(TEMPORARY.format("*"))):
+        if leftover.is_dir() and not leftover.is_symlink():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.unlink(missing_ok=True)
+
+
 def _put_in_place(staging: Path, path: Path) -> None:
     aside = _temporary_beside(path)
     replacing = os.path.lexists(path)
@@ -138,7 +148,7 @@ def _put_in_place(staging: Path, path: Path) -> None:
 
 
 def _temporary_beside(path: Path) -> Path:
-    return path.parent / f".needful-{secrets.token_hex(8)}.tmp"
+    return path.parent / TEMPORARY.format(secrets.token_hex(8))
 
 
 def _sync_folder(folder: Path) -> None:

@@ -7,7 +7,6 @@ count. A file holds signatures and data only, so reading it executes nothing.
 from __future__ import annotations
 
 import gzip
-import io
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from needful.storage.ground_atoms_json import (
     objects_from_json,
     objects_to_json,
 )
+from needful.storage.gzipped import compressed
 from needful.storage.json_fields import Field, JsonValue, Source, dump_json, parse_json
 from needful.storage.vocabulary_json import (
     VOCABULARY_FIELDS,
@@ -35,9 +35,6 @@ from needful.storage.vocabulary_json import (
 
 FORMAT = "needful-demos"
 VERSION = 1
-# Forgives the rounding of recorders that keep parameters or bounds in 32 bits; a share of the larger
-# bound, or of one if both are smaller.
-BOX_SLACK = 1e-6
 GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -89,15 +86,7 @@ def write_demonstrations(
     lines = [dump_json(header), *(dump_json(_to_json(demo)) for demo in demonstrations)]
     data = "".join(line + "\n" for line in lines).encode()
     _parse(data, str(path))
-    write_bytes(path, _compressed(data) if path.suffix == ".gz" else data)
-
-
-def _compressed(data: bytes) -> bytes:
-    # GzipFile, not gzip.compress: the header then holds no name, no time and no operating system.
-    buffer = io.BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, mtime=0) as file:
-        file.write(data)
-    return buffer.getvalue()
+    write_bytes(path, compressed(data) if path.suffix == ".gz" else data)
 
 
 def _to_json(demo: Demonstration) -> dict[str, JsonValue]:
@@ -193,12 +182,10 @@ class _DemonstrationReader:
 
 
 def _check_box(controller: Controller, field: Field, parameters: tuple[float, ...]) -> None:
-    for index, (value, low, high) in enumerate(
-        zip(parameters, controller.low, controller.high, strict=True)
-    ):
-        slack = BOX_SLACK * max(1.0, abs(low), abs(high))
-        if not low - slack <= value <= high + slack:
-            raise field.item(index).fault(
-                f"{value} is outside of [{low}, {high}], the bounds of {controller.name!r}.",
-                "Clip the parameters to the box when recording, or widen the box in the header.",
-            )
+    place = controller.first_outside(parameters)
+    if place is not None:
+        raise field.item(place).fault(
+            f"{parameters[place]} is outside of [{controller.low[place]}, {controller.high[place]}], "
+            f"the bounds of {controller.name!r}.",
+            "Clip the parameters to the box when recording, or widen the box in the header.",
+        )

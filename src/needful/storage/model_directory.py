@@ -3,22 +3,18 @@
     model.json             vocabulary, operators, kinds of samplers, provenance
     samplers.safetensors   the arrays of the samplers, named "<operator's place>.<array>"
     domain.pddl            the operators for other planners; not read back
-    evidence.json, ...     further documents, if given
+    evidence.json, climb.json, ...   further documents, if given
 
 Loading a model executes no code that comes with it.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 from needful.core.model import PlanningModel
@@ -27,7 +23,8 @@ from needful.core.samplers import Sampler
 from needful.errors import ModelError
 from needful.sampler_learning.sampler_arrays import sampler_from_arrays, sampler_to_arrays
 from needful.storage.atomic import staged_directory, write_bytes, write_text
-from needful.storage.json_fields import Field, JsonValue, Source, dump_json, parse_json
+from needful.storage.directory_parts import check_directory, digest_of, json_part, parse_arrays, read_part
+from needful.storage.json_fields import Field, JsonValue, Source, parse_json
 from needful.storage.operators_json import OPERATOR_FIELDS, operator_from_json, operator_to_json
 from needful.storage.vocabulary_json import VOCABULARY_FIELDS, vocabulary_from_json, vocabulary_to_json
 
@@ -71,7 +68,7 @@ def save_model(
     path = Path(path)
     texts = {PDDL_FILE: domain_pddl}
     for name, document in (documents or {}).items():
-        texts[_document_name(name)] = _to_text(name, document)
+        texts[_document_name(name)] = json_part(name, document)
     kinds, arrays = _samplers_to_arrays(model)
     tensors = save_arrays(arrays)
     description: dict[str, JsonValue] = {
@@ -82,10 +79,10 @@ def save_model(
             {**operator_to_json(operator), "sampler": kinds.get(operator.name)}
             for operator in model.operators
         ],
-        "samplers_sha256": hashlib.sha256(tensors).hexdigest(),
+        "samplers_sha256": digest_of(tensors),
         "provenance": provenance,
     }
-    texts[MODEL_FILE] = _to_text(MODEL_FILE, description)
+    texts[MODEL_FILE] = json_part(MODEL_FILE, description)
     # Read back what will be written, so that no directory comes about that cannot be loaded.
     _parse(texts[MODEL_FILE].encode(), tensors, path)
     with staged_directory(path, force) as staging:
@@ -97,16 +94,14 @@ def save_model(
 def load_model(path: str | Path) -> StoredModel:
     """Load a model directory; whatever is wrong with it is a `ModelError` that says what to do."""
     path = Path(path)
-    if not os.path.isdir(path):
-        what = "is a file" if os.path.exists(path) else "does not exist"
-        raise ModelError(f"{path} {what}. Give a model directory, as written by `needful learn --out`.")
-    return _parse(_read(path / MODEL_FILE), _read(path / SAMPLERS_FILE), path)
+    check_directory(path)
+    return _parse(read_part(path / MODEL_FILE), read_part(path / SAMPLERS_FILE), path)
 
 
 def load_document(path: str | Path, name: str) -> Field:
     """Load one of the further documents of a model directory."""
     file = Path(path) / _document_name(name)
-    return parse_json(_read(file), Source(str(file), ModelError))
+    return parse_json(read_part(file), Source(str(file), ModelError))
 
 
 def _document_name(name: str) -> str:
@@ -114,24 +109,6 @@ def _document_name(name: str) -> str:
     if not stem.isidentifier() or name in (stem, MODEL_FILE):
         raise ModelError(f"A document cannot be named {name!r}. Use a name such as 'evidence.json'.")
     return name
-
-
-def _to_text(name: str, value: JsonValue) -> str:
-    try:
-        return dump_json(value, indent=1) + "\n"
-    except (TypeError, ValueError) as error:
-        raise ModelError(
-            f"{name} cannot be written as JSON: {error}. Use only numbers, strings, lists and mappings."
-        ) from None
-
-
-def _read(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise ModelError(
-            f"{file} cannot be read: {error.strerror}. The model is incomplete; learn it again."
-        ) from None
 
 
 def _samplers_to_arrays(
@@ -155,7 +132,7 @@ def _parse(description: bytes, tensors: bytes, path: Path) -> StoredModel:
         "format", "version", *VOCABULARY_FIELDS, "operators", "samplers_sha256", "provenance"
     )
     names = vocabulary_from_json(record)
-    arrays = _parse_tensors(tensors, record["samplers_sha256"].text(), path / SAMPLERS_FILE)
+    arrays = parse_arrays(tensors, record["samplers_sha256"].text(), path / SAMPLERS_FILE, MODEL_FILE)
     operators: list[Operator] = []
     samplers: dict[str, Sampler] = {}
     for place, field in enumerate(record["operators"].items()):
@@ -176,15 +153,3 @@ def _parse(description: bytes, tensors: bytes, path: Path) -> StoredModel:
     with root.located():
         model = PlanningModel(names.vocabulary(), tuple(operators), samplers)
     return StoredModel(model, record["provenance"].plain())
-
-
-def _parse_tensors(data: bytes, digest: str, file: Path) -> dict[str, np.ndarray]:
-    if hashlib.sha256(data).hexdigest() != digest:
-        raise ModelError(
-            f"{file}: the content is not what {MODEL_FILE} says (SHA-256). The file is damaged or "
-            "belongs to another model; copy the whole directory again, or learn the model again."
-        )
-    try:
-        return load_arrays(data)
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise ModelError(f"{file}: not a safetensors file: {error}. Learn the model again.") from None

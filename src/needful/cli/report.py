@@ -1,0 +1,85 @@
+"""`needful report`: a page from recorded runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from needful.cli.console import progress_bars, reporting_errors, say, say_json
+from needful.cli.options import AsJson, Force
+from needful.cli.own_environment import own_environment
+from needful.envs.catalogue import make_environment
+from needful.envs.contract import Environment
+from needful.envs.findings import Findings
+from needful.errors import InvalidInputError
+from needful.reports.page.recorded_run import RecordedRun, read_run
+from needful.reports.page.write_page import make_report
+from needful.storage.atomic import check_output_file, write_text
+
+
+def _html(path: Path) -> Path:
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise typer.BadParameter(f"the name of a page ends in .html, got {str(path)!r}.")
+    return path
+
+
+@reporting_errors
+def report(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUNS...", help="Folders of runs; those of one domain are compared."),
+    ],
+    out: Annotated[Path, typer.Option("--out", callback=_html, help="The HTML file to write.")] = Path(
+        "report.html"
+    ),
+    environment: Annotated[
+        str | None,
+        typer.Option(
+            "--environment",
+            metavar="MODULE:CLASS",
+            help="Draw states with an environment of your own; its code is run.",
+        ),
+    ] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write one page about runs: what was learned and why, and every task to look at."""
+    check_output_file(out, force)
+    recorded = [read_run(folder) for folder in runs]
+    with progress_bars() as progress, ExitStack() as stack:
+        progress.stage("Writing the report")
+        own = None if environment is None else _own(environment, recorded, stack)
+        write_page(recorded, out, own)
+    if as_json:
+        say_json({"page": str(out), "runs": len(recorded)})
+    else:
+        say(f"Wrote {out}.")
+
+
+def write_page(runs: Sequence[RecordedRun], out: Path, own: Environment | None = None) -> None:
+    """Write the page of runs; states are drawn by `own`, if it is of their domain, or the catalogue's."""
+
+    def find(domain: str) -> Environment:
+        return own if own is not None and own.name == domain else make_environment(domain)
+
+    write_text(out, make_report(runs, find))
+
+
+def _own(reference: str, runs: Sequence[RecordedRun], stack: ExitStack) -> Environment:
+    """Return the environment that the user names; it must be of the domain of a run."""
+    loading = Findings()
+    environment = stack.enter_context(own_environment(reference, loading))
+    if environment is None:
+        found = " ".join(f"{finding.where}: {finding.what}" for finding in loading.all())
+        raise InvalidInputError(f"{reference} cannot be used. {found}")
+    domains, name = sorted({run.domain for run in runs}), getattr(environment, "name", None)
+    if name not in domains:
+        raise InvalidInputError(
+            f"{reference} is called {name!r}, but the runs are of {', '.join(domains)}. "
+            "Name the class of a run's own domain."
+        )
+    return environment

@@ -1,0 +1,201 @@
+"""`needful reproduce`: the paper's tables and figures, beside the paper's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from needful.cli.console import FAILED, complain, reporting_errors, say, say_json
+from needful.cli.options import AsJson, LearningTimeout, PlannerName, more_than_zero
+from needful.cli.sweep_table import sweep_table
+from needful.envs.catalogue import make_environment
+from needful.errors import NeedfulError
+from needful.evaluation.executor import Executor
+from needful.evaluation.job import Job
+from needful.evaluation.job_results import Results
+from needful.evaluation.paper_experiments import (
+    ANALYTIC,
+    FIGURES,
+    HOUSEHOLD,
+    TABLES,
+    Asked,
+    SweepSettings,
+    jobs_of,
+)
+from needful.evaluation.process_executor import ProcessExecutor
+from needful.evaluation.run_job import run_config
+from needful.evaluation.sweep import sweep
+from needful.evaluation.sweep_folder import SweepFolder
+from needful.planning.planners import DEFAULT_PLANNER
+
+ALL = "all"
+
+
+class ExecutorName(Enum):
+    """Where jobs run."""
+
+    PROCESS = "process"
+    RAY = "ray"
+
+
+Tables: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--table", help=f"A table: {', '.join(TABLES)}. May be repeated; by default all."),
+]
+Figures: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--figure", help=f"A figure: {', '.join(FIGURES)}. May be repeated; by default all."),
+]
+Domains: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--domains", help=f"Names, with commas between them, or {ALL}; by default {', '.join(ANALYTIC)}."
+    ),
+]
+Learners: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--learners", help="Names, with commas between them; by default the paper's."),
+]
+Seeds: TypeAlias = Annotated[int, typer.Option("--seeds", min=1, help="How many seeds, from 0 on.")]
+Demos: TypeAlias = Annotated[
+    int | None, typer.Option("--demos", min=1, help="Training tasks; by default 50, in households 10.")
+]
+Tasks: TypeAlias = Annotated[
+    int | None, typer.Option("--tasks", min=1, help="Unseen tasks; by default 50, in households 10.")
+]
+Timeout: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        callback=more_than_zero,
+        help="Seconds of planning a task; by default 10, in households 60.",
+    ),
+]
+Processes: TypeAlias = Annotated[int, typer.Option("--jobs", min=1, help="How many processes run jobs.")]
+Where: TypeAlias = Annotated[
+    ExecutorName, typer.Option("--executor", help="Run jobs in processes here, or on a Ray cluster.")
+]
+Address: TypeAlias = Annotated[
+    str | None, typer.Option("--address", help="The Ray cluster; by default one that is started here.")
+]
+RetryErrors: TypeAlias = Annotated[
+    bool, typer.Option("--retry-errors", help="Repeat jobs that were ended by an error.")
+]
+Out: TypeAlias = Annotated[
+    Path, typer.Option("--out", help="The folder of the sweep; one that is there is gone on with.")
+]
+
+
+@reporting_errors
+def reproduce(
+    table: Tables = None,
+    figure: Figures = None,
+    domains: Domains = None,
+    learners: Learners = None,
+    seeds: Seeds = 10,
+    demos: Demos = None,
+    tasks: Tasks = None,
+    timeout: Timeout = None,
+    learning_timeout: LearningTimeout = None,
+    planner: PlannerName = DEFAULT_PLANNER,
+    jobs: Processes = 2,
+    executor: Where = ExecutorName.PROCESS,
+    address: Address = None,
+    retry_errors: RetryErrors = False,
+    out: Out = Path("results"),
+    as_json: AsJson = False,
+) -> None:
+    """Run what the paper's tables and figures need, and set the results beside the paper's.
+
+    What is finished stays finished: the same command goes on where it was stopped.
+    """
+    settings = SweepSettings(
+        _domains(domains), _names(learners), seeds, demos, tasks, timeout, learning_timeout, planner
+    )
+    asked = Asked.of(table or (), figure or ())
+    wanted = jobs_of(asked, settings)
+    _check(wanted)
+    where = _executor(executor, jobs, address)
+    with SweepFolder.open(out) as folder:
+        results = _run(wanted, folder, where, retry_errors)
+        _report(results, folder.path, asked, as_json)
+    if _complain_of_failures(results):
+        raise typer.Exit(FAILED)
+
+
+def _names(given: Sequence[str] | None) -> tuple[str, ...] | None:
+    names = (name.strip() for text in given or () for name in text.split(","))
+    return tuple(dict.fromkeys(name for name in names if name)) or None
+
+
+def _domains(given: Sequence[str] | None) -> tuple[str, ...]:
+    names = _names(given) or ANALYTIC
+    return ANALYTIC + HOUSEHOLD if ALL in names else names
+
+
+def _executor(name: ExecutorName, processes: int, address: str | None) -> Executor:
+    if name is ExecutorName.RAY:
+        from needful.evaluation.ray_executor import RayExecutor
+
+        return RayExecutor(address)
+    if address is not None:
+        raise typer.BadParameter("is for --executor ray.", param_hint="--address")
+    return ProcessExecutor(processes)
+
+
+def _check(jobs: Sequence[Job]) -> None:
+    """Raise if a job cannot run here, before any does: for an unknown name, or a missing extra."""
+    for job in {(job.learner, job.planner): job for job in jobs}.values():
+        run_config(job)
+    for domain in dict.fromkeys(job.domain for job in jobs):
+        make_environment(domain)
+
+
+def _run(jobs: Sequence[Job], folder: SweepFolder, executor: Executor, retry_errors: bool) -> Results:
+    with sweep_table() as shown:
+        try:
+            return sweep(jobs, folder, executor, retry_errors, shown)
+        except (KeyboardInterrupt, NeedfulError):
+            complain(f"{shown.line()}. The same command goes on from here.")
+            raise
+
+
+def _complain_of_failures(results: Results) -> bool:
+    """Name what went wrong, and return whether anything did."""
+    for damaged in results.damaged:
+        complain(f"error: {damaged.reason}")
+    failed = [result for result in results.results if result.error is not None]
+    for result in failed:
+        last = (result.error or "").strip().splitlines()[-1]
+        complain(f"error: {result.job.domain}/{result.job.stem}: {last}")
+    if failed:
+        complain("--retry-errors repeats these jobs.")
+    return bool(failed or results.damaged)
+
+
+def _report(results: Results, folder: Path, asked: Asked, as_json: bool) -> None:
+    """Write the report of everything that the folder holds, and print what was asked for."""
+    from needful.cli.paper_table import describe_table
+    from needful.reports.runs import group_runs
+    from needful.reports.table import table_rows
+    from needful.reports.tables import fill_table
+    from needful.reports.write_report import write_report
+
+    paths = write_report(results, folder)
+    groups = group_runs(results.results)
+    tables = [fill_table(name, groups) for name in asked.tables]
+    if as_json:
+        say_json(
+            {"rows": [row for table in tables for row in table_rows(table)], "files": [*map(str, paths)]}
+        )
+        return
+    for table in tables:
+        say(describe_table(table))
+    for path in paths:
+        if path.suffix == ".png" and path.stem in asked.figures:
+            say(f"Figure: {path}")
+    say(f"Report: {paths[0]}")

@@ -1,0 +1,109 @@
+"""The results of a sweep on disk: one file a job, `needful-results` version 1, gzipped JSON lines.
+
+Line 1 is the header with the job, its summary and, if it failed, the error; each further line is the
+record of one task. The same result gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from needful.errors import ResultsError
+from needful.evaluation.job import Job
+from needful.evaluation.records import RunRecord
+from needful.storage.atomic import write_bytes
+from needful.storage.gzipped import compressed, read_gzipped
+from needful.storage.json_fields import JsonValue, Source, dump_json, parse_json
+
+FORMAT = "needful-results"
+VERSION = 1
+JOBS_FOLDER = "jobs"
+ENDING = ".jsonl.gz"
+REPEAT = "Delete the file and start the sweep again to repeat the job."
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """What a job brought.
+
+    Attributes:
+        job: what was to be done.
+        summary: the content of summary.json, empty if the job failed.
+        records: one a task, in their order.
+        error: the traceback if the job failed by an error of the program or with its worker.
+    """
+
+    job: Job
+    summary: Mapping[str, JsonValue]
+    records: tuple[RunRecord, ...]
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedFile:
+    """A results file that cannot be read, and why."""
+
+    path: Path
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Everything that a folder of results holds, in the order of the files' names."""
+
+    results: tuple[JobResult, ...] = ()
+    damaged: tuple[DamagedFile, ...] = ()
+
+
+def results_path(folder: str | Path, job: Job) -> Path:
+    """Return where the result of a job belongs."""
+    return Path(folder) / JOBS_FOLDER / job.domain / f"{job.stem}{ENDING}"
+
+
+def write_result(folder: str | Path, result: JobResult) -> Path:
+    """Write the file of a job, whole or not at all, and return its path."""
+    header: dict[str, JsonValue] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "job": result.job.to_json(),
+        "summary": result.summary,
+        "error": result.error,
+    }
+    lines = [dump_json(header), *(record.to_json() for record in result.records)]
+    path = results_path(folder, result.job)
+    write_bytes(path, compressed("".join(line + "\n" for line in lines).encode()))
+    return path
+
+
+def read_results(folder: str | Path) -> Results:
+    """Read all results of a folder; files that cannot be read are named, and the others count."""
+    results, damaged = [], []
+    for path in sorted((Path(folder) / JOBS_FOLDER).glob(f"*/*{ENDING}")):
+        try:
+            results.append(read_result(path))
+        except ResultsError as error:
+            damaged.append(DamagedFile(path, str(error)))
+    return Results(tuple(results), tuple(damaged))
+
+
+def read_result(path: Path) -> JobResult:
+    """Read the file of a job; whatever is wrong with it is a `ResultsError` that says where."""
+    lines = read_gzipped(path, ResultsError, REPEAT).split(b"\n")
+    if lines.pop() != b"":
+        raise ResultsError(f"{path}: the last line is cut off. {REPEAT}")
+    fields = [
+        parse_json(line, Source(str(path), ResultsError, number)) for number, line in enumerate(lines, 1)
+    ]
+    if not fields:
+        raise ResultsError(f"{path}: the file is empty. {REPEAT}")
+    fields[0].check_format(FORMAT, VERSION)
+    header = fields[0].record("format", "version", "job", "summary", "error")
+    job = Job.from_json(header["job"])
+    if path.name != f"{job.stem}{ENDING}" or path.parent.name != job.domain:
+        raise ResultsError(
+            f"{path}: the file holds the job {job.domain}/{job.stem}. Give it back its name."
+        )
+    error = None if header["error"].value is None else header["error"].text()
+    return JobResult(job, header["summary"].plain(), tuple(map(RunRecord.from_json, fields[1:])), error)

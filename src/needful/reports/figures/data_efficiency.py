@@ -1,0 +1,105 @@
+"""Success against the number of demonstrations (the paper's Figure 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from needful.envs.drawing.palette import INK, PAPER
+from needful.reports.domains import domain_title, in_paper_order, protocol_of
+from needful.reports.figures.canvas import label_outer, legend_below, method_line, panels
+from needful.reports.methods import in_column_order, method_look
+from needful.reports.paper_numbers import SUCCESS
+from needful.reports.runs import RunGroup, success_percentages
+from needful.reports.statistics import estimate, standard_error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+# By domain and method: one group a number of demonstrations, in their order.
+Curves: TypeAlias = Mapping[tuple[str, str], Sequence[RunGroup]]
+
+
+def draw_data_efficiency(groups: Sequence[RunGroup]) -> Figure | None:
+    """Draw a curve for each method that was tried with several numbers of demonstrations.
+
+    Points are means over seeds, bars standard errors, faint points single seeds, stars the paper's.
+    """
+    curves = learning_curves(groups)
+    domains = in_paper_order(domain for domain, _ in curves)
+    if not domains:
+        return None
+    figure, axes = panels([domain_title(domain) for domain in domains], height=2.3, shared_rows=True)
+    published = False
+    for one, domain in zip(axes, domains, strict=True):
+        here = {method: curve for (place, method), curve in curves.items() if place == domain}
+        demos = sorted({group.setting.demos for curve in here.values() for group in curve})
+        one.set_xticks(demos, [str(number) for number in demos])
+        one.set_xlim(0, 1.08 * max(demos))
+        one.set_ylim(-4, 109)
+        for method, curve in here.items():
+            _draw_curve(one, method, curve)
+            published |= _draw_published(one, domain, method, max(demos))
+    label_outer(axes, "demonstrations", "tasks solved, %")
+    handles = [method_line(method) for method in in_column_order(method for _, method in curves)]
+    legend_below(figure, [*handles, _star(INK, label="paper")] if published else handles)
+    return figure
+
+
+def learning_curves(groups: Sequence[RunGroup]) -> Curves:
+    """Return the groups of methods that were tried with several numbers of demonstrations.
+
+    Of groups with the same number, the one with the most tasks counts.
+    """
+    best: dict[tuple[str, str], dict[int, RunGroup]] = {}
+    for group in groups:
+        if group.records:
+            curve = best.setdefault((group.domain, group.method), {})
+            known = curve.get(group.setting.demos)
+            if known is None or len(group.records) > len(known.records):
+                curve[group.setting.demos] = group
+    return {key: tuple(curve[n] for n in sorted(curve)) for key, curve in best.items() if len(curve) > 1}
+
+
+def _draw_curve(axes: Axes, method: str, curve: Sequence[RunGroup]) -> None:
+    look = method_look(method)
+    demos, means, errors = [], [], []
+    for group in curve:
+        rates = success_percentages(group.runs)
+        found = estimate(rates, standard_error)
+        if found is not None:
+            demos.append(group.setting.demos)
+            means.append(found.mean)
+            errors.append(found.spread or 0.0)
+            axes.plot(demos[-1:] * len(rates), rates, ".", color=look.colour, alpha=0.25, zorder=1)
+    axes.errorbar(demos, means, errors, color=look.colour, marker=look.marker, markersize=4, capsize=3)
+
+
+def _draw_published(axes: Axes, domain: str, method: str, most_demos: int) -> bool:
+    """Draw a star where the paper's result is, if curves go that far; return whether they do."""
+    protocol, published = protocol_of(domain), SUCCESS.get(domain, {}).get(method)
+    if protocol is None or published is None or protocol.demos > most_demos:
+        return False
+    # Behind the curve, and larger than its points, so that both can be seen.
+    star = _star(method_look(method).colour, zorder=1.5, size=15.0)
+    star.set_data([protocol.demos], [published.mean])
+    axes.add_line(star)
+    return True
+
+
+def _star(colour: str, label: str = "", zorder: float = 2.0, size: float = 12.0) -> Line2D:
+    from matplotlib.lines import Line2D
+
+    return Line2D(
+        [],
+        [],
+        linestyle="",
+        marker="*",
+        markersize=size,
+        markerfacecolor=PAPER,
+        markeredgecolor=colour,
+        zorder=zorder,
+        label=label,
+    )

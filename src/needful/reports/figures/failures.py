@@ -1,0 +1,82 @@
+"""What became of the tasks, and the stage at which those that failed did so."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from needful.core.plans import Outcome
+from needful.envs.drawing.palette import PAPER
+from needful.evaluation.records import RunRecord
+from needful.reports.domains import domain_title, in_paper_order
+from needful.reports.figures.canvas import label_outer, legend_below, method_rows, panels
+from needful.reports.methods import in_column_order
+from needful.reports.runs import RunGroup, main_group, main_groups
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SEARCH_TIMEOUT = "timeout in search"
+REFINEMENT_TIMEOUT = "timeout in refinement"
+
+# From the first stage to the last. Stages differ in hue, and the reasons of one stage in lightness.
+REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "solved": "#e4e6ea",
+        "not learned": "#22252b",
+        "no abstract plan": "#0b4f8a",
+        "out of nodes": "#3b8bc9",
+        SEARCH_TIMEOUT: "#a3cdee",
+        "sampler exhausted": "#8a4a00",
+        "not initiable": "#b86e14",
+        "subgoal missed": "#de9b3c",
+        "controller failed": "#f0c27a",
+        REFINEMENT_TIMEOUT: "#f8e3bf",
+        "horizon exceeded": "#b58db6",
+        "environment failure": "#8e3b6f",
+        "goal missed": "#5c1742",
+    }
+)
+
+
+def draw_failures(groups: Sequence[RunGroup]) -> Figure | None:
+    """Draw a bar for each method, divided by what became of its tasks."""
+    from matplotlib.patches import Patch
+
+    tried = [group for group in main_groups(groups) if group.records]
+    if not tried:
+        return None
+    domains = in_paper_order(group.domain for group in tried)
+    methods = in_column_order(group.method for group in tried)
+    height = 0.8 + 0.22 * len(methods)
+    figure, axes = panels([domain_title(domain) for domain in domains], height, shared_rows=True)
+    method_rows(axes, methods)
+    for one, domain in zip(axes, domains, strict=True):
+        for row, method in enumerate(methods):
+            group = main_group(tried, domain, method)
+            if group is not None:
+                _draw_bar(one, row, group.records)
+        one.set_xlim(0, 100)
+    label_outer(axes, x="tasks, %")
+    seen = {reason(record) for group in tried for record in group.records}
+    legend_below(figure, [Patch(color=REASONS[name], label=name) for name in REASONS if name in seen])
+    return figure
+
+
+def reason(record: RunRecord) -> str:
+    """Return what became of a task; time may run out in either stage of planning."""
+    if record.outcome == Outcome.TIMEOUT.value:
+        return REFINEMENT_TIMEOUT if record.abstract_plans else SEARCH_TIMEOUT
+    return record.outcome.replace("_", " ")
+
+
+def _draw_bar(axes: Axes, row: int, records: Sequence[RunRecord]) -> None:
+    counts, left = Counter(map(reason, records)), 0.0
+    for name, colour in REASONS.items():
+        width = 100.0 * counts[name] / len(records)
+        if width:
+            axes.barh(row, width, 0.72, left, color=colour, edgecolor=PAPER, linewidth=0.4)
+            left += width

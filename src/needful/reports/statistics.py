@@ -1,0 +1,111 @@
+"""Means with their spread, which of several are best, and intervals by resampling.
+
+Spreads are those of the population, as in the paper: the sum of squares is divided by n.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+# Means of the same share of solved tasks may differ in their last bits.
+ROUNDING = 1e-9
+CONFIDENCE = 0.95
+RESAMPLES = 9_999
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over `count` values with its spread: a standard error or deviation.
+
+    `spread` is None if it is unknown, as it is for one value.
+    """
+
+    mean: float
+    spread: float | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean and the bounds of its confidence interval, which are None where nothing can be said."""
+
+    mean: float
+    low: float | None
+    high: float | None
+
+
+def mean(values: Sequence[float]) -> float:
+    """Return the mean of at least one value."""
+    return math.fsum(values) / len(values)
+
+
+def standard_deviation(values: Sequence[float]) -> float:
+    """Return sqrt(Σ (x - mean)² / n) of at least one value."""
+    centre = mean(values)
+    return math.sqrt(math.fsum((value - centre) ** 2 for value in values) / len(values))
+
+
+def standard_error(values: Sequence[float]) -> float:
+    """Return the standard deviation of the mean: that of the values divided by sqrt(n)."""
+    return standard_deviation(values) / math.sqrt(len(values))
+
+
+def estimate(values: Sequence[float], spread: Callable[[Sequence[float]], float]) -> Estimate | None:
+    """Return the mean with its spread; None if there are no values."""
+    if not values:
+        return None
+    return Estimate(mean(values), spread(values) if len(values) > 1 else None, len(values))
+
+
+def intervals_overlap(best: Estimate, other: Estimate) -> bool:
+    """Return whether two means differ by no more than their spreads together.
+
+    This is the rule that gives the bold entries of Table 1.
+    """
+    return abs(best.mean - other.mean) <= (best.spread or 0.0) + (other.spread or 0.0) + ROUNDING
+
+
+def within_spread_of_best(best: Estimate, other: Estimate) -> bool:
+    """Return whether a mean is no further from the best one than the best one's spread.
+
+    This is the rule that gives the bold entries of Tables 2 and 3.
+    """
+    return abs(best.mean - other.mean) <= (best.spread or 0.0) + ROUNDING
+
+
+def among_the_best(
+    estimates: Sequence[Estimate | None],
+    highest: bool,
+    rule: Callable[[Estimate, Estimate], bool],
+) -> tuple[bool, ...]:
+    """Return which estimates are as good as the best by a rule; `highest` tells whether more is better.
+
+    Of several best means, the one with the widest spread is compared with, so that order is no matter.
+    """
+    known = [one for one in estimates if one is not None]
+    if not known:
+        return tuple(False for _ in estimates)
+    sign = 1.0 if highest else -1.0
+    best = max(known, key=lambda one: (sign * one.mean, one.spread or 0.0))
+    return tuple(one is not None and rule(best, one) for one in estimates)
+
+
+def bootstrap_interval(values: Sequence[float], rng: np.random.Generator) -> Interval:
+    """Return the mean with a 95 % interval by resampling (percentiles); it needs two values or more."""
+    if len(values) < 2:
+        return Interval(mean(values), None, None)
+    from scipy.stats import bootstrap
+
+    found = bootstrap(
+        (np.asarray(values, dtype=float),),
+        np.mean,
+        n_resamples=RESAMPLES,
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        rng=rng,
+    ).confidence_interval
+    return Interval(mean(values), float(found.low), float(found.high))

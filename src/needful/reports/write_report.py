@@ -1,0 +1,120 @@
+"""Write a report: what is wrong first, then the tables, then the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from needful.errors import UnknownNameError
+from needful.evaluation.job_results import Results
+from needful.reports.attention import Concern, find_concerns
+from needful.reports.csv import as_csv
+from needful.reports.figures.catalogue import FIGURES, render_figure
+from needful.reports.latex import as_latex
+from needful.reports.markdown import as_markdown, escape_markdown
+from needful.reports.runs import RunGroup, group_runs, main_groups
+from needful.reports.table import Table
+from needful.reports.tables import TABLES, fill_table
+from needful.storage.atomic import write_bytes, write_text
+
+REPORT_FILE = "report.md"
+
+
+def write_report(
+    results: Results,
+    folder: str | Path,
+    tables: Iterable[str] = tuple(TABLES),
+    figures: Iterable[str] = tuple(FIGURES),
+) -> tuple[Path, ...]:
+    """Write report.md, tables/*.md|tex|csv and figures/*.png|svg; return the paths, report.md first.
+
+    Each file is written whole or not at all, and replaces one of an earlier report. Figures that the
+    results hold nothing for are left out. The same results give the same bytes.
+    """
+    tables, figures = tuple(tables), tuple(figures)
+    check_names("table", tables, TABLES)
+    check_names("figure", figures, FIGURES)
+    folder = Path(folder)
+    groups = group_runs(results.results)
+    filled = [fill_table(name, groups) for name in tables]
+    paths = [path for table in filled for path in _write_table(table, folder / "tables")]
+    drawn = []
+    for name in figures:
+        drawing = render_figure(name, groups)
+        if drawing is not None:
+            drawn.append(name)
+            for ending, data in (("png", drawing.png), ("svg", drawing.svg)):
+                paths.append(folder / "figures" / f"{name}.{ending}")
+                write_bytes(paths[-1], data)
+    report = folder / REPORT_FILE
+    write_text(report, _report_text(results, groups, filled, drawn))
+    return (report, *paths)
+
+
+def check_names(kind: str, names: Sequence[str], known: Iterable[str]) -> None:
+    """Raise with the nearest match if there is no such table or figure."""
+    known = tuple(known)
+    for name in names:
+        if name not in known:
+            raise UnknownNameError(kind, name, known)
+
+
+def _write_table(table: Table, folder: Path) -> list[Path]:
+    texts = {"md": _table_section(table, level=1), "tex": as_latex(table), "csv": as_csv(table)}
+    paths = []
+    for ending, text in texts.items():
+        paths.append(folder / f"{table.name}.{ending}")
+        write_text(paths[-1], text)
+    return paths
+
+
+def _report_text(
+    results: Results, groups: Sequence[RunGroup], tables: Sequence[Table], figures: Sequence[str]
+) -> str:
+    parts = ["# Results\n", *_concern_lines(find_concerns(results)), *_scope_lines(groups)]
+    for table in tables:
+        parts.append(_table_section(table, level=2))
+        files = ", ".join(f"[{ending}](tables/{table.name}.{ending})" for ending in ("csv", "tex"))
+        parts.append(f"Files: {files}\n")
+    for name in figures:
+        spec = FIGURES[name]
+        parts += [
+            f"## {spec.title}\n",
+            f"![{spec.title}](figures/{name}.png)\n",
+            f"{spec.caption} [svg](figures/{name}.svg)\n",
+        ]
+    return "\n".join(parts)
+
+
+def _concern_lines(concerns: Sequence[Concern]) -> list[str]:
+    if not concerns:
+        return []
+    lines = [f"## Look at these first ({len(concerns)})\n"]
+    for concern in concerns:
+        lines.append(f"- **{escape_markdown(concern.where)}**: {escape_markdown(concern.what)}")
+        if concern.detail:
+            # Indented by six, text stays a code block of the list entry whatever is in it.
+            lines += ["", *(f"      {line}" for line in concern.detail.splitlines()), ""]
+    return ["\n".join(lines) + "\n"]
+
+
+def _scope_lines(groups: Sequence[RunGroup]) -> list[str]:
+    if not groups:
+        return ["There are no results yet.\n"]
+    runs = sum(len(group.runs) for group in groups)
+    tasks = sum(len(group.records) for group in groups)
+    left_out = len(groups) - len(main_groups(groups))
+    lines = [
+        f"{runs} runs, {tasks} tasks. `n = a × b` in a table: only a seeds and b tasks each, fewer than "
+        "in the paper. The number after a published one is the difference."
+    ]
+    if left_out:
+        lines.append(
+            f"Each entry shows one setting. {left_out} other settings (demonstrations, tasks, time limits, "
+            "planners) are in the figure about demonstrations or nowhere."
+        )
+    return ["\n".join(lines) + "\n"]
+
+
+def _table_section(table: Table, level: int) -> str:
+    return f"{'#' * level} {table.title}\n\n{table.caption}\n\n{as_markdown(table)}"

@@ -1,0 +1,275 @@
+"""The plans of a run: `needful-plans` version 1, gzipped JSON lines.
+
+Line 1 is the header with the vocabulary, each further line what became of one test task. Atoms are
+listed once a line and named by their place in the list. The first state is written in full, each
+further one by the objects that are not as they were: houses hold a hundred things of which few move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from needful.core.atoms import AbstractState, GroundAtom
+from needful.core.controllers import GroundController
+from needful.core.model import Vocabulary
+from needful.core.objects import Object
+from needful.core.plans import Outcome, PlanningResult
+from needful.core.state import State
+from needful.core.tasks import Task
+from needful.errors import ResultsError
+from needful.storage.ground_atoms_json import (
+    GroundAtomReader,
+    atom_to_json,
+    objects_from_json,
+    objects_to_json,
+)
+from needful.storage.gzipped import compressed, read_gzipped
+from needful.storage.json_fields import Field, JsonValue, Source, dump_json, parse_json
+from needful.storage.vocabulary_json import (
+    VOCABULARY_FIELDS,
+    Names,
+    vocabulary_from_json,
+    vocabulary_to_json,
+)
+
+PLANS_FILE = "plans.jsonl.gz"
+FORMAT = "needful-plans"
+VERSION = 1
+REMEDY = "Delete the file to do without the plans, or repeat the run."
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStep:
+    """A step of an abstract plan: an operator's name and the objects it is bound to."""
+
+    operator: str
+    objects: tuple[Object, ...]
+
+    def __str__(self) -> str:
+        return f"{self.operator}({', '.join(obj.name for obj in self.objects)})"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanEnd:
+    """Where the deepest attempt ended and why, as in `Failure`."""
+
+    step: int
+    outcome: str
+    missing: tuple[GroundAtom, ...]
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPlan:
+    """What became of one test task.
+
+    Attributes:
+        task: its index among the test tasks.
+        outcome: `solved` or the reason of the failure, as in the task's record.
+        goal: what was to be achieved.
+        steps: the abstract plan; empty if there is none, and for policies.
+        actions: the ground controllers, as far as the plan went.
+        states: the initial state, and the one after each action.
+        subgoals: what had to hold before the plan and after each step; empty for policies.
+        holding: for each state those atoms of the goal and the subgoals that hold in it.
+        end: where and why the deepest attempt ended; None if solved or if there was no attempt.
+    """
+
+    task: int
+    outcome: str
+    goal: AbstractState
+    steps: tuple[PlanStep, ...]
+    actions: tuple[GroundController, ...]
+    states: tuple[State, ...]
+    subgoals: tuple[AbstractState, ...]
+    holding: tuple[AbstractState, ...]
+    end: PlanEnd | None = None
+
+
+def record_plan(number: int, task: Task, result: PlanningResult, outcome: str) -> RecordedPlan:
+    """Return what is to be kept of planning for a task whose goal can be looked up in states."""
+    states = result.states or (task.initial_state,)
+    atoms = sorted(task.goal.union(*result.subgoals))
+    failure = result.failure
+    return RecordedPlan(
+        task=number,
+        outcome=outcome,
+        goal=task.goal,
+        steps=tuple(PlanStep(step.operator.name, step.objects) for step in result.abstract_plan),
+        actions=result.actions,
+        states=states,
+        subgoals=result.subgoals,
+        holding=tuple(frozenset(atom for atom in atoms if atom.holds(state)) for state in states),
+        end=None
+        if failure is None
+        else PlanEnd(failure.step, failure.outcome.value, failure.missing, failure.detail),
+    )
+
+
+def header_line(vocabulary: Vocabulary) -> bytes:
+    """Return the first part of a file of plans."""
+    header: dict[str, JsonValue] = {"format": FORMAT, "version": VERSION, **vocabulary_to_json(vocabulary)}
+    return _line(header)
+
+
+def plan_line(plan: RecordedPlan) -> bytes:
+    """Return the part of a file of plans that is about one task."""
+    atoms = sorted(plan.goal.union(*plan.subgoals))
+    places: dict[GroundAtom, JsonValue] = {atom: place for place, atom in enumerate(atoms)}
+
+    def listed(some: AbstractState) -> list[JsonValue]:
+        return [places[atom] for atom in sorted(some)]
+
+    return _line(
+        {
+            "task": plan.task,
+            "outcome": plan.outcome,
+            "objects": objects_to_json(plan.states[0]),
+            "atoms": [atom_to_json(atom) for atom in atoms],
+            "goal": listed(plan.goal),
+            "plan": [[step.operator, *(obj.name for obj in step.objects)] for step in plan.steps],
+            "actions": [
+                [action.controller.name, [obj.name for obj in action.objects], list(action.parameters)]
+                for action in plan.actions
+            ],
+            "states": _changes(plan.states),
+            "subgoals": [listed(subgoal) for subgoal in plan.subgoals],
+            "holding": [listed(true) for true in plan.holding],
+            "end": None if plan.end is None else _end_to_json(plan.end),
+        }
+    )
+
+
+def read_plans(path: Path) -> tuple[RecordedPlan, ...]:
+    """Read a file of plans; whatever is wrong with it is a `ResultsError` that says where."""
+    lines = read_gzipped(path, ResultsError, REMEDY).split(b"\n")
+    if lines.pop() != b"" or not lines:
+        raise ResultsError(f"{path}: the file is empty or its last line is cut off. {REMEDY}")
+    fields = [
+        parse_json(line, Source(str(path), ResultsError, number)) for number, line in enumerate(lines, 1)
+    ]
+    fields[0].check_format(FORMAT, VERSION)
+    names = vocabulary_from_json(fields[0].record("format", "version", *VOCABULARY_FIELDS))
+    return tuple(_PlanReader(names, field).read() for field in fields[1:])
+
+
+def _line(value: JsonValue) -> bytes:
+    # Each line is a gzip member, so that a file with one line more need not be compressed anew.
+    return compressed(dump_json(value).encode() + b"\n")
+
+
+def _changes(states: Sequence[State]) -> list[JsonValue]:
+    found: list[JsonValue] = []
+    before: State | None = None
+    for state in states:
+        found.append(
+            {obj.name: list(state[obj]) for obj in state if before is None or state[obj] != before[obj]}
+        )
+        before = state
+    return found
+
+
+def _end_to_json(end: PlanEnd) -> dict[str, JsonValue]:
+    return {
+        "step": end.step,
+        "outcome": end.outcome,
+        "missing": [atom_to_json(atom) for atom in end.missing],
+        "detail": end.detail,
+    }
+
+
+class _PlanReader:
+    """Reads one line."""
+
+    def __init__(self, names: Names, field: Field) -> None:
+        self.names = names
+        self.record = field.record(
+            "task",
+            "outcome",
+            "objects",
+            "atoms",
+            "goal",
+            "plan",
+            "actions",
+            "states",
+            "subgoals",
+            "holding",
+            "end",
+        )
+        self.objects = objects_from_json(self.record["objects"], names.types)
+        self.reader = GroundAtomReader(names, self.objects)
+        self.atoms = [self.reader.atom(item) for item in self.record["atoms"].items()]
+
+    def read(self) -> RecordedPlan:
+        record = self.record
+        actions = tuple(map(self._action, record["actions"].items()))
+        states = self._states(record["states"])
+        holding = tuple(map(self._places, record["holding"].items()))
+        for name, found in (("states", states), ("holding", holding)):
+            if len(found) != len(actions) + 1:
+                raise record[name].fault(
+                    f"{len(actions)} actions need {len(actions) + 1} entries, got {len(found)}."
+                )
+        return RecordedPlan(
+            task=record["task"].integer(),
+            outcome=self._outcome(record["outcome"]),
+            goal=self._places(record["goal"]),
+            steps=tuple(map(self._step, record["plan"].items())),
+            actions=actions,
+            states=states,
+            subgoals=tuple(map(self._places, record["subgoals"].items())),
+            holding=holding,
+            end=None if record["end"].value is None else self._end(record["end"]),
+        )
+
+    def _outcome(self, field: Field) -> str:
+        return field.one_of("outcome", {one.value: one.value for one in Outcome})
+
+    def _named(self, fields: Sequence[Field]) -> tuple[Object, ...]:
+        return tuple(item.one_of("object", self.objects) for item in fields)
+
+    def _places(self, field: Field) -> AbstractState:
+        found = set()
+        for item in field.items():
+            place = item.integer()
+            if not 0 <= place < len(self.atoms):
+                raise item.fault(f"there is no atom {place}.")
+            found.add(self.atoms[place])
+        return frozenset(found)
+
+    def _step(self, field: Field) -> PlanStep:
+        name, *objects = field.items() or [Field(None, field.source, field.path)]
+        return PlanStep(name.name(), self._named(objects))
+
+    def _action(self, field: Field) -> GroundController:
+        parts = field.items()
+        if len(parts) != 3:
+            raise field.fault("an action is a controller, its objects and its parameters.")
+        controller = parts[0].one_of("controller", self.names.controllers)
+        with field.located():
+            return GroundController(controller, self._named(parts[1].items()), parts[2].numbers())
+
+    def _states(self, field: Field) -> tuple[State, ...]:
+        found: list[State] = []
+        vectors: dict[Object, tuple[float, ...]] = {}
+        for item in field.items():
+            for name, vector in item.entries().items():
+                known = Field(name, item.source, item.path).one_of("object", self.objects)
+                vectors[known] = vector.numbers()
+            absent = sorted(obj.name for obj in self.objects.values() if obj not in vectors)
+            if absent:
+                raise item.fault(f"the object {absent[0]!r} has no values in the first state.")
+            with item.located():
+                found.append(State(vectors))
+        return tuple(found)
+
+    def _end(self, field: Field) -> PlanEnd:
+        record: Mapping[str, Field] = field.record("step", "outcome", "missing", "detail")
+        return PlanEnd(
+            record["step"].integer(),
+            self._outcome(record["outcome"]),
+            tuple(self.reader.atom(item) for item in record["missing"].items()),
+            record["detail"].text(),
+        )

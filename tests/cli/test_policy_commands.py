@@ -1,0 +1,112 @@
+"""The verbs with policies: those that work, and those that need operators."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from command_line import needful, read_lines, succeed
+from needful.evaluation.pipeline import RunConfig
+from needful.policies.config import PolicyConfig
+
+SHORT = PolicyConfig(epochs=300)
+
+
+@pytest.fixture(autouse=True)
+def _train_for_a_short_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("needful.cli.run.RunConfig", partial(RunConfig, policy=SHORT))
+    monkeypatch.setattr("needful.cli.learn.PolicyConfig", lambda: SHORT)
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run folder of a policy for Screws."""
+    folder = tmp_path_factory.mktemp("policy")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("needful.cli.run.RunConfig", partial(RunConfig, policy=SHORT))
+        said = succeed(
+            *("run", "screws", "--learner", "gnn-shooting", "--demos", 10),
+            *("--tasks", 2, "--out", folder / "run"),
+        )
+    assert "Trained a policy of " in said.out
+    assert "weights on" in said.out
+    return folder / "run"
+
+
+def outcomes(folder: Path) -> list[str]:
+    return [record["outcome"] for record in read_lines(folder / "records.jsonl")]
+
+
+def test_a_run_leaves_what_others_leave(policy: Path) -> None:
+    names = {path.name for path in policy.iterdir()}
+    assert {"summary.json", "records.jsonl", "demos.jsonl.gz", "model", "pictures"} <= names
+    assert "solved" in outcomes(policy)
+    assert (policy / "pictures" / "solved_task.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_stored_policy_solves_tasks(policy: Path, tmp_path: Path) -> None:
+    out = tmp_path / "evaluation"
+    summary = succeed("eval", policy, "screws", "--tasks", 2, "--out", out, "--json").json
+    assert (summary["learner"], summary["operators"]) == ("gnn-shooting", 0)
+    assert summary["solved"] == outcomes(policy).count("solved")
+    assert outcomes(out) == outcomes(policy)
+
+
+def test_the_plan_of_a_policy_is_shown_and_drawn(policy: Path, tmp_path: Path) -> None:
+    task = outcomes(policy).index("solved")
+    picture, gif = tmp_path / "plan.png", tmp_path / "plan.gif"
+    said = succeed(
+        *("plan", policy, "screws", "--task", task),
+        *("--picture", picture, "--gif", gif),
+    )
+    assert "1. MoveToScrew" in said.out
+    assert "Solved." in said.out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert gif.read_bytes().startswith(b"GIF")
+    shown = succeed("plan", policy, "screws", "--task", task, "--json").json
+    assert (shown["outcome"], shown["plan"], shown["subgoals"]) == ("solved", [], [])
+    assert len(shown["actions"]) >= 1
+
+
+def test_a_policy_is_learned_from_a_file(
+    policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demonstrations = policy / "demos.jsonl.gz"
+    said = succeed("learn", demonstrations, "--learner", "gnn-shooting", "--out", tmp_path / "again")
+    assert "Trained a policy" in said.out
+    weights = (tmp_path / "again" / "policy.safetensors").read_bytes()
+    assert weights == (policy / "model" / "policy.safetensors").read_bytes()
+    monkeypatch.setattr("needful.cli.learn.PolicyConfig", lambda: PolicyConfig(epochs=2))
+    summary = succeed(
+        *("learn", demonstrations, "--learner", "gnn-model-free", "--force"),
+        *("--out", tmp_path / "again", "--json"),
+    ).json
+    assert (summary["operators"], summary["coverage"]) == (0, 0.0)
+    assert summary["seconds"]["policy"] > 0.0
+
+
+@pytest.mark.parametrize("verb", ["export", "explain"])
+def test_verbs_about_operators_say_that_there_are_none(policy: Path, verb: str, tmp_path: Path) -> None:
+    options = ("--pddl", tmp_path / "pddl") if verb == "export" else ()
+    said = needful(verb, policy, *options)
+    assert said.code == 1
+    assert "holds a policy, which has no operators" in said.complaint
+    assert not (tmp_path / "pddl").exists()
+
+
+def test_a_time_limit_ends_training(policy: Path, tmp_path: Path) -> None:
+    said = needful(
+        *("learn", policy / "demos.jsonl.gz", "--learner", "gnn-shooting"),
+        *("--learning-timeout", 0.01, "--out", tmp_path / "none"),
+    )
+    assert said.code == 1
+    assert "did not end within 0.01 s" in said.complaint
+    assert not (tmp_path / "none").exists()
+
+
+def test_names_that_are_nearly_right() -> None:
+    said = needful("run", "screws", "--learner", "gnn-shooter")
+    assert said.code == 2
+    assert "Did you mean 'gnn-shooting'?" in said.complaint

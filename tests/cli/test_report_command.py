@@ -1,0 +1,128 @@
+"""`needful report`: pages from folders of runs, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import files_below, needful, succeed
+from lamp_world import LampNames
+from recorded_runs import run_lamps
+
+TESTS = Path(__file__).parent.parent
+
+
+def data_of(page: Path) -> Any:
+    found = re.search(
+        r'<script id="data" type="application/json">(.*?)</script>', page.read_text(), re.DOTALL
+    )
+    assert found is not None
+    return json.loads(found[1])
+
+
+def test_run_writes_the_page_that_report_writes(screws: Path, tmp_path: Path) -> None:
+    said = succeed("report", screws, "--out", tmp_path / "again.html")
+    assert said.out == f"Wrote {tmp_path / 'again.html'}.\n"
+    assert (tmp_path / "again.html").read_bytes() == (screws / "report.html").read_bytes()
+
+
+def test_several_runs_are_on_one_page(runs: dict[str, Path], tmp_path: Path) -> None:
+    said = succeed("report", *runs.values(), runs["screws"], "--out", tmp_path / "all.html", "--json")
+    assert said.json == {"page": str(tmp_path / "all.html"), "runs": 3}
+    data = data_of(tmp_path / "all.html")
+    assert [run["domain"] for run in data["runs"]] == ["screws", "cluttered-1d", "screws"]
+    assert sorted(data["scenes"]) == ["cluttered-1d", "screws"]
+
+
+def test_a_page_is_only_replaced_with_force(screws: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("precious")
+    said = needful("report", screws, "--out", page)
+    assert said.code == 2
+    assert said.err == f"error: {page} exists already. Choose another path, or use --force to replace it.\n"
+    assert page.read_text() == "precious"
+    succeed("report", screws, "--out", page, "--force")
+    assert page.read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("out", "complaint"),
+    [
+        ("records.jsonl", "the name of a page ends in .html"),
+        ("folder.html", "is a folder, but a file is to be written"),
+    ],
+)
+def test_nothing_but_pages_is_written(screws: Path, tmp_path: Path, out: str, complaint: str) -> None:
+    (tmp_path / "folder.html").mkdir()
+    said = needful("report", screws, "--out", tmp_path / out, "--force")
+    assert said.code == 2
+    assert complaint in said.complaint
+    assert files_below(tmp_path) == {}
+
+
+def test_folders_that_are_no_runs(tmp_path: Path, screws: Path) -> None:
+    for folder, complaint in (
+        (tmp_path / "nowhere", "does not exist. Give a folder as written by `needful run`"),
+        (tmp_path, "records.jsonl cannot be read"),
+        (screws / "model", "records.jsonl cannot be read"),
+    ):
+        said = needful("report", screws, folder, "--out", tmp_path / "page.html")
+        assert said.code == 1
+        assert said.err.startswith("error: ")
+        assert complaint in said.err
+    assert needful("report", "--out", tmp_path / "page.html").code == 2
+    assert files_below(tmp_path) == {}
+
+
+def test_runs_of_ones_own_domain_are_drawn_if_its_class_is_named(tmp_path: Path) -> None:
+    run = run_lamps(tmp_path / "run", LampNames())
+    succeed("report", run, "--out", tmp_path / "plain.html")
+    plain = data_of(tmp_path / "plain.html")
+    assert plain["scenes"] == {}
+    assert "cannot be drawn. Unknown domain 'lamps'." in plain["runs"][0]["notes"][0]
+    reference = f"{TESTS / 'lamp_world.py'}:Lamps"
+    succeed("report", run, "--out", tmp_path / "own.html", "--environment", reference)
+    own = data_of(tmp_path / "own.html")
+    assert list(own["scenes"]) == ["lamps"]
+    assert own["runs"][0]["notes"] == []
+
+
+@pytest.mark.parametrize(
+    ("reference", "code", "complaint"),
+    [
+        ("nonsense", 2, "expected MODULE:CLASS"),
+        ("lamp_wrold:Lamps", 2, "Unknown module 'lamp_wrold'"),
+        (f"{TESTS / 'lamp_world.py'}:Lumps", 2, "Did you mean 'Lamps'?"),
+        ("needful.envs.painting:Painting", 1, "is called 'painting', but the runs are of screws."),
+        ("needful.envs.household.environment:Household", 1, "is called None, but"),
+    ],
+)
+def test_classes_that_do_not_fit(
+    screws: Path, tmp_path: Path, reference: str, code: int, complaint: str
+) -> None:
+    said = needful("report", screws, "--out", tmp_path / "page.html", "--environment", reference)
+    assert said.code == code
+    assert complaint in said.complaint
+    assert files_below(tmp_path) == {}
+
+
+def test_a_class_that_cannot_be_made(screws: Path, tmp_path: Path) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text("from lamp_world import Lamps\nclass Broken(Lamps):\n    def __init__(self): 1 / 0\n")
+    said = needful("report", screws, "--out", tmp_path / "page.html", "--environment", f"{file}:Broken")
+    assert said.code == 1
+    assert f"{file}:Broken cannot be used." in said.complaint
+    assert "ZeroDivisionError" in said.complaint
+
+
+def test_an_evaluation_has_a_page_too(screws: Path, tmp_path: Path) -> None:
+    succeed("eval", screws, "screws", "--tasks", 2, "--out", tmp_path / "eval")
+    succeed("report", tmp_path / "eval", "--out", tmp_path / "page.html")
+    (run,) = data_of(tmp_path / "page.html")["runs"]
+    assert run["model"] is None
+    assert run["facts"]["operators"] == 4
+    assert [task["film"] is not None for task in run["tasks"]] == [True, True]

@@ -1,0 +1,122 @@
+"""Learning that takes too long: given up, recorded, and nothing hangs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from command_line import needful
+from fake_clock import FakeClock
+from needful.core.deadline import Deadline
+from needful.demos.collect import collect_demonstrations
+from needful.demos.oracle import OracleDemonstrator
+from needful.envs.catalogue import make_environment
+from needful.errors import InvalidInputError, LearningTimeoutError
+from needful.evaluation.learning import learn_model, with_experiments
+from needful.evaluation.pipeline import RunConfig, run
+from needful.evaluation.run_folder import RunFolder
+from needful.operator_learning.catalogue import find_learner
+from needful.operator_learning.experiments import ExperimentConfig
+from needful.storage.demonstrations import write_demonstrations
+from toy_environment import ToyEnvironment
+
+TOY = ToyEnvironment()
+IMPATIENT = RunConfig(demos=3, tasks=2, learning_timeout=1e-9)
+
+
+def test_every_task_is_recorded_as_not_learned(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "run")
+    result = run(TOY, IMPATIENT, folder)
+    assert result.learned is None
+    assert [one.outcome for one in result.evaluation.records] == ["not_learned"] * 2
+    assert [one.objects for one in result.evaluation.records] == [
+        len(task.objects) for task in TOY.tasks("test", 2, 0)
+    ]
+    summary = json.loads((folder.path / "summary.json").read_text())
+    assert summary == result.summary
+    assert (summary["operators"], summary["coverage"], summary["solved"]) == (0, 0.0, 0)
+    transitions = sum(map(len, result.collected.demonstrations))
+    assert (summary["demos"], summary["transitions"]) == (3, transitions)
+    assert summary["failures"] == {"not_learned": 2, "timeout": 0}
+    assert summary["seconds"]["operators"] > 0
+    assert summary["seconds"]["samplers"] == 0
+    assert not folder.model.exists()
+    assert (folder.path / "demos.jsonl.gz").exists()
+
+
+def test_the_limit_changes_nothing_else() -> None:
+    config = RunConfig(demos=3, tasks=2)
+    patient = run(TOY, replace(config, learning_timeout=1e6))
+    unlimited = run(TOY, config)
+    assert patient.learned is not None
+    assert unlimited.learned is not None
+    assert patient.learned.operators == unlimited.learned.operators
+    assert [one.outcome for one in patient.evaluation.records] == ["solved"] * 2
+
+
+def test_the_limit_is_part_of_the_configuration() -> None:
+    config = RunConfig()
+    assert config.identity("toy") != replace(config, learning_timeout=5.0).identity("toy")
+    with pytest.raises(InvalidInputError, match=r"learning_timeout must be more than 0 seconds, got 0\.0"):
+        RunConfig(learning_timeout=0.0)
+
+
+@pytest.mark.parametrize(
+    ("more", "stages"),
+    [(-5, ["operators"]), (5, ["operators", "samplers"]), (500, ["operators", "samplers"])],
+)
+def test_the_stage_in_which_time_ran_out_is_told(more: int, stages: list[str]) -> None:
+    """So many looks at the clock more than operators take: counter-examples look first, then networks."""
+    environment = make_environment("satellites")
+    demos = collect_demonstrations(environment, OracleDemonstrator(environment), 2, 0).demonstrations
+    clock = FakeClock(tick=1.0)
+    find_learner("necessary").learn(demos, deadline=Deadline.after(1e9, clock))
+    deadline = Deadline.after(clock.now + more, FakeClock(tick=1.0))
+    with pytest.raises(LearningTimeoutError) as caught:
+        learn_model(environment.vocabulary, demos, deadline=deadline)
+    assert list(caught.value.seconds) == stages
+    assert all(seconds > 0 for seconds in caught.value.seconds.values())
+
+
+def test_experiments_end_in_time_too() -> None:
+    demos = collect_demonstrations(TOY, OracleDemonstrator(TOY), 3, 0).demonstrations
+    learned = learn_model(TOY.vocabulary, demos)
+    deadline = Deadline.after(5.0, FakeClock(tick=1.0))
+    with pytest.raises(LearningTimeoutError) as caught:
+        with_experiments(learned, TOY.execute, ExperimentConfig(), 0, deadline)
+    assert list(caught.value.seconds) == ["operators", "samplers", "experiments"]
+
+
+def test_the_command_says_that_nothing_was_learned(tmp_path: Path) -> None:
+    said = needful(
+        *("run", "screws", "--demos", 2, "--tasks", 1, "--learning-timeout", 1e-9, "--out", tmp_path / "r")
+    )
+    assert said.code == 0
+    assert "Learned nothing: learning did not end within 1e-09 s." in said.out
+    assert "1 failed: not learned" in said.out
+    assert "model/" not in said.out
+
+
+def test_learn_fails_and_writes_nothing(tmp_path: Path) -> None:
+    demos = collect_demonstrations(TOY, OracleDemonstrator(TOY), 2, 0).demonstrations
+    path, out = tmp_path / "demos.jsonl", tmp_path / "model"
+    write_demonstrations(path, TOY.vocabulary, demos)
+    said = needful("learn", path, "--learning-timeout", 1e-9, "--out", out)
+    assert (said.code, out.exists()) == (1, False)
+    assert "error: Learning did not end within 1e-09 s. Allow it more time." in said.err
+    wrong = needful("learn", path, "--learning-timeout", 0, "--out", out)
+    assert wrong.code == 2
+    assert "must be more than 0 seconds" in wrong.err
+
+
+def test_replays_need_a_simulator(tmp_path: Path) -> None:
+    demos = collect_demonstrations(TOY, OracleDemonstrator(TOY), 2, 0).demonstrations
+    path, out = tmp_path / "demos.jsonl", tmp_path / "model"
+    write_demonstrations(path, TOY.vocabulary, demos)
+    said = needful("learn", path, "--learner", "loft-replay", "--out", out)
+    assert (said.code, out.exists()) == (1, False)
+    assert "The learner 'loft-replay' needs replays, which take a simulator." in said.err
+    assert "Use `needful run DOMAIN --learner loft-replay`" in said.err

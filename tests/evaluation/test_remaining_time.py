@@ -1,0 +1,59 @@
+"""How long a sweep still takes: hand-worked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from needful.core.plans import Outcome, PlanningResult
+from needful.evaluation.job import Job
+from needful.evaluation.job_results import JobResult
+from needful.evaluation.records import identify, record
+from needful.evaluation.remaining_time import RemainingTime, seconds_of
+
+JOB = Job("screws", "necessary")
+IDENTITY = identify("screws", "necessary", 0)
+
+
+def lasting(job: Job, seconds: float) -> JobResult:
+    """Return a result that took so long: half for learning, a quarter for each of two tasks."""
+    tasks = [
+        record(IDENTITY, task, PlanningResult(Outcome.TIMEOUT), Outcome.TIMEOUT, seconds / 4)
+        for task in range(2)
+    ]
+    stages = {"collect": seconds / 4, "operators": seconds / 8, "samplers": seconds / 8}
+    means = {"planning_mean": seconds / 4, "planning_p90": seconds / 4}
+    return JobResult(job, {"seconds": {**stages, **means}}, tuple(tasks))
+
+
+def test_a_job_takes_what_learning_and_all_tasks_take() -> None:
+    assert seconds_of(lasting(JOB, 8.0)) == 8.0
+    assert seconds_of(JobResult(JOB, {}, ())) == 0.0
+
+
+def test_without_results_nothing_is_known() -> None:
+    time = RemainingTime()
+    assert time.estimate([JOB]) is None
+    time.add(JobResult(JOB, {}, (), "Traceback"))
+    assert time.estimate([JOB]) is None
+    time.add(lasting(JOB, 8.0))
+    assert time.estimate([]) == 0.0
+
+
+def test_jobs_are_expected_to_last_as_long_as_those_most_like_them() -> None:
+    time = RemainingTime()
+    for seed, seconds in enumerate((10.0, 30.0)):
+        time.add(lasting(replace(JOB, seed=seed), seconds))
+    time.add(lasting(replace(JOB, domain="painting"), 80.0))
+    time.add(lasting(replace(JOB, domain="painting", learner="ci"), 200.0))
+    assert time.estimate([replace(JOB, seed=9)]) == 20.0  # its learner on its domain
+    assert time.estimate([replace(JOB, domain="satellites")]) == 40.0  # its learner: 10, 30, 80
+    assert time.estimate([replace(JOB, learner="loft")]) == 80.0  # all: 10, 30, 80, 200
+
+
+def test_jobs_at_the_same_time_share_it() -> None:
+    time = RemainingTime()
+    time.add(lasting(JOB, 10.0))
+    jobs = [replace(JOB, seed=seed) for seed in range(6)]
+    assert time.estimate(jobs) == 60.0
+    assert time.estimate(jobs, at_once=3) == 20.0
+    assert time.estimate(jobs, at_once=0) == 60.0  # none has begun yet

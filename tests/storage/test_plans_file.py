@@ -1,0 +1,171 @@
+"""Files of plans: what is written can be read again, and whatever is wrong is said where."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import toy_world
+from needful.core.plans import Outcome, PlanningResult
+from needful.core.samplers import ConstantSampler
+from needful.errors import ResultsError
+from needful.planning.bilevel import PlanningConfig, plan
+from needful.storage.plans import (
+    PlanEnd,
+    PlanStep,
+    RecordedPlan,
+    header_line,
+    plan_line,
+    read_plans,
+    record_plan,
+)
+
+TASK = toy_world.task(balls=3, goal_balls=1)
+ROBOT, BALL, JAR = (TASK.initial_state.objects[place] for place in (4, 0, 3))
+
+
+def solve(offset: float) -> PlanningResult:
+    """Plan with a robot that stops so far from the ball; it can reach half a unit."""
+    model = toy_world.model(ConstantSampler((offset,)))
+    return plan(TASK, model, toy_world.execute, PlanningConfig(timeout=60.0, max_abstract_plans=1))
+
+
+SOLVED = record_plan(0, TASK, solve(0.2), "solved")
+FAILED = record_plan(1, TASK, solve(0.8), "subgoal_missed")
+UNPLANNED = record_plan(2, TASK, PlanningResult(Outcome.NO_ABSTRACT_PLAN), "no_abstract_plan")
+
+
+def write(path: Path, *plans: RecordedPlan) -> Path:
+    path.write_bytes(b"".join([header_line(toy_world.VOCABULARY), *map(plan_line, plans)]))
+    return path
+
+
+def lines_of(path: Path) -> list[Any]:
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+
+
+def test_what_is_kept_of_a_solved_task() -> None:
+    assert (ROBOT.name, BALL.name, JAR.name) == ("robot", "ball0", "jar0")
+    assert SOLVED.steps == (
+        PlanStep("MoveTo", (ROBOT, BALL)),
+        PlanStep("Grasp", (ROBOT, BALL)),
+        PlanStep("Drop", (ROBOT, BALL, JAR)),
+    )
+    assert list(map(str, SOLVED.steps)) == [
+        "MoveTo(robot, ball0)",
+        "Grasp(robot, ball0)",
+        "Drop(robot, ball0, jar0)",
+    ]
+    assert SOLVED.end is None
+    held = [sorted(map(str, true)) for true in SOLVED.holding]
+    assert held == [
+        ["HandFree(robot)"],
+        ["HandFree(robot)", "Near(robot, ball0)"],
+        ["Holding(robot, ball0)", "Near(robot, ball0)"],
+        ["HandFree(robot)", "Inside(ball0, jar0)"],
+    ]
+
+
+def test_what_is_kept_of_a_task_that_failed() -> None:
+    assert FAILED.end == PlanEnd(
+        1,
+        "subgoal_missed",
+        (toy_world.HOLDING(ROBOT, BALL),),
+        "After Grasp(robot, ball0) these subgoal atoms did not hold: Holding(robot, ball0).",
+    )
+    assert len(FAILED.states) == 2
+    assert len(FAILED.steps) == 3
+
+
+def test_without_an_attempt_the_start_is_kept() -> None:
+    assert UNPLANNED.states == (TASK.initial_state,)
+    assert (UNPLANNED.steps, UNPLANNED.actions, UNPLANNED.subgoals, UNPLANNED.end) == ((), (), (), None)
+    assert UNPLANNED.holding == (frozenset(),)
+
+
+def test_plans_can_be_read_again(tmp_path: Path) -> None:
+    path = write(tmp_path / "plans.jsonl.gz", SOLVED, FAILED, UNPLANNED)
+    assert read_plans(path) == (SOLVED, FAILED, UNPLANNED)
+    assert read_plans(write(path)) == ()
+
+
+def test_only_what_changes_is_written_of_later_states(tmp_path: Path) -> None:
+    states = lines_of(write(tmp_path / "plans", SOLVED))[1]["states"]
+    assert [sorted(state) for state in states] == [
+        ["ball0", "ball1", "ball2", "jar0", "robot"],
+        ["robot"],
+        ["ball0"],
+        ["ball0"],
+    ]
+
+
+def test_the_same_plans_give_the_same_bytes(tmp_path: Path) -> None:
+    one = write(tmp_path / "one", SOLVED, FAILED).read_bytes()
+    assert write(tmp_path / "other", SOLVED, FAILED).read_bytes() == one
+    assert write(tmp_path / "third", FAILED, SOLVED).read_bytes() != one
+
+
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [
+        (lambda line: line.pop("goal"), "line 2: the field 'goal' is missing."),
+        (lambda line: line.update(more=1), "line 2: unknown field 'more'."),
+        (lambda line: line.update(task="first"), "line 2, task: expected a whole number"),
+        (lambda line: line.update(outcome="sovled"), "Unknown outcome 'sovled'. Did you mean 'solved'?"),
+        (lambda line: line.update(goal=[99]), "line 2, goal[0]: there is no atom 99."),
+        (lambda line: line["atoms"][0].append("nobody"), "Unknown object 'nobody'"),
+        (lambda line: line["plan"].append([]), "line 2, plan[3]: expected a string"),
+        (lambda line: line["plan"][0].append("ball9"), "line 2, plan[0][3]: Unknown object 'ball9'"),
+        (
+            lambda line: line["actions"][0].pop(),
+            "an action is a controller, its objects and its parameters",
+        ),
+        (lambda line: line["actions"][0].__setitem__(2, []), "takes 1 parameters, got 0"),
+        (lambda line: line["actions"].pop(), "2 actions need 3 entries, got 4."),
+        (lambda line: line["holding"].pop(), "line 2, holding: 3 actions need 4 entries, got 3."),
+        (
+            lambda line: line["states"][0].pop("robot"),
+            "the object 'robot' has no values in the first state",
+        ),
+        (lambda line: line["states"][1].update(robot=[1, 2]), "line 2, states[1]: Object 'robot'"),
+        (lambda line: line["states"][1].update(robbot=[1]), "Did you mean 'robot'?"),
+        (lambda line: line.update(end={"step": 0}), "line 2, end: the field 'outcome' is missing."),
+    ],
+)
+def test_damage_is_named(damage: Any, complaint: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "plans.jsonl.gz", SOLVED)
+    header, line = lines_of(path)
+    damage(line)
+    path.write_bytes(gzip.compress(f"{json.dumps(header)}\n{json.dumps(line)}\n".encode()))
+    with pytest.raises(ResultsError) as error:
+        read_plans(path)
+    assert str(error.value).startswith(f"{path}, line 2")
+    assert complaint in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        (b"", "the file is empty or its last line is cut off"),
+        (gzip.compress(b"{}"), "the file is empty or its last line is cut off"),
+        (b"nonsense", "the gzip data is broken or cut off"),
+        (gzip.compress(b"{}\n")[:-4], "the gzip data is broken or cut off"),
+        (gzip.compress(b'{"format": "other"}\n'), 'the field "format" is not "needful-plans"'),
+        (gzip.compress(b'{"format": "needful-plans", "version": 2}\n'), "version 2 of 'needful-plans'"),
+    ],
+)
+def test_other_files_are_refused(data: bytes, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / "plans.jsonl.gz"
+    path.write_bytes(data)
+    with pytest.raises(ResultsError, match=r"plans\.jsonl\.gz") as error:
+        read_plans(path)
+    assert complaint in str(error.value)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match="cannot be read: No such file"):
+        read_plans(tmp_path / "plans.jsonl.gz")
