@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine_answers import Both
+from fake_clock import FakeClock
 from needful.core.atoms import GroundAtom, Predicate
 from needful.core.controllers import Controller
 from needful.core.objects import Object, Type, Variable
@@ -16,6 +17,7 @@ from needful.core.operators import Operator
 from needful.core.plans import Effort, Outcome
 from needful.planning.a_star import AStar
 from needful.planning.budget import Budget
+from needful.planning.greedy import Greedy
 from needful.planning.native_planner import NativePlanner
 from needful.planning.planner import Question
 from needful.planning.policy import Policy, Stage, anytime_policy, greedy_policy, paper_policy
@@ -184,16 +186,77 @@ def test_thousands_of_objects_that_are_alike(policy: Policy) -> None:
     assert len(Both.of(question, policy).answers(count=2).steps[0]) == 1
 
 
-@EVERY_POLICY
-def test_states_of_very_many_atoms(policy: Policy) -> None:
+def test_states_of_very_many_atoms() -> None:
     """More atoms than fit into a thousand words of 64 bits, and no less so after each step."""
     places = things(260)
     marks = frozenset(GroundAtom(MARKED, pair) for pair in itertools.permutations(places, 2))
     assert len(marks) > 64 * 1000
     start, *_, last = places
     roads = frozenset([ROAD(start, places[7]), ROAD(places[7], last), ROAD(start, places[9])])
-    goal = frozenset([AT(last), *itertools.islice(sorted(marks), 5)])
-    found = Both.of(
-        Question([walk(roads=True)], places, marks | roads | {AT(start)}, goal), policy
-    ).answers()
+    goal = frozenset([AT(last), *(MARKED(start, place) for place in places[1:6])])
+    question = Question([walk(roads=True)], places, marks | roads | {AT(start)}, goal)
+    found = Both.of(question, Policy(anytime_policy().stages, distinct=True)).answers()
     assert [step.objects for step in found.plans[0]] == [(start, places[7]), (places[7], last)]
+
+
+def far_apart(count: int) -> Question:
+    """Half of very many places are to be seen, each of which is next to any other."""
+    places = things(count)
+    goal = frozenset(SEEN(place) for place in places[: count // 2])
+    return Question([walk(roads=False)], places, frozenset([AT(places[0])]), goal)
+
+
+SEARCHES = {
+    "A*": AStar(),
+    "A* with symmetries": AStar(symmetries=True),
+    "greedy": Greedy(),
+    "greedy with symmetries": Greedy(symmetries=True),
+}
+
+
+@pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES.keys())
+def test_the_deadline_holds_with_300_000_ground_operators(search: AStar | Greedy) -> None:
+    problem = NativePlanner(Policy((Stage(search),)))(far_apart(550), Budget.unlimited())
+    assert problem is not None
+    assert problem.grounded.operator_count == 550 * 549
+    stream = problem.plans(0, Budget.seconds(0.1), Effort())
+    assert list(stream) == []
+    assert stream.ended is Outcome.TIMEOUT
+
+
+@pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES.keys())
+def test_the_deadline_holds_in_python(search: AStar | Greedy) -> None:
+    """A search looks at the clock with every operator while it gets ready, and never long after that."""
+    compact = PythonPlanner(search)(far_apart(60), Budget.unlimited())
+    assert compact is not None
+    for looks in range(1, 60 * 59, 400):
+        clock = FakeClock()
+        budget = Budget.seconds(looks, clock=clock)
+        clock.tick = 1.0
+        stream = compact.plans(0, budget, Effort())
+        assert next(stream, None) is None
+        assert stream.ended is Outcome.TIMEOUT
+        assert clock.now <= looks + 20
+
+
+@ENGINES
+def test_the_deadline_holds_in_grounding(engine: type[PythonPlanner | NativePlanner]) -> None:
+    """There are 36 billion rows of six of sixty, which nobody could wait for."""
+    planner = engine(anytime_policy())
+    assert planner(row_problem(length=6, objects=60).question(), Budget.seconds(0.1)) is None
+
+
+@ENGINES
+def test_the_deadline_holds_in_grounding_that_finds_nothing(
+    engine: type[PythonPlanner | NativePlanner],
+) -> None:
+    """Half a billion pairs of a road and a mark, none of which fit together."""
+    places = things(150)
+    pairs = list(itertools.permutations(places, 2))
+    everything = frozenset(GroundAtom(predicate, pair) for predicate in (ROAD, MARKED) for pair in pairs)
+    z = Variable("?z", THING)
+    never = operator(
+        Controller("Never", ()), (X, Y, z), [ROAD.lifted(X, Y), MARKED.lifted(z, z)], [AT.lifted(z)]
+    )
+    question = Question([never], places, everything, frozenset([AT(places[0])]))
+    assert engine(anytime_policy())(question, Budget.seconds(0.1)) is None

@@ -1,15 +1,16 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pddl.parser.domain import DomainParser
 from pddl.parser.problem import ProblemParser
 
 import toy_world
-from fast_downward import optimal_plan
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
 from needful.core.model import Vocabulary
@@ -20,6 +21,7 @@ from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.a_star import AStar
 from needful.planning.budget import Budget
 from needful.planning.pddl import AbstractTask, Pddl, Style, write_pddl
+from pddl_tools import fast_downward_plan
 from planning_problems import PREDICATES, VOCABULARY, Problem, random_problem, toy_problem
 
 
@@ -36,7 +38,7 @@ def our_cost(problem: Problem) -> int | None:
 def check_with_fast_downward(problem: Problem, files: Pddl, folder: Path) -> None:
     """Same cost as ours, and its plan is a plan by our semantics."""
     assert files.problem is not None
-    text = optimal_plan(files.domain, files.problem, folder)
+    text = fast_downward_plan(files.domain, files.problem, folder)
     if text is None:
         assert our_cost(problem) is None
         return
@@ -103,6 +105,7 @@ def test_toy_domain_by_hand() -> None:
     (Inside ?x0 - ball ?x1 - jar)
     (Near ?x0 - robot ?x1 - ball))
 
+  ; action MoveTo runs "MoveTo" with (?r ?b)
   (:action MoveTo
     :parameters (?r - robot ?b - ball)
     :precondition (and
@@ -113,6 +116,7 @@ def test_toy_domain_by_hand() -> None:
     )
   )
 
+  ; action Grasp runs "Grasp" with (?r ?b)
   (:action Grasp
     :parameters (?r - robot ?b - ball)
     :precondition (and
@@ -133,13 +137,14 @@ def test_problem_by_hand() -> None:
     files = written(toy_problem(balls=2, jars=1), Style.FORALL, toy_world.VOCABULARY)
     assert files.problem == (
         """\
+; object robot_object is "robot"
 (define (problem task) (:domain needful)
   (:objects
     ball0 ball1 - ball
     jar0 - jar
-    robot - robot)
+    robot_object - robot)
   (:init
-    (HandFree robot))
+    (HandFree robot_object))
   (:goal (and
     (Inside ball0 jar0)))
 )
@@ -242,9 +247,9 @@ def test_strips_style_uses_neither_quantifiers_nor_equality() -> None:
     assert "(:requirements :strips :typing)" in files.domain
     for word in ("forall", "when", "=", "?r"):
         assert word not in files.domain
-    assert "(:action MoveTo__robot__ball1" in files.domain
-    assert "(not (Near robot ball2))" in files.domain
-    assert "robot - robot" in files.domain  # the objects are constants
+    assert "(:action MoveTo__robot_object__ball1" in files.domain
+    assert "(not (Near robot_object ball2))" in files.domain
+    assert "robot_object - robot" in files.domain  # the objects are constants
     assert files.problem is not None
     assert "(:objects)" in files.problem
 
@@ -284,11 +289,63 @@ def test_any_name_can_be_written(style: Style, tmp_path: Path, parse_domain: Dom
     assert our_cost(problem) == 2
 
 
+@pytest.mark.parametrize("style", list(Style))
+def test_no_two_things_share_a_name(style: Style, parse_domain: DomainParser) -> None:
+    """Unified Planning does not take files in which, say, a type and an object do."""
+    same, shelf = Type("same"), Type("SHELF")
+    holds = Predicate("Same", (same,))
+    x = Variable("?same", same)
+    adds = frozenset([holds.lifted(x)])
+    controller = Controller("same", (same,))
+    nothing: frozenset[Any] = frozenset()
+    operator = Operator("sAme", (x,), nothing, adds, nothing, nothing, controller, (x,))
+    objects = (same("same"), same("same_object"), shelf("shelf"), shelf("sAme__same_object"))
+    problem = Problem((operator,), objects, frozenset(), frozenset([holds(objects[0])]))
+    files = written(problem, style, Vocabulary((same, shelf), (holds,), (controller,)))
+    domain = parse_domain(files.domain)
+    assert files.problem is not None
+    task = ProblemParser()(files.problem)
+    things = [*domain.types, *domain.predicates, *domain.actions, *domain.constants, *task.objects]
+    names = [str(getattr(thing, "name", thing)).lower() for thing in things]
+    assert len(names) == len(set(names)) == 2 + 1 + 4 + (2 if style is Style.STRIPS else 1)
+
+
+def test_the_names_of_a_domain_do_not_depend_on_a_task() -> None:
+    problem = toy_problem()
+    alone = write_pddl(toy_world.VOCABULARY, problem.operators)
+    assert written(problem, Style.FORALL, toy_world.VOCABULARY).domain == alone.domain
+
+
+@pytest.mark.parametrize("style", list(Style))
+def test_plans_are_written_as_planners_write_them(style: Style, tmp_path: Path) -> None:
+    problem = toy_problem(balls=2)
+    files = written(problem, style, toy_world.VOCABULARY)
+    assert files.problem is not None
+    theirs = fast_downward_plan(files.domain, files.problem, tmp_path)
+    assert theirs is not None
+    plan = files.read_plan(theirs)
+    ours = files.write_plan(plan)
+    assert [line.replace(" )", ")") for line in theirs.splitlines()[:-1]] == ours.splitlines()
+    assert files.read_plan(ours) == plan
+    assert files.write_plan(()) == ""
+
+
+@pytest.mark.parametrize("style", list(Style))
+def test_a_step_that_is_not_in_the_files_is_not_written(style: Style) -> None:
+    files = written(toy_problem(balls=2), style, toy_world.VOCABULARY)
+    elsewhere = toy_world.OPERATORS[0].ground([toy_world.ROBOT("robot"), toy_world.BALL("ball9")])
+    for step in (shelve([HERE]).ground([THING("a"), BOOK("b")]), elsewhere):
+        with pytest.raises(InvalidInputError, match=f"{re.escape(str(step))} is no step of a plan"):
+            files.write_plan((step,))
+
+
 def test_plans_of_other_planners_are_read() -> None:
     files = written(toy_problem(), Style.FORALL, toy_world.VOCABULARY)
-    plan = files.read_plan("(moveto robot ball0)\n(Grasp ROBOT ball0)\n; cost = 2 (unit cost)\n")
+    plan = files.read_plan(
+        "(moveto robot_object ball0)\n(Grasp ROBOT_OBJECT ball0)\n; cost = 2 (unit cost)\n"
+    )
     assert [str(step) for step in plan] == ["MoveTo(robot, ball0)", "Grasp(robot, ball0)"]
     with pytest.raises(UnknownNameError, match="action in the plan 'grab'"):
-        files.read_plan("(grab robot ball0)")
+        files.read_plan("(grab robot_object ball0)")
     with pytest.raises(UnknownNameError, match="object in the plan 'ball9'"):
-        files.read_plan("(grasp robot ball9)")
+        files.read_plan("(grasp robot_object ball9)")

@@ -64,6 +64,25 @@ def test_a_fine_name_is_never_taken_by_another() -> None:
     assert {table["a b"], table["a_b"]} == {"a_b-2", "a_b-3"}
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.sets(st.sampled_from(AWKWARD)), st.sets(st.sampled_from(AWKWARD)))
+def test_names_of_other_kinds_are_avoided(others: set[str], names: set[str]) -> None:
+    taken = NameTable.of("type", others).by_original.values()
+    table = NameTable.of("object", names, taken)
+    written = [name.lower() for name in (*taken, *table.by_original.values())]
+    assert len(set(written)) == len(written)
+    assert {table.original(table[name]) for name in names} == names
+
+
+def test_a_name_that_another_kind_has_says_its_own_kind() -> None:
+    table = NameTable.of("object", ["Robot", "robot", "jar"], taken=["robot"])
+    assert dict(table.by_original) == {
+        "Robot": "Robot_object",
+        "robot": "robot_object-2",
+        "jar": "jar",
+    }
+
+
 def test_changed_names_are_told_in_comments_of_one_line() -> None:
     table = NameTable.of("object", ["fine", 'a "b"\n(c)', "箱"])
     assert table.changes() == [
@@ -82,3 +101,4 @@ def test_unknown_names() -> None:
 
 def test_distinct_ignores_case_and_spares_names_to_come() -> None:
     assert distinct(["a", "A", "a-2", "b", "a"]) == ("a", "A-3", "a-2", "b", "a-4")
+    assert distinct(["a", "b"], ["A", "a-2"]) == ("a-3", "b")

@@ -8,7 +8,7 @@ import pytest
 
 import toy_world
 from fake_clock import FakeClock
-from needful.core.controllers import Execute, Execution, GroundController
+from needful.core.controllers import Execute, Execution, GroundController, Parameters
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator
 from needful.core.plans import AbstractPlan, Failure, Outcome, necessary_atoms
@@ -303,6 +303,28 @@ def test_steps_without_parameters_can_be_not_initiable() -> None:
     plan = (move, replace(GRASP, controller=controller).ground(grasp.objects), drop)
     failure = failure_of(run(ConstantSampler((0.0,)), plan=plan))
     assert (failure.step, failure.outcome) == (1, Outcome.NOT_INITIABLE)
+
+
+@dataclass(frozen=True)
+class Never:
+    """An initiation test that says why not, first one thing and then another."""
+
+    def __call__(self, state: State, objects: Sequence[Object], parameters: Parameters) -> bool:
+        return False
+
+    def why_not(self, state: State, objects: Sequence[Object], parameters: Parameters) -> str | None:
+        return "too far" if parameters and parameters[0] < 0.1 else "too dark"
+
+
+def test_the_reasons_of_an_initiation_test_are_told() -> None:
+    move, grasp, drop = plan_for(toy_world.task())
+    never_move = replace(MOVE, controller=replace(MOVE.controller, initiable=Never())).ground(move.objects)
+    sampler = ScriptedSampler([0.5, 0.0, 0.05])
+    failure = failure_of(run(sampler, plan=(never_move, grasp, drop)))
+    assert failure.detail.endswith("with any of 100 sampled parameters: too far, too dark.")
+    never_grasp = replace(GRASP, controller=replace(GRASP.controller, initiable=Never()))
+    failure = failure_of(run(ConstantSampler((0.0,)), plan=(move, never_grasp.ground(grasp.objects), drop)))
+    assert failure.detail.endswith("cannot start in the state that was reached: too dark.")
 
 
 def test_parameters_are_clipped_to_the_box() -> None:

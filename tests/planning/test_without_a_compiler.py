@@ -40,6 +40,14 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+def test_every_file_of_the_package_is_installed(installed: Path) -> None:
+    def files(folder: Path) -> set[str]:
+        found = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+        return {name for name in found if not name.endswith((".so", ".pyc"))}
+
+    assert files(ROOT / "src" / "needful") - files(installed / "needful") == set()
+
+
 def test_the_package_plans_in_python_and_says_so_once(installed: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(installed)}
     done = subprocess.run(

@@ -75,6 +75,23 @@ class Pddl:
         lines = (line.split(";")[0].strip() for line in text.splitlines())
         return tuple(self._read_step(line) for line in lines if line)
 
+    def write_plan(self, plan: AbstractPlan) -> str:
+        """Return a plan as planners write theirs, for whoever checks plans; `read_plan` reads it back."""
+        actions = {meaning: name for name, meaning in self.actions.items()}
+        objects = {obj: name for name, obj in self.objects.items()}
+        lines = []
+        for step in plan:
+            if step in actions:  # it stands for a ground operator
+                words = [actions[step]]
+            elif step.operator in actions and objects.keys() >= set(step.objects):
+                words = [actions[step.operator], *(objects[obj] for obj in step.objects)]
+            else:
+                raise InvalidInputError(
+                    f"{step} is no step of a plan for this domain and task. Write the plan of this task."
+                )
+            lines.append(f"({' '.join(words)})\n")
+        return "".join(lines)
+
     def _read_step(self, line: str) -> GroundOperator:
         name, *arguments = line.strip("()").lower().split()
         if name not in self.actions:
@@ -110,6 +127,12 @@ def write_pddl(
     return _expanded(text, task)
 
 
+def write_actions(vocabulary: Vocabulary, operators: Sequence[Operator]) -> tuple[str, ...]:
+    """Return the action of each operator alone, as it stands in the domain of style `forall`."""
+    names = _Text(vocabulary, tuple(operators), (), "needful").names
+    return tuple("\n".join(lifted_action(operator, names, forget_all)) for operator in operators)
+
+
 def _lifted(text: _Text, task: AbstractTask | None, forget: Forget) -> Pddl:
     names = text.names
     actions = [lifted_action(operator, names, forget) for operator in text.operators]
@@ -125,7 +148,7 @@ def _expanded(text: _Text, task: AbstractTask) -> Pddl:
     problem = ground(text.operators, task.objects, task.initial, task.goal, Budget.unlimited())
     assert problem is not None  # nothing but the end of a budget prevents it
     meanings = problem.plan(range(len(problem.ground_operators)))
-    heads = distinct([text.head(meaning) for meaning in meanings])
+    heads = distinct(map(text.head, meanings), text.names.other_than_actions())
     actions = list(ground_actions(problem, text.names, heads))
     return Pddl(
         # Actions without parameters name objects, so the objects are constants of the domain.
@@ -152,11 +175,11 @@ class _Text:
         self._types = _all_types(vocabulary, operators, objects)
         self._domain_names = NameTable.of("domain", [name])
         self._domain = self._domain_names[name]
-        self.names = DomainNames(
-            NameTable.of("type", (kind.name for kind in self._types)),
-            NameTable.of("predicate", (predicate.name for predicate in self._predicates)),
-            NameTable.of("object", (obj.name for obj in objects)),
-            NameTable.of("action", (operator.name for operator in operators)),
+        self.names = DomainNames.of(
+            types=(kind.name for kind in self._types),
+            predicates=(predicate.name for predicate in self._predicates),
+            operators=(operator.name for operator in operators),
+            objects=(obj.name for obj in objects),
         )
 
     def head(self, operator: GroundOperator) -> str:

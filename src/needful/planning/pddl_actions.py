@@ -12,6 +12,7 @@ from needful.core.atoms import GroundAtom, LiftedAtom
 from needful.core.objects import Type, Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
 from needful.planning.ground_problem import GroundProblem
+from needful.planning.pddl_comments import controller_comment
 from needful.planning.pddl_names import NameTable
 
 
@@ -21,8 +22,30 @@ class DomainNames:
 
     types: NameTable
     predicates: NameTable
-    objects: NameTable
     operators: NameTable
+    objects: NameTable
+
+    @classmethod
+    def of(
+        cls,
+        types: Iterable[str],
+        predicates: Iterable[str],
+        operators: Iterable[str],
+        objects: Iterable[str],
+    ) -> DomainNames:
+        """Return names for all; those of objects come last, so a domain's do not depend on a task."""
+        tables: list[NameTable] = []
+        for kind, originals in zip(
+            ("type", "predicate", "action", "object"), (types, predicates, operators, objects), strict=True
+        ):
+            taken = [name for table in tables for name in table.by_original.values()]
+            tables.append(NameTable.of(kind, originals, taken))
+        return cls(*tables)
+
+    def other_than_actions(self) -> list[str]:
+        """Return the names of whatever is no action."""
+        tables = (self.types, self.predicates, self.objects)
+        return [name for table in tables for name in table.by_original.values()]
 
     def atom(self, atom: GroundAtom) -> str:
         """Return a ground atom."""
@@ -110,7 +133,7 @@ def _bindings(pattern: DeletePattern, atom: LiftedAtom) -> dict[int, Variable] |
     found = {}
     for place, (argument, variable) in enumerate(zip(pattern.arguments, atom.variables, strict=True)):
         if isinstance(argument, Wildcard):
-            if not _overlap(argument.type, variable.type):
+            if not overlap(argument.type, variable.type):
                 return None
             found[place] = variable
         elif argument != variable:  # distinct variables stand for distinct objects
@@ -118,7 +141,8 @@ def _bindings(pattern: DeletePattern, atom: LiftedAtom) -> dict[int, Variable] |
     return found
 
 
-def _overlap(one: Type, other: Type) -> bool:
+def overlap(one: Type, other: Type) -> bool:
+    """Return whether one object can be of both types."""
     return one.is_subtype_of(other) or other.is_subtype_of(one)
 
 
@@ -130,7 +154,7 @@ def lifted_action(operator: Operator, names: DomainNames, forget: Forget) -> lis
     conditions += [
         f"(not (= {scope.variable(a)} {scope.variable(b)}))"
         for a, b in itertools.combinations(operator.parameters, 2)
-        if _overlap(a.type, b.type)
+        if overlap(a.type, b.type)
     ]
     effects = [scope.atom(atom) for atom in sorted(operator.add_effects)]
     deletes = operator.delete_effects - operator.add_effects
@@ -138,7 +162,12 @@ def lifted_action(operator: Operator, names: DomainNames, forget: Forget) -> lis
     patterns = (forget(pattern, operator, scope) for pattern in sorted(operator.delete_patterns))
     effects += [effect for effect in patterns if effect is not None]
     head = names.operators[operator.name]
-    return [*scope.variables.changes(), *_action(head, parameters, conditions, effects)]
+    arguments = [scope.variable(variable) for variable in operator.controller_arguments]
+    return [
+        *scope.variables.changes(),
+        controller_comment(head, operator.controller.name, arguments),
+        *_action(head, parameters, conditions, effects),
+    ]
 
 
 def ground_actions(

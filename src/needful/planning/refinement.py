@@ -6,6 +6,7 @@ samples are used up sends the search back to the step before it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -26,6 +27,8 @@ MAX_DRAWS_PER_TRY = 100
 # From then on, draws come from around the sampler's own: so much wider in each dimension.
 SAMPLER_DRAWS_PER_TRY = 50
 WIDENING = 3.0
+# Of how many of the draws that cannot start the reasons are asked.
+EXPLAINED_DRAWS = 10
 
 # From the least to the most progress within one step.
 _PROGRESS = (
@@ -102,10 +105,10 @@ def refine(
         if limits.budget.expired():
             return replace(_out_of_time(step, trace, deepest), samples=samples)
         tries[index] += 1
-        action, draws = step.draw(trace.states[-1], rng)
+        action, draws, rejected = step.draw(trace.states[-1], rng)
         samples += draws
         if action is None:
-            failure = step.not_initiable()
+            failure = step.not_initiable(trace.states[-1], rejected)
         else:
             execution = execute(trace.states[-1], action)
             reason = step.judge(execution, trace.taken[-1])
@@ -167,8 +170,10 @@ class _Step:
     def _continuous(self) -> bool:
         return self.operator.operator.controller.dimension > 0
 
-    def draw(self, state: State, rng: np.random.Generator) -> tuple[GroundController | None, int]:
-        """Return an action that can start, or None, and how many parameters were drawn for it.
+    def draw(
+        self, state: State, rng: np.random.Generator
+    ) -> tuple[GroundController | None, int, list[GroundController]]:
+        """Return an action that can start, or None, how many parameters were drawn, and those in vain.
 
         What a sampler learned in other places may not do in this one, and asking whether a controller
         can start is cheap. So a sampler without luck is searched around.
@@ -176,21 +181,22 @@ class _Step:
         controller, objects = self.operator.operator.controller, self.operator.controller_objects
         if not self._continuous:
             action = controller(*objects)
-            return (action if action.initiable(state) else None), 0
-        rejected: list[Parameters] = []
+            return (action, 0, []) if action.initiable(state) else (None, 0, [action])
+        rejected: list[GroundController] = []
         for draw in range(MAX_DRAWS_PER_TRY):
             if self.limits.budget.expired():
-                return None, draw
+                return None, draw, rejected
             if draw < SAMPLER_DRAWS_PER_TRY:
                 parameters = self._parameters(state, rng)
-                rejected.append(parameters)
             else:
-                centre, spread = np.mean(rejected, axis=0), np.std(rejected, axis=0)
+                drawn = [action.parameters for action in rejected[:SAMPLER_DRAWS_PER_TRY]]
+                centre, spread = np.mean(drawn, axis=0), np.std(drawn, axis=0)
                 parameters = controller.clip(rng.normal(centre, WIDENING * spread))
             action = GroundController(controller, objects, parameters)
             if action.initiable(state):
-                return action, draw + 1
-        return None, MAX_DRAWS_PER_TRY
+                return action, draw + 1, rejected
+            rejected.append(action)
+        return None, MAX_DRAWS_PER_TRY, rejected
 
     def _parameters(self, state: State, rng: np.random.Generator) -> Parameters:
         name, controller = self.operator.operator.name, self.operator.operator.controller
@@ -229,14 +235,16 @@ class _Step:
             detail = f"After {self.operator} these subgoal atoms did not hold: {listed}."
         return Failure(self.index, self.operator, outcome, missing, detail)
 
-    def not_initiable(self) -> Failure:
+    def not_initiable(self, state: State, rejected: Sequence[GroundController]) -> Failure:
         """Return the failure of a try in which the controller could not even start."""
-        detail = f"The controller of {self.operator} cannot start in the state that was reached."
+        circumstance = "in the state that was reached"
         if self._continuous:
-            detail = (
-                f"The controller of {self.operator} cannot start with any of "
-                f"{MAX_DRAWS_PER_TRY} sampled parameters."
-            )
+            circumstance = f"with any of {MAX_DRAWS_PER_TRY} sampled parameters"
+        asked = (action.why_not_initiable(state) for action in rejected[:EXPLAINED_DRAWS])
+        reasons = Counter(filter(None, asked))
+        listed = ", ".join(reason for reason, _ in reasons.most_common())
+        because = f": {listed}" if listed else ""
+        detail = f"The controller of {self.operator} cannot start {circumstance}{because}."
         return Failure(self.index, self.operator, Outcome.NOT_INITIABLE, detail=detail)
 
     def beyond_horizon(self) -> Failure:

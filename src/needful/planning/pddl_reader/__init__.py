@@ -1,0 +1,1 @@
+"""PDDL domains as operators: the way back from what `pddl` writes."""
