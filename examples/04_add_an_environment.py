@@ -3,7 +3,7 @@
 When the doors open, everybody who waits on that floor gets in, wanted or not. The learned operators
 predict only the passenger that the plan is about, and forget who else waits there.
 
-    python examples/own_environment.py
+    python examples/04_add_an_environment.py
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from needful import (
     Environment,
     GroundController,
     Object,
-    Operator,
     OracleDemonstrator,
     PlanningModel,
     Predicate,
@@ -121,24 +120,21 @@ class Lift(Environment):
         return Task(State(vectors), frozenset(map(IS_ON, passengers, ends)))
 
     def oracle_model(self) -> PlanningModel:
-        """Return operators that say as little as a plan needs.
-
-        Who gets in is forgotten floor by floor, which `oracle_operator` has no words for.
-        """
+        """Return operators that say as little as a plan needs; who else gets in is forgotten."""
         lift, floor = Variable("?lift", LIFT), Variable("?floor", FLOOR)
         passenger = Variable("?passenger", PASSENGER)
         stops, rides = STOPS_AT.lifted(lift, floor), RIDES.lifted(passenger, lift)
         is_on = IS_ON.lifted(passenger, floor)
         go = oracle_operator("Go", (lift, floor), (GO, (lift, floor)), adds=[stops], forgets=[STOPS_AT])
-        let_in = Operator(
+        waiting = DeletePattern(IS_ON, (Wildcard(PASSENGER), floor))
+        let_in = oracle_operator(
             "LetIn",
             (lift, floor, passenger),
-            preconditions=frozenset({stops, is_on}),
-            add_effects=frozenset({rides}),
-            delete_effects=frozenset({is_on}),
-            delete_patterns=frozenset({DeletePattern(IS_ON, (Wildcard(PASSENGER), floor))}),
-            controller=LET_IN,
-            controller_arguments=(lift, floor),
+            (LET_IN, (lift, floor)),
+            needs=[stops, is_on],
+            adds=[rides],
+            deletes=[is_on],
+            forgets=[waiting],
         )
         let_out = oracle_operator(
             "LetOut",
@@ -168,8 +164,8 @@ def main() -> None:
     """Check the environment, collect demonstrations, learn from them, and solve unseen tasks."""
     environment = Lift()
     oracle = OracleDemonstrator(environment)
-    for finding in check_environment(environment, solve=lambda _, task: oracle.demonstrate(task, seed=0)):
-        print(finding)
+    findings = check_environment(environment, solve=lambda _, task: oracle.demonstrate(task, seed=0))
+    print(f"{len(findings)} findings", *findings, sep="\n")
 
     collected = collect_demonstrations(environment, oracle, count=30, seed=0)
     learned = learn_model(environment.vocabulary, collected.demonstrations)

@@ -1,0 +1,39 @@
+"""Explain an operator by the demonstrations that made it, and hand a model to other planners as PDDL.
+
+python examples/05_explain_and_export.py
+"""
+
+from __future__ import annotations
+
+import needful
+
+
+def main() -> None:
+    """Learn the domain Screws, explain an operator, and print PDDL."""
+    env = needful.make_environment("screws")
+    oracle = needful.OracleDemonstrator(env)
+    demos = needful.collect_demonstrations(env, oracle, count=10, seed=0).demonstrations
+    learned = needful.learn_model(env.vocabulary, demos)
+
+    operator = learned.model.operators[0]
+    why = needful.explain_operator(operator, learned.evidence[operator.name])
+    print(operator)
+    print(f"comes from {why.transitions} transitions of {why.demonstrations} demonstrations.")
+    for atom, reason in why.adds.items():
+        print(f"adds {atom}: {reason.count} times, first {reason.first}")
+    for pattern, reason in why.patterns.items():
+        print(f"forgets {pattern}: {reason.count} times, first {reason.first}")
+    for predicate, count in why.not_predicted.items():
+        print(f"does not predict {predicate}: {count} times it came true and nothing needed it")
+
+    task = env.task(needful.Split.TEST, index=0, seed=0)
+    initial = needful.abstract(task.initial_state, env.vocabulary.predicates)
+    pddl = needful.write_pddl(
+        env.vocabulary, learned.model.operators, needful.AbstractTask(task.objects, initial, task.goal)
+    )
+    print("\n" + pddl.domain)
+    print(f"The problem file has {len((pddl.problem or '').splitlines())} lines.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Reproduce one row of the paper's main table, small: two learners, two seeds, five tasks each, 1 s a task.
+
+The row at full size is `needful reproduce --table main --domains screws` (docs/reproduce.md).
+
+    python examples/06_reproduce_a_table_row.py [FOLDER]
+
+A second call with the same folder finds its work done.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+
+from needful.evaluation.job import Job
+from needful.evaluation.process_executor import ProcessExecutor
+from needful.evaluation.sweep import sweep
+from needful.evaluation.sweep_folder import SweepFolder
+from needful.reports.markdown import as_markdown
+from needful.reports.runs import group_runs
+from needful.reports.tables import fill_table
+
+LEARNERS = ("necessary", "ci")
+
+
+def main(folder: str) -> None:
+    """Run the jobs, two at a time, and print the row beside the published numbers."""
+    jobs = [
+        Job("screws", learner, seed, demos=10, tasks=5, timeout=1)
+        for learner in LEARNERS
+        for seed in (0, 1)
+    ]
+    with SweepFolder.open(folder) as sweep_folder:
+        results = sweep(jobs, sweep_folder, ProcessExecutor(2)).results
+    for result in results:
+        print(result.job.learner, result.job.seed, f"{result.summary['success_rate']:.0%}")
+    print(as_markdown(fill_table("main", group_runs(results))))
+
+
+if __name__ == "__main__":  # the processes import this file
+    if len(sys.argv) > 1:
+        main(sys.argv[1])
+    else:
+        with tempfile.TemporaryDirectory() as temporary:
+            main(temporary)
