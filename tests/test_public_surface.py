@@ -13,7 +13,7 @@ import pytest
 import needful
 from needful import errors
 
-HEAVY = ("torch", "matplotlib", "scipy", "mujoco")
+HEAVY = ("torch", "matplotlib", "scipy", "mujoco", "ray")
 
 
 def kind_and_name(name: str) -> tuple[int, str]:
@@ -52,6 +52,7 @@ def test_everything_exported_is_documented() -> None:
         "import needful.cli",
         "from needful.cli.app import build_app; build_app()(['--help'])",
         "from needful.cli.app import build_app; build_app()(['run', '--help'])",
+        "from needful.cli.app import build_app; build_app()(['reproduce', '--help'])",
         "from needful.cli.app import build_app; build_app()(['envs'])",
     ],
 )

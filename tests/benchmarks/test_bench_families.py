@@ -7,7 +7,6 @@ import pytest
 import families
 from answers import valid
 from families import BOOKS, FAMILIES, Case
-from fast_downward import optimal_plan
 from needful.core.atoms import GroundAtom
 from needful.planning.abstract_plans import generate_abstract_plans
 from needful.planning.budget import Budget
@@ -15,6 +14,7 @@ from needful.planning.grounding import ground
 from needful.planning.pddl import AbstractTask, write_pddl
 from needful.planning.planners import make_planner
 from notation import read_domain
+from pddl_tools import fast_downward_plan
 from search import OPTIMAL, QUICK, SATISFICING
 
 SMALL = [
@@ -44,7 +44,7 @@ def test_best_costs_are_those_of_fast_downward(case, tmp_path):
     question = case.question()
     task = AbstractTask(tuple(question.objects), question.initial, question.goal)
     pddl = write_pddl(case.vocabulary(), question.operators, task)
-    text = optimal_plan(pddl.domain, pddl.problem, tmp_path)
+    text = fast_downward_plan(pddl.domain, pddl.problem, tmp_path)
     assert text is not None
     plan = pddl.read_plan(text)
     assert len(plan) == case.cost

@@ -20,10 +20,10 @@ from search import Result, details, result_rows
 
 CASE = Case("screws", 3, 1, cost=4)
 PLAN = [
-    "(MoveToScrew gripper screw0)",
-    "(MagnetizeGripper gripper screw0)",
-    "(MoveToReceptacle gripper receptacle screw0)",
-    "(DemagnetizeGripper gripper receptacle screw0)",
+    "(MoveToScrew gripper_object screw0)",
+    "(MagnetizeGripper gripper_object screw0)",
+    "(MoveToReceptacle gripper_object receptacle_object screw0)",
+    "(DemagnetizeGripper gripper_object receptacle_object screw0)",
 ]
 
 
@@ -59,7 +59,7 @@ def test_plans_can_come_in_json_and_for_ground_actions():
     [
         (writes(PLAN[:-1]), "invalid plan"),
         (writes(PLAN[1:]), "invalid plan"),
-        (writes(["(Fly gripper)"]), "unreadable plan: "),
+        (writes(["(Fly gripper_object)"]), "unreadable plan: "),
         ("raise SystemExit('out of luck')", "exit code 1: out of luck"),
         ("import time; time.sleep(60)", "no plan in 0.5 s"),
     ],

@@ -1,0 +1,83 @@
+"""Follow a policy from a task's initial state until the goal holds or it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from needful.core.controllers import Execute, GroundController
+from needful.core.plans import Effort, Failure, Outcome, PlanningResult
+from needful.core.state import State
+from needful.core.tasks import Task
+from needful.policies.graph_policy import GraphPolicy
+
+# Returns the action to take in a state for the one that a policy says, or None if it cannot start, and
+# how many parameters were drawn for it.
+Adjust: TypeAlias = Callable[[State, GroundController], tuple[GroundController | None, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutLimits:
+    """When to give up: after so many low-level actions, or when `expired` says that time is up."""
+
+    horizon: int
+    expired: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """What came of following a policy.
+
+    Attributes:
+        actions: what was done.
+        states: the states before and after the actions.
+        failure: why it ended before the goal was reached; None if it was.
+        samples: how many parameters were drawn.
+    """
+
+    actions: tuple[GroundController, ...]
+    states: tuple[State, ...]
+    failure: Failure | None
+    samples: int
+
+    def result(self, effort: Effort) -> PlanningResult:
+        """Return the rollout as the result of planning."""
+        outcome = Outcome.SOLVED if self.failure is None else self.failure.outcome
+        return PlanningResult(outcome, (), self.actions, self.states, (), self.failure, effort)
+
+
+def roll_out(
+    policy: GraphPolicy, task: Task, execute: Execute, adjust: Adjust, limits: RolloutLimits
+) -> Rollout:
+    """Do what the policy says, adjusted, until the goal holds, an action fails or a limit is reached."""
+    state, taken, samples = task.initial_state, 0, 0
+    actions: list[GroundController] = []
+    states = [state]
+
+    def ended(outcome: Outcome | None = None, detail: str = "") -> Rollout:
+        failure = None if outcome is None else Failure(len(actions), None, outcome, detail=detail)
+        return Rollout(tuple(actions), tuple(states), failure, samples)
+
+    while not task.achieved_in(state):
+        if limits.expired():
+            return ended(Outcome.TIMEOUT, "Time ran out before the next action was chosen.")
+        wanted = policy.act(state, task.goal)
+        if wanted is None:
+            return ended(Outcome.NOT_INITIABLE, "No controller has objects of all the types it asks for.")
+        action, draws = adjust(state, wanted)
+        samples += draws
+        if action is None:
+            return ended(Outcome.NOT_INITIABLE, f"{wanted} cannot start in the state that was reached.")
+        execution = execute(state, action)
+        taken += execution.steps
+        if execution.steps == 0:
+            reason = execution.failure or "it took no step."
+            return ended(Outcome.CONTROLLER_FAILED, f"{action} failed: {reason}")
+        if taken > limits.horizon:
+            detail = f"With {action} it takes more than {limits.horizon} low-level actions."
+            return ended(Outcome.HORIZON_EXCEEDED, detail)
+        state = execution.state
+        actions.append(action)
+        states.append(state)
+    return ended()

@@ -1,0 +1,108 @@
+// Elements are made from values; text is only ever set as text, so no name can become markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+const page = JSON.parse(document.getElementById("data").textContent);
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
+  }
+  node.append(...children.flat().filter(child => child !== null && child !== undefined && child !== false));
+  return node;
+}
+
+function make(tag, attributes, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+function draw(tag, attributes, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+// Text for people.
+
+const REASONS = {
+  solved: "The plan was executed and reached the goal.",
+  no_abstract_plan: "No sequence of operators reaches the goal.",
+  sampler_exhausted: "No sampled parameters reached a subgoal.",
+  not_initiable: "A controller could not start.",
+  subgoal_missed: "A controller ran, but its subgoal did not hold afterwards.",
+  controller_failed: "A controller failed.",
+  environment_failure: "The simulator refused an action and blamed objects for it.",
+  horizon_exceeded: "The plan takes too many low-level actions.",
+  timeout: "Time ran out.",
+  out_of_nodes: "The search reached its cap on nodes.",
+  goal_missed: "The plan was executed but missed the goal.",
+  not_learned: "Nothing was learned in time, so no task was tried.",
+};
+
+function words(name) {
+  return name.replaceAll("_", " ");
+}
+
+function heading(name) {
+  const text = name.replaceAll(/[-_]/g, " ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function count(number, one, several = one + "s") {
+  return `${number.toLocaleString("en")} ${number === 1 ? one : several}`;
+}
+
+function seconds(value) {
+  if (value >= 100) return `${Math.round(value)} s`;
+  if (value >= 1) return `${value.toFixed(value >= 10 ? 1 : 2)} s`;
+  if (value >= 0.0095) return `${Math.round(1000 * value)} ms`;
+  return value > 0 ? `${(1000 * value).toFixed(1)} ms` : "0 ms";
+}
+
+function percent(share) {
+  const text = (100 * share).toFixed(1);
+  return `${text.endsWith(".0") ? text.slice(0, -2) : text} %`;
+}
+
+function mean(numbers) {
+  return numbers.length ? numbers.reduce((sum, one) => sum + one, 0) / numbers.length : 0;
+}
+
+function quantile(numbers, share) {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  const place = share * (sorted.length - 1), low = Math.floor(place);
+  if (!sorted.length) return 0;
+  return sorted[low] + (place - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]);
+}
+
+function isSolved(task) {
+  return task.outcome === "solved";
+}
+
+function call(name, objects) {
+  return `${name}(${objects.join(", ")})`;
+}
+
+// Parts of which the page is made.
+
+function section(id, title, ...children) {
+  return make("section", {id, "aria-labelledby": `${id}-title`},
+    make("h2", {id: `${id}-title`}, title), ...children);
+}
+
+// `sign` tells whether an atom holds ("true"), does not ("false"), not yet ("open"), or nothing of it ("").
+function atomList(atoms, sign = () => "", label = null) {
+  return make("ul", {class: "atoms", "aria-label": label}, atoms.map(atom => {
+    const state = sign(atom);
+    const said = {true: "holds: ", false: "does not hold: ", open: "does not hold yet: "}[state];
+    return make("li", {class: state ? `is-${state}` : null},
+      said && make("span", {class: "unseen"}, said), atom);
+  }));
+}
+
+function dataTable(label, heads, rows) {
+  const table = make("table", {},
+    make("thead", {}, make("tr", {}, heads.map(head => make("th", {scope: "col"}, head)))),
+    make("tbody", {}, rows.map(row => make("tr", {},
+      row.map((cell, place) => make(place ? "td" : "th", place ? {} : {scope: "row"}, cell))))));
+  return make("div", {class: "wide", tabindex: 0, role: "region", "aria-label": label}, table);
+}

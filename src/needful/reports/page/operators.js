@@ -1,0 +1,145 @@
+// Each operator as a card; opened, it tells why it is the way it is.
+
+const PDDL = /(;.*$)|(:[\w-]+)|(\?[^\s()]+)|\b(and|not|forall|when)\b(?=[\s(])/g;
+
+function pddlLine(line) {
+  const parts = [];
+  let done = 0;
+  for (const match of line.matchAll(PDDL)) {
+    const kind = ["comment", "keyword", "variable", "logic"][match.slice(1).findIndex(group => group !== undefined)];
+    parts.push(line.slice(done, match.index), make("span", {class: kind}, match[0]));
+    done = match.index + match[0].length;
+  }
+  parts.push(line.slice(done));
+  return parts.filter(part => part !== "");
+}
+
+// Quantified deletes, which are what is special about these operators, are marked.
+function pddl(text) {
+  return make("pre", {class: "pddl"}, make("code", {}, text.split("\n").map(line =>
+    make("span", {class: line.trimStart().startsWith("(forall") ? "line quantified" : "line"}, pddlLine(line), "\n"))));
+}
+
+const REASON_TITLES = {
+  needs: ["needs", "held before every transition"],
+  adds: ["adds", "became true and was necessary"],
+  keeps: ["keeps", "was necessary and would have been forgotten"],
+  deletes: ["deletes", "became false"],
+  forgets: ["forgets", "an atom like it became false"],
+};
+
+function reasonsTable(card, show) {
+  const rows = card.reasons.map(reason => {
+    const [verb, why] = REASON_TITLES[reason.kind];
+    const first = reason.first && [
+      make("button", {type: "button", class: "link", onclick: () => show(reason.first.demonstration, reason.first.step)},
+        `demonstration ${reason.first.demonstration}, step ${reason.first.step + 1}`),
+      `: ${reason.first.atom}`,
+      reason.first.neededBy ? `, needed by ${reason.first.neededBy}` : ""];
+    return make("tr", {},
+      make("th", {scope: "row"}, make("span", {class: `verb ${reason.kind}`}, verb), " ", make("code", {}, reason.part)),
+      make("td", {}, reason.kind === "needs" ? why : `${why} in ${reason.count} of ${card.transitions}`,
+        first ? [make("br"), make("span", {class: "quiet"}, "first in ", first)] : null));
+  });
+  for (const [atom, experiments] of Object.entries(card.dropped)) {
+    rows.push(make("tr", {}, make("th", {scope: "row"}, make("span", {class: "verb"}, "does not need"), " ", make("code", {}, atom)),
+      make("td", {}, `it always held, but ${count(experiments, "experiment")} did without it`)));
+  }
+  return make("table", {class: "reasons-table"}, make("tbody", {}, rows));
+}
+
+function changes(title, kind, atoms) {
+  return atoms.length ? make("div", {class: `changes ${kind}`}, make("h5", {}, title), atomList(atoms)) : null;
+}
+
+// One transition: what it changed, what was predicted of that, and for whom.
+function transitionView(run, step) {
+  const names = numbers => numbers.map(number => run.atoms[number]);
+  const needed = new Map(step.needed.map(([atom, who]) => [atom, who]));
+  const added = step.added.map(atom => needed.has(atom)
+    ? `${run.atoms[atom]}, needed by ${needed.get(atom) === "goal" ? "the goal" : needed.get(atom)}` : run.atoms[atom]);
+  const unpredicted = step.addedUnpredicted.length + step.deletedUnpredicted.length;
+  return make("div", {class: "transition"},
+    changes("Became true, as predicted", "plus", added),
+    changes("Became false, as predicted", "minus", names(step.deleted)),
+    changes("Became false, forgotten by a quantified delete", "forgot", names(step.forgotten)),
+    changes("Became true, deliberately not predicted", "ignored", names(step.addedUnpredicted)),
+    changes("Became false, not predicted: nothing later needs it", "ignored", names(step.deletedUnpredicted)),
+    unpredicted ? null : make("p", {class: "quiet"}, "Every change of this transition is predicted."));
+}
+
+// The steps of a demonstration with what is necessary after each, the one at hand open.
+function chainView(run, demonstration, current, show) {
+  const steps = run.model.demonstrations[demonstration] || [];
+  const title = `Demonstration ${demonstration}, explained backwards from its goal`;
+  return make("ol", {class: "chain", "aria-label": title}, steps.map(step => {
+    const operator = run.model.operators[step.operator], here = step.step === current;
+    const necessary = step.necessary === null
+      ? make("p", {class: "quiet"}, "Backchaining from the goal did not reach this step.")
+      : [make("h5", {}, "Necessary afterwards"), atomList(step.necessary.map(number => run.atoms[number]))];
+    return make("li", {value: step.step + 1, "aria-current": here ? "step" : null},
+      make("button", {type: "button", class: "link", "aria-expanded": String(here),
+        onclick: () => show(demonstration, step.step)}, call(operator.name, step.objects)),
+      here ? make("div", {class: "here"}, transitionView(run, step), make("div", {}, necessary)) : null);
+  }));
+}
+
+function whyView(run, card) {
+  const chosen = make("div", {class: "chosen"});
+  const pick = make("select", {}, card.seen.map(([demonstration, step], place) =>
+    make("option", {value: place}, `demonstration ${demonstration}, step ${step + 1}`)));
+  const show = (demonstration, step, focus = true) => {
+    const place = card.seen.findIndex(one => one[0] === demonstration && one[1] === step);
+    if (place >= 0) pick.value = String(place);
+    chosen.replaceChildren(chainView(run, demonstration, step, show));
+    if (focus) chosen.querySelector("[aria-expanded=true]")?.focus();
+  };
+  pick.addEventListener("change", () => show(...card.seen[Number(pick.value)], false));
+  const left = Object.entries(card.notPredicted);
+  const parts = [
+    make("h4", {}, "Why each part is there"), reasonsTable(card, show),
+    make("h4", {}, "Deliberately not predicted"),
+    left.length ? make("ul", {class: "chips"}, left.map(([name, number]) =>
+      make("li", {}, make("code", {}, name), ` became true ${number === 1 ? "once" : `${number} times`}`)))
+      : make("p", {class: "quiet"}, "Nothing else became true."),
+  ];
+  if (card.seen.length) {
+    parts.push(make("h4", {}, "The transitions that made it"),
+      make("p", {class: "pick"}, make("label", {}, "Look at ", pick)), chosen);
+    show(...card.seen[0], false);
+  }
+  return parts;
+}
+
+function operatorCard(run, card, place) {
+  const why = make("div", {class: "why", id: `why-${place}`, hidden: true});
+  const article = make("article", {class: "card", "aria-labelledby": `operator-${place}`});
+  const toggle = make("button", {type: "button", class: "toggle", "aria-expanded": "false", "aria-controls": `why-${place}`,
+    onclick: () => {
+      const opening = why.hidden;
+      if (opening && !why.childElementCount) why.append(...whyView(run, card));
+      why.hidden = !opening;
+      toggle.setAttribute("aria-expanded", String(opening));
+      article.classList.toggle("open", opening);
+    }}, "Why is it this way?", make("span", {class: "unseen"}, ` ${card.name}`));
+  const made = `made from ${count(card.transitions, "transition")} in ${count(card.demonstrations, "demonstration")}`;
+  return fill(article, {}, [
+    make("h3", {id: `operator-${place}`}, card.name),
+    make("p", {class: "quiet"}, "runs ", make("code", {}, card.runs), run.model.explained ? ` · ${made}` : ""),
+    pddl(card.pddl),
+    run.model.explained ? toggle : null, why]);
+}
+
+function operatorsSection(run) {
+  if (!run.model) {
+    const why = !run.learned ? "Learning did not end in time, so there are no operators."
+      : run.facts.operators ? "The model lies elsewhere: this is an evaluation of it."
+        : "This learner makes a policy, which acts without operators.";
+    return section("operators", "Operators", make("p", {class: "quiet"}, why));
+  }
+  return section("operators", "Operators",
+    make("p", {class: "lead"}, "What the robot believes its controllers do. Lines that are ",
+      make("mark", {}, "marked"), " forget: after the action nothing is claimed of the atoms that they match."),
+    run.model.explained ? null : make("p", {class: "notice"}, "Why they are this way was not recorded."),
+    make("div", {class: "cards"}, run.model.operators.map((card, place) => operatorCard(run, card, place))));
+}

@@ -1,0 +1,51 @@
+// Put the page together, for the run that is chosen.
+
+const runs = page.runs.map((run, number) => ({...run, number}));
+const domains = [...new Set(runs.map(run => run.domain))];
+const main = document.getElementById("main");
+const picker = document.getElementById("runs");
+
+function subtitle(run) {
+  const demos = run.facts.demos;
+  const from = demos === undefined ? "" : ` from ${count(demos, "demonstration")}`;
+  return [make("strong", {}, run.learner), `${from}, seed ${run.seed}`];
+}
+
+function show(run, task = null) {
+  let open = () => {};
+  const choose = (other, wanted) => (other === run ? open(wanted) : show(other, wanted));
+  const [tasks, openTask] = tasksSection(run);
+  open = openTask;
+  const sections = [comparisonSection(runs, domains, choose), summarySection(run, open), operatorsSection(run), climbSection(run), tasks];
+  main.replaceChildren(...sections.filter(Boolean));
+  document.getElementById("sections").replaceChildren(...[...main.querySelectorAll(":scope > section")].map(one =>
+    make("a", {href: `#${one.id}`}, one.querySelector("h2").textContent)));
+  document.getElementById("title").textContent = domains.length > 1 ? `${domains.length} domains` : heading(run.domain);
+  document.getElementById("subtitle").replaceChildren(...subtitle(run));
+  document.getElementById("versions").textContent =
+    Object.entries(run.versions).map(([name, version]) => `${name} ${version}`).join(" · ");
+  for (const button of picker.querySelectorAll("button")) {
+    button.setAttribute("aria-pressed", String(Number(button.value) === run.number));
+  }
+  if (task) open(task);
+}
+
+if (runs.length > 1) {
+  fill(picker, {role: "group", "aria-label": "Run to look at"}, runs.map(run =>
+    make("button", {type: "button", value: run.number, class: `picker run${run.number % 8}`, onclick: () => show(run)},
+      domains.length > 1 ? `${heading(run.domain)}: ${run.label}` : run.label)));
+}
+
+const theme = document.getElementById("theme");
+function setTheme(dark) {
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  theme.textContent = dark ? "Light" : "Dark";
+  theme.setAttribute("aria-label", dark ? "Use light colours" : "Use dark colours");
+}
+const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+setTheme(prefersDark.matches);
+prefersDark.addEventListener("change", () => setTheme(prefersDark.matches));
+theme.addEventListener("click", () => setTheme(document.documentElement.dataset.theme !== "dark"));
+
+show(runs[0]);
+if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();

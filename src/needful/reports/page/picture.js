@@ -1,0 +1,122 @@
+// Pictures of states: each frame is a list of marks; what moves from one frame to the next is tweened.
+
+const IS_PATH = form => typeof form === "string";
+
+function unpack(ranges) {
+  const marks = [];
+  for (let place = 0; place < ranges.length; place += 2) {
+    for (let step = 0; step < ranges[place + 1]; step += 1) marks.push(ranges[place] + step);
+  }
+  return marks;
+}
+
+// What two marks must have in common to be seen as one thing that moved.
+function structure(scene, mark) {
+  const form = scene.forms[scene.marks[mark][0]];
+  return IS_PATH(form) ? form.replaceAll(/[-.\d ]+/g, ".") : `text ${form.join(" ")}`;
+}
+
+function between(one, other, share) {
+  return one + (other - one) * share;
+}
+
+function mixedPath(one, other, share) {
+  if (one === other) return one;
+  const goals = other.match(/-?[\d.]+/g);
+  let place = 0;
+  return one.replaceAll(/-?[\d.]+/g, number => {
+    place += 1;
+    return ` ${between(Number(number), Number(goals[place - 1]), share).toFixed(2)}`;
+  });
+}
+
+class Picture {
+  constructor(scene, film) {
+    this.scene = scene;
+    this.places = film.places;  // the states that the frames are of
+    this.frames = film.frames.map(unpack);
+    this.nodes = new Map();
+    this.steps = new Map();
+    const [width, height] = scene.size;
+    this.aspect = width / height;
+    this.canvas = draw("g", {});
+    this.element = draw("svg", {viewBox: `0 0 ${width} ${height}`, class: "picture", role: "img", "aria-label": "The start"},
+      draw("defs", {}, scene.clips.map((outline, place) =>
+        draw("clipPath", {id: `clip${place}`}, draw("path", {d: outline})))),
+      this.canvas);
+  }
+
+  get last() {
+    return this.frames.length - 1;
+  }
+
+  // Show the picture at a time; 1.5 is half way from state 1 to state 2.
+  show(time) {
+    const after = this.places.findIndex(place => place > time);
+    const index = after < 0 ? this.last : after - 1;
+    const share = after < 0 ? 0 : (time - this.places[index]) / (this.places[after] - this.places[index]);
+    if (share < 1e-3) {
+      this.canvas.replaceChildren(...this.frames[index].map(mark => this.still(mark)));
+      return;
+    }
+    const {moving, backwards} = this.step(index);
+    const marks = share < 0.5 ? this.frames[index] : this.frames[index + 1];
+    this.canvas.replaceChildren(...marks.map(mark => {
+      const from = share < 0.5 ? mark : backwards.get(mark);
+      return moving.has(from) ? this.node(from, moving.get(from), share) : this.still(mark);
+    }));
+  }
+
+  // Pair the marks that are only in one of two neighbouring frames: in the same style if possible.
+  step(index) {
+    if (this.steps.has(index)) return this.steps.get(index);
+    const [now, next] = [this.frames[index], this.frames[index + 1]];
+    const stay = new Set(now), come = new Set(next);
+    let left = now.filter(mark => !come.has(mark)), right = next.filter(mark => !stay.has(mark));
+    const moving = new Map(), backwards = new Map();
+    for (const styled of [true, false]) {
+      const key = mark => structure(this.scene, mark) + (styled ? ` ${this.scene.marks[mark][3]}` : "");
+      const waiting = groupBy(right, key);
+      for (const mark of left) {
+        const partner = waiting.get(key(mark))?.shift();
+        if (partner !== undefined) {
+          moving.set(mark, partner);
+          backwards.set(partner, mark);
+        }
+      }
+      left = left.filter(mark => !moving.has(mark));
+      right = right.filter(mark => !backwards.has(mark));
+    }
+    const found = {moving, backwards};
+    this.steps.set(index, found);
+    return found;
+  }
+
+  still(mark) {
+    if (!this.nodes.has(mark)) this.nodes.set(mark, this.node(mark, mark, 0));
+    return this.nodes.get(mark);
+  }
+
+  // A mark on its way to another one, which is like it.
+  node(mark, target, share) {
+    const [form, x, y] = this.scene.marks[mark], [goal, goalX, goalY] = this.scene.marks[target];
+    const {clip, rotate, ...style} = this.scene.styles[this.scene.marks[share < 0.5 ? mark : target][3]];
+    const [here, there] = [this.scene.forms[form], this.scene.forms[goal]];
+    const turn = rotate ? ` rotate(${rotate})` : "";
+    const transform = `translate(${between(x, goalX, share).toFixed(2)} ${between(y, goalY, share).toFixed(2)})${turn}`;
+    let node;
+    if (IS_PATH(here)) node = draw("path", {...style, transform, d: mixedPath(here, there, share)});
+    else if (here.length === 1) node = draw("text", {...style, transform}, here[0]);
+    else node = draw("image", {...style, transform, href: `data:image/png;base64,${here[1]}`});
+    return clip === undefined ? node : draw("g", {"clip-path": `url(#clip${clip})`}, node);
+  }
+}
+
+function groupBy(items, key) {
+  const groups = new Map();
+  for (const item of items) {
+    if (!groups.has(key(item))) groups.set(key(item), []);
+    groups.get(key(item)).push(item);
+  }
+  return groups;
+}

@@ -1,0 +1,128 @@
+"""Read everything that the folder of a run holds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from needful.core.plans import Outcome
+from needful.errors import ResultsError
+from needful.evaluation.model_files import dropped_preconditions
+from needful.evaluation.records import RunRecord
+from needful.operator_learning.evidence import TransitionEvidence
+from needful.storage.climb import CLIMB_FILE, RecordedClimb, load_climb
+from needful.storage.evidence import EVIDENCE_FILE, load_evidence
+from needful.storage.json_fields import JsonValue, Source, parse_json
+from needful.storage.model_directory import MODEL_FILE, StoredModel, load_model
+from needful.storage.plans import PLANS_FILE, RecordedPlan, read_plans
+
+GIVE_A_RUN = "Give a folder as written by `needful run` or `needful eval --out`."
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedModel:
+    """Operators that were learned, and what is known of how they came to be.
+
+    `evidence` and `climb` are None if they were not recorded.
+    """
+
+    stored: StoredModel
+    dropped: Mapping[str, Mapping[str, int]]
+    evidence: Mapping[str, tuple[TransitionEvidence, ...]] | None
+    climb: RecordedClimb | None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """What a run left behind.
+
+    Attributes:
+        name: the name of the folder.
+        domain, learner, seed: from summary.json, as all else in `summary`.
+        records: one a task.
+        model: the operators; None for policies, for evaluations of a model that lies elsewhere, and
+            if nothing was learned in time.
+        plans: what became of each task, by its number; empty if that was not recorded.
+    """
+
+    name: str
+    domain: str
+    learner: str
+    seed: int
+    summary: Mapping[str, JsonValue]
+    records: tuple[RunRecord, ...]
+    model: RecordedModel | None = None
+    plans: Mapping[int, RecordedPlan] = field(default_factory=dict)
+
+    @property
+    def learned(self) -> bool:
+        """Whether learning ended in time."""
+        return not any(record.outcome == Outcome.NOT_LEARNED.value for record in self.records)
+
+
+def read_run(folder: str | Path) -> RecordedRun:
+    """Read the folder of a run; whatever is wrong with it is an error that says what to do."""
+    folder = Path(folder)
+    if not os.path.isdir(folder):
+        what = "is a file" if os.path.exists(folder) else "does not exist"
+        raise ResultsError(f"{folder} {what}. {GIVE_A_RUN}")
+    records = _read_records(folder)
+    summary = parse_json(
+        _read(folder / "summary.json", "The run did not end; repeat it."),
+        Source(str(folder / "summary.json"), ResultsError),
+    )
+    known = summary.entries()
+    for name in ("domain", "learner", "seed"):
+        if name not in known:
+            raise summary.fault(f"the field {name!r} is missing.", GIVE_A_RUN)
+    return RecordedRun(
+        name=folder.resolve().name,
+        domain=known["domain"].name(),
+        learner=known["learner"].name(),
+        seed=known["seed"].integer(),
+        summary=summary.plain(),
+        records=records,
+        model=_read_model(folder / "model"),
+        plans={plan.task: plan for plan in _read_plans(folder / PLANS_FILE)},
+    )
+
+
+def _read_records(folder: Path) -> tuple[RunRecord, ...]:
+    file = folder / "records.jsonl"
+    if not os.path.exists(file) and os.path.isdir(folder / "jobs"):
+        raise ResultsError(
+            f"{folder} holds the results of a sweep. `needful reproduce` writes a report about them."
+        )
+    lines = _read(file, GIVE_A_RUN).split(b"\n")
+    if lines.pop() != b"":
+        raise ResultsError(f"{file}: the last line is cut off. Repeat the run.")
+    fields = (
+        parse_json(line, Source(str(file), ResultsError, number)) for number, line in enumerate(lines, 1)
+    )
+    return tuple(map(RunRecord.from_json, fields))
+
+
+def _read(file: Path, remedy: str) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise ResultsError(f"{file} cannot be read: {error.strerror or error}. {remedy}") from None
+
+
+def _read_model(folder: Path) -> RecordedModel | None:
+    if not os.path.exists(folder / MODEL_FILE):
+        return None
+    stored = load_model(folder)
+    has_evidence, has_climb = (os.path.exists(folder / name) for name in (EVIDENCE_FILE, CLIMB_FILE))
+    return RecordedModel(
+        stored,
+        dropped_preconditions(stored),
+        load_evidence(folder, stored.model) if has_evidence else None,
+        load_climb(folder) if has_climb else None,
+    )
+
+
+def _read_plans(file: Path) -> tuple[RecordedPlan, ...]:
+    return read_plans(file) if os.path.exists(file) else ()

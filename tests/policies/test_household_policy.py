@@ -1,0 +1,36 @@
+"""Policies in houses: many objects, types below types, hundreds of atoms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from needful.demos.collect import collect_demonstrations
+from needful.demos.oracle import OracleDemonstrator
+from needful.envs.catalogue import make_environment
+from needful.envs.contract import Split
+from needful.policies.config import PolicyConfig
+from needful.policies.examples import examples_of
+from needful.policies.learn import train_policy
+
+pytest.importorskip("mujoco", reason="household domains need the extra `household`")
+
+
+@pytest.mark.parametrize("domain", ["opening-presents", "sorting-books"])
+def test_a_policy_learns_and_acts_in_a_house(domain: str) -> None:
+    environment = make_environment(domain)
+    demonstrations = collect_demonstrations(
+        environment, OracleDemonstrator(environment), 1, 0
+    ).demonstrations
+    (first, *_) = examples_of(environment.vocabulary, demonstrations)
+    columns = {kind.name: place for place, kind in enumerate(environment.vocabulary.types)}
+    for obj, row in zip(demonstrations[0].objects, first.graph.nodes, strict=True):
+        types = {name for name, column in columns.items() if row[column] == 1.0}
+        assert types == {kind.name for kind in obj.type.ancestry()}
+    policy = train_policy(environment.vocabulary, demonstrations, PolicyConfig(epochs=3), 0)
+    assert all(np.all(np.isfinite(weight)) for weight in policy.weights.values())
+    task = environment.task(Split.TEST, 0, 0)
+    action = policy.act(task.initial_state, task.goal)
+    assert action is not None
+    assert action.controller in environment.vocabulary.controllers
+    assert set(action.objects) <= set(task.objects)

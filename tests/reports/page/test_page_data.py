@@ -1,0 +1,253 @@
+"""What a page tells: worked out by hand for the lamp world."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamp_world import LampNames, Lamps
+from needful.envs.catalogue import make_environment
+from needful.envs.contract import Environment
+from needful.errors import InvalidInputError
+from needful.reports.page import operator_cards, task_films
+from needful.reports.page.page_data import page_data, run_labels
+from needful.reports.page.recorded_run import RecordedRun, read_run
+from needful.reports.page.task_films import Films, choose_films
+from needful.reports.page.write_page import make_report
+from recorded_runs import run_lamps
+
+ENV = Lamps()
+
+
+def find(domain: str) -> Environment:
+    return ENV if domain == ENV.name else make_environment(domain)
+
+
+@pytest.fixture(scope="module")
+def lamps(tmp_path_factory: pytest.TempPathFactory) -> RecordedRun:
+    return read_run(run_lamps(tmp_path_factory.mktemp("run") / "lamps", LampNames()))
+
+
+def test_an_operator_and_why_it_is_this_way(lamps: RecordedRun) -> None:
+    (run,) = page_data([lamps], find)["runs"]
+    (card,) = run["model"]["operators"]
+    assert (card["name"], card["runs"], card["parameters"]) == ("Switch", "Switch(?x0)", [["?x0", "lamp"]])
+    assert card["pddl"].startswith("(:action Switch\n  :parameters (?x0 - lamp)")
+    assert (card["transitions"], card["demonstrations"]) == (8, 2)
+    assert card["reasons"] == [
+        {
+            "kind": "adds",
+            "part": "Lit(?x0)",
+            "count": 8,
+            "first": {
+                "demonstration": 0,
+                "step": 0,
+                "atom": f"Lit({run['model']['demonstrations'][0][0]['objects'][0]})",
+                "neededBy": "goal",
+            },
+        }
+    ]
+    # In the first step of each demonstration all four lamps become warm.
+    assert card["notPredicted"] == {"Warm": 8}
+    assert card["seen"] == [[demonstration, step] for demonstration in (0, 1) for step in range(4)]
+
+
+def test_a_demonstration_step_by_step(lamps: RecordedRun) -> None:
+    (run,) = page_data([lamps], find)["runs"]
+
+    def named(numbers: Sequence[int]) -> list[str]:
+        return [run["atoms"][number] for number in numbers]
+
+    steps = run["model"]["demonstrations"][0]
+    assert [step["step"] for step in steps] == [0, 1, 2, 3]
+    lit: list[str] = []
+    for step in steps:
+        (lamp,) = step["objects"]
+        lit.append(f"Lit({lamp})")
+        assert named(step["necessary"]) == sorted(lit)
+        assert named(step["added"]) == [f"Lit({lamp})"]
+        assert [(run["atoms"][atom], who) for atom, who in step["needed"]] == [(f"Lit({lamp})", "goal")]
+        warmed = [f"Warm(lamp{number})" for number in range(4)] if step["step"] == 0 else []
+        assert named(step["addedUnpredicted"]) == warmed
+        assert step["deleted"] == step["forgotten"] == step["deletedUnpredicted"] == []
+
+
+def test_tasks_solved_and_failed(lamps: RecordedRun) -> None:
+    (run,) = page_data([lamps], find)["runs"]
+    solved, failed = run["tasks"][:2]
+    assert (solved["outcome"], solved["length"], solved["failure"]) == ("solved", 4, None)
+    assert [len(true) for true in solved["plan"]["holding"]] == [0, 1, 2, 3, 4]
+    assert solved["film"]["places"] == [0, 1, 2, 3, 4]
+    assert failed["outcome"] == "subgoal_missed"
+    end = failed["plan"]["end"]
+    assert [run["atoms"][atom] for atom in end["missing"]] == ["Lit(lamp3)"]
+    assert failed["plan"]["steps"][end["step"]] == ["Switch", ["lamp3"]]
+    assert len(failed["plan"]["actions"]) == end["step"]
+
+
+def test_the_climb(lamps: RecordedRun) -> None:
+    (run,) = page_data([lamps], find)["runs"]
+    (step,) = run["model"]["climb"]["steps"]
+    assert (run["model"]["climb"]["transitions"], step["uncovered"], step["operators"]) == (8, 0, 1)
+    assert step["added"][0].startswith("Switch(?x0:lamp)\n")
+
+
+def test_films_share_what_stands_still(lamps: RecordedRun) -> None:
+    data = page_data([lamps], find)
+    scene = data["scenes"]["lamps"]
+    # Four names, and four lamps that are either lit or not.
+    assert len(scene["marks"]) == 4 + 4 * 2
+    frames = [frame for task in data["runs"][0]["tasks"] for frame in task["film"]["frames"]]
+    assert all(sum(frame[1::2]) == 8 for frame in frames)
+
+
+def test_a_domain_that_nobody_can_draw_is_shown_without_pictures(lamps: RecordedRun) -> None:
+    data = page_data([lamps], make_environment)
+    (run,) = data["runs"]
+    assert data["scenes"] == {}
+    assert all(task["film"] is None and task["plan"] for task in run["tasks"])
+    (note,) = run["notes"]
+    assert note.startswith("Plans are shown without pictures, because the domain cannot be drawn. Unknown")
+
+
+class Failing(Lamps):
+    """Cannot draw a lit lamp."""
+
+    def draw(self, state: object, axes: object, goal: object) -> None:
+        raise ZeroDivisionError("no colours left")
+
+
+class Renamed(Lamps):
+    """Calls a predicate otherwise since the run."""
+
+    def __init__(self) -> None:
+        super().__init__(LampNames(lit="Shining"))
+
+
+@pytest.mark.parametrize(
+    ("environment", "reason"),
+    [(Failing(), "ZeroDivisionError: no colours left"), (Renamed(), "Unknown predicate 'Lit'")],
+)
+def test_an_environment_that_fails_to_draw_is_told(
+    lamps: RecordedRun, environment: Environment, reason: str
+) -> None:
+    data = page_data([lamps, lamps], lambda _: environment)
+    assert data["scenes"] == {}
+    for run in data["runs"]:
+        assert reason in run["notes"][0]
+        assert all(task["film"] is None for task in run["tasks"])
+
+
+def test_runs_without_plans_operators_or_evidence(lamps: RecordedRun) -> None:
+    assert lamps.model is not None
+    bare = replace(lamps.model, evidence=None, climb=None)
+    (run,) = page_data([replace(lamps, plans={}, model=bare)], find)["runs"]
+    assert run["notes"] == ["The plans of this run were not recorded, so there is nothing to replay."]
+    assert (run["model"]["explained"], run["model"]["climb"]) == (False, None)
+    assert run["model"]["operators"][0]["seen"] == []
+    (run,) = page_data([replace(lamps, model=None)], find)["runs"]
+    assert run["model"] is None
+    (run,) = page_data([replace(lamps, records=(), plans={})], find)["runs"]
+    assert (run["tasks"], run["notes"], run["versions"]) == ([], [], {})
+
+
+def test_only_numbers_of_a_summary_are_shown(lamps: RecordedRun) -> None:
+    summary = {"demos": 2, "coverage": "all", "operators": True, "seconds": {"operators": 0.5, "x": None}}
+    (run,) = page_data([replace(lamps, summary=summary)], find)["runs"]
+    assert (run["facts"], run["seconds"]) == ({"demos": 2}, {"operators": 0.5})
+    (run,) = page_data([replace(lamps, summary={"seconds": 3})], find)["runs"]
+    assert (run["facts"], run["seconds"]) == ({}, {})
+
+
+def test_of_many_demonstrations_the_first_are_shown(
+    lamps: RecordedRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operator_cards, "MOST_DEMONSTRATIONS", 1)
+    monkeypatch.setattr("needful.reports.page.page_data.MOST_DEMONSTRATIONS", 1)
+    (run,) = page_data([lamps], find)["runs"]
+    assert list(run["model"]["demonstrations"]) == [0]
+    assert run["model"]["operators"][0]["transitions"] == 8
+    assert len(run["model"]["operators"][0]["seen"]) == 4
+    assert run["notes"] == [
+        "Of 2 demonstrations the first 1 can be looked at step by step; all of them are counted."
+    ]
+
+
+def many(run: RecordedRun, outcomes: Sequence[bool], states: int) -> RecordedRun:
+    """Return a run of so many tasks, solved or not, each with so many states."""
+    solved, failed = run.records[:2]
+    records = tuple(replace(solved if good else failed, task=place) for place, good in enumerate(outcomes))
+    plan = replace(run.plans[0], states=run.plans[0].states[:1] * states)
+    return replace(run, records=records, plans=dict.fromkeys(range(len(outcomes)), plan))
+
+
+def test_all_tasks_are_filmed_unless_they_are_too_many(lamps: RecordedRun) -> None:
+    assert choose_films(many(lamps, [True] * 50, 20)) == Films(frozenset(range(50)), 1)
+    films = choose_films(many(lamps, [True] * 1000, 10))
+    assert (len(films.tasks), films.every) == (100, 1)
+    assert sorted(films.tasks) == list(range(0, 1000, 10))
+
+
+def test_failures_get_half_of_the_films(lamps: RecordedRun) -> None:
+    outcomes = [place % 10 > 0 for place in range(1000)]
+    films = choose_films(many(lamps, outcomes, 10)).tasks
+    assert sum(not outcomes[task] for task in films) == 50
+    few_solved = [place < 10 for place in range(1000)]
+    films = choose_films(many(lamps, few_solved, 10)).tasks
+    assert sum(not few_solved[task] for task in films) == 90
+
+
+@given(outcomes=st.lists(st.booleans(), min_size=1, max_size=300), states=st.integers(1, 101))
+def test_films_stay_within_their_limits(lamps: RecordedRun, outcomes: list[bool], states: int) -> None:
+    run = many(lamps, outcomes, states)
+    films = choose_films(run)
+    pictures = sum(len([*range(0, states - 1, films.every), states - 1]) for _ in films.tasks)
+    assert films.tasks <= run.plans.keys()
+    assert len(films.tasks) >= min(len(outcomes), task_films.ENOUGH_FILMS)
+    # The last state of a plan is always drawn, which may be one picture more in each film.
+    assert pictures <= task_films.MOST_PICTURES + len(films.tasks)
+
+
+def test_thinning_is_told(lamps: RecordedRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task_films, "MOST_PICTURES", 6)
+    monkeypatch.setattr(task_films, "ENOUGH_FILMS", 2)
+    (run,) = page_data([lamps], find)["runs"]
+    assert [task["film"] is not None for task in run["tasks"]] == [True, True, False, False]
+    assert run["tasks"][0]["film"]["places"] == [0, 2, 4]
+    assert run["notes"] == [
+        "To keep this page small, 2 of 4 tasks have pictures: failed and solved ones, evenly spread.",
+        "To keep this page small, one in 2 states is drawn of each plan.",
+    ]
+
+
+def test_labels_are_as_short_as_they_can_be(lamps: RecordedRun) -> None:
+    def labels(*changes: dict[str, object]) -> list[str]:
+        return run_labels([replace(lamps, **change) for change in changes])  # type: ignore[arg-type]
+
+    assert labels({}, {"learner": "ci"}) == ["necessary", "ci"]
+    assert labels({}, {"domain": "other"}) == ["necessary", "necessary"]
+    assert labels({}, {"seed": 1}) == ["necessary, seed 0", "necessary, seed 1"]
+    assert labels({}, {"name": "b"}) == ["necessary, seed 0 (lamps)", "necessary, seed 0 (b)"]
+    assert labels({}, {}) == [
+        "necessary, seed 0 (lamps), number 1",
+        "necessary, seed 0 (lamps), number 2",
+    ]
+
+
+def test_the_page_is_always_the_same_and_cannot_load_anything(lamps: RecordedRun) -> None:
+    page = make_report([lamps], find)
+    assert make_report([lamps], find) == page
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+    assert "://" not in page.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_a_page_is_about_something() -> None:
+    with pytest.raises(InvalidInputError, match="at least one run"):
+        make_report([], find)

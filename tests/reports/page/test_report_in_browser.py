@@ -1,0 +1,345 @@
+"""The page in a real browser, opened from disk."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+
+from axe_core import fetch_axe, violations
+from headless_browser import CHROMIUM, Browser, open_browser
+from lamp_world import HOSTILE, MARKUP, LampNames, Lamps
+from needful.envs.catalogue import make_environment
+from needful.envs.contract import Environment
+from needful.reports.page.recorded_run import RecordedRun, read_run
+from needful.reports.page.task_films import bound_to
+from needful.reports.page.write_page import make_report
+from needful.storage.plans import PLANS_FILE, header_line, plan_line, read_plans
+from recorded_runs import run_lamps, run_screws
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium to open pages with")
+
+WIDE, HIGH, PHONE = 1200, 900, 360
+LAMPS, HOSTILE_LAMPS = Lamps(), Lamps(HOSTILE)
+
+
+def find(domain: str) -> Environment:
+    own = {LAMPS.name: LAMPS, HOSTILE_LAMPS.name: HOSTILE_LAMPS}
+    return own.get(domain) or make_environment(domain)
+
+
+@dataclass(frozen=True)
+class Pages:
+    """Pages on disk, and the runs that they are about."""
+
+    folder: Path
+    screws: RecordedRun
+
+    def __getitem__(self, name: str) -> Path:
+        return self.folder / f"{name}.html"
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    folder = tmp_path_factory.mktemp("pages")
+    screws = read_run(run_screws(folder / "screws", tasks=50))
+    lamps = run_lamps(folder / "lamps", LampNames())
+    about = {
+        "screws": [screws],
+        "lamps": [read_run(lamps)],
+        "hostile": [read_run(run_lamps(folder / "hostile", HOSTILE))],
+        "compared": [read_run(lamps), read_run(as_policy(lamps)), read_run(unlearned(lamps))],
+    }
+    for name, runs in about.items():
+        (folder / f"{name}.html").write_text(make_report(runs, find))
+    return Pages(folder, screws)
+
+
+def as_policy(folder: Path) -> Path:
+    """Return a copy of a run that looks like one of a policy: it has no operators and no subgoals."""
+    copy = Path(shutil.copytree(folder, folder.parent / "policy"))
+    shutil.rmtree(copy / "model")
+    plans = [
+        replace(plan, steps=(), subgoals=(), holding=tuple(true & plan.goal for true in plan.holding))
+        for plan in read_plans(copy / PLANS_FILE)
+    ]
+    (copy / PLANS_FILE).write_bytes(b"".join([header_line(LAMPS.vocabulary), *map(plan_line, plans)]))
+    summary = json.loads((copy / "summary.json").read_text())
+    (copy / "summary.json").write_text(json.dumps({**summary, "learner": "gnn-shooting", "operators": 0}))
+    return copy
+
+
+def unlearned(folder: Path) -> Path:
+    """Return a copy of a run that looks as if learning had not ended in time."""
+    copy = Path(shutil.copytree(folder, folder.parent / "unlearned"))
+    shutil.rmtree(copy / "model")
+    (copy / PLANS_FILE).unlink()
+    text = (copy / "records.jsonl").read_text()
+    for outcome in ("solved", "subgoal_missed"):
+        text = text.replace(f'"outcome": "{outcome}"', '"outcome": "not_learned"')
+    (copy / "records.jsonl").write_text(text)
+    summary = json.loads((copy / "summary.json").read_text())
+    (copy / "summary.json").write_text(json.dumps({**summary, "learner": "loft", "solved": 0}))
+    return copy
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with open_browser(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+def open_page(browser: Browser, page: Path, width: int = WIDE, scheme: str = "light") -> None:
+    """Open a page; it may complain about nothing and ask for nothing but itself."""
+    browser.open(page, width, HIGH, scheme)
+    browser.tell(
+        "Emulation.setEmulatedMedia",
+        features=[
+            {"name": "prefers-color-scheme", "value": scheme},
+            {"name": "prefers-reduced-motion", "value": "reduce"},
+        ],
+    )
+    assert browser.complaints == []
+    assert browser.requests == [page.as_uri()]
+
+
+def texts(browser: Browser, selector: str) -> list[str]:
+    """Return the texts of the elements that a selector finds."""
+    found: list[str] = browser.run(
+        f"[...document.querySelectorAll({json.dumps(selector)})].map(one => one.textContent)"
+    )
+    return found
+
+
+def click(browser: Browser, selector: str, place: int = 0) -> None:
+    browser.run(f"document.querySelectorAll({json.dumps(selector)})[{place}].click()")
+
+
+def test_a_report_of_fifty_tasks_is_small(pages: Pages) -> None:
+    assert len(pages.screws.records) == 50
+    assert pages["screws"].stat().st_size < 5_000_000
+
+
+def test_the_summary(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["screws"])
+    assert texts(browser, "h1") == ["Screws"]
+    assert texts(browser, "#subtitle") == ["necessary from 6 demonstrations, seed 0"]
+    assert texts(browser, ".tile strong")[:2] == ["100 %", "4"]
+    assert texts(browser, "#sections a") == ["Summary", "Operators", "Hill climb", "Tasks"]
+    assert "No task failed." in texts(browser, "#summary p")
+    assert browser.run("document.querySelectorAll('#summary .chart .dot').length") == 50
+    curve = browser.run("document.querySelector('#summary .curve').getBBox().height")
+    assert curve > 100
+    assert "50 of 50 solved" in browser.run(
+        "document.querySelector('.chart svg').getAttribute('aria-label')"
+    )
+
+
+def test_operators_are_pddl_with_marked_quantified_deletes(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["screws"])
+    assert pages.screws.model is not None
+    names = [operator.name for operator in pages.screws.model.stored.model.operators]
+    assert texts(browser, ".card h3") == names
+    marked = [line.strip() for line in texts(browser, ".card .quantified")]
+    assert marked == ["(forall (?any1 - screw) (not (HoldingScrew ?x0 ?any1)))"]
+    paint = "getComputedStyle(document.querySelector('{}')).backgroundColor"
+    assert browser.run(paint.format(".quantified")) != browser.run(paint.format(".pddl .line"))
+
+
+def test_enter_tells_why_an_operator_is_this_way(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["lamps"])
+    browser.run("document.querySelector('.toggle').focus()")
+    assert not browser.run("!!document.querySelector('.why').childElementCount")
+    browser.press("Enter", "\r")
+    assert browser.run("document.querySelector('.toggle').getAttribute('aria-expanded')") == "true"
+    (reason,) = texts(browser, ".reasons-table tr")
+    assert reason.startswith("adds Lit(?x0)became true and was necessary in 8 of 8")
+    assert "needed by goal" in reason
+    assert texts(browser, ".why .chips li") == ["Warm became true 8 times"]
+    assert len(texts(browser, ".chain > li")) == 4
+    assert texts(browser, ".chain .ignored .atoms li") == [f"Warm(lamp{number})" for number in range(4)]
+    click(browser, ".chain .link", 2)
+    assert len(texts(browser, ".chain .here > div:last-child .atoms li")) == 3
+    assert texts(browser, ".chain .ignored") == []
+    browser.press("Enter", "\r")
+    click(browser, ".toggle")
+    assert browser.run("document.querySelector('.why').hidden") is True
+
+
+def test_the_hill_climb_tells_what_each_step_brought(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["screws"])
+    steps = texts(browser, ".climb summary")
+    assert len(steps) == browser.run("document.querySelectorAll('#climb .chart .dot').length") > 1
+    assert "covers 100 %" in steps[-1]
+    click(browser, ".climb summary")
+    assert texts(browser, ".climb li:first-child .tag") == ["new"]
+    assert "forgets:" in texts(browser, ".climb li:first-child ins")[-1]
+
+
+def scrub(browser: Browser, time: float) -> None:
+    browser.run(
+        f"(() => {{ const slider = document.querySelector('.player input'); slider.value = {time}; "
+        "slider.dispatchEvent(new Event('input')); })()"
+    )
+
+
+def test_a_plan_is_scrubbed_played_and_stepped_through(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["lamps"])
+    click(browser, ".grid-of-chips .chip")
+    lit = "document.querySelectorAll('.picture [fill=\"#ffd700\"]').length"
+    assert (texts(browser, ".status"), browser.run(lit)) == (["The start"], 0)
+    scrub(browser, 3)
+    assert browser.run(lit) == 3
+    assert texts(browser, ".status")[0].startswith("After step 3 of 4: Switch(lamp")
+    assert len(texts(browser, ".judged > div:first-child .is-true")) == 3
+    assert len(texts(browser, ".judged > div:first-child .is-open")) == 1
+    browser.run("document.querySelector('.player input').focus()")
+    for key, expected in (("ArrowRight", 4), ("ArrowRight", 4), ("ArrowLeft", 3), ("Home", 0), ("End", 4)):
+        browser.press(key)
+        assert browser.run(lit) == expected
+    current = "document.querySelector('.steps [aria-current] .number').textContent"
+    assert browser.run(current) == "4"
+    click(browser, ".steps button", 2)
+    assert (browser.run(lit), browser.run(current)) == (2, "2")
+    browser.press(" ", " ")
+    assert browser.run("document.querySelector('.primary').getAttribute('aria-label')") == "Pause"
+    click(browser, ".primary")
+    assert browser.run("document.querySelector('.primary').getAttribute('aria-label')") == "Play"
+    assert browser.complaints == []
+
+
+def test_what_moves_is_between_its_places_half_way(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["screws"])
+    gripper = "document.querySelector('.picture path[stroke-width=\"2\"]').getBoundingClientRect().x"
+    places = []
+    for time in (0, 0.5, 1):
+        scrub(browser, time)
+        places.append(browser.run(gripper))
+    assert abs(places[2] - places[0]) > 5
+    assert places[1] == pytest.approx((places[0] + places[2]) / 2, abs=0.5)
+
+
+def test_pictures_look_as_matplotlib_draws_them(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["screws"])
+    scrub(browser, 2)
+    browser.run("document.querySelector('.picture').scrollIntoView({block: 'center'})")
+    box = browser.run(
+        "(({x, y, width, height}) => [x, y, width, height])("
+        "document.querySelector('.picture').getBoundingClientRect())"
+    )
+    x, y, width, height = map(round, box)
+    shown = browser.picture()[y : y + height, x : x + width].astype(float)
+    env, plan = make_environment("screws"), pages.screws.plans[0]
+    figure = Figure(figsize=env.picture_size, dpi=width / env.picture_size[0])
+    env.draw(plan.states[2], figure.add_axes((0, 0, 1, 1)), bound_to(plan.goal, env.vocabulary))
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png")
+    drawn = Image.open(buffer).convert("RGB").resize((width, height))
+    difference = np.abs(shown - np.asarray(drawn, dtype=float)).max(axis=2)
+    assert (np.asarray(drawn) < 200).any()
+    assert (difference > 100).mean() < 0.002
+    assert difference.mean() < 1.5
+
+
+def test_a_failed_task_says_why_and_replays_the_attempt(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["lamps"])
+    assert texts(browser, ".reasons .reason") == ["2 subgoal missed"]
+    assert texts(browser, ".task h3") == ["Task 1 subgoal missed"]
+    (failure,) = texts(browser, ".failure")
+    assert "Not solved: subgoal missed." in failure
+    assert "these subgoal atoms did not hold: Lit(lamp3)" in failure
+    assert texts(browser, ".failure .is-false") == ["does not hold: Lit(lamp3)"]
+    (ended,) = texts(browser, ".steps .failed")
+    assert "Switch(lamp3)ended here" in ended
+    assert "the attempt that came furthest: 3 steps worked" in failure
+    assert browser.run("document.querySelector('.player input').max") == "3"
+    click(browser, ".failures button", 1)
+    assert texts(browser, ".task h3") == ["Task 3 subgoal missed"]
+    click(browser, ".filter input")
+    visible = "[...document.querySelectorAll('.grid-of-chips .chip')].filter(one => !one.hidden).length"
+    assert browser.run(visible) == 2
+
+
+def test_runs_are_compared_and_each_can_be_looked_at(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["compared"])
+    assert texts(browser, "#comparison tbody th") == ["necessary", "gnn-shooting", "loft"]
+    assert [row.split("/")[0][-1] for row in texts(browser, "#comparison tbody tr")] == ["2", "2", "0"]
+    assert browser.run("document.querySelectorAll('#comparison .chart .curve:not(.swatch *)').length") == 3
+    assert "nothing was learned in time" in texts(browser, ".columns")[0]
+    assert texts(browser, "#comparison .matrix .chip") == ["0", "1", "2", "3"] * 3
+    click(browser, "#comparison .matrix .chip", 2)
+    assert texts(browser, ".task h3") == ["Task 2 solved"]
+    click(browser, ".picker", 1)
+    assert "acts without operators" in texts(browser, "#operators")[0]
+    assert texts(browser, ".steps li")[0] == "·Start"
+    assert texts(browser, ".steps li")[1].startswith("1Switch(lamp")
+    scrub(browser, 2)
+    assert len(texts(browser, ".judged .is-true")) == 2
+    click(browser, "#comparison .matrix .chip", 9)
+    assert texts(browser, "#sections a") == ["Comparison", "Summary", "Operators"]
+    assert "Learning did not end in time" in texts(browser, ".notice")[0]
+    assert browser.complaints == []
+
+
+def test_names_are_text_whatever_they_are(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["hostile"])
+    click(browser, ".toggle")
+    browser.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    click(browser, ".grid-of-chips .chip", 1)
+    assert browser.run("window.hacked === undefined")
+    assert browser.run("document.querySelectorAll('img').length") == 0
+    assert texts(browser, "h1") == [f"Domain {MARKUP}"]
+    assert texts(browser, ".card h3") == [HOSTILE.switch]
+    assert f"{HOSTILE.warm} became true 8 times" in texts(browser, ".why .chips li")
+    drawn = texts(browser, ".picture text")
+    goal = texts(browser, ".judged > div:first-child li")
+    for lamp in HOSTILE.lamps:
+        assert lamp in drawn
+        assert any(one.endswith(f"{HOSTILE.lit}({lamp})") for one in goal)
+        assert any(f"{HOSTILE.switch}({lamp})" in step for step in texts(browser, ".steps li"))
+    assert browser.run("document.documentElement.scrollWidth") <= WIDE
+    assert (browser.complaints, browser.requests) == ([], [pages["hostile"].as_uri()])
+
+
+@pytest.mark.parametrize("name", ["screws", "lamps", "hostile", "compared"])
+def test_nothing_is_wider_than_a_phone(browser: Browser, pages: Pages, name: str) -> None:
+    open_page(browser, pages[name], PHONE)
+    click(browser, ".toggle")
+    browser.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    assert browser.run("document.documentElement.scrollWidth") <= PHONE
+
+
+def test_dark_and_light_can_be_chosen(browser: Browser, pages: Pages) -> None:
+    paper = "getComputedStyle(document.querySelector('section')).backgroundColor"
+    brightness = {}
+    for scheme in ("light", "dark"):
+        open_page(browser, pages["screws"], scheme=scheme)
+        brightness[scheme] = browser.picture().mean()
+        before = browser.run(paper)
+        click(browser, "#theme")
+        assert browser.run(paper) != before
+    assert brightness["dark"] < 60 < 200 < brightness["light"]
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return fetch_axe(tmp_path_factory.mktemp("axe"))
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(WIDE, "light"), (WIDE, "dark"), (PHONE, "light")])
+@pytest.mark.parametrize("name", ["screws", "compared"])
+def test_axe_finds_nothing(
+    browser: Browser, pages: Pages, axe: str, name: str, width: int, scheme: str
+) -> None:
+    open_page(browser, pages[name], width, scheme)
+    click(browser, ".toggle")
+    browser.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    assert violations(browser, axe) == []
