@@ -23,7 +23,7 @@ sys.path.insert(0, str(DOCS.parent / "tests"))
 
 from headless_browser import open_browser  # noqa: E402
 
-WIDTH, HEIGHT = 1120, 1560
+WIDTH, HEIGHT = 1120, 1880
 COLOURS = 96
 # An operator that forgets, and a task in the middle of its plan, right below it.
 SHOW = """
@@ -31,7 +31,7 @@ SHOW = """
   for (const name of ["summary", "climb"]) document.getElementById(name).hidden = true;
   document.querySelectorAll(".card").forEach((card, place) => { card.hidden = place > 1; });
   const slider = document.querySelector(".player input");
-  slider.value = 2;
+  slider.value = 3;
   slider.dispatchEvent(new Event("input"));
 })()
 """

@@ -48,6 +48,7 @@ RECORD = {
     "missing": list,
     "versions": dict,
     "config_hash": str,
+    "objects": int,
 }
 QUICK = ("run", "screws", "--demos", 2, "--tasks", 1)
 

@@ -81,7 +81,7 @@ def test_evaluation_agrees_with_the_run(
     said = succeed("eval", chain / domain, domain, "--tasks", 3, "--out", out, "--json")
     assert said.json == json.loads((out / "summary.json").read_text())
     assert (said.json["tasks"], said.json["solved"], said.json["learner"]) == (3, 3, "necessary")
-    assert sorted(files_below(out)) == ["records.jsonl", "summary.json"]
+    assert sorted(files_below(out)) == ["plans.jsonl.gz", "records.jsonl", "summary.json"]
 
     def essence(record: dict[str, object]) -> dict[str, object]:
         return {name: value for name, value in record.items() if name not in ("seconds", "config_hash")}

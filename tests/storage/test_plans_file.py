@@ -151,11 +151,14 @@ def test_damage_is_named(damage: Any, complaint: str, tmp_path: Path) -> None:
     ("data", "complaint"),
     [
         (b"", "the file is empty or its last line is cut off"),
-        (gzip.compress(b"{}"), "the file is empty or its last line is cut off"),
+        (gzip.compress(b"{}", mtime=0), "the file is empty or its last line is cut off"),
         (b"nonsense", "the gzip data is broken or cut off"),
-        (gzip.compress(b"{}\n")[:-4], "the gzip data is broken or cut off"),
-        (gzip.compress(b'{"format": "other"}\n'), 'the field "format" is not "needful-plans"'),
-        (gzip.compress(b'{"format": "needful-plans", "version": 2}\n'), "version 2 of 'needful-plans'"),
+        (gzip.compress(b"{}\n", mtime=0)[:-4], "the gzip data is broken or cut off"),
+        (gzip.compress(b'{"format": "other"}\n', mtime=0), 'the field "format" is not "needful-plans"'),
+        (
+            gzip.compress(b'{"format": "needful-plans", "version": 2}\n', mtime=0),
+            "version 2 of 'needful-plans'",
+        ),
     ],
 )
 def test_other_files_are_refused(data: bytes, complaint: str, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def evaluate_model(
     abstract_plans: AbstractPlans = 8,
     planner: PlannerName = DEFAULT_PLANNER,
     out: Annotated[
-        Path | None, typer.Option("--out", help="A folder for summary.json and records.jsonl.")
+        Path | None, typer.Option("--out", help="A folder for summary.json, records.jsonl and plans.")
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -75,4 +75,4 @@ def evaluate_model(
         return
     say(describe_evaluation(summary))
     if folder is not None:
-        say(f"Results: {folder.path}/ (summary.json, records.jsonl)")
+        say(f"Results: {folder.path}/ (summary.json, records.jsonl, plans.jsonl.gz)")

@@ -191,8 +191,11 @@ class Screws(Environment):
         return PlanningModel(self.vocabulary, (move_to_screw, magnetize, move_to_receptacle, demagnetize))
 
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
-        """Draw the cell, the receptacle as a green line, the gripper as a bracket, screws as squares."""
-        from matplotlib.patches import Rectangle
+        """Draw the cell, the receptacle as a green line, the gripper as a bracket, screws as squares.
+
+        Wanted screws shine.
+        """
+        from matplotlib.patches import Circle, Rectangle
 
         axes.set(
             xlim=(LEFT_WALL - 0.1, RIGHT_WALL + 0.1), ylim=(FLOOR - 0.2, CEILING + 0.1), aspect="equal"
@@ -207,8 +210,13 @@ class Screws(Environment):
         for gripper in state.of_type(GRIPPER):
             _draw_gripper(axes, *state[gripper])
         wanted = {obj for atom in goal for obj in atom.objects if obj.type == SCREW}
-        for screw in state.of_type(SCREW):
-            _draw_screw(axes, state, screw, screw in wanted)
+        others = [screw for screw in state.of_type(SCREW) if screw not in wanted]
+        _draw_screws(axes, state, others, palette.GREY, layer=3)
+        _draw_screws(axes, state, sorted(wanted), palette.GOLD, layer=4)
+        for screw in sorted(wanted):
+            x, y, _ = state[screw]
+            shine = Circle((x, y), 0.18, facecolor=palette.GOLD, edgecolor="none", alpha=0.35, zorder=1)
+            axes.add_patch(shine)
 
 
 def _move(state: State, gripper: Object, target: tuple[float, float]) -> State:
@@ -271,13 +279,13 @@ def _draw_gripper(axes: Axes, x: float, y: float) -> None:
     )
 
 
-def _draw_screw(axes: Axes, state: State, screw: Object, wanted: bool) -> None:
-    """Draw a screw to scale; a wanted one shines."""
-    from matplotlib.patches import Circle, Rectangle
+def _draw_screws(axes: Axes, state: State, screws: Sequence[Object], colour: str, layer: int) -> None:
+    """Draw screws to scale, as one collection: dozens of patches would take long."""
+    from matplotlib.collections import PolyCollection
 
-    x, y, _ = state[screw]
-    corner = (x - SCREW_WIDTH / 2, y - SCREW_HEIGHT / 2)
-    colour = palette.GOLD if wanted else palette.GREY
-    axes.add_patch(Rectangle(corner, SCREW_WIDTH, SCREW_HEIGHT, color=colour, zorder=4 if wanted else 3))
-    if wanted:
-        axes.add_patch(Circle((x, y), 0.18, facecolor=colour, edgecolor="none", alpha=0.35, zorder=1))
+    width, height = SCREW_WIDTH / 2, SCREW_HEIGHT / 2
+    squares = [
+        [(x - width, y - height), (x + width, y - height), (x + width, y + height), (x - width, y + height)]
+        for x, y, _ in (state[screw] for screw in screws)
+    ]
+    axes.add_collection(PolyCollection(squares, color=colour, linewidths=1.0, zorder=layer), autolim=False)

@@ -81,9 +81,9 @@ def test_the_wanted_screw_is_gold_and_lies_where_it_lies() -> None:
     axes = empty_axes()
     Screws().draw(state, axes, frozenset({IN_RECEPTACLE(wanted, shelf)}))
     squares = {
-        to_hex(patch.get_facecolor()): patch.get_extents().transformed(axes.transData.inverted())
-        for patch in axes.patches
-        if patch.get_zorder() > 2
+        to_hex(screws.get_facecolor()[0]): path.get_extents()
+        for screws in axes.collections
+        for path in screws.get_paths()
     }
     assert set(squares) == {palette.GOLD, palette.GREY}
     assert squares[palette.GOLD].x0 == pytest.approx(0.975)

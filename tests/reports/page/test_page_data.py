@@ -189,17 +189,18 @@ def many(run: RecordedRun, outcomes: Sequence[bool], states: int) -> RecordedRun
 def test_all_tasks_are_filmed_unless_they_are_too_many(lamps: RecordedRun) -> None:
     assert choose_films(many(lamps, [True] * 50, 20)) == Films(frozenset(range(50)), 1)
     films = choose_films(many(lamps, [True] * 1000, 10))
-    assert (len(films.tasks), films.every) == (100, 1)
-    assert sorted(films.tasks) == list(range(0, 1000, 10))
+    assert (len(films.tasks), films.every) == (150, 1)
+    assert sorted(films.tasks) == [place * 1000 // 150 for place in range(150)]
+    assert choose_films(many(lamps, [True] * 20, 101)) == Films(frozenset(range(20)), 2)
 
 
 def test_failures_get_half_of_the_films(lamps: RecordedRun) -> None:
     outcomes = [place % 10 > 0 for place in range(1000)]
     films = choose_films(many(lamps, outcomes, 10)).tasks
-    assert sum(not outcomes[task] for task in films) == 50
+    assert sum(not outcomes[task] for task in films) == 75
     few_solved = [place < 10 for place in range(1000)]
     films = choose_films(many(lamps, few_solved, 10)).tasks
-    assert sum(not few_solved[task] for task in films) == 90
+    assert sum(not few_solved[task] for task in films) == 140
 
 
 @given(outcomes=st.lists(st.booleans(), min_size=1, max_size=300), states=st.integers(1, 101))

@@ -11,10 +11,9 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backend_bases import GraphicsContextBase, RendererBase
-from matplotlib.colors import to_hex
 from matplotlib.font_manager import weight_dict
 from matplotlib.path import Path
-from matplotlib.transforms import Affine2D, Transform
+from matplotlib.transforms import Affine2D, BboxBase, Transform
 
 from needful.reports.page.gallery import Form, Frame, Gallery, Place, Style, short
 
@@ -25,10 +24,15 @@ if TYPE_CHECKING:
 DIGITS = 1
 # Keeps halves, which lengths of drawings often are, from being rounded now up and now down.
 NUDGE = 1e-6
+# In matplotlib y grows upwards, in SVG downwards.
+DOWNWARDS = np.array((1.0, -1.0))
 
-COMMANDS = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "C", Path.CLOSEPOLY: "Z"}
+MOVE, LINE, QUADRATIC, CUBIC, CLOSE = map(
+    int, (Path.MOVETO, Path.LINETO, Path.CURVE3, Path.CURVE4, Path.CLOSEPOLY)
+)
+COMMANDS = {MOVE: "M", LINE: "L", QUADRATIC: "Q", CUBIC: "C"}
 # After the first point of a curve come so many that belong to it.
-FURTHER_POINTS = {Path.CURVE3: 1, Path.CURVE4: 2}
+FURTHER_POINTS = {QUADRATIC: 1, CUBIC: 2}
 ANCHORS = {"left": ("start", 0.0), "center": ("middle", 0.5), "right": ("end", 1.0)}
 CAPS = {"projecting": "square", "round": "round"}
 BOLD = 600
@@ -42,10 +46,11 @@ class Recorder(RendererBase):
         self.gallery = gallery
         self.size = size
         self.frame: list[int] = []
-        self._upright = Affine2D().scale(1.0, -1.0).translate(0.0, size[1])
         self._groups: list[tuple[str | None, int]] = []
-        self._known: dict[tuple[object, ...], Frame] = {}
         self._setting: tuple[object, ...] = ()
+        self._known: dict[tuple[object, ...], Frame] = {}
+        self._forms: dict[tuple[bytes, bytes], str] = {}
+        self._boxes: dict[int, tuple[BboxBase, np.ndarray, np.ndarray]] = {}
         self._measured: dict[tuple[object, ...], tuple[float, float, float]] = {}
 
     def record(self, axes: Axes) -> Frame:
@@ -61,7 +66,9 @@ class Recorder(RendererBase):
             if known is not None:
                 artist.remove()
                 axes.add_artist(_Again(known, artist.get_zorder()))
-        self.frame, self._groups = [], []
+        self.frame = []
+        self._groups.clear()
+        self._boxes.clear()
         axes.draw(self)
         return tuple(self.frame)
 
@@ -79,13 +86,13 @@ class Recorder(RendererBase):
         self, gc: GraphicsContextBase, path: Path, transform: Transform, rgbFace: Any = None
     ) -> None:
         """Write down a path."""
+        style = _paint(gc, rgbFace)
         outline = _finite(path.transformed(transform))
         points = np.asarray(outline.vertices)
-        style = _paint(gc, rgbFace)
-        if len(points) and style:
-            start = self._upright.transform(points[0])
-            words = _words(outline, self._upright, start)
-            self._add(words, (start[0], start[1]), style | self._clip(gc, points))
+        if style and len(points):
+            x, y = points[0].tolist()
+            style |= self._clip(gc, points)
+            self._add(self._form(outline, points[0]), (x, self.size[1] - y), style)
 
     def draw_text(
         self,
@@ -149,18 +156,36 @@ class Recorder(RendererBase):
         attributes: Style = tuple(sorted(style.items()))
         self.frame.append(self.gallery.mark(form, rounded, attributes))
 
+    def _form(self, path: Path, start: np.ndarray) -> str:
+        """Return a path as it is seen from a point."""
+        seen = np.round((np.asarray(path.vertices) - start) * DOWNWARDS + NUDGE, DIGITS)
+        codes = np.asarray([] if path.codes is None else path.codes)
+        key = (seen.tobytes(), codes.tobytes())
+        if key not in self._forms:
+            self._forms[key] = _words(seen.tolist(), codes.tolist())
+        return self._forms[key]
+
     def _clip(self, gc: GraphicsContextBase, points: np.ndarray) -> dict[str, str | float]:
         """Return the attribute that cuts a path off, unless all of it is inside of a box anyway."""
         box = gc.get_clip_rectangle()
         found: tuple[Any, Any] = gc.get_clip_path()  # a path and its transform, or twice None
         outline, transform = found
         if outline is None:
-            if box is None or ((points >= box.min) & (points <= box.max)).all():
+            if box is None:
                 return {}
-            corners = (box.p0, (box.x1, box.y0), box.p1, (box.x0, box.y1))
-            outline, transform = Path((*corners, box.p0), closed=True), Affine2D()
-        words = _words(outline.transformed(transform), self._upright, np.zeros(2))
-        return {"clip": self.gallery.clip(words)}
+            low, high = self._corners(box)
+            if ((points >= low) & (points <= high)).all():
+                return {}
+            outline, transform = Path.unit_rectangle(), Affine2D().scale(*(high - low)).translate(*low)
+        top_left = np.array((0.0, self.size[1]))
+        return {"clip": self.gallery.clip(self._form(outline.transformed(transform), top_left))}
+
+    def _corners(self, box: BboxBase) -> tuple[np.ndarray, np.ndarray]:
+        """Return the corners of a box; to find them takes long, and the marks of an artist share it."""
+        if id(box) not in self._boxes:
+            # The box is kept, so that no other one gets its id.
+            self._boxes[id(box)] = (box, np.asarray(box.min), np.asarray(box.max))
+        return self._boxes[id(box)][1:]
 
 
 class _Again(Artist):
@@ -186,15 +211,12 @@ def _finite(path: Path) -> Path:
     return Path(np.asarray(cleaned.vertices)[drawn], np.asarray(cleaned.codes)[drawn])
 
 
-def _words(path: Path, upright: Transform, start: np.ndarray) -> str:
-    """Return a path in the words of SVG, as seen from a point."""
-    points = np.round(upright.transform(path.vertices) - start + NUDGE, DIGITS).tolist()
-    straight = [Path.MOVETO] + [Path.LINETO] * (len(points) - 1)
-    codes = straight if path.codes is None else np.asarray(path.codes).tolist()
+def _words(points: list[list[float]], codes: list[int]) -> str:
+    """Return a path in the words of SVG; without codes it is a line from point to point."""
     words: list[str] = []
     further = 0
-    for code, (x, y) in zip(codes, points, strict=True):
-        if code == Path.CLOSEPOLY:
+    for code, (x, y) in zip(codes or [MOVE, *[LINE] * (len(points) - 1)], points, strict=True):
+        if code == CLOSE:
             words.append("Z")
         else:
             command = " " if further else COMMANDS[code]
@@ -229,7 +251,8 @@ def _colour(what: str, gc: GraphicsContextBase, colour: Any) -> dict[str, str | 
     alpha = gc.get_alpha() if gc.get_forced_alpha() or len(colour) == 3 else colour[3]
     if not alpha:
         return {}
-    style: dict[str, str | float] = {what: to_hex(colour[:3])}
+    levels = bytes(round(255 * float(part)) for part in colour[:3])
+    style: dict[str, str | float] = {what: f"#{levels.hex()}"}
     if alpha < 1:
         style[f"{what}-opacity"] = _rounded(alpha, 2)
     return style

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from needful.reports.page.vector_frames import Easel
 
 # A picture takes some milliseconds to draw, and so many films are more than anybody watches.
-MOST_PICTURES = 1_000
+MOST_PICTURES = 1_500
 ENOUGH_FILMS = 50
 
 
