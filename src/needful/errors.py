@@ -5,7 +5,7 @@
     │   ├── UnknownNameError       a name that is not in a catalogue; carries the nearest matches
     │   ├── DemonstrationError     a demonstrations file or value breaks its format
     │   ├── ModelError             a model directory is incomplete or corrupt
-    │   ├── ResultsError           a results file of a sweep is damaged or of another version
+    │   ├── ResultsError           a file of results is missing, damaged or of another version
     │   └── OutputError            an output path cannot be written
     │       └── OutputExistsError  it is there already, and nobody said to replace it
     ├── EnvironmentFailure         a simulator reports that a controller failed for good
@@ -55,7 +55,7 @@ class ModelError(InvalidInputError):
 
 
 class ResultsError(InvalidInputError):
-    """A results file of a sweep is damaged or of another version."""
+    """A file of results, of a sweep or a run, is missing, damaged or of another version."""
 
 
 class OutputError(InvalidInputError):

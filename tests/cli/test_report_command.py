@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from command_line import files_below, needful, succeed
+from command_line import files_below, finish, needful, start, succeed
 from lamp_world import LampNames
 from recorded_runs import run_lamps
 
@@ -28,6 +28,16 @@ def test_run_writes_the_page_that_report_writes(screws: Path, tmp_path: Path) ->
     said = succeed("report", screws, "--out", tmp_path / "again.html")
     assert said.out == f"Wrote {tmp_path / 'again.html'}.\n"
     assert (tmp_path / "again.html").read_bytes() == (screws / "report.html").read_bytes()
+
+
+def test_the_page_does_not_depend_on_the_hash_seed(cluttered: Path, tmp_path: Path) -> None:
+    started = [
+        start("report", cluttered, "--out", f"{seed}.html", folder=tmp_path, PYTHONHASHSEED=seed)
+        for seed in ("1", "2")
+    ]
+    assert [finish(process).code for process in started] == [0, 0]
+    one, other = files_below(tmp_path).values()
+    assert one == other == (cluttered / "report.html").read_bytes()
 
 
 def test_several_runs_are_on_one_page(runs: dict[str, Path], tmp_path: Path) -> None:

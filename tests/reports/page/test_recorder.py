@@ -176,16 +176,17 @@ def test_lines_are_interrupted_where_there_is_no_point(sheet: Sheet) -> None:
 
 def test_an_artist_with_an_id_is_recorded_once(sheet: Sheet) -> None:
     def draw(text: str) -> list[object]:
-        for artist in [*sheet.axes.texts, *sheet.axes.artists]:
+        for artist in list(sheet.axes.texts):
             artist.remove()
-        sheet.axes.text(0, 0, text, gid="title", zorder=2)
-        sheet.axes.text(0, 0, "above", zorder=3)
+        sheet.axes.text(0, 0, "below")
+        sheet.axes.text(0, 0, text, gid="title")
+        sheet.axes.text(0, 0, "above")
         return [mark[0] for mark in sheet.seen()]
 
-    assert draw("once") == [("once",), ("above",)]
-    assert draw("again") == [("once",), ("above",)]
+    assert draw("once") == [("below",), ("once",), ("above",)]
+    assert draw("again") == [("below",), ("once",), ("above",)]
     sheet.axes.set_xlim(0, 50)
-    assert draw("moved") == [("moved",), ("above",)]
+    assert draw("moved") == [("below",), ("moved",), ("above",)]
 
 
 def test_axes_that_are_shown_are_recorded_too(sheet: Sheet) -> None:

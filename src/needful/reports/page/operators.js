@@ -141,5 +141,6 @@ function operatorsSection(run) {
     make("p", {class: "lead"}, "What the robot believes its controllers do. Lines that are ",
       make("mark", {}, "marked"), " forget: after the action nothing is claimed of the atoms that they match."),
     run.model.explained ? null : make("p", {class: "notice"}, "Why they are this way was not recorded."),
+    run.model.operators.length ? null : make("p", {class: "quiet"}, "None were learned."),
     make("div", {class: "cards"}, run.model.operators.map((card, place) => operatorCard(run, card, place))));
 }

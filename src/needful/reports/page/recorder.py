@@ -5,36 +5,25 @@ from __future__ import annotations
 import base64
 import io
 import warnings
+from collections.abc import Hashable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backend_bases import GraphicsContextBase, RendererBase
 from matplotlib.font_manager import weight_dict
 from matplotlib.path import Path
 from matplotlib.transforms import Affine2D, BboxBase, Transform
 
-from needful.reports.page.gallery import Form, Frame, Gallery, Place, Style, short
+from needful.reports.page.gallery import Form, Frame, Gallery, Place, Style
+from needful.reports.page.svg_words import Look, colour_words, path_words, rounded
 
 if TYPE_CHECKING:
     from matplotlib.font_manager import FontProperties
     from matplotlib.text import Text
 
-DIGITS = 1
-# Keeps halves, which lengths of drawings often are, from being rounded now up and now down.
-NUDGE = 1e-6
-# In matplotlib y grows upwards, in SVG downwards.
-DOWNWARDS = np.array((1.0, -1.0))
-
-MOVE, LINE, QUADRATIC, CUBIC, CLOSE = map(
-    int, (Path.MOVETO, Path.LINETO, Path.CURVE3, Path.CURVE4, Path.CLOSEPOLY)
-)
-COMMANDS = {MOVE: "M", LINE: "L", QUADRATIC: "Q", CUBIC: "C"}
-# After the first point of a curve come so many that belong to it.
-FURTHER_POINTS = {QUADRATIC: 1, CUBIC: 2}
 ANCHORS = {"left": ("start", 0.0), "center": ("middle", 0.5), "right": ("end", 1.0)}
-CAPS = {"projecting": "square", "round": "round"}
 BOLD = 600
 
 
@@ -46,12 +35,14 @@ class Recorder(RendererBase):
         self.gallery = gallery
         self.size = size
         self.frame: list[int] = []
+        self._top_left = np.array((0.0, size[1]))
         self._groups: list[tuple[str | None, int]] = []
-        self._setting: tuple[object, ...] = ()
-        self._known: dict[tuple[object, ...], Frame] = {}
-        self._forms: dict[tuple[bytes, bytes], str] = {}
-        self._boxes: dict[int, tuple[BboxBase, np.ndarray, np.ndarray]] = {}
-        self._measured: dict[tuple[object, ...], tuple[float, float, float]] = {}
+        self._setting: tuple[Hashable, ...] = ()
+        # What was found out before, because matplotlib draws everything anew for each picture.
+        self._known_groups: dict[tuple[Hashable, ...], Frame] = {}
+        self._known_paths: dict[tuple[Hashable, ...], Frame] = {}
+        self._known_boxes: dict[int, tuple[BboxBase, tuple[float, ...]]] = {}
+        self._known_lengths: dict[tuple[Hashable, ...], tuple[float, float, float]] = {}
 
     def record(self, axes: Axes) -> Frame:
         """Return the marks of everything on the axes.
@@ -62,13 +53,12 @@ class Recorder(RendererBase):
         axes.apply_aspect()
         self._setting = (axes.bbox.bounds, axes.viewLim.bounds)
         for artist in axes.get_children():
-            known = self._known.get((*self._setting, artist.get_gid()))
+            known = self._known_groups.get((*self._setting, artist.get_gid()))
             if known is not None:
-                artist.remove()
-                axes.add_artist(_Again(known, artist.get_zorder()))
+                artist.draw = partial(_repeat, known)  # type: ignore[method-assign]
         self.frame = []
         self._groups.clear()
-        self._boxes.clear()
+        self._known_boxes.clear()
         axes.draw(self)
         return tuple(self.frame)
 
@@ -80,19 +70,19 @@ class Recorder(RendererBase):
         """End with an artist."""
         gid, start = self._groups.pop()
         if gid is not None:
-            self._known[(*self._setting, gid)] = tuple(self.frame[start:])
+            self._known_groups[(*self._setting, gid)] = tuple(self.frame[start:])
 
     def draw_path(
         self, gc: GraphicsContextBase, path: Path, transform: Transform, rgbFace: Any = None
     ) -> None:
-        """Write down a path."""
-        style = _paint(gc, rgbFace)
-        outline = _finite(path.transformed(transform))
-        points = np.asarray(outline.vertices)
-        if style and len(points):
-            x, y = points[0].tolist()
-            style |= self._clip(gc, points)
-            self._add(self._form(outline, points[0]), (x, self.size[1] - y), style)
+        """Write down a path; that of a thing that stands still is known from another picture."""
+        look, cut = Look.of(gc, rgbFace), self._cut(gc)
+        bent = path if transform.is_affine else transform.transform_path_non_affine(path)
+        matrix = transform.get_affine().get_matrix()
+        key = (look, cut, *(np.asarray(part).tobytes() for part in (bent.vertices, bent.codes, matrix)))
+        if key not in self._known_paths:
+            self._known_paths[key] = self._new_path(bent.transformed(Affine2D(matrix)), look, cut)
+        self.frame.extend(self._known_paths[key])
 
     def draw_text(
         self,
@@ -109,15 +99,15 @@ class Recorder(RendererBase):
         anchor, share = ANCHORS[mtext.get_horizontalalignment() if mtext is not None else "left"]
         width = self.get_text_width_height_descent(s, prop, ismath)[0]
         along = Affine2D().rotate_deg(-angle).transform((share * width, 0.0))
-        style: dict[str, str | float] = {"font-size": _rounded(prop.get_size_in_points())}
-        style |= _colour("fill", gc, gc.get_rgb())
+        style: dict[str, str | float] = {"font-size": rounded(prop.get_size_in_points())}
+        style |= colour_words("fill", gc.get_rgb(), gc.get_alpha() if gc.get_forced_alpha() else None)
         if anchor != "start":
             style["text-anchor"] = anchor
         if _is_bold(prop.get_weight()):
             style["font-weight"] = "bold"
         if angle:
-            style["rotate"] = _rounded(-angle)
-        self._add((s,), (x + along[0], y + along[1]), style)
+            style["rotate"] = rounded(-angle)
+        self.frame.append(self._mark((s,), (x + along[0], y + along[1]), style))
 
     def draw_image(
         self, gc: GraphicsContextBase, x: float, y: float, im: Any, transform: Any = None
@@ -130,18 +120,19 @@ class Recorder(RendererBase):
         Image.fromarray(pixels).save(buffer, format="png")
         height, width = pixels.shape[:2]
         form = ("", base64.b64encode(buffer.getvalue()).decode())
-        self._add(form, (x, self.size[1] - y - height), {"width": width, "height": height})
+        place = (x, self.size[1] - y - height)
+        self.frame.append(self._mark(form, place, {"width": width, "height": height}))
 
     def get_text_width_height_descent(
         self, s: str, prop: FontProperties, ismath: Any
     ) -> tuple[float, float, float]:
         """Measure text as it is written: dollars in names are no mathematics."""
         key = (s, prop.get_size_in_points(), prop.get_name(), prop.get_weight())
-        if key not in self._measured:
+        if key not in self._known_lengths:
             with warnings.catch_warnings():  # browsers have more letters than the font that measures
                 warnings.simplefilter("ignore", UserWarning)
-                self._measured[key] = super().get_text_width_height_descent(s, prop, False)
-        return self._measured[key]
+                self._known_lengths[key] = super().get_text_width_height_descent(s, prop, False)
+        return self._known_lengths[key]
 
     def get_canvas_width_height(self) -> Place:
         """Return the size of a picture."""
@@ -151,55 +142,50 @@ class Recorder(RendererBase):
         """Return that y grows downwards for texts."""
         return True
 
-    def _add(self, form: Form, place: Place, style: dict[str, str | float]) -> None:
-        rounded = (_rounded(place[0]), _rounded(place[1]))
+    def _mark(self, form: Form, place: Place, style: dict[str, str | float]) -> int:
         attributes: Style = tuple(sorted(style.items()))
-        self.frame.append(self.gallery.mark(form, rounded, attributes))
+        return self.gallery.mark(form, (rounded(place[0]), rounded(place[1])), attributes)
 
-    def _form(self, path: Path, start: np.ndarray) -> str:
-        """Return a path as it is seen from a point."""
-        seen = np.round((np.asarray(path.vertices) - start) * DOWNWARDS + NUDGE, DIGITS)
-        codes = np.asarray([] if path.codes is None else path.codes)
-        key = (seen.tobytes(), codes.tobytes())
-        if key not in self._forms:
-            self._forms[key] = _words(seen.tolist(), codes.tolist())
-        return self._forms[key]
+    def _new_path(self, path: Path, look: Look, cut: str | tuple[float, ...] | None) -> Frame:
+        """Return the mark of a path, if it can be seen."""
+        outline, style = _finite(path), look.style()
+        points = np.asarray(outline.vertices)
+        if not style or not len(points):
+            return ()
+        if isinstance(cut, tuple):
+            cut = self._cut_by_box(points, *cut)
+        if cut is not None:
+            style["clip"] = self.gallery.clip(cut)
+        x, y = points[0].tolist()
+        return (self._mark(path_words(outline, points[0]), (x, self.size[1] - y), style),)
 
-    def _clip(self, gc: GraphicsContextBase, points: np.ndarray) -> dict[str, str | float]:
-        """Return the attribute that cuts a path off, unless all of it is inside of a box anyway."""
+    def _cut(self, gc: GraphicsContextBase) -> str | tuple[float, ...] | None:
+        """Return at what a path is to be cut off: an outline in words, a box, or nothing."""
         box = gc.get_clip_rectangle()
         found: tuple[Any, Any] = gc.get_clip_path()  # a path and its transform, or twice None
-        outline, transform = found
-        if outline is None:
-            if box is None:
-                return {}
-            low, high = self._corners(box)
-            if ((points >= low) & (points <= high)).all():
-                return {}
-            outline, transform = Path.unit_rectangle(), Affine2D().scale(*(high - low)).translate(*low)
-        top_left = np.array((0.0, self.size[1]))
-        return {"clip": self.gallery.clip(self._form(outline.transformed(transform), top_left))}
+        if found[0] is not None:
+            return path_words(found[0].transformed(found[1]), self._top_left)
+        if box is None:
+            return None
+        # The marks of an artist share a box, and to find out where it is takes long. It is kept with
+        # its place, so that no other box gets its id.
+        if id(box) not in self._known_boxes:
+            self._known_boxes[id(box)] = (box, tuple(map(float, box.extents)))
+        return self._known_boxes[id(box)][1]
 
-    def _corners(self, box: BboxBase) -> tuple[np.ndarray, np.ndarray]:
-        """Return the corners of a box; to find them takes long, and the marks of an artist share it."""
-        if id(box) not in self._boxes:
-            # The box is kept, so that no other one gets its id.
-            self._boxes[id(box)] = (box, np.asarray(box.min), np.asarray(box.max))
-        return self._boxes[id(box)][1:]
+    def _cut_by_box(self, points: np.ndarray, *extents: float) -> str | None:
+        """Return a box as an outline in words, unless the points are all inside of it."""
+        low, high = np.array(extents[:2]), np.array(extents[2:])
+        if ((points >= low) & (points <= high)).all():
+            return None
+        box = Path.unit_rectangle().transformed(Affine2D().scale(*(high - low)).translate(*low))
+        return path_words(box, self._top_left)
 
 
-class _Again(Artist):
-    """Stands for an artist that was recorded before."""
-
-    def __init__(self, marks: Frame, zorder: float) -> None:
-        super().__init__()
-        self.marks = marks
-        self.set_zorder(zorder)
-
-    def draw(self, renderer: RendererBase) -> None:
-        """Repeat the marks."""
-        assert isinstance(renderer, Recorder)
-        renderer.frame.extend(self.marks)
+def _repeat(marks: Frame, renderer: RendererBase) -> None:
+    """Draw an artist that was recorded before."""
+    assert isinstance(renderer, Recorder)
+    renderer.frame.extend(marks)
 
 
 def _finite(path: Path) -> Path:
@@ -211,56 +197,5 @@ def _finite(path: Path) -> Path:
     return Path(np.asarray(cleaned.vertices)[drawn], np.asarray(cleaned.codes)[drawn])
 
 
-def _words(points: list[list[float]], codes: list[int]) -> str:
-    """Return a path in the words of SVG; without codes it is a line from point to point."""
-    words: list[str] = []
-    further = 0
-    for code, (x, y) in zip(codes or [MOVE, *[LINE] * (len(points) - 1)], points, strict=True):
-        if code == CLOSE:
-            words.append("Z")
-        else:
-            command = " " if further else COMMANDS[code]
-            further = further - 1 if further else FURTHER_POINTS.get(code, 0)
-            words.append(f"{command}{short(x)} {short(y)}")
-    return "".join(words)
-
-
-def _paint(gc: GraphicsContextBase, face: Any) -> dict[str, str | float]:
-    """Return how a path is filled and stroked; nothing if it cannot be seen."""
-    fill = {} if face is None else _colour("fill", gc, face)
-    width = gc.get_linewidth()
-    stroke = _colour("stroke", gc, gc.get_rgb()) if width > 0 else {}
-    if not fill and not stroke:
-        return {}
-    style: dict[str, str | float] = {"fill": "none", **fill, **stroke}
-    if stroke:
-        style["stroke-width"] = _rounded(width, 2)
-        if gc.get_joinstyle() != "miter":
-            style["stroke-linejoin"] = gc.get_joinstyle()
-        if gc.get_capstyle() in CAPS:
-            style["stroke-linecap"] = CAPS[gc.get_capstyle()]
-        dashes = gc.get_dashes()[1]
-        if dashes is not None:
-            lengths = np.asarray(dashes, dtype=float).tolist()
-            style["stroke-dasharray"] = " ".join(str(_rounded(length, 2)) for length in lengths)
-    return style
-
-
-def _colour(what: str, gc: GraphicsContextBase, colour: Any) -> dict[str, str | float]:
-    """Return a colour and how opaque it is; nothing if it cannot be seen."""
-    alpha = gc.get_alpha() if gc.get_forced_alpha() or len(colour) == 3 else colour[3]
-    if not alpha:
-        return {}
-    levels = bytes(round(255 * float(part)) for part in colour[:3])
-    style: dict[str, str | float] = {what: f"#{levels.hex()}"}
-    if alpha < 1:
-        style[f"{what}-opacity"] = _rounded(alpha, 2)
-    return style
-
-
 def _is_bold(weight: str | int) -> bool:
     return weight_dict.get(weight, 400) >= BOLD if isinstance(weight, str) else weight >= BOLD
-
-
-def _rounded(number: float, digits: int = DIGITS) -> float:
-    return short(round(float(number) + NUDGE, digits))
