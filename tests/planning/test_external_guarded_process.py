@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,15 @@ def test_what_a_program_leaves_behind_is_killed_when_it_ends(tmp_path: Path) -> 
     assert all_gone(noted_group(note))
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    # Programs that are started in the background may have been told to ignore it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_kills_all(tmp_path: Path) -> None:
     note = tmp_path / "note"
     program = script(tmp_path, NEVER_ENDING.format(note=note))
