@@ -1,7 +1,6 @@
-"""An environment of one's own, from its first type to solved tasks: a lift.
+"""An environment of one's own, whole: a robot lights lamps along a corridor, and neighbours light up too.
 
-When the doors open, everybody who waits on that floor gets in, wanted or not. The learned operators
-predict only the passenger that the plan is about, and forget who else waits there.
+The learned operators say that one lamp is lit, and forget which others came near or out of reach.
 
     python examples/04_add_an_environment.py
 """
@@ -13,170 +12,75 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from needful import (
-    AbstractState,
-    Controller,
-    DeletePattern,
-    Environment,
-    GroundController,
-    Object,
-    OracleDemonstrator,
-    PlanningModel,
-    Predicate,
-    Split,
-    State,
-    Task,
-    Type,
-    Variable,
-    Vocabulary,
-    Wildcard,
-    check_environment,
-    collect_demonstrations,
-    learn_model,
-    oracle_operator,
-    plan,
-)
+import needful
+from needful import AbstractState, GroundController, Object, PlanningModel, Split, State, Task, Type
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-STOREY = 3.0
-TOLERANCE = 0.1
-
-LIFT = Type("lift", ("height",))
-FLOOR = Type("floor", ("height",))
-PASSENGER = Type("passenger", ("height", "inside"))
+ROBOT, LAMP = Type("robot", ("x",)), Type("lamp", ("x", "lit"))
 
 
-def _level(state: State, one: Object, other: Object) -> bool:
-    return abs(state.get(one, "height") - state.get(other, "height")) < TOLERANCE
+def near(state: State, objects: Sequence[Object]) -> bool:
+    """Return whether a robot reaches a lamp."""
+    return abs(state.get(objects[0], "x") - state.get(objects[1], "x")) < 0.5
 
 
-def _stops_at(state: State, objects: Sequence[Object]) -> bool:
-    lift, floor = objects
-    return _level(state, lift, floor)
+NEAR = needful.Predicate("Near", (ROBOT, LAMP), near)
+LIT = needful.Predicate("Lit", (LAMP,), lambda state, objects: state.get(objects[0], "lit") > 0.5)
+GO = needful.Controller("Go", (ROBOT, LAMP), low=(-2.0,), high=(2.0,))  # how far from the lamp to stop
+LIGHT = needful.Controller("Light", (ROBOT, LAMP))
 
 
-def _is_on(state: State, objects: Sequence[Object]) -> bool:
-    passenger, floor = objects
-    return state.get(passenger, "inside") < 0.5 and _level(state, passenger, floor)
-
-
-def _rides(state: State, objects: Sequence[Object]) -> bool:
-    passenger, _ = objects
-    return state.get(passenger, "inside") > 0.5
-
-
-STOPS_AT = Predicate("StopsAt", (LIFT, FLOOR), _stops_at)
-IS_ON = Predicate("IsOn", (PASSENGER, FLOOR), _is_on)
-RIDES = Predicate("Rides", (PASSENGER, LIFT), _rides)
-
-# Go takes the height above the floor at which to stop; too far off, nobody can get in or out.
-GO = Controller("Go", (LIFT, FLOOR), low=(-1.0,), high=(1.0,))
-LET_IN = Controller("LetIn", (LIFT, FLOOR))
-LET_OUT = Controller("LetOut", (LIFT, FLOOR, PASSENGER))
-
-
-class StopLevel:
-    """Samples where to stop: a little off, like any lift."""
+class Beside:
+    """A sampler for the parameters of Go."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> list[float]:
-        """Return a height above the floor."""
-        return [rng.uniform(-TOLERANCE / 2, TOLERANCE / 2)]
+        """Return a distance to the lamp."""
+        return [rng.uniform(-0.4, 0.4)]
 
 
-class Lift(Environment):
-    """A lift that takes passengers to their floors."""
+class Corridor(needful.Environment):
+    """What may happen, what is asked for, and what it looks like."""
 
-    name = "lift"
-    description = "A lift takes passengers to their floors; all who wait get in, wanted or not."
-    vocabulary = Vocabulary((LIFT, FLOOR, PASSENGER), (STOPS_AT, IS_ON, RIDES), (GO, LET_IN, LET_OUT))
-    picture_size = (3.0, 4.0)
+    name = "corridor"
+    description = "A robot lights lamps along a corridor."
+    vocabulary = needful.Vocabulary((ROBOT, LAMP), (NEAR, LIT), (GO, LIGHT))
 
     def simulate(self, state: State, action: GroundController) -> State:
-        """Move the lift and all inside it, let everybody in, or let one passenger out."""
-        lift, floor, *passengers = action.objects
+        """Return the state after an action."""
+        robot, lamp = action.objects
         if action.controller == GO:
-            height = state.get(floor, "height") + action.parameters[0]
-            inside = [one for one in state.of_type(PASSENGER) if _rides(state, (one, lift))]
-            return state.replace({one: {"height": height} for one in (lift, *inside)})
-        if not _level(state, lift, floor):
-            return state
-        if action.controller == LET_IN:
-            waiting = [one for one in state.of_type(PASSENGER) if _is_on(state, (one, floor))]
-            return state.replace({one: {"inside": 1.0} for one in waiting})
-        return state.replace({one: {"inside": 0.0} for one in passengers})
+            return state.replace({robot: {"x": state.get(lamp, "x") + action.parameters[0]}})
+        lamps = [one for one in state.of_type(LAMP) if near(state, (robot, one))]
+        return state.replace({one: {"lit": 1.0} for one in lamps}) if lamp in lamps else state
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Let passengers wait on random floors, those who are going somewhere on different ones."""
-        size, wanted = (3, 1 + index % 2) if split is Split.TRAIN else (5, 2 + index % 2)
-        lift, floors = LIFT("lift"), [FLOOR(f"floor{number}") for number in range(size)]
-        passengers = [PASSENGER(f"passenger{number}") for number in range(size)]
-        starts = [*rng.permutation(size)[:wanted], *rng.integers(size, size=size - wanted)]
-        vectors: dict[Object, Sequence[float]] = {lift: (STOREY * rng.integers(size),)}
-        vectors |= {floor: (STOREY * number,) for number, floor in enumerate(floors)}
-        vectors |= {one: (STOREY * start, 0.0) for one, start in zip(passengers, starts, strict=True)}
-        ends = [floors[(start + rng.integers(1, size)) % size] for start in starts[:wanted]]
-        return Task(State(vectors), frozenset(map(IS_ON, passengers, ends)))
+        """Return a training task, or a test task, which is larger."""
+        count, wanted = (5, 2) if split is Split.TRAIN else (15, 5)
+        lamps = [LAMP(f"lamp{number}") for number in range(count)]
+        places = {
+            lamp: (place, 0.0) for lamp, place in zip(lamps, rng.uniform(1.0, count, count), strict=True)
+        }
+        return Task(State({ROBOT("robot"): (0.0,), **places}), frozenset(map(LIT, lamps[:wanted])))
 
     def oracle_model(self) -> PlanningModel:
-        """Return operators that say as little as a plan needs; who else gets in is forgotten."""
-        lift, floor = Variable("?lift", LIFT), Variable("?floor", FLOOR)
-        passenger = Variable("?passenger", PASSENGER)
-        stops, rides = STOPS_AT.lifted(lift, floor), RIDES.lifted(passenger, lift)
-        is_on = IS_ON.lifted(passenger, floor)
-        go = oracle_operator("Go", (lift, floor), (GO, (lift, floor)), adds=[stops], forgets=[STOPS_AT])
-        waiting = DeletePattern(IS_ON, (Wildcard(PASSENGER), floor))
-        let_in = oracle_operator(
-            "LetIn",
-            (lift, floor, passenger),
-            (LET_IN, (lift, floor)),
-            needs=[stops, is_on],
-            adds=[rides],
-            deletes=[is_on],
-            forgets=[waiting],
-        )
-        let_out = oracle_operator(
-            "LetOut",
-            (lift, floor, passenger),
-            (LET_OUT, (lift, floor, passenger)),
-            needs=[stops, rides],
-            adds=[is_on],
-            deletes=[rides],
-        )
-        return PlanningModel(self.vocabulary, (go, let_in, let_out), {"Go": StopLevel()})
+        """Return a model that solves the tasks, to demonstrate them."""
+        both = robot, lamp = needful.Variable("?robot", ROBOT), needful.Variable("?lamp", LAMP)
+        is_near, lit = NEAR.lifted(robot, lamp), LIT.lifted(lamp)
+        go = needful.oracle_operator("Go", both, (GO, both), adds=[is_near], forgets=[NEAR])
+        light = needful.oracle_operator("Light", both, (LIGHT, both), needs=[is_near], adds=[lit])
+        return PlanningModel(self.vocabulary, (go, light), {"Go": Beside()})
 
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
-        """Draw floors as lines, the lift as a box, and passengers as dots, blue if they want something."""
-        heights = [state.get(floor, "height") for floor in state.of_type(FLOOR)]
-        axes.hlines(heights, -0.5, 3.0, color="lightgrey")
-        axes.set(xlim=(-0.7, 3.0), ylim=(-0.3, max(heights) + STOREY))
-        for lift in state.of_type(LIFT):
-            axes.bar(0.0, STOREY * 0.8, 1.0, state.get(lift, "height"), color="gold")
-        wanting = {atom.objects[0] for atom in goal}
-        for number, one in enumerate(state.of_type(PASSENGER)):
-            x = 0.0 if state.get(one, "inside") > 0.5 else 1.0 + 0.3 * number
-            axes.scatter(x, state.get(one, "height") + 0.3, color="tab:blue" if one in wanting else "grey")
-        axes.axis("off")
-
-
-def main() -> None:
-    """Check the environment, collect demonstrations, learn from them, and solve unseen tasks."""
-    environment = Lift()
-    oracle = OracleDemonstrator(environment)
-    findings = check_environment(environment, solve=lambda _, task: oracle.demonstrate(task, seed=0))
-    print(f"{len(findings)} findings", *findings, sep="\n")
-
-    collected = collect_demonstrations(environment, oracle, count=30, seed=0)
-    learned = learn_model(environment.vocabulary, collected.demonstrations)
-    for operator in learned.model.operators:
-        print(operator, end="\n\n")
-
-    tasks = environment.tasks(Split.TEST, 10, seed=0)
-    results = [plan(task, learned.model, environment.execute) for task in tasks]
-    print("\n".join(map(str, results[0].actions)))
-    print(f"Solved {sum(result.solved for result in results)} of {len(results)} unseen tasks.")
+        """Draw a state."""
+        for lamp in state.of_type(LAMP):
+            axes.scatter(state.get(lamp, "x"), 1.0, color="gold" if LIT.holds(state, (lamp,)) else "grey")
+        axes.scatter([state.get(robot, "x") for robot in state.of_type(ROBOT)], 0.0, marker="s")
 
 
 if __name__ == "__main__":
-    main()
+    result = needful.run(Corridor(), needful.RunConfig(demos=20, tasks=10))
+    assert isinstance(result.learned, needful.LearnedModel)
+    print(*result.learned.model.operators, sep="\n\n")
+    print(f"Solved {result.summary['solved']} of {result.summary['tasks']} unseen tasks.")

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from command_line import succeed
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 # What each prints, among other things.
@@ -23,8 +25,7 @@ PRINTED = {
     ],
     "03_learn_samplers": ["Solved 5 of 5 unseen tasks"],
     "04_add_an_environment": [
-        "0 findings",
-        "forgets:    IsOn(*:passenger, ?x1)",
+        "forgets:    Near(?x0, *:lamp)",
         "Solved 10 of 10 unseen tasks.",
     ],
     "05_explain_and_export": [
@@ -52,3 +53,16 @@ def test_an_example_runs_from_anywhere(name: str, tmp_path: Path) -> None:
     for line in PRINTED[name]:
         assert line in done.stdout
     assert not list(tmp_path.iterdir())
+
+
+def test_the_environment_of_an_example_keeps_its_contract() -> None:
+    said = succeed("check-env", f"{EXAMPLES / '04_add_an_environment.py'}:Corridor")
+    assert "no findings" in said.out
+
+
+def test_an_example_is_about_a_screen() -> None:
+    assert {file.name: count for file in EXAMPLES.glob("*.py") if (count := _lines(file)) > 90} == {}
+
+
+def _lines(file: Path) -> int:
+    return len(file.read_text(encoding="utf-8").splitlines())

@@ -104,11 +104,11 @@ def test_runs_of_ones_own_domain_are_drawn_if_its_class_is_named(tmp_path: Path)
 @pytest.mark.parametrize(
     ("reference", "code", "complaint"),
     [
-        ("nonsense", 2, "expected MODULE:CLASS"),
+        ("nonsense", 2, "Unknown domain 'nonsense'"),
         ("lamp_wrold:Lamps", 2, "Unknown module 'lamp_wrold'"),
         (f"{TESTS / 'lamp_world.py'}:Lumps", 2, "Did you mean 'Lamps'?"),
         ("needful.envs.painting:Painting", 1, "is called 'painting', but the runs are of screws."),
-        ("needful.envs.household.environment:Household", 1, "is called None, but"),
+        ("needful.envs.household.environment:Household", 1, "has no name, which seeds and records need."),
     ],
 )
 def test_classes_that_do_not_fit(

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from needful.cli.chosen_environment import chosen_environment
 from needful.cli.console import complain, progress_bars, reporting_errors, say, say_json
 from needful.cli.describe import describe_skipped
 from needful.cli.options import AsJson, Demos, Domain, Force, Seed
-from needful.envs.catalogue import make_environment
 from needful.evaluation.pipeline import RunConfig
 from needful.evaluation.pipeline import collect as collect_demonstrations
 from needful.storage.atomic import check_output_file
@@ -27,9 +27,8 @@ def collect(
     as_json: AsJson = False,
 ) -> None:
     """Collect demonstrations of training tasks."""
-    environment = make_environment(domain)
     check_output_file(out, force)
-    with progress_bars() as progress:
+    with chosen_environment(domain) as environment, progress_bars() as progress:
         collected = collect_demonstrations(environment, RunConfig(demos=demos, seed=seed), progress)
     for warning in describe_skipped(collected):
         complain(warning)
@@ -38,7 +37,7 @@ def collect(
     if as_json:
         say_json(
             {
-                "domain": domain,
+                "domain": environment.name,
                 "seed": seed,
                 "demos": len(collected.demonstrations),
                 "transitions": transitions,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from needful.cli.chosen_environment import chosen_environment
 from needful.cli.console import check_spared, progress_bars, reporting_errors, say, say_json
 from needful.cli.describe import describe_evaluation
 from needful.cli.options import (
@@ -20,7 +21,6 @@ from needful.cli.options import (
     Tasks,
     Timeout,
 )
-from needful.envs.catalogue import make_environment
 from needful.evaluation.learned_files import open_solver
 from needful.evaluation.model_files import model_digest, model_directory
 from needful.evaluation.pipeline import solve_tasks
@@ -47,22 +47,21 @@ def evaluate_model(
     as_json: AsJson = False,
 ) -> None:
     """Solve unseen tasks with a model and judge the plans by executing them."""
-    environment = make_environment(domain)
     planning = PlanningConfig(
         timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner)
     )
-    stored = open_solver(model, environment, planning)
-    identity = identify(domain, stored.learner, seed, planning, model_digest(model))
-    folder = None
-    if out is not None:
-        check_spared(model_directory(model), out)
-        folder = RunFolder.create(out, force)
-    with progress_bars() as progress:
+    with chosen_environment(domain) as environment, progress_bars() as progress:
+        stored = open_solver(model, environment, planning)
+        identity = identify(environment.name, stored.learner, seed, planning, model_digest(model))
+        folder = None
+        if out is not None:
+            check_spared(model_directory(model), out)
+            folder = RunFolder.create(out, force)
         evaluation = solve_tasks(
             stored.solve, environment, tasks, planning.horizon, identity, folder, progress
         )
     summary = {
-        "domain": domain,
+        "domain": environment.name,
         "learner": stored.learner,
         "seed": seed,
         "operators": stored.operators,

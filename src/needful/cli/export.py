@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from needful.abstraction.abstract import abstract
+from needful.cli.chosen_environment import chosen_environment
 from needful.cli.console import check_spared, reporting_errors, say, say_json
 from needful.cli.options import AsJson, Force, ModelPath, Seed
 from needful.core.model import PlanningModel
-from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
 from needful.evaluation.model_files import bind_model, model_directory, open_model
 from needful.planning.pddl import AbstractTask, Style, write_pddl
@@ -62,8 +62,8 @@ def _task(problem: str, seed: int, model: PlanningModel) -> AbstractTask:
         raise typer.BadParameter(
             f"expected DOMAIN:K, for example screws:0, got {problem!r}.", param_hint="--problem"
         )
-    environment = make_environment(domain)
-    bind_model(model, environment)  # raises if the model is not one of this domain
-    task = environment.task(Split.TEST, int(number), seed)
-    initial = abstract(task.initial_state, environment.vocabulary.predicates)
+    with chosen_environment(domain) as environment:
+        bind_model(model, environment)  # raises if the model is not one of this domain
+        task = environment.task(Split.TEST, int(number), seed)
+        initial = abstract(task.initial_state, environment.vocabulary.predicates)
     return AbstractTask(task.objects, initial, task.goal)

@@ -18,7 +18,11 @@ def more_than_zero(seconds: float | None) -> float | None:
 
 
 Domain: TypeAlias = Annotated[
-    str, typer.Argument(metavar="DOMAIN", help="Name of a domain; `needful envs` lists them.")
+    str,
+    typer.Argument(
+        metavar="DOMAIN",
+        help="Name of a domain (`needful envs`), or MODULE:CLASS of one of your own, whose code is run.",
+    ),
 ]
 ModelPath: TypeAlias = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model directory, or a run folder that holds one.")

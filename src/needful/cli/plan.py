@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
+from needful.cli.chosen_environment import chosen_environment
 from needful.cli.console import FAILED, complain, progress_bars, reporting_errors, say, say_json
 from needful.cli.describe import describe_failure, describe_plan
 from needful.cli.options import AbstractPlans, AsJson, Domain, Force, ModelPath, PlannerName, Seed, Timeout
 from needful.cli.plan_drawings import PlanDrawings
 from needful.core.plans import PlanningResult
-from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
 from needful.evaluation.evaluate import planning_seed
 from needful.evaluation.learned_files import open_solver
@@ -43,27 +43,27 @@ def plan_task(
 ) -> None:
     """Solve one test task and show each step, or the reason why it fails (then exit code 1)."""
     drawings = PlanDrawings(picture, gif, mp4, page)
-    environment = make_environment(domain)
     config = PlanningConfig(
         timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner)
     )
-    solve = open_solver(model, environment, config).solve
-    drawings.check(environment, force)
-    chosen = environment.task(Split.TEST, task, seed)
-    with progress_bars() as progress:
-        progress.stage("Planning")
-        result = solve(chosen, planning_seed(seed, domain, task))
-    if as_json:
-        say_json(_as_json(result))
-    else:
-        say(f"Goal: {', '.join(map(str, sorted(chosen.goal)))}")
-        say(describe_plan(result))
-    if drawings.wanted and not result.states:
-        complain("warning: nothing was drawn: planning ended before the first step.")
-    elif drawings.wanted:
-        drawings.write(environment, chosen, result)
-        if not as_json:
-            say(f"Drew {' and '.join(map(str, drawings.wanted.values()))}.")
+    with chosen_environment(domain) as environment:
+        solve = open_solver(model, environment, config).solve
+        drawings.check(environment, force)
+        chosen = environment.task(Split.TEST, task, seed)
+        with progress_bars() as progress:
+            progress.stage("Planning")
+            result = solve(chosen, planning_seed(seed, environment.name, task))
+        if as_json:
+            say_json(_as_json(result))
+        else:
+            say(f"Goal: {', '.join(map(str, sorted(chosen.goal)))}")
+            say(describe_plan(result))
+        if drawings.wanted and not result.states:
+            complain("warning: nothing was drawn: planning ended before the first step.")
+        elif drawings.wanted:
+            drawings.write(environment, chosen, result)
+            if not as_json:
+                say(f"Drew {' and '.join(map(str, drawings.wanted.values()))}.")
     if not result.solved:
         raise typer.Exit(FAILED)
 

@@ -9,12 +9,11 @@ from typing import Annotated
 
 import typer
 
+from needful.cli.chosen_environment import chosen_environment
 from needful.cli.console import progress_bars, reporting_errors, say, say_json
 from needful.cli.options import AsJson, Force
-from needful.cli.own_environment import own_environment
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
-from needful.envs.findings import Findings
 from needful.errors import InvalidInputError
 from needful.reports.page.recorded_run import RecordedRun, read_run
 from needful.reports.page.write_page import make_report
@@ -71,15 +70,11 @@ def write_page(runs: Sequence[RecordedRun], out: Path, own: Environment | None =
 
 def _own(reference: str, runs: Sequence[RecordedRun], stack: ExitStack) -> Environment:
     """Return the environment that the user names; it must be of the domain of a run."""
-    loading = Findings()
-    environment = stack.enter_context(own_environment(reference, loading))
-    if environment is None:
-        found = " ".join(f"{finding.where}: {finding.what}" for finding in loading.all())
-        raise InvalidInputError(f"{reference} cannot be used. {found}")
-    domains, name = sorted({run.domain for run in runs}), getattr(environment, "name", None)
-    if name not in domains:
+    environment = stack.enter_context(chosen_environment(reference))
+    domains = sorted({run.domain for run in runs})
+    if environment.name not in domains:
         raise InvalidInputError(
-            f"{reference} is called {name!r}, but the runs are of {', '.join(domains)}. "
+            f"{reference} is called {environment.name!r}, but the runs are of {', '.join(domains)}. "
             "Name the class of a run's own domain."
         )
     return environment

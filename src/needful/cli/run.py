@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from needful.cli.chosen_environment import chosen_environment
 from needful.cli.console import complain, progress_bars, reporting_errors, say, say_json
 from needful.cli.describe import describe_evaluation, describe_learned, describe_skipped
 from needful.cli.options import (
@@ -26,9 +27,8 @@ from needful.cli.options import (
     Timeout,
 )
 from needful.cli.report import write_page
-from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
-from needful.evaluation.pipeline import Evaluation, RunConfig, run
+from needful.evaluation.pipeline import Evaluation, RunConfig, RunResult, run
 from needful.evaluation.run_folder import RunFolder
 from needful.operator_learning.experiments import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig
@@ -69,7 +69,6 @@ def run_domain(
     as_json: AsJson = False,
 ) -> None:
     """Collect demonstrations, learn a model, print it, and solve unseen tasks with it."""
-    environment = make_environment(domain)
     planning = PlanningConfig(
         timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner)
     )
@@ -83,11 +82,11 @@ def run_domain(
         oracle_samplers=samplers is SamplerSource.ORACLE,
         learning_timeout=learning_timeout,
     )
-    folder = RunFolder.create(out or _new_folder(f"{domain}-{learner}-seed{seed}"), force)
-    with progress_bars() as progress:
+    with chosen_environment(domain) as environment, progress_bars() as progress:
+        folder = RunFolder.create(out or _new_folder(f"{environment.name}-{learner}-seed{seed}"), force)
         result = run(environment, config, folder, progress)
         progress.stage("Drawing")
-        pictures = draw_example(environment, result.evaluation, folder)
+        picture = draw_example(environment, result.evaluation, folder)
         progress.stage("Writing the report")
         page = folder.path / "report.html"
         write_page([read_run(folder.path)], page, environment)
@@ -96,21 +95,23 @@ def run_domain(
     if as_json:
         say_json(result.summary)
         return
-    say(
-        f"Collected {result.summary['demos']} demonstrations "
-        f"in {result.summary['seconds']['collect']:.2f} s."
-    )
+    _describe(result, learning_timeout)
+    say()
+    model = "" if result.learned is None else "model/, "
+    say(f"Results: {folder.path}/ (summary.json, records.jsonl, {model}demos.jsonl.gz, plans.jsonl.gz)")
+    say(f"Page to look at: {page}")
+    if picture is not None:
+        say(f"Picture of a solved task: {picture}")
+
+
+def _describe(result: RunResult, learning_timeout: float | None) -> None:
+    seconds = result.summary["seconds"]["collect"]
+    say(f"Collected {result.summary['demos']} demonstrations in {seconds:.2f} s.")
     if result.learned is None:
         say(f"Learned nothing: learning did not end within {learning_timeout:g} s.")
     else:
         say(describe_learned(result.learned))
     say(describe_evaluation(result.summary))
-    say()
-    model = "" if result.learned is None else "model/, "
-    say(f"Results: {folder.path}/ (summary.json, records.jsonl, {model}demos.jsonl.gz, plans.jsonl.gz)")
-    say(f"Page to look at: {page}")
-    if pictures is not None:
-        say(f"Picture of a solved task: {pictures}")
 
 
 def _new_folder(name: str) -> Path:

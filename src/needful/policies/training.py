@@ -8,8 +8,7 @@ seconds: `train_policy` imports it when there is need.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 
 import numpy as np
@@ -21,6 +20,7 @@ from needful.policies.config import PolicyConfig
 from needful.policies.examples import Examples, batched
 from needful.policies.graph_encoding import Graph
 from needful.policies.network import VARIANCE_FLOOR, WIDTH, evaluate_network
+from needful.torch_threads import single_thread
 
 LEARNING_RATE = 1e-3
 MEAN_DECAY, SQUARE_DECAY, EPSILON = 0.9, 0.999, 1e-8
@@ -74,7 +74,7 @@ def train_network(
     held_out = math.ceil(config.held_out * len(examples))
     training = [_as_tensors(batch) for batch in batched(examples[held_out:] or examples, config.batch)]
     judging = [_as_tensors(batch) for batch in batched(examples[:held_out], config.batch)]
-    with _single_thread(), torch.enable_grad():
+    with single_thread(), torch.enable_grad():
         vector = _descend(_initial_weights(shapes, seed), shapes, training, judging, config, on_epoch)
     return {name: weight.numpy().copy() for name, weight in _named(vector, shapes).items()}
 
@@ -168,13 +168,3 @@ def _as_tensors(examples: Examples) -> Examples:
     graph = {one.name: torch.from_numpy(getattr(examples.graph, one.name)) for one in fields(Graph)}
     targets = (examples.slots, examples.controllers, examples.parameters)
     return Examples(Graph(**graph), *map(torch.from_numpy, targets))
-
-
-@contextmanager
-def _single_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +12,7 @@ from torch import Tensor
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.sampler_learning.config import TrainingSchedule
 from needful.sampler_learning.networks import Head, Shape, forward, initial_layers, own_layers
+from needful.torch_threads import single_thread
 
 LEARNING_RATE = 1e-3
 MEAN_DECAY, SQUARE_DECAY, EPSILON = 0.9, 0.999, 1e-8
@@ -54,7 +54,7 @@ def descend(
     """
     shapes = [Shape(p.inputs.shape[1], p.targets.shape[1] * head.outputs) for p in problems]
     layers = initial_layers(shapes, [problem.seed for problem in problems])
-    with _single_thread(), torch.enable_grad():
+    with single_thread(), torch.enable_grad():
         best = _steps(layers, _Batch.of(problems), head, schedule, deadline)
     return [
         [layer.numpy().copy() for layer in own_layers(best, operator, shape)]
@@ -144,13 +144,3 @@ def _steps(
                 break
         adam.step(torch.autograd.grad((losses * batch.training).sum(), layers))
     return best
-
-
-@contextmanager
-def _single_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -6,8 +6,6 @@ count. A file holds signatures and data only, so reading it executes nothing.
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +22,7 @@ from needful.storage.ground_atoms_json import (
     objects_from_json,
     objects_to_json,
 )
-from needful.storage.gzipped import compressed
+from needful.storage.gzipped import compressed, decompressed
 from needful.storage.json_fields import Field, JsonValue, Source, dump_json, parse_json
 from needful.storage.vocabulary_json import (
     VOCABULARY_FIELDS,
@@ -57,15 +55,11 @@ def read_demonstrations(path: str | Path) -> DemonstrationSet:
     """
     try:
         data = Path(path).read_bytes()
-        if data.startswith(GZIP_MAGIC):
-            data = gzip.decompress(data)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DemonstrationError(
-            f"{path}: the gzip data is broken or cut off ({error}). Fetch or write the file again."
-        ) from None
     except (OSError, ValueError) as error:  # ValueError: a path that no file can have
         reason = getattr(error, "strerror", None) or str(error)
         raise DemonstrationError(f"{path}: cannot be read: {reason}. Give a demonstrations file.") from None
+    if data.startswith(GZIP_MAGIC):
+        data = decompressed(data, path, DemonstrationError, "Fetch or write the file again.")
     return _parse(data, str(path))
 
 

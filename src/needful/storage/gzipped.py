@@ -22,8 +22,15 @@ def compressed(data: bytes) -> bytes:
 def read_gzipped(path: Path, error: type[InvalidInputError], remedy: str) -> bytes:
     """Return the content of a gzip file; raise `error` with the remedy if it cannot be read."""
     try:
-        return gzip.decompress(path.read_bytes())
-    except (EOFError, gzip.BadGzipFile, zlib.error) as cause:
-        raise error(f"{path}: the gzip data is broken or cut off ({cause}). {remedy}") from None
+        data = path.read_bytes()
     except OSError as cause:
         raise error(f"{path}: cannot be read: {cause.strerror or cause}. {remedy}") from None
+    return decompressed(data, path, error, remedy)
+
+
+def decompressed(data: bytes, path: str | Path, error: type[InvalidInputError], remedy: str) -> bytes:
+    """Return what the gzip data of a file holds; raise `error` with the remedy if it is damaged."""
+    try:
+        return gzip.decompress(data)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as cause:
+        raise error(f"{path}: the gzip data is broken or cut off ({cause}). {remedy}") from None

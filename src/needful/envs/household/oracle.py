@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from needful.core.atoms import LiftedAtom
 from needful.core.model import PlanningModel, Vocabulary
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
@@ -46,6 +47,16 @@ def _operators(vocabulary: Vocabulary) -> tuple[Operator, ...]:
             deletes=[held],
         )
 
+    def turning(name: str, before: LiftedAtom, after: LiftedAtom) -> Operator:
+        return oracle_operator(
+            name,
+            (THE_OBJ,),
+            (do[name], (THE_OBJ,)),
+            needs=[hand_empty, reachable, before],
+            adds=[after],
+            deletes=[before],
+        )
+
     anything = Wildcard(OBJ)
     return (
         oracle_operator(
@@ -73,20 +84,6 @@ def _operators(vocabulary: Vocabulary) -> tuple[Operator, ...]:
         placing("PlaceOnTop", "PlaceOnTop", "OnTop"),
         placing("PlaceInside", "PlaceInside", "Inside", "NotOpenable"),
         placing("PlaceInsideOpen", "PlaceInside", "Inside", "Open"),
-        oracle_operator(
-            "Open",
-            (THE_OBJ,),
-            (do["Open"], (THE_OBJ,)),
-            needs=[hand_empty, reachable, closed],
-            adds=[opened],
-            deletes=[closed],
-        ),
-        oracle_operator(
-            "Close",
-            (THE_OBJ,),
-            (do["Close"], (THE_OBJ,)),
-            needs=[hand_empty, reachable, opened],
-            adds=[closed],
-            deletes=[opened],
-        ),
+        turning("Open", before=closed, after=opened),
+        turning("Close", before=opened, after=closed),
     )
