@@ -26,7 +26,7 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 LOOKS = DOCS / "site"
 PICTURES = (".png", ".gif", ".svg")
-LIGHT, DARK = "friendly", "github-dark"
+LIGHT, DARK = "xcode", "github-dark"  # all of their colours can be read on the paper of the page
 
 # What stands where in the menu. Pages that are not named come last.
 SECTIONS = {

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from axe_core import fetch_axe, violations
 from build_site import arrange, build, made_pages, written_pages
 from command_line import succeed
 from headless_browser import CHROMIUM, open_browser
@@ -193,6 +194,17 @@ def test_pages_fit_a_phone_and_ask_for_nothing(tmp_path: Path) -> None:
             assert browser.run(menu) == "none"
             browser.run("document.querySelector('summary').click()")
             assert browser.run(menu) == "block"
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no browser")
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (390, "dark")])
+def test_axe_finds_nothing_on_the_site(tmp_path: Path, width: int, scheme: str) -> None:
+    build(tmp_path / "site")
+    axe = fetch_axe(tmp_path)
+    with open_browser(tmp_path / "profile") as browser:
+        for file in sorted((tmp_path / "site").rglob("*.html")):
+            browser.open(file, width, 844, scheme)
+            assert violations(browser, axe) == [], file.name
 
 
 def test_the_menu_has_every_page_once() -> None:

@@ -57,6 +57,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
         "lamps": [read_run(lamps)],
         "hostile": [read_run(run_lamps(folder / "hostile", HOSTILE))],
         "compared": [read_run(lamps), read_run(as_policy(lamps)), read_run(unlearned(lamps))],
+        "fewer": [read_run(lamps), replace(read_run(lamps), records=read_run(lamps).records[1:3])],
     }
     for name, runs in about.items():
         (folder / f"{name}.html").write_text(make_report(runs, find))
@@ -287,6 +288,18 @@ def test_runs_are_compared_and_each_can_be_looked_at(browser: Browser, pages: Pa
     assert texts(browser, "#sections a") == ["Comparison", "Summary", "Operators"]
     assert "Learning did not end in time" in texts(browser, ".notice")[0]
     assert browser.complaints == []
+
+
+def test_runs_differ_on_tasks_that_all_of_them_tried(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["compared"])
+    assert "The runs differ on 2 of 4 tasks that every run tried: 0, 2." in texts(browser, "#comparison p")
+    open_page(browser, pages["fewer"])
+    assert "The runs solve the same of 2 tasks that every run tried." in texts(browser, "#comparison p")
+
+
+def test_names_of_runs_are_not_broken_on_a_phone(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["compared"], PHONE)
+    assert browser.run("document.querySelector('#comparison tbody th').getBoundingClientRect().width") > 100
 
 
 def test_names_are_text_whatever_they_are(browser: Browser, pages: Pages) -> None:

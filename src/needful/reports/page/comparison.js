@@ -37,13 +37,14 @@ function taskMatrix(runs, open) {
 }
 
 function differences(runs) {
-  const tasks = [...new Set(runs.flatMap(run => run.tasks.map(task => task.task)))].sort((a, b) => a - b);
-  const outcome = (run, number) => run.tasks.find(task => task.task === number)?.outcome;
-  const split = tasks.filter(number => new Set(runs.map(run => outcome(run, number) === "solved")).size > 1);
-  if (tasks.length > 1000) return null;
+  const outcomes = runs.filter(run => run.tasks.length).map(run => new Map(run.tasks.map(task => [task.task, isSolved(task)])));
+  if (outcomes.length < 2) return null;
+  const shared = [...outcomes[0].keys()].filter(number => outcomes.every(solved => solved.has(number))).sort((a, b) => a - b);
+  const split = shared.filter(number => new Set(outcomes.map(solved => solved.get(number))).size > 1);
+  const which = `${count(shared.length, "task")} that every run tried`;
   return make("p", {class: "quiet"}, split.length
-    ? `On ${count(split.length, "task")} the runs differ: ${split.slice(0, 30).join(", ")}${split.length > 30 ? ", …" : ""}.`
-    : "The runs solve the same tasks.");
+    ? `The runs differ on ${split.length} of ${which}: ${split.slice(0, 30).join(", ")}${split.length > 30 ? ", …" : ""}.`
+    : `The runs solve the same of ${which}.`);
 }
 
 function comparisonSection(runs, domains, open) {
