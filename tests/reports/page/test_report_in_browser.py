@@ -59,6 +59,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
         "compared": [read_run(lamps), read_run(as_policy(lamps)), read_run(unlearned(lamps))],
         "fewer": [read_run(lamps), replace(read_run(lamps), records=read_run(lamps).records[1:3])],
     }
+    missed = read_run(lamps).records[1]
+    late = replace(missed, outcome="timeout", abstract_plans=0, failure="timeout", missing=())
+    about["late"] = [replace(read_run(lamps), records=(late,), plans={})]
     for name, runs in about.items():
         (folder / f"{name}.html").write_text(make_report(runs, find))
     return Pages(folder, screws)
@@ -267,6 +270,15 @@ def test_a_failed_task_says_why_and_replays_the_attempt(browser: Browser, pages:
     click(browser, ".filter input")
     visible = "[...document.querySelectorAll('.grid-of-chips .chip')].filter(one => !one.hidden).length"
     assert browser.run(visible) == 2
+
+
+def test_a_search_that_was_late_says_so(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["late"])
+    click(browser, ".failures button")
+    assert texts(browser, ".failure") == [
+        "Not solved: timeout. Time ran out before a first abstract plan was found."
+    ]
+    assert "There is nothing to replay." in texts(browser, ".task p")
 
 
 def test_runs_are_compared_and_each_can_be_looked_at(browser: Browser, pages: Pages) -> None:

@@ -180,8 +180,10 @@ function failureBox(run, task) {
   const worked = task.plan ? task.plan.actions.length : 0;
   const missing = end && end.missing.length ? end.missing.map(number => run.atoms[number]) : task.missing;
   const replay = end && worked ? `Below is the attempt that came furthest: ${count(worked, "step")} worked.` : null;
+  const searching = task.outcome === "timeout" && task.nodes && !task.abstractPlans;
+  const reason = searching ? "Time ran out before a first abstract plan was found." : REASONS[task.outcome] || "";
   return make("div", {class: "failure"},
-    make("p", {}, make("strong", {}, `Not solved: ${words(task.outcome)}. `), REASONS[task.outcome] || ""),
+    make("p", {}, make("strong", {}, `Not solved: ${words(task.outcome)}. `), reason),
     task.failure && task.failure !== words(task.outcome) ? make("p", {}, task.failure) : null,
     missing.length ? make("div", {}, make("h4", {}, "Missing"), atomList(missing, () => "false", "Missing atoms")) : null,
     replay ? make("p", {class: "quiet"}, replay) : null);
