@@ -45,7 +45,7 @@ void raise_if_interrupted() {
 std::shared_ptr<Problem> ground_question(std::vector<Id> predicate_arities, std::vector<Id> object_types,
                                std::vector<std::vector<Id>> type_members,
                                const std::vector<OperatorTuple>& operators, std::vector<Id> initial,
-                               std::vector<Id> goal, bool allow_noops, double seconds) {
+                               std::vector<Id> goal, bool allow_noops, double seconds, std::int64_t most) {
     const Deadline deadline = Deadline::after(seconds, interrupted);
     Question question;
     question.predicate_arities = std::move(predicate_arities);
@@ -58,7 +58,7 @@ std::shared_ptr<Problem> ground_question(std::vector<Id> predicate_arities, std:
     std::shared_ptr<Problem> problem;
     {
         py::gil_scoped_release release;
-        problem = std::const_pointer_cast<Problem>(ground(question, deadline));
+        problem = std::const_pointer_cast<Problem>(ground(question, deadline, most));
     }
     raise_if_interrupted();
     return problem;

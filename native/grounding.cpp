@@ -26,10 +26,14 @@ struct Groundings {
 // So every grounding is found exactly once.
 class Reacher {
 public:
-    Reacher(const Question& question, const Deadline& deadline, AtomIndex& atoms)
-        : question_(question), deadline_(deadline), atoms_(atoms), triggers_(question.predicate_arities.size()) {}
+    Reacher(const Question& question, const Deadline& deadline, std::int64_t most, AtomIndex& atoms)
+        : question_(question),
+          deadline_(deadline),
+          most_(static_cast<std::size_t>(most)),
+          atoms_(atoms),
+          triggers_(question.predicate_arities.size()) {}
 
-    // False if time ran out.
+    // False if time ran out, or if there are too many groundings.
     bool run() {
         for (std::size_t index = 0; index < question_.operators.size(); ++index) {
             const LiftedOperator& lifted = question_.operators[index];
@@ -142,6 +146,10 @@ private:
     }
 
     void emit() {
+        if (found.lifted.size() == most_) {
+            stopped_ = true;
+            return;
+        }
         found.lifted.push_back(static_cast<Id>(index_));
         found.objects.add(binding_);
         found.preconditions.add(matched_);
@@ -160,6 +168,7 @@ private:
 
     const Question& question_;
     const Deadline& deadline_;
+    const std::size_t most_;
     AtomIndex& atoms_;
     // For each predicate the preconditions of it: (operator, place among its preconditions).
     std::vector<std::vector<std::pair<std::size_t, std::size_t>>> triggers_;
@@ -227,15 +236,28 @@ private:
     std::map<std::vector<Id>, Id> numbers_;
 };
 
-// The number of each atom when they are sorted by predicate and objects.
-std::vector<Id> sorted_atoms(const AtomIndex& atoms, Problem& problem) {
-    std::vector<Id> order(atoms.size());
+struct TimeIsUp {};
+
+// The numbers below `count`, sorted first by a key and then by objects. Throws `TimeIsUp`.
+template <class Key, class Objects>
+std::vector<Id> sorted(std::size_t count, const Deadline& deadline, Key key, Objects objects) {
+    std::vector<Id> order(count);
     std::iota(order.begin(), order.end(), 0);
+    unsigned looks = 0;
     std::sort(order.begin(), order.end(), [&](Id a, Id b) {
-        if (atoms.predicate(a) != atoms.predicate(b)) return atoms.predicate(a) < atoms.predicate(b);
-        const Span one = atoms.objects(a), other = atoms.objects(b);
+        if (++looks % steps_between_looks_at_the_clock == 0 && deadline.passed()) throw TimeIsUp();
+        if (key(a) != key(b)) return key(a) < key(b);
+        const Span one = objects(a), other = objects(b);
         return std::lexicographical_compare(one.begin(), one.end(), other.begin(), other.end());
     });
+    return order;
+}
+
+// The number of each atom when they are sorted by predicate and objects. Throws `TimeIsUp`.
+std::vector<Id> sorted_atoms(const AtomIndex& atoms, const Deadline& deadline, Problem& problem) {
+    const std::vector<Id> order =
+        sorted(atoms.size(), deadline, [&](Id atom) { return atoms.predicate(atom); },
+               [&](Id atom) { return atoms.objects(atom); });
     std::vector<Id> rank(atoms.size());
     for (std::size_t place = 0; place < order.size(); ++place) {
         rank[static_cast<std::size_t>(order[place])] = static_cast<Id>(place);
@@ -243,17 +265,6 @@ std::vector<Id> sorted_atoms(const AtomIndex& atoms, Problem& problem) {
         problem.atom_objects.add(atoms.objects(order[place]));
     }
     return rank;
-}
-
-std::vector<std::size_t> sorted_groundings(const Groundings& found) {
-    std::vector<std::size_t> order(found.lifted.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        if (found.lifted[a] != found.lifted[b]) return found.lifted[a] < found.lifted[b];
-        const Span one = found.objects[a], other = found.objects[b];
-        return std::lexicographical_compare(one.begin(), one.end(), other.begin(), other.end());
-    });
-    return order;
 }
 
 void sort_unique(std::vector<Id>& items) {
@@ -274,8 +285,8 @@ std::vector<Id> numbers_of(const std::vector<Id>& given, const std::vector<Id>& 
     return numbers;
 }
 
-// Writes the groundings into the problem, atoms under their sorted numbers; false if time ran out.
-bool encode(const Question& question, const Deadline& deadline, const Groundings& found,
+// Writes the groundings into the problem, atoms under their sorted numbers. Throws `TimeIsUp`.
+void encode(const Question& question, const Deadline& deadline, const Groundings& found,
             const AtomIndex& atoms, const std::vector<Id>& rank, Problem& problem) {
     Patterns patterns(question, atoms, rank, problem.pattern_atoms);
     std::vector<Id> scratch, arguments;
@@ -285,8 +296,12 @@ bool encode(const Question& question, const Deadline& deadline, const Groundings
         sort_unique(scratch);
         lists.add(scratch);
     };
-    for (std::size_t index : sorted_groundings(found)) {
-        if (problem.lifted.size() % steps_between_looks_at_the_clock == 0 && deadline.passed()) return false;
+    const std::vector<Id> order =
+        sorted(found.lifted.size(), deadline, [&](Id one) { return found.lifted[static_cast<std::size_t>(one)]; },
+               [&](Id one) { return found.objects[static_cast<std::size_t>(one)]; });
+    for (Id one : order) {
+        const std::size_t index = static_cast<std::size_t>(one);
+        if (problem.lifted.size() % steps_between_looks_at_the_clock == 0 && deadline.passed()) throw TimeIsUp();
         const Span binding = found.objects[index];
         const LiftedOperator& lifted = question.operators[static_cast<std::size_t>(found.lifted[index])];
         problem.lifted.push_back(found.lifted[index]);
@@ -307,15 +322,14 @@ bool encode(const Question& question, const Deadline& deadline, const Groundings
             problem.patterns.push(patterns.number(pattern, binding));
         problem.patterns.close();
     }
-    return true;
 }
 
 }  // namespace
 
-ProblemPointer ground(const Question& question, const Deadline& deadline) {
+ProblemPointer ground(const Question& question, const Deadline& deadline, std::int64_t most) {
     AtomIndex atoms(question.predicate_arities, question.object_types.size());
     std::vector<Id> initial = numbers_of(question.initial, question.predicate_arities, atoms);
-    Reacher reacher(question, deadline, atoms);
+    Reacher reacher(question, deadline, most, atoms);
     if (!reacher.run() || deadline.passed()) return nullptr;
     const Id reached = static_cast<Id>(atoms.size());
     std::vector<Id> goal = numbers_of(question.goal, question.predicate_arities, atoms);
@@ -323,12 +337,16 @@ ProblemPointer ground(const Question& question, const Deadline& deadline) {
     auto problem = std::make_shared<Problem>();
     problem->object_types = question.object_types;
     problem->goal_reachable = std::all_of(goal.begin(), goal.end(), [&](Id atom) { return atom < reached; });
-    const std::vector<Id> rank = sorted_atoms(atoms, *problem);
-    for (Id atom : initial) problem->initial.push_back(rank[static_cast<std::size_t>(atom)]);
-    for (Id atom : goal) problem->goal.push_back(rank[static_cast<std::size_t>(atom)]);
-    sort_unique(problem->initial);
-    sort_unique(problem->goal);
-    if (!encode(question, deadline, reacher.found, atoms, rank, *problem)) return nullptr;
+    try {
+        const std::vector<Id> rank = sorted_atoms(atoms, deadline, *problem);
+        for (Id atom : initial) problem->initial.push_back(rank[static_cast<std::size_t>(atom)]);
+        for (Id atom : goal) problem->goal.push_back(rank[static_cast<std::size_t>(atom)]);
+        sort_unique(problem->initial);
+        sort_unique(problem->goal);
+        encode(question, deadline, reacher.found, atoms, rank, *problem);
+    } catch (const TimeIsUp&) {
+        return nullptr;
+    }
     return problem;
 }
 

@@ -41,7 +41,7 @@ struct Question {
     bool allow_noops = true;
 };
 
-// Null if time ran out.
-ProblemPointer ground(const Question& question, const Deadline& deadline);
+// Null if time ran out, or if there are more than so many ground operators.
+ProblemPointer ground(const Question& question, const Deadline& deadline, std::int64_t most);
 
 }  // namespace needful

@@ -56,7 +56,10 @@ def test_a_plan_that_fails_says_where_and_why() -> None:
     [
         (Outcome.NO_ABSTRACT_PLAN, "no abstract plan reaches the goal."),
         (Outcome.TIMEOUT, "time ran out before an abstract plan was found. Try a larger --timeout."),
-        (Outcome.OUT_OF_NODES, "the search reached its cap on nodes."),
+        (
+            Outcome.OUT_OF_NODES,
+            "too large: ground operators or search nodes reached their cap.",
+        ),
         (Outcome.GOAL_MISSED, "goal_missed"),
     ],
 )

@@ -202,6 +202,13 @@ def test_node_cap() -> None:
     assert result.effort.abstract_plans == 0
 
 
+def test_cap_on_ground_operators() -> None:
+    config = PlanningConfig(max_ground_operators=2)
+    result = solve(toy_world.task(balls=3, goal_balls=3), config=config)
+    assert result.outcome is Outcome.OUT_OF_NODES
+    assert result.effort.nodes_created == 0
+
+
 def test_without_noops_lids_cannot_be_taken_off() -> None:
     result = solve(toy_world.task(lids_on=True), config=PlanningConfig(allow_noops=False))
     assert result.outcome is Outcome.ENVIRONMENT_FAILURE

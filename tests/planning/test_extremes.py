@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
 from hypothesis import given, settings
@@ -159,6 +160,22 @@ def test_no_time_at_all(engine: type[PythonPlanner | NativePlanner], seconds: fl
     stream = problem.plans(0, Budget.seconds(seconds), Effort())
     assert list(stream) == []
     assert stream.ended is Outcome.TIMEOUT
+
+
+@ENGINES
+def test_more_ground_operators_than_may_be(engine: type[PythonPlanner | NativePlanner]) -> None:
+    places = things(6)  # 6 places to go from, 5 others to go to
+    question = Question([walk(roads=False)], places, frozenset([AT(places[0])]), frozenset([AT(places[1])]))
+    planner = engine(anytime_policy())
+    assert planner(question, Budget.seconds(60.0, max_ground_operators=30)) is not None
+    assert planner(question, Budget.seconds(60.0, max_ground_operators=29)) is None
+
+
+def test_there_may_be_trillions_of_ground_operators() -> None:
+    many = [Variable(f"?v{number}", THING) for number in range(8)]
+    spread = operator(Controller("Spread", ()), many, needs=[], adds=[SEEN.lifted(one) for one in many])
+    question = Question([spread], things(40), frozenset(), frozenset([AT(things(1)[0])]))
+    assert NativePlanner()(question, Budget(math.inf, max_ground_operators=1_000_000)) is None
 
 
 @EVERY_POLICY

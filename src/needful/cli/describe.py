@@ -100,5 +100,5 @@ def describe_failure(result: PlanningResult) -> str:
     return {
         Outcome.NO_ABSTRACT_PLAN: "no abstract plan reaches the goal.",
         Outcome.TIMEOUT: "time ran out before an abstract plan was found. Try a larger --timeout.",
-        Outcome.OUT_OF_NODES: "the search reached its cap on nodes.",
+        Outcome.OUT_OF_NODES: "too large: ground operators or search nodes reached their cap.",
     }.get(result.outcome, result.outcome.value)

@@ -29,4 +29,5 @@ def ground(
     goal: list[int],
     allow_noops: bool,
     seconds: float,
+    most: int,
 ) -> Problem | None: ...

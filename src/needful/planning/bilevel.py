@@ -30,6 +30,7 @@ class PlanningConfig:
         samples_per_step: the tries of a step with continuous parameters.
         horizon: the low-level actions that a plan may take.
         max_nodes: how many search nodes may be created for one task, or None for no cap.
+        max_ground_operators: how many a problem may have to be searched, or None for no cap.
         allow_noops: whether to plan with operators that have neither add nor atomic delete effects.
         subgoals: what must hold after each step: `necessary_subgoals` or `predicted_subgoals`.
         planner: finds the abstract plans; see `planners`.
@@ -40,6 +41,7 @@ class PlanningConfig:
     samples_per_step: int = 10
     horizon: int = 100
     max_nodes: int | None = 2_000_000
+    max_ground_operators: int | None = 2_000_000
     allow_noops: bool = True
     subgoals: Subgoals = necessary_subgoals
     planner: Planner = field(default_factory=default_planner)
@@ -47,7 +49,13 @@ class PlanningConfig:
     def __post_init__(self) -> None:
         if not self.timeout > 0:
             raise InvalidInputError(f"timeout must be more than 0 seconds, got {self.timeout}.")
-        for name in ("max_abstract_plans", "samples_per_step", "horizon", "max_nodes"):
+        for name in (
+            "max_abstract_plans",
+            "samples_per_step",
+            "horizon",
+            "max_nodes",
+            "max_ground_operators",
+        ):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InvalidInputError(f"{name} must be at least 1, got {value}.")
@@ -69,7 +77,12 @@ def plan(
     """
     _check(task, model)
     config = config or PlanningConfig()
-    budget = Budget.seconds(config.timeout, max_nodes=config.max_nodes, clock=clock)
+    budget = Budget.seconds(
+        config.timeout,
+        max_nodes=config.max_nodes,
+        clock=clock,
+        max_ground_operators=config.max_ground_operators,
+    )
     effort = Effort()
     initial = abstract(task.initial_state, model.vocabulary.predicates)
     if task.goal <= initial:
@@ -81,7 +94,8 @@ def plan(
     problem = config.planner(question, budget)
     effort.seconds_grounding += clock() - started
     if problem is None:
-        return PlanningResult(Outcome.TIMEOUT, effort=effort)
+        outcome = Outcome.TIMEOUT if budget.expired() else Outcome.OUT_OF_NODES
+        return PlanningResult(outcome, effort=effort)
     if not problem.goal_reachable:
         return PlanningResult(Outcome.NO_ABSTRACT_PLAN, effort=effort)
     return _Attempt(task, initial, model, execute, config, seed, budget, effort).run(problem)

@@ -1,4 +1,4 @@
-"""How long planning may take and how many search nodes it may create."""
+"""How long planning may take, how large a problem may be, and how many search nodes may be created."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A deadline on a monotonic clock and a cap on search nodes, shared by all stages of planning.
+    """A deadline on a monotonic clock and caps on what is stored, shared by all stages of planning.
 
     Attributes:
         deadline: the reading of `clock` at which time is up.
         max_nodes: how many search nodes may be created in all, or None for no cap.
         clock: returns seconds and never goes back.
+        max_ground_operators: how many a problem may have, or None for no cap.
     """
 
     deadline: float
     max_nodes: int | None = None
     clock: Clock = time.monotonic
+    max_ground_operators: int | None = None
 
     def __post_init__(self) -> None:
         if math.isnan(self.deadline):
@@ -39,10 +41,15 @@ class Budget:
 
     @classmethod
     def seconds(
-        cls, seconds: float, *, max_nodes: int | None = None, clock: Clock = time.monotonic
+        cls,
+        seconds: float,
+        *,
+        max_nodes: int | None = None,
+        clock: Clock = time.monotonic,
+        max_ground_operators: int | None = None,
     ) -> Budget:
         """Return the budget that ends after so many seconds from now."""
-        return cls(clock() + seconds, max_nodes, clock)
+        return cls(clock() + seconds, max_nodes, clock, max_ground_operators)
 
     @classmethod
     def unlimited(cls) -> Budget:
@@ -67,3 +74,7 @@ class Budget:
     def allows(self, nodes: int) -> bool:
         """Return whether a search that has created so many nodes may create more."""
         return self.max_nodes is None or nodes < self.max_nodes
+
+    def allows_grounding(self, operators: int) -> bool:
+        """Return whether a problem that has so many ground operators may have more."""
+        return self.max_ground_operators is None or operators < self.max_ground_operators

@@ -33,7 +33,7 @@ def ground(
     budget: Budget,
     allow_noops: bool = True,
 ) -> GroundProblem | None:
-    """Return the compact problem, or None if time ran out.
+    """Return the compact problem, or None if time ran out or it has too many ground operators.
 
     Ground operators whose preconditions are not reachable even without deletes are left out. With
     `allow_noops` false, so are those with neither add effects nor atomic delete effects.
@@ -107,6 +107,8 @@ def _reach(
         for index in usable:
             shape = shapes[index]
             for binding in _new_bindings(table, shape, old, fresh, first, budget):
+                if not budget.allows_grounding(len(found)):
+                    return None
                 found.append((index, binding))
                 for predicate, places in shape.adds:
                     table.number_of_key(predicate, tuple(binding[p] for p in places))

@@ -58,7 +58,7 @@ class NativePlanner:
             )
 
     def __call__(self, question: Question, budget: Budget) -> NativeProblem | None:
-        """Return the grounded problem, or None if time ran out."""
+        """Return the grounded problem, or None if time ran out or it is too large."""
         objects = tuple(sorted(set(question.objects)))
         grounded = _Encoding.of(question, objects).ground(question, budget)
         if grounded is None:
@@ -220,6 +220,7 @@ class _Encoding:
         )
 
     def ground(self, question: Question, budget: Budget) -> _engine.Problem | None:
+        most = budget.max_ground_operators
         return _engine.ground(
             self.arities,
             [self.types[obj.type] for obj in self.objects],
@@ -229,6 +230,7 @@ class _Encoding:
             self._one_after_the_other(question.goal),
             question.allow_noops,
             budget.remaining(),
+            _MOST if most is None else min(most, _MOST),
         )
 
     def _members(self, kind: Type) -> list[int]:

@@ -87,5 +87,5 @@ class Planner(Protocol):
     """Grounds a task and its operators."""
 
     def __call__(self, question: Question, budget: Budget) -> Problem | None:
-        """Return the grounded problem, or None if time ran out."""
+        """Return the grounded problem, or None if time ran out or it is too large."""
         ...

@@ -23,7 +23,7 @@ class PythonPlanner:
     search: Search = field(default_factory=anytime_policy)
 
     def __call__(self, question: Question, budget: Budget) -> PythonProblem | None:
-        """Return the grounded problem, or None if time ran out."""
+        """Return the grounded problem, or None if time ran out or it is too large."""
         compact = ground(
             question.operators,
             question.objects,

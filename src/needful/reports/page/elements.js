@@ -33,7 +33,7 @@ const REASONS = {
   environment_failure: "The simulator refused an action and blamed objects for it.",
   horizon_exceeded: "The plan takes too many low-level actions.",
   timeout: "Time ran out.",
-  out_of_nodes: "The search reached its cap on nodes.",
+  out_of_nodes: "Too large: ground operators or search nodes reached their cap.",
   goal_missed: "The plan was executed but missed the goal.",
   not_learned: "Nothing was learned in time, so no task was tried.",
 };
