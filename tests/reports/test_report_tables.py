@@ -40,6 +40,15 @@ def test_an_entry_is_mean_and_standard_error_beside_the_published() -> None:
     assert found.tasks == 4
 
 
+def test_limits_on_learning_are_told() -> None:
+    limited = [replace(SCREWS, learner=name, learning_timeout=600.0) for name in ("ci", "loft")]
+    results = [run for job in (SCREWS, *limited) for run in solving(job, [SOLVED])]
+    for name in ("main", "times", "operators"):
+        caption = fill_table(name, group_runs(results)).caption
+        assert caption.endswith(" Learning was limited to 600 s for LOFT, CI.")
+    assert "limited" not in fill_table("main", group_runs(results[:1])).caption
+
+
 def test_ablations_are_given_with_standard_deviations() -> None:
     jobs = [SCREWS, replace(SCREWS, learner="necessary-no-complexity"), replace(SCREWS, abstract_plans=1)]
     results = [run for job in jobs for run in solving(job, [SOLVED], [FAILED])]

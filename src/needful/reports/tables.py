@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
@@ -159,15 +159,30 @@ def fill_table(name: str, groups: Sequence[RunGroup]) -> Table:
     """Return one of `TABLES` with a row for each domain that has runs and something to show."""
     spec = TABLES[name]
     columns = spec.columns + (_stranger_columns(spec, groups) if spec.strangers else ())
-    rows = [_row(spec, columns, domain, groups) for domain in in_paper_order(g.domain for g in groups)]
+    domains = in_paper_order(group.domain for group in groups)
+    rows = [_row(spec, columns, domain, groups) for domain in domains]
     return Table(
         name,
         spec.title,
-        spec.caption,
+        " ".join([spec.caption, *_learning_limits(columns, domains, groups)]),
         tuple(column.label for column in columns),
         tuple(row for row in rows if any(cell.measured or cell.published for cell in row.cells)),
         spec.text,
     )
+
+
+def _learning_limits(
+    columns: Sequence[Column], domains: Sequence[str], groups: Sequence[RunGroup]
+) -> Iterator[str]:
+    """Yield a sentence for each limit that learners had, which the paper's had not."""
+    limited: dict[float, list[str]] = {}
+    for column in columns:
+        shown = filter(None, (_shown_group(column, domain, groups) for domain in domains))
+        for limit in {group.setting.learning_timeout for group in shown} - {None}:
+            assert limit is not None
+            limited.setdefault(limit, []).append(column.label)
+    for limit, labels in sorted(limited.items()):
+        yield f"Learning was limited to {limit:g} s for {', '.join(labels)}."
 
 
 def _stranger_columns(spec: TableSpec, groups: Sequence[RunGroup]) -> tuple[Column, ...]:
@@ -190,13 +205,17 @@ def _comparable(spec: TableSpec, cell: Cell) -> Estimate | None:
 
 def _cell(spec: TableSpec, column: Column, domain: str, groups: Sequence[RunGroup]) -> Cell:
     published = spec.published.get(domain, {}).get(column.published)
-    for method in column.methods:
-        group = main_group(groups, domain, method)
-        if group is not None:
-            found = estimate(spec.values(group), spec.spread)
-            unlearned = len(group.runs) - len(group.learned)
-            return Cell(found, published, group.tasks, unlearned, notes=_notes(spec, group, found))
-    return Cell(None, published)
+    group = _shown_group(column, domain, groups)
+    if group is None:
+        return Cell(None, published)
+    found = estimate(spec.values(group), spec.spread)
+    unlearned = len(group.runs) - len(group.learned)
+    return Cell(found, published, group.tasks, unlearned, notes=_notes(spec, group, found))
+
+
+def _shown_group(column: Column, domain: str, groups: Sequence[RunGroup]) -> RunGroup | None:
+    found = (main_group(groups, domain, method) for method in column.methods)
+    return next((group for group in found if group is not None), None)
 
 
 def _notes(spec: TableSpec, group: RunGroup, found: Estimate | None) -> tuple[str, ...]:
