@@ -52,7 +52,7 @@ Id AStar::next_goal_node(const Budget& budget, Effort& effort) {
             ended_ = Ended::out_of_nodes;
             return no_node;
         }
-        expand(entry.node, state, entry.h, effort);
+        expand(entry.node, state, entry.h, budget.deadline, effort);
     }
     ended_ = Ended::no_plan;
     return no_node;
@@ -81,7 +81,7 @@ bool AStar::expanded_enough(const Known& about, Id cost) const {
     return static_cast<std::size_t>(as_good) >= expansion_limit_;
 }
 
-void AStar::expand(Id node, Id state, Id bound, Effort& effort) {
+void AStar::expand(Id node, Id state, Id bound, const Deadline& deadline, Effort& effort) {
     ++effort.expanded;
     Known& about = known(state);
     about.expansions.push_back(tree_.cost(node));
@@ -89,6 +89,7 @@ void AStar::expand(Id node, Id state, Id bound, Effort& effort) {
     for (Id step : estimate.in_landmark) in_landmark_[static_cast<std::size_t>(step)] = 1;
     space_.applicable(tree_.bits(state), steps_);
     for (Id step : steps_) {
+        if (effort.created % children_between_looks_at_the_clock == 0 && deadline.passed()) break;
         const Id remaining = estimate.landmarks - in_landmark_[static_cast<std::size_t>(step)];
         enqueue(tree_.add(node, step), std::max({bound - 1, remaining, Id{0}}), effort);
     }

@@ -42,7 +42,7 @@ private:
     void evaluate(Known& about, const Word* state, const Deadline& deadline, Effort& effort);
     bool expanded_enough(const Known& known, Id cost) const;
     Known& known(Id state);
-    void expand(Id node, Id state, Id bound, Effort& effort);
+    void expand(Id node, Id state, Id bound, const Deadline& deadline, Effort& effort);
     void enqueue(Id node, Id bound, Effort& effort);
     std::int64_t f(Id cost, Id h) const { return cost + std::int64_t{weight_} * h; }
 

@@ -58,7 +58,7 @@ Id Greedy::next_goal_node(const Budget& budget, Effort& effort) {
             ended_ = Ended::out_of_nodes;
             return no_node;
         }
-        expand(entry.node, state, effort);
+        expand(entry.node, state, budget.deadline, effort);
     }
     ended_ = Ended::no_plan;
     return no_node;
@@ -87,15 +87,17 @@ void Greedy::evaluate(Known& about, Id state, Effort& effort) {
     }
 }
 
-void Greedy::expand(Id node, Id state, Effort& effort) {
+void Greedy::expand(Id node, Id state, const Deadline& deadline, Effort& effort) {
     ++effort.expanded;
     Known& about = known(state);
     ++about.expansions;
     const RelaxedPlan& relaxed_plan = about.relaxed_plan;
     for (Id step : relaxed_plan.preferred) is_preferred_[static_cast<std::size_t>(step)] = 1;
     space_.applicable(tree_.bits(state), steps_);
-    for (Id step : steps_)
+    for (Id step : steps_) {
+        if (effort.created % children_between_looks_at_the_clock == 0 && deadline.passed()) break;
         enqueue(tree_.add(node, step), relaxed_plan.length, is_preferred_[static_cast<std::size_t>(step)] != 0, effort);
+    }
     for (Id step : relaxed_plan.preferred) is_preferred_[static_cast<std::size_t>(step)] = 0;
 }
 

@@ -43,7 +43,7 @@ private:
     std::size_t next_queue();
     Known& known(Id state);
     void evaluate(Known& about, Id state, Effort& effort);
-    void expand(Id node, Id state, Effort& effort);
+    void expand(Id node, Id state, const Deadline& deadline, Effort& effort);
     void enqueue(Id node, Id bound, bool is_preferred, Effort& effort);
 
     ProblemPointer problem_;

@@ -22,6 +22,7 @@ struct Span {
 class Lists {
 public:
     std::size_t size() const { return starts_.size() - 1; }
+    std::size_t item_count() const { return items_.size(); }
 
     Span operator[](std::size_t index) const {
         return {items_.data() + starts_[index], items_.data() + starts_[index + 1]};

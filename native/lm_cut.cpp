@@ -11,10 +11,17 @@ constexpr Id no_supporter = -1;
 
 std::size_t at(Id index) { return static_cast<std::size_t>(index); }
 
-std::vector<Id> new_effects(const Problem& problem, std::size_t step) {
-    std::vector<Id> effects;
-    const Span adds = problem.adds[step], needs = problem.preconditions[step];
-    std::set_difference(adds.begin(), adds.end(), needs.begin(), needs.end(), std::back_inserter(effects));
+// Of each operator what it adds and does not need.
+Lists new_effects(const Problem& problem) {
+    Lists effects;
+    effects.reserve(problem.operator_count(), problem.adds.item_count());
+    std::vector<Id> scratch;
+    for (std::size_t step = 0; step < problem.operator_count(); ++step) {
+        const Span adds = problem.adds[step], needs = problem.preconditions[step];
+        scratch.clear();
+        std::set_difference(adds.begin(), adds.end(), needs.begin(), needs.end(), std::back_inserter(scratch));
+        effects.add(scratch);
+    }
     return effects;
 }
 
@@ -47,17 +54,17 @@ std::vector<Id> relevant_operators(const Problem& problem, const Lists& effects)
 
 LmCut::LmCut(const Problem& problem) : always_(static_cast<Id>(problem.atom_count())), goal_(problem.goal) {
     if (goal_.empty()) goal_.push_back(always_);
-    Lists all_effects;
-    for (std::size_t step = 0; step < problem.operator_count(); ++step) all_effects.add(new_effects(problem, step));
+    const Lists all_effects = new_effects(problem);
     original_ = relevant_operators(problem, all_effects);
+    preconditions_.reserve(original_.size(), problem.preconditions.item_count() + original_.size());
+    effects_.reserve(original_.size(), all_effects.item_count());
+    precondition_counts_.reserve(original_.size());
     for (Id step : original_) {
         const Span needs = problem.preconditions[at(step)];
-        if (needs.empty())
-            preconditions_.add(std::vector<Id>{always_});
-        else
-            preconditions_.add(needs);
+        const Span asked = needs.empty() ? Span{&always_, &always_ + 1} : needs;
+        preconditions_.add(asked);
         effects_.add(all_effects[at(step)]);
-        precondition_counts_.push_back(static_cast<Id>(preconditions_[preconditions_.size() - 1].size()));
+        precondition_counts_.push_back(static_cast<Id>(asked.size()));
     }
     const std::size_t atoms = problem.atom_count() + 1;
     needed_by_ = preconditions_.inverted(atoms);

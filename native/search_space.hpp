@@ -56,6 +56,9 @@ private:
     std::vector<Id> slots_;
 };
 
+// A state may have a million children: long before they are all made, time may be up.
+constexpr std::int64_t children_between_looks_at_the_clock = 1024;
+
 class SearchTree {
 public:
     explicit SearchTree(const SearchSpace& space);

@@ -41,7 +41,7 @@ class PlanningConfig:
     samples_per_step: int = 10
     horizon: int = 100
     max_nodes: int | None = 2_000_000
-    max_ground_operators: int | None = 2_000_000
+    max_ground_operators: int | None = 2_500_000
     allow_noops: bool = True
     subgoals: Subgoals = necessary_subgoals
     planner: Planner = field(default_factory=default_planner)

@@ -1,0 +1,71 @@
+"""The results in the repository are whole, as large as promised, and what the tables show."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from needful.evaluation.job_results import JobResult, read_results
+from needful.evaluation.paper_experiments import ANALYTIC, HOUSEHOLD
+from needful.reports.markdown import as_markdown
+from needful.reports.runs import group_runs
+from needful.reports.tables import TABLES, fill_table
+
+ROOT = Path(__file__).parents[1]
+RESULTS = read_results(ROOT / "results")
+BASELINES = ("ci", "ci-qe", "loft", "loft-replay", "gnn-shooting", "gnn-model-free")
+
+
+def runs(domain: str, learner: str, demos: int) -> list[JobResult]:
+    """Return the runs with as many abstract plans as in the paper."""
+    return [
+        result
+        for result in RESULTS.results
+        if (result.job.domain, result.job.learner, result.job.demos) == (domain, learner, demos)
+        and result.job.abstract_plans == 8
+    ]
+
+
+def test_nothing_is_damaged_and_nothing_went_wrong() -> None:
+    assert not RESULTS.damaged
+    assert [result.job for result in RESULTS.results if result.error is not None] == []
+
+
+@pytest.mark.parametrize("domain", ANALYTIC)
+def test_analytic_domains(domain: str) -> None:
+    ours = runs(domain, "necessary", 50)
+    assert {result.job.seed for result in ours} == set(range(10))
+    assert all(len(result.records) == 50 for result in ours)
+    for learner in BASELINES:
+        found = runs(domain, learner, 50)
+        assert len({result.job.seed for result in found}) >= 2
+        assert all(len(result.records) >= 20 for result in found)
+        assert all((result.job.learning_timeout or 0) >= 600 for result in found)
+
+
+@pytest.mark.parametrize("domain", HOUSEHOLD)
+def test_household_domains(domain: str) -> None:
+    assert {result.job.seed for result in runs(domain, "necessary", 10)} == set(range(5))
+    for learner in ("ci", "ci-qe", "gnn-shooting", "gnn-model-free"):
+        assert runs(domain, learner, 10)
+    assert all(len(result.records) == 10 for result in RESULTS.results if result.job.domain == domain)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_are_what_the_records_say(name: str) -> None:
+    table = fill_table(name, group_runs(RESULTS.results))
+    stored = _read(f"results/tables/{name}.md")
+    assert as_markdown(table) in stored
+    assert table.caption in stored
+
+
+def test_the_table_in_the_readme_is_the_one_of_the_results() -> None:
+    (shown,) = re.findall(r"<!-- results/tables/main.md -->\n(.*?)<!-- -->", _read("README.md"), re.DOTALL)
+    assert shown.strip() in _read("results/tables/main.md")
+    assert shown.count("\n") > 10
+
+
+def _read(path: str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
