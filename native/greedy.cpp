@@ -60,7 +60,8 @@ Id Greedy::next_goal_node(const Budget& budget, Effort& effort) {
         }
         expand(entry.node, state, budget.deadline, effort);
     }
-    ended_ = Ended::no_plan;
+    // An expansion that time cut short may have left nothing to go on with.
+    ended_ = budget.deadline.passed() ? Ended::timeout : Ended::no_plan;
     return no_node;
 }
 

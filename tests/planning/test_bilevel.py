@@ -163,7 +163,7 @@ def test_no_abstract_plan_is_proved_by_search() -> None:
 
 def test_when_all_plans_fail_the_deepest_failure_is_told() -> None:
     """The robot stops near each ball but never within reach of one."""
-    result = solve(toy_world.task(), toy_world.model(ConstantSampler((0.9,))))
+    result = solve(toy_world.task(), toy_world.model(UniformSampler(0.6, 0.9)))
     assert result.outcome is Outcome.SUBGOAL_MISSED
     assert result.failure is not None
     assert str(result.failure.operator) == "Grasp(robot, ball0)"
@@ -227,7 +227,7 @@ def test_predicted_subgoals_can_ask_for_too_much() -> None:
 def test_the_deadline_holds_in_every_stage() -> None:
     """Every look at the clock takes a while. Never solvable, so that only the deadline ends it."""
     task = toy_world.task(balls=3, jars=3, goal_balls=3)
-    hopeless = toy_world.model(ConstantSampler((0.9,)))
+    hopeless = toy_world.model(UniformSampler(0.6, 0.9))
     # The engine in C++ keeps time by itself, so a made-up clock cannot stop it.
     planner = make_planner("python-anytime")
     config = PlanningConfig(timeout=10.0, max_abstract_plans=10**6, planner=planner)

@@ -330,7 +330,18 @@ def test_the_reasons_of_an_initiation_test_are_told() -> None:
 def test_parameters_are_clipped_to_the_box() -> None:
     recorder = Recorder()
     run(ConstantSampler((50.0,)), execute=recorder)
-    assert set(recorder.tried) == {"MoveTo(robot, ball0; 2)"}
+    assert recorder.tried[0] == "MoveTo(robot, ball0; 2)"
+    assert all(float(tried.split(";")[1].rstrip(")")) <= 2 for tried in recorder.tried)
+
+
+def test_what_was_in_vain_is_not_tried_again() -> None:
+    """A constant sampler stops the robot where it cannot reach the ball; near by, it can."""
+    recorder = Recorder()
+    refined = run(ConstantSampler((0.6,)), execute=recorder)
+    assert refined.failure is None
+    moves = [tried for tried in recorder.tried if tried.startswith("MoveTo")]
+    assert moves[0] == "MoveTo(robot, ball0; 0.6)"
+    assert len(set(moves)) == len(moves) > 1
 
 
 def test_samplers_of_the_wrong_size_are_named() -> None:

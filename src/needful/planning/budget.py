@@ -38,6 +38,10 @@ class Budget:
             raise InvalidInputError(
                 f"A search needs at least 1 node, got max_nodes={self.max_nodes}. Use None for no cap."
             )
+        if self.max_ground_operators is not None and self.max_ground_operators < 0:
+            raise InvalidInputError(
+                f"There cannot be max_ground_operators={self.max_ground_operators}. Use None for no cap."
+            )
 
     @classmethod
     def seconds(

@@ -7,7 +7,7 @@ samples are used up sends the search back to the step before it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,6 +27,8 @@ MAX_DRAWS_PER_TRY = 100
 # From then on, draws come from around the sampler's own: so much wider in each dimension.
 SAMPLER_DRAWS_PER_TRY = 50
 WIDENING = 3.0
+# What was in vain is not tried again in the same state: something near it is, by so much of the box.
+NEARBY = 0.1
 # Of how many of the draws that cannot start the reasons are asked.
 EXPLAINED_DRAWS = 10
 
@@ -98,6 +100,7 @@ def refine(
         return Refinement((), (start,), steps[limits.horizon].beyond_horizon())
     trace = _Trace([start], [], [0])
     tries = [0] * len(steps)
+    in_vain: list[set[Parameters]] = [set() for _ in steps]
     deepest: Refinement | None = None
     samples, index = 0, 0
     while index < len(steps):
@@ -105,7 +108,7 @@ def refine(
         if limits.budget.expired():
             return replace(_out_of_time(step, trace, deepest), samples=samples)
         tries[index] += 1
-        action, draws, rejected = step.draw(trace.states[-1], rng)
+        action, draws, rejected = step.draw(trace.states[-1], in_vain[index], rng)
         samples += draws
         if action is None:
             failure = step.not_initiable(trace.states[-1], rejected)
@@ -113,17 +116,20 @@ def refine(
             execution = execute(trace.states[-1], action)
             reason = step.judge(execution, trace.taken[-1])
             if reason is None:
+                in_vain[index].add(action.parameters)  # whoever comes back here wants something else
                 trace.push(action, execution)
                 index += 1
                 continue
             if execution.offending:
                 return replace(trace.ended(reason), offending=execution.offending, samples=samples)
             failure = reason
+            in_vain[index].add(action.parameters)
         if limits.budget.expired():  # the draws may have been cut short, so the failure says nothing
             continue
         deepest = _deeper(deepest, trace.ended(failure))
         while tries[index] == steps[index].limit:
             tries[index] = 0
+            in_vain[index].clear()
             if index == 0:
                 return replace(deepest, samples=samples)
             index -= 1
@@ -171,7 +177,7 @@ class _Step:
         return self.operator.operator.controller.dimension > 0
 
     def draw(
-        self, state: State, rng: np.random.Generator
+        self, state: State, in_vain: Set[Parameters], rng: np.random.Generator
     ) -> tuple[GroundController | None, int, list[GroundController]]:
         """Return an action that can start, or None, how many parameters were drawn, and those in vain.
 
@@ -188,6 +194,9 @@ class _Step:
                 return None, draw, rejected
             if draw < SAMPLER_DRAWS_PER_TRY:
                 parameters = self._parameters(state, rng)
+                if parameters in in_vain:
+                    box = np.subtract(controller.high, controller.low)
+                    parameters = controller.clip(rng.normal(parameters, NEARBY * box).tolist())
             else:
                 drawn = [action.parameters for action in rejected[:SAMPLER_DRAWS_PER_TRY]]
                 centre, spread = np.mean(drawn, axis=0), np.std(drawn, axis=0)
