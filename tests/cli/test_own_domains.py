@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,6 +52,78 @@ def test_export_with_a_problem(ran: Path, tmp_path: Path) -> None:
     assert set(files_below(tmp_path / "pddl")) == {"domain.pddl", "problem.pddl"}
 
 
+OWN = """
+from lamp_world import Lamps
+
+print("importing")
+
+class Own(Lamps):
+    def __init__(self):
+        super().__init__()
+        {init}
+
+    def draw(self, state, axes, goal):
+        {draw}
+"""
+
+
+def own_file(folder: Path, init: str = "pass", draw: str = "super().draw(state, axes, goal)") -> str:
+    file = folder / "own.py"
+    file.write_text(OWN.format(init=init, draw=draw))
+    return f"{file}:Own"
+
+
+def test_what_an_environment_prints_is_no_result(tmp_path: Path) -> None:
+    reference = own_file(tmp_path, init="print('making')", draw="print('drawing')")
+    done = subprocess.run(
+        [sys.executable, "-m", "needful", "run", reference, "--demos", "2", "--tasks", "1", "--json"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout)["domain"] == "lamps"
+    assert {"importing", "making", "drawing"} <= set(done.stderr.splitlines())
+
+
+def test_a_run_outlives_a_drawing_that_fails(tmp_path: Path) -> None:
+    reference = own_file(tmp_path, draw="raise RuntimeError('no ink')")
+    said = needful("run", reference, "--demos", 2, "--tasks", 1, "--out", tmp_path / "run")
+    assert said.code == 0
+    assert "Solved 1/1" in said.out
+    assert "warning: no picture of a solved task: RuntimeError: no ink" in said.complaint
+    assert "no ink" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_neighbours_do_not_take_the_place_of_libraries(tmp_path: Path) -> None:
+    (tmp_path / "queue.py").write_text("raise ImportError('not the one that was meant')")
+    said = needful("run", own_file(tmp_path), "--demos", 2, "--tasks", 1, "--out", tmp_path / "run")
+    assert said.code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("../../escape", "is not made of a-z, 0-9 and -"),
+        ("", "is not made of a-z, 0-9 and -"),
+        ("a" * 81, "the name has more than 80 letters"),
+        ("screws", "there is another domain 'screws'"),
+    ],
+)
+def test_names_that_cannot_be(tmp_path: Path, name: str, complaint: str) -> None:
+    said = needful("run", own_file(tmp_path, init=f"self.name = {name!r}"), "--demos", 2, "--tasks", 1)
+    assert said.code == 1
+    assert complaint in said.complaint
+
+
+def test_sweeps_are_of_the_catalogue(tmp_path: Path) -> None:
+    said = needful("reproduce", "--domains", LAMPS, "--out", tmp_path / "sweep")
+    assert said.code == 2
+    assert "use `needful run` for your own" in said.complaint
+    assert files_below(tmp_path) == {}
+
+
 @pytest.mark.parametrize(
     ("reference", "code", "complaint"),
     [
@@ -56,7 +131,7 @@ def test_export_with_a_problem(ran: Path, tmp_path: Path) -> None:
         ("lamp_wrold:Lamps", 2, "Unknown module 'lamp_wrold'"),
         (f"{TESTS / 'lamp_world.py'}:Lumps", 2, "Did you mean 'Lamps'?"),
         (":Lamps", 2, "expected MODULE:CLASS"),
-        ("needful.envs.household.environment:Household", 1, "has no name, which seeds and records need."),
+        ("needful.envs.household.environment:Household", 1, "has no attribute 'name'"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_written(

@@ -94,6 +94,7 @@ def test_runs_of_ones_own_domain_are_drawn_if_its_class_is_named(tmp_path: Path)
     plain = data_of(tmp_path / "plain.html")
     assert plain["scenes"] == {}
     assert "cannot be drawn. Unknown domain 'lamps'." in plain["runs"][0]["notes"][0]
+    assert "Add --environment MODULE:CLASS." in plain["runs"][0]["notes"][0]
     reference = f"{TESTS / 'lamp_world.py'}:Lamps"
     succeed("report", run, "--out", tmp_path / "own.html", "--environment", reference)
     own = data_of(tmp_path / "own.html")
@@ -108,7 +109,7 @@ def test_runs_of_ones_own_domain_are_drawn_if_its_class_is_named(tmp_path: Path)
         ("lamp_wrold:Lamps", 2, "Unknown module 'lamp_wrold'"),
         (f"{TESTS / 'lamp_world.py'}:Lumps", 2, "Did you mean 'Lamps'?"),
         ("needful.envs.painting:Painting", 1, "is called 'painting', but the runs are of screws."),
-        ("needful.envs.household.environment:Household", 1, "has no name, which seeds and records need."),
+        ("needful.envs.household.environment:Household", 1, "has no attribute 'name'"),
     ],
 )
 def test_classes_that_do_not_fit(

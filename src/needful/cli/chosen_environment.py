@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 
 from needful.cli.own_environment import own_environment
 from needful.envs.catalogue import make_environment
+from needful.envs.checker import check_name
 from needful.envs.contract import Environment
 from needful.envs.findings import Findings
 from needful.errors import InvalidInputError
@@ -16,19 +18,18 @@ from needful.errors import InvalidInputError
 def chosen_environment(reference: str) -> Iterator[Environment]:
     """Yield the domain of that name, or the class that `module:Class` or `file.py:Class` names.
 
-    While the block runs, modules beside that file and in the current folder can be imported.
+    While the block runs, modules beside that file and in the current folder can be imported, and what
+    the environment prints goes to stderr: results are printed after it.
     """
     if ":" not in reference:
         yield make_environment(reference)
         return
-    loading = Findings()
-    with own_environment(reference, loading) as environment:
-        if environment is None:
-            found = " ".join(f"{finding.where}: {finding.what}" for finding in loading.all())
+    findings = Findings()
+    with redirect_stdout(sys.stderr), own_environment(reference, findings) as environment:
+        if environment is not None:
+            check_name(environment, findings)
+        if findings.all():
+            found = " ".join(map(str, findings.all()))
             raise InvalidInputError(f"{reference} cannot be used. {found}")
-        if not isinstance(getattr(environment, "name", None), str):
-            raise InvalidInputError(
-                f"{reference} has no name, which seeds and records need. Set `name` in the class; "
-                f"`needful check-env {reference}` says whether all else is there."
-            )
+        assert environment is not None
         yield environment

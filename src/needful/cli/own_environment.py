@@ -34,7 +34,7 @@ def own_environment(reference: str, findings: Findings) -> Iterator[Environment 
     is_file = place.endswith(".py")
     folders = [Path(place).parent.absolute(), Path.cwd()] if is_file else [Path.cwd()]
     before = list(sys.path)
-    sys.path[:0] = map(str, folders)
+    sys.path.extend(map(str, folders))  # behind all others: a neighbour queue.py is not the library's
     try:
         module = _import_file(Path(place), findings) if is_file else _import_module(place, findings)
         yield None if module is None else _make(module, place, class_name, findings)

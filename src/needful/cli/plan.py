@@ -53,17 +53,17 @@ def plan_task(
         with progress_bars() as progress:
             progress.stage("Planning")
             result = solve(chosen, planning_seed(seed, environment.name, task))
-        if as_json:
-            say_json(_as_json(result))
-        else:
-            say(f"Goal: {', '.join(map(str, sorted(chosen.goal)))}")
-            say(describe_plan(result))
-        if drawings.wanted and not result.states:
-            complain("warning: nothing was drawn: planning ended before the first step.")
-        elif drawings.wanted:
+        if drawings.wanted and result.states:
             drawings.write(environment, chosen, result)
-            if not as_json:
-                say(f"Drew {' and '.join(map(str, drawings.wanted.values()))}.")
+    if as_json:
+        say_json(_as_json(result))
+    else:
+        say(f"Goal: {', '.join(map(str, sorted(chosen.goal)))}")
+        say(describe_plan(result))
+    if drawings.wanted and not result.states:
+        complain("warning: nothing was drawn: planning ended before the first step.")
+    elif drawings.wanted and not as_json:
+        say(f"Drew {' and '.join(map(str, drawings.wanted.values()))}.")
     if not result.solved:
         raise typer.Exit(FAILED)
 

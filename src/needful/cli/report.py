@@ -14,7 +14,7 @@ from needful.cli.console import progress_bars, reporting_errors, say, say_json
 from needful.cli.options import AsJson, Force
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
-from needful.errors import InvalidInputError
+from needful.errors import InvalidInputError, UnknownNameError
 from needful.reports.page.recorded_run import RecordedRun, read_run
 from needful.reports.page.write_page import make_report
 from needful.storage.atomic import check_output_file, write_text
@@ -63,7 +63,12 @@ def write_page(runs: Sequence[RecordedRun], out: Path, own: Environment | None =
     """Write the page of runs; states are drawn by `own`, if it is of their domain, or the catalogue's."""
 
     def find(domain: str) -> Environment:
-        return own if own is not None and own.name == domain else make_environment(domain)
+        if own is not None and own.name == domain:
+            return own
+        try:
+            return make_environment(domain)
+        except UnknownNameError as error:
+            raise InvalidInputError(f"{error} Is it your own? Add --environment MODULE:CLASS.") from None
 
     write_text(out, make_report(runs, find))
 

@@ -134,6 +134,12 @@ def _names(given: Sequence[str] | None) -> tuple[str, ...] | None:
 
 def _domains(given: Sequence[str] | None) -> tuple[str, ...]:
     names = _names(given) or ANALYTIC
+    own = [name for name in names if ":" in name]
+    if own:
+        raise typer.BadParameter(
+            f"{own[0]}: sweeps are of the catalogue's domains; use `needful run` for your own.",
+            param_hint="--domains",
+        )
     return ANALYTIC + HOUSEHOLD if ALL in names else names
 
 

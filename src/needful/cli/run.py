@@ -121,7 +121,7 @@ def _new_folder(name: str) -> Path:
 
 
 def draw_example(environment: Environment, evaluation: Evaluation, folder: RunFolder) -> Path | None:
-    """Draw the first solved task as a film strip, if any was solved."""
+    """Draw the first solved task as a film strip, if any was solved; say so if that fails."""
     if evaluation.example is None:
         return None
     from needful.envs.drawing.captions import captions_of
@@ -130,5 +130,10 @@ def draw_example(environment: Environment, evaluation: Evaluation, folder: RunFo
     task, result = evaluation.example
     path = folder.pictures / "solved_task.png"
     captions = captions_of(result.steps, result.milestones(task.goal), result.states)
-    write_bytes(path, draw_film_strip(environment, result.states, captions, task.goal))
+    try:
+        picture = draw_film_strip(environment, result.states, captions, task.goal)
+    except Exception as error:  # drawing is the environment's own code, which may raise anything
+        complain(f"warning: no picture of a solved task: {type(error).__name__}: {error}")
+        return None
+    write_bytes(path, picture)
     return path

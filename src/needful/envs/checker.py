@@ -24,10 +24,17 @@ from needful.core.plans import PlanningResult
 from needful.core.samplers import Sampler
 from needful.core.state import State
 from needful.core.tasks import Task
+from needful.envs.catalogue import CATALOGUE, CatalogueEntry
 from needful.envs.contract import Environment, MultiStepEnvironment, Split
 from needful.envs.findings import Breach, Finding, Findings
 from needful.errors import EnvironmentFailure
 from needful.seeding import rng_for
+
+ATTRIBUTES = "class attributes"
+SET_ATTRIBUTES = (
+    "Set `name` (such as cup-stacking), `description` (one line) and `vocabulary` on the class."
+)
+LONGEST_NAME = 80
 
 Solve: TypeAlias = Callable[[Environment, Task], PlanningResult]
 
@@ -93,13 +100,26 @@ def _check_behaviour(
             _check_solving(env, name, task, solve, seed, findings)
 
 
-def _check_vocabulary(env: Environment, findings: Findings) -> None:
-    where = "class attributes"
-    remedy = "Set `name` (such as cup-stacking), `description` (one line) and `vocabulary` on the class."
-    with findings.watch("reading them", where, remedy):
+def check_name(env: Environment, findings: Findings) -> None:
+    """Find out whether an environment has a name that can stand in commands and in names of folders."""
+    with findings.watch("reading them", ATTRIBUTES, SET_ATTRIBUTES):
         if not re.fullmatch("[a-z0-9-]+", env.name):
-            # It stands in commands and in the names of folders.
-            findings.add(f"the name {env.name!r} is not made of a-z, 0-9 and -", where, remedy)
+            findings.add(f"the name {env.name!r} is not made of a-z, 0-9 and -", ATTRIBUTES, SET_ATTRIBUTES)
+        elif len(env.name) > LONGEST_NAME:
+            findings.add(f"the name has more than {LONGEST_NAME} letters", ATTRIBUTES, SET_ATTRIBUTES)
+        elif env.name in CATALOGUE and not _derives_from(env, CATALOGUE[env.name]):
+            findings.add(f"there is another domain {env.name!r}", ATTRIBUTES, SET_ATTRIBUTES)
+
+
+def _derives_from(env: Environment, entry: CatalogueEntry) -> bool:
+    origins = {(one.__module__, one.__name__) for one in type(env).__mro__}
+    return (entry.module, entry.class_name) in origins
+
+
+def _check_vocabulary(env: Environment, findings: Findings) -> None:
+    check_name(env, findings)
+    where, remedy = ATTRIBUTES, SET_ATTRIBUTES
+    with findings.watch("reading them", where, remedy):
         if len(env.description.splitlines()) != 1:
             findings.add(f"{env.description!r} is not a line of text", where, remedy)
         vocabulary = env.vocabulary
