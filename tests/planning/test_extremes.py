@@ -162,6 +162,15 @@ def test_no_time_at_all(engine: type[PythonPlanner | NativePlanner], seconds: fl
     assert stream.ended is Outcome.TIMEOUT
 
 
+def test_a_landmark_of_hundreds_of_operators() -> None:
+    """To be at a place one comes from one of many others, and no landmark but that is this large."""
+    places = things(220)
+    goal = frozenset([AT(places[1]), SEEN(places[2])])
+    question = Question([walk(roads=False)], places, frozenset([AT(places[0])]), goal)
+    found = Both.of(question, paper_policy()).answers()
+    assert len(found.plans[0]) == 2
+
+
 @ENGINES
 def test_more_ground_operators_than_may_be(engine: type[PythonPlanner | NativePlanner]) -> None:
     places = things(6)  # 6 places to go from, 5 others to go to

@@ -134,7 +134,8 @@ class AStarStream:
             if not self._may_expand():
                 return Outcome.OUT_OF_NODES
             self._expand(node, bound, estimate)
-        return Outcome.NO_ABSTRACT_PLAN
+        # An expansion that time cut short may have left nothing to go on with.
+        return Outcome.TIMEOUT if self._budget.expired() else Outcome.NO_ABSTRACT_PLAN
 
     def _expanded_enough(self, state: int, cost: int) -> bool:
         as_good = sum(earlier <= cost for earlier in self._expansions.get(state, ()))
@@ -161,7 +162,7 @@ class AStarStream:
         self._effort.nodes_expanded += 1
         state = self._tree.state(node)
         self._expansions.setdefault(state, []).append(self._tree.costs[node])
-        for step in self._space.applicable(state):
+        for step in self._budget.while_it_lasts(self._space.applicable(state)):
             remaining = estimate.landmarks - (estimate.in_landmark >> step & 1)
             self._enqueue(self._tree.add(node, step), max(bound - 1, remaining, 0))
 

@@ -107,7 +107,8 @@ class GreedyStream:
             if not self._may_expand():
                 return Outcome.OUT_OF_NODES
             self._expand(node, relaxed_plan)
-        return Outcome.NO_ABSTRACT_PLAN
+        # An expansion that time cut short may have left nothing to go on with.
+        return Outcome.TIMEOUT if self._budget.expired() else Outcome.NO_ABSTRACT_PLAN
 
     def _next_queue(self) -> int:
         waiting = [queue for queue in (_ALL, _PREFERRED) if self._queues[queue]]
@@ -134,7 +135,7 @@ class GreedyStream:
         self._effort.nodes_expanded += 1
         state = self._tree.state(node)
         self._expansions[state] = self._expansions.get(state, 0) + 1
-        for step in self._space.applicable(state):
+        for step in self._budget.while_it_lasts(self._space.applicable(state)):
             child = self._tree.add(node, step)
             self._enqueue(child, relaxed_plan.length, step in relaxed_plan.preferred)
 

@@ -19,6 +19,8 @@ from needful.planning.search import Estimate
 
 # More than any value can be, yet less than 2 ** 30: Python compares such integers fastest.
 _UNREACHED = 1 << 29
+# From so many operators on, what is simple for a few takes too long.
+_LARGE_CUT = 200
 
 
 class _Graph(NamedTuple):
@@ -79,13 +81,27 @@ class LmCut:
         while values[supporters[-1]] > 0 and not budget.expired():
             cut = self._cut(graph)
             landmark = 0
-            for operator in cut:
-                landmark |= 1 << self._original[operator]
-                costs[operator] = 0
-                supported[supporters[operator]].remove(operator)
+            if len(cut) > _LARGE_CUT:
+                landmark = self._mask(cut)
+                _detach(cut, graph)
+                for operator in cut:
+                    costs[operator] = 0
+            else:
+                for operator in cut:
+                    landmark |= 1 << self._original[operator]
+                    costs[operator] = 0
+                    supported[supporters[operator]].remove(operator)
             landmarks.append(landmark)
             self._lower(cut, graph)
         return Estimate(len(landmarks), tuple(landmarks))
+
+    def _mask(self, cut: list[int]) -> int:
+        """Return the operators of a cut as bits; shifting a number of a million bits takes long."""
+        marks = bytearray(self._original[-1] // 8 + 1)
+        for operator in cut:
+            number = self._original[operator]
+            marks[number >> 3] |= 1 << (number & 7)
+        return int.from_bytes(marks, "little")
 
     def _justification(self, state: int) -> _Graph:
         """Return the graph of a state, in which each operator costs 1."""
@@ -161,6 +177,14 @@ class LmCut:
                         reached.add(effect)
                         to_leave.append(effect)
         return reached
+
+
+def _detach(cut: list[int], graph: _Graph) -> None:
+    """Take the operators of a cut from their supporters, all at once."""
+    gone = set(cut)
+    for supporter in {graph.supporters[operator] for operator in cut}:
+        left = [operator for operator in graph.supported[supporter] if operator not in gone]
+        graph.supported[supporter] = left
 
 
 def _relevant_operators(
