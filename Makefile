@@ -27,6 +27,7 @@ test: setup
 	$(BIN)/ruff check src tests benchmarks docs examples
 	$(BIN)/ruff format --check src tests benchmarks docs examples
 	$(BIN)/mypy
+	$(BIN)/mypy benchmarks docs examples
 	$(BIN)/lint-imports
 	$(BIN)/pytest --numprocesses 2 --cov --cov-report term
 

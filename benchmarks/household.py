@@ -13,6 +13,7 @@ cluttered until they have about 110 objects.
 from __future__ import annotations
 
 import argparse
+import functools
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ from report import Row, table
 if TYPE_CHECKING:
     from needful.core.demonstrations import Demonstration
     from needful.core.state import State
+    from needful.envs.household.scene import Scene
 
 DOMAINS = ("opening-presents", "locking-windows", "collecting-cans", "sorting-books")
 SEEDS, TASKS = 5, 10
@@ -51,7 +53,6 @@ def measure_house(houses: int) -> dict[str, float]:
     import needful
     from needful.abstraction.abstract import abstract
     from needful.envs.household.object_types import THE_HOUSE
-    from needful.envs.household.world import World
     from needful.envs.household.worlds import make_house
 
     env = needful.make_environment("sorting-books")
@@ -61,10 +62,10 @@ def measure_house(houses: int) -> dict[str, float]:
     for task in chosen:
         activity, split, seed = task.initial_state[THE_HOUSE]
         _, scene = make_house((activity, split, seed))
-        builds.append(_milliseconds(lambda scene=scene: World(scene).settled()))
+        builds.append(_milliseconds(functools.partial(_settled, scene)))
         for _ in range(LOOKS):
             state = _never_seen(task.initial_state)
-            looks.append(_milliseconds(lambda state=state: abstract(state, env.vocabulary.predicates)))
+            looks.append(_milliseconds(functools.partial(abstract, state, env.vocabulary.predicates)))
     objects = mean(len(task.objects) for task in chosen)
     return {"build": median(builds), "abstract": median(looks), "objects": objects}
 
@@ -133,6 +134,12 @@ def _cluttered_demonstrations(domain: str) -> Iterator[Demonstration]:
         result = needful.OracleDemonstrator(env).demonstrate(task, number)
         if result.solved:
             yield as_demonstration(env, task, result)
+
+
+def _settled(scene: Scene) -> object:
+    from needful.envs.household.world import World
+
+    return World(scene).settled()
 
 
 def _milliseconds(work: Callable[[], object]) -> float:

@@ -8,6 +8,7 @@ Whatever is wrong, such as a link that leads nowhere, ends it with a sentence an
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ from site_pages import BrokenPage, Heading, Page, links, render, resolver
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 LOOKS = DOCS / "site"
+REPORT = ROOT / "results" / "report.md"
 PICTURES = (".png", ".gif", ".svg")
 LIGHT, DARK = "xcode", "github-dark"  # all of their colours can be read on the paper of the page
 
@@ -48,7 +50,7 @@ SECTIONS = {
         "household",
         "gnn_policies",
     ),
-    "Results": ("reproduce", "reports", "report", "baselines", "benchmarks"),
+    "Results": ("results", "reproduce", "reports", "report", "baselines", "benchmarks"),
     "Reference": ("api", "paper_to_code", "architecture"),
     "Decisions": "decisions/",
 }
@@ -69,11 +71,11 @@ def written_pages() -> tuple[Page, ...]:
 
 
 def made_pages(written: Sequence[Page]) -> tuple[Page, ...]:
-    """Return the pages that are made from code: the reference, the examples, the list of decisions."""
+    """Return the pages that nobody wrote: reference, examples, results, the list of decisions."""
     decisions = [page for page in written if page.path.startswith("decisions/")]
     listed = "".join(f"- [{page.title}]({Path(page.path).name})\n" for page in decisions)
     index = Page("decisions/index.md", f"# Decisions\n\nWhy things are as they are.\n\n{listed}")
-    return (Page("api.md", reference()), *map(_example_page, example_files()), index)
+    return (Page("api.md", reference()), *map(_example_page, example_files()), _results_page(), index)
 
 
 def example_files() -> tuple[Path, ...]:
@@ -87,6 +89,11 @@ def _example_page(file: Path) -> Page:
     title = file.stem[3:].replace("_", " ").capitalize()
     body = code[code.index('"""', 3) + 3 :].strip()
     return Page(f"examples/{file.stem}.md", f"# {title}\n\n{said}\n\n```python\n{body}\n```\n")
+
+
+def _results_page() -> Page:
+    """Return the report that lies beside the records, with links as from docs/."""
+    return Page("results.md", re.sub(r"\]\((?=\w+/)", "](../results/", REPORT.read_text()))
 
 
 def arrange(pages: Sequence[Page]) -> tuple[Section, ...]:
@@ -112,6 +119,7 @@ def build(folder: Path) -> int:
     pages = (*written, *made_pages(written))
     pictures = [file for file in sorted((DOCS / "images").rglob("*")) if file.suffix in PICTURES]
     elsewhere = {f"../examples/{file.name}": f"examples/{file.stem}.html" for file in example_files()}
+    elsewhere[relpath(REPORT, DOCS)] = "results.html"
     copies = _linked_files(pages, elsewhere)
     elsewhere |= {f"../{path}": f"repository/{path}" for path in copies}
     resolve = resolver(pages, [file.relative_to(DOCS).as_posix() for file in pictures], elsewhere)

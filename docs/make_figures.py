@@ -124,11 +124,11 @@ def backchaining() -> Figure:
         atoms(axes, x + 1, 15.5, lines)
         write(axes, x + 6.7, 20, f"$s_{number}$")
     for number, step in enumerate(steps):
-        x = 14.6 + 17 * number
-        arrow(axes, (x, 12.5), (x + 3.3, 12.5))
-        write(axes, x + 1.7, 23.6, step, size=8.5, weight="bold")
-        arrow(axes, (x + 9, 4.6), (x - 6, 4.6), GREEN)
-        write(axes, x + 1.5, 2.6, rf"$\alpha_{number + 1} \to \alpha_{number}$", color=GREEN)
+        start = 14.6 + 17 * number
+        arrow(axes, (start, 12.5), (start + 3.3, 12.5))
+        write(axes, start + 1.7, 23.6, step, size=8.5, weight="bold")
+        arrow(axes, (start + 9, 4.6), (start - 6, 4.6), GREEN)
+        write(axes, start + 1.5, 2.6, rf"$\alpha_{number + 1} \to \alpha_{number}$", color=GREEN)
     write(axes, 75.7, 26.5, "goal: In(s1, box)", color=GREEN, weight="bold", size=9)
     write(axes, 1, 27.5, "bold: necessary   grey: happens to hold, not predicted", ha="left", size=8.5)
     return figure
@@ -189,16 +189,16 @@ def samplers() -> Figure:
         [learned.demonstrations[one.demonstration].actions[one.step].parameters for one in data.groundings]
     )
     sampler, rng = learned.model.samplers[data.operator.name], np.random.default_rng(0)
-    drawn = np.array(
-        [
-            sampler.sample(learned.demonstrations[one.demonstration].states[one.step], one.objects, rng)
-            for one in data.groundings
-            for _ in range(5)
-        ]
-    )
+    drawn = []
+    for one in data.groundings:
+        states = learned.demonstrations[one.demonstration].states
+        assert states is not None
+        drawn += [sampler.sample(states[one.step], one.objects, rng) for _ in range(5)]
     figure = Figure(figsize=(6.4, 2.4), layout="constrained")
     axes = figure.add_subplot()
-    axes.scatter(drawn[:, 1], rng.uniform(0.1, 0.9, len(drawn)), s=12, color=GOLD, label="sampled")
+    axes.scatter(
+        np.array(drawn)[:, 1], rng.uniform(0.1, 0.9, len(drawn)), s=12, color=GOLD, label="sampled"
+    )
     axes.scatter(shown[:, 1], rng.uniform(1.1, 1.9, len(shown)), s=12, color=BLUE, label="demonstrated")
     axes.set(xlabel=f"second parameter of Place ({data.operator.name})", yticks=[])
     axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)

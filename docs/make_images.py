@@ -23,10 +23,11 @@ IMAGES = Path(__file__).parent / "images"
 def draw_domain(name: str) -> None:
     """Learn a model of the domain and draw the shortest of its first solved test tasks."""
     env = needful.make_environment(name)
-    result = needful.run(env, needful.RunConfig(demos=50, tasks=0))
+    learned = needful.run(env, needful.RunConfig(demos=50, tasks=0)).learned
+    assert isinstance(learned, needful.LearnedModel)
     plans = []
     for index, task in enumerate(env.tasks(needful.Split.TEST, 6, seed=0)):
-        found = needful.plan(task, result.learned.model, env.execute, seed=index)
+        found = needful.plan(task, learned.model, env.execute, seed=index)
         if found.solved:
             plans.append((len(found.actions), index, task, found))
     _, _, task, found = min(plans, key=lambda entry: entry[:2])
