@@ -75,7 +75,7 @@ def test_what_was_learned_and_what_it_does_not_explain() -> None:
     lazy = Learner("lazy", "explains the last step", lambda demos, *_: learn_operators(demos, config))
     vocabulary = Vocabulary((ROBOT, CUP, BOX), (NEAR, AT, HELD, IN), (GO, PUT))
     text = describe_learned(learn_model(vocabulary, [carrying(B, (A, B, C), (A, B))], lazy))
-    assert text.startswith("Learned 1 operators in ")
+    assert text.startswith("Learned 1 operator in ")
     assert "coverage 0.5 (1 of 2 transitions)." in text
     assert "Learned 0 samplers in " in text
     assert "Planning cannot follow the demonstrations 0.\n" in text

@@ -30,9 +30,9 @@ def describe_learned(learned: LearnedModel | LearnedPolicy) -> str:
     operators, seconds = learned.operators, learned.seconds
     covered = operators.transitions - operators.uncovered
     lines = [
-        f"Learned {len(operators.operators)} operators in {seconds['operators']:.2f} s: "
+        f"Learned {_count(len(operators.operators), 'operator')} in {seconds['operators']:.2f} s: "
         f"coverage {round(operators.coverage, 3)} ({covered} of {operators.transitions} transitions).",
-        f"Learned {len(learned.model.samplers)} samplers in {seconds['samplers']:.2f} s.",
+        f"Learned {_count(len(learned.model.samplers), 'sampler')} in {seconds['samplers']:.2f} s.",
     ]
     if operators.idle:
         lines.append(f"{len(operators.idle)} of the operators change nothing; planning does without them.")
@@ -91,6 +91,10 @@ def _describe_rollout(result: PlanningResult) -> str:
 
 def _conclusion(result: PlanningResult) -> str:
     return "Solved." if result.solved else f"Not solved: {describe_failure(result)}"
+
+
+def _count(number: int, one: str) -> str:
+    return f"{number} {one}" if number == 1 else f"{number} {one}s"
 
 
 def describe_failure(result: PlanningResult) -> str:
