@@ -17,14 +17,12 @@ import time
 from collections.abc import Sequence
 
 import needful
-from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.core.plans import Outcome, PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Split
-from needful.operator_learning.catalogue import Learner
+from needful.operator_learning.catalogue import necessary_learner
 from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
-from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.merge_types import keep_types
 from needful.planning.bilevel import plan
 from needful.seeding import rng_for
@@ -64,16 +62,7 @@ def row(domain: str, data: Sequence[Sequence[Demonstration]], shuffles: int) -> 
 
 
 def planning_row(domain: str, choice: str, data: Sequence[Sequence[Demonstration]], tasks: int) -> str:
-    config = CHOICES[choice]
-
-    def learn(
-        demonstrations: Sequence[Demonstration],
-        replays: Sequence[Demonstration] = (),
-        deadline: Deadline = NO_DEADLINE,
-    ) -> LearnedOperators:
-        return learn_operators(demonstrations, config, deadline)
-
-    learner = Learner(choice, "", learn, config.describe())
+    learner = necessary_learner(choice, "", CHOICES[choice])
     env = needful.make_environment(domain)
     results: list[PlanningResult] = []
     cpu = 0.0

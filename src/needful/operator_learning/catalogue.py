@@ -52,7 +52,9 @@ class Learner:
     replays: int = 0
 
 
-def _necessary(name: str, description: str, config: OperatorLearningConfig) -> Learner:
+def necessary_learner(name: str, description: str, config: OperatorLearningConfig) -> Learner:
+    """Return the paper's learner with a configuration."""
+
     def learn(
         demonstrations: Sequence[Demonstration],
         replays: Sequence[Demonstration] = (),
@@ -68,17 +70,17 @@ LEARNERS: Mapping[str, Learner] = MappingProxyType(
     {
         learner.name: learner
         for learner in (
-            _necessary(
+            necessary_learner(
                 "necessary",
                 "operators that predict only what is necessary",
                 OperatorLearningConfig(),
             ),
-            _necessary(
+            necessary_learner(
                 "necessary-paper",
                 "the same, with types as seen and quantified deletes of whole predicates, as in the paper",
                 OperatorLearningConfig(generalise=whole_predicate, types=keep_types),
             ),
-            _necessary(
+            necessary_learner(
                 "necessary-no-complexity",
                 "the same as `necessary`, without deleting or merging operators",
                 OperatorLearningConfig(reduce=keep_all_operators, types=keep_types),
