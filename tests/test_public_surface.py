@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import subprocess
 import sys
-from types import ModuleType
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -26,13 +28,30 @@ def test_the_exported_names_are_listed_in_order() -> None:
     assert len(set(needful.__all__)) == len(needful.__all__)
 
 
-def test_what_is_there_is_what_is_exported() -> None:
-    there = {
-        name
-        for name, value in vars(needful).items()
-        if not name.startswith("_") and not isinstance(value, ModuleType)
+def test_what_type_checkers_are_told_is_what_is_there() -> None:
+    stub = ast.parse(Path(needful.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    told = {
+        name.name: imported.module
+        for imported in stub.body
+        if isinstance(imported, ast.ImportFrom)
+        for name in imported.names
     }
-    assert there == set(needful.__all__)
+    assert set(told) == set(needful.__all__) <= set(dir(needful))
+    for name, module in told.items():
+        assert getattr(needful, name) is getattr(import_module(str(module)), name)
+    (exported,) = [node.value for node in stub.body if isinstance(node, ast.Assign)]
+    assert ast.literal_eval(exported) == needful.__all__
+
+
+def test_names_that_are_not_there() -> None:
+    with pytest.raises(AttributeError, match="module 'needful' has no attribute 'plam'"):
+        needful.plam  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_importing_loads_next_to_nothing() -> None:
+    look = "import sys, needful; print(sorted(name for name in sys.modules if name.startswith('needful')))"
+    run = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert run.stdout == "['needful']\n"
 
 
 def test_everything_exported_is_documented() -> None:

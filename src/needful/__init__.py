@@ -4,160 +4,176 @@ The way data flows:
 
     environment → demonstrations → operators → samplers → PlanningModel → plans → records
 
-`import needful` imports neither torch nor matplotlib nor gymnasium: samplers are trained, and pictures
-drawn, by modules that are imported when they are needed.
+`import needful` takes no time: each name is loaded when it is first asked for. Neither torch nor matplotlib
+nor gymnasium is, before samplers are trained, pictures drawn, or `register_all` is called.
 """
 
-from needful.abstraction.abstract import abstract
-from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
-from needful.core.controllers import Controller, Execution, GroundController, Policy
-from needful.core.demonstrations import Demonstration, Transition
-from needful.core.model import PlanningModel, Vocabulary
-from needful.core.objects import Object, Type, Variable
-from needful.core.operators import DeletePattern, GroundOperator, Operator, Wildcard
-from needful.core.plans import AbstractPlan, Failure, Outcome, PlanningResult, necessary_atoms
-from needful.core.samplers import ConstantSampler, Sampler
-from needful.core.state import State
-from needful.core.tasks import Task
-from needful.demos.collect import collect_demonstrations
-from needful.demos.episodes import Episode, demonstrations_from_episodes
-from needful.demos.oracle import OracleDemonstrator
-from needful.demos.segmentation import Segment, segment_by_controller, segment_by_step
-from needful.envs.catalogue import environment_names, make_environment
-from needful.envs.checker import check_environment
-from needful.envs.contract import Environment, MultiStepEnvironment, Split
-from needful.envs.findings import Finding
-from needful.envs.gym_registration import register_all
-from needful.envs.oracle import oracle_operator
-from needful.errors import (
-    DemonstrationError,
-    EnvironmentFailure,
-    InvalidInputError,
-    LearningTimeoutError,
-    ModelError,
-    NeedfulError,
-    OutputError,
-    OutputExistsError,
-    PlannerError,
-    ResultsError,
-    UnknownNameError,
-)
-from needful.evaluation.evaluate import evaluate
-from needful.evaluation.learning import LearnedModel, learn_model
-from needful.evaluation.model_files import open_model, save_learned_model
-from needful.evaluation.pipeline import RunConfig, RunResult, run
-from needful.evaluation.policy_learning import LearnedPolicy, learn_policy
-from needful.evaluation.records import RunRecord
-from needful.evaluation.run_folder import RunFolder
-from needful.evaluation.solvers import Solver, bilevel_solver, policy_solver
-from needful.operator_learning.catalogue import LEARNERS, Learner, find_learner
-from needful.operator_learning.experiments import ExperimentConfig, drop_accidental_preconditions
-from needful.operator_learning.explanation import explain_operator
-from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
-from needful.operator_learning.learned_operators import LearnedOperators
-from needful.planning.bilevel import PlanningConfig, plan
-from needful.planning.pddl import AbstractTask, Style, write_pddl
-from needful.planning.pddl_reader.domain import PddlDomain, read_pddl_domain
-from needful.policies.catalogue import POLICIES, PolicyKind
-from needful.policies.config import PolicyConfig
-from needful.policies.graph_policy import GraphPolicy
-from needful.sampler_learning.config import SamplerConfig
-from needful.storage.demonstrations import DemonstrationSet, read_demonstrations, write_demonstrations
+from __future__ import annotations
 
-__all__ = [
-    "LEARNERS",
-    "POLICIES",
-    "AbstractPlan",
-    "AbstractState",
-    "AbstractTask",
-    "ConstantSampler",
-    "Controller",
-    "DeletePattern",
-    "Demonstration",
-    "DemonstrationError",
-    "DemonstrationSet",
-    "Environment",
-    "EnvironmentFailure",
-    "Episode",
-    "Execution",
-    "ExperimentConfig",
-    "Failure",
-    "Finding",
-    "GraphPolicy",
-    "GroundAtom",
-    "GroundController",
-    "GroundOperator",
-    "InvalidInputError",
-    "LearnedModel",
-    "LearnedOperators",
-    "LearnedPolicy",
-    "Learner",
-    "LearningTimeoutError",
-    "LiftedAtom",
-    "ModelError",
-    "MultiStepEnvironment",
-    "NeedfulError",
-    "Object",
-    "Operator",
-    "OperatorLearningConfig",
-    "OracleDemonstrator",
-    "Outcome",
-    "OutputError",
-    "OutputExistsError",
-    "PddlDomain",
-    "PlannerError",
-    "PlanningConfig",
-    "PlanningModel",
-    "PlanningResult",
-    "Policy",
-    "PolicyConfig",
-    "PolicyKind",
-    "Predicate",
-    "ResultsError",
-    "RunConfig",
-    "RunFolder",
-    "RunRecord",
-    "RunResult",
-    "Sampler",
-    "SamplerConfig",
-    "Segment",
-    "Solver",
-    "Split",
-    "State",
-    "Style",
-    "Task",
-    "Transition",
-    "Type",
-    "UnknownNameError",
-    "Variable",
-    "Vocabulary",
-    "Wildcard",
-    "abstract",
-    "bilevel_solver",
-    "check_environment",
-    "collect_demonstrations",
-    "demonstrations_from_episodes",
-    "drop_accidental_preconditions",
-    "environment_names",
-    "evaluate",
-    "explain_operator",
-    "find_learner",
-    "learn_model",
-    "learn_operators",
-    "learn_policy",
-    "make_environment",
-    "necessary_atoms",
-    "open_model",
-    "oracle_operator",
-    "plan",
-    "policy_solver",
-    "read_demonstrations",
-    "read_pddl_domain",
-    "register_all",
-    "run",
-    "save_learned_model",
-    "segment_by_controller",
-    "segment_by_step",
-    "write_demonstrations",
-    "write_pddl",
-]
+from importlib import import_module
+
+# The module that each name comes from; `__init__.pyi` says the same to type checkers.
+_MODULES = {
+    "abstraction.abstract": ("abstract",),
+    "core.atoms": (
+        "AbstractState",
+        "GroundAtom",
+        "LiftedAtom",
+        "Predicate",
+    ),
+    "core.controllers": (
+        "Controller",
+        "Execution",
+        "GroundController",
+        "Policy",
+    ),
+    "core.demonstrations": (
+        "Demonstration",
+        "Transition",
+    ),
+    "core.model": (
+        "PlanningModel",
+        "Vocabulary",
+    ),
+    "core.objects": (
+        "Object",
+        "Type",
+        "Variable",
+    ),
+    "core.operators": (
+        "DeletePattern",
+        "GroundOperator",
+        "Operator",
+        "Wildcard",
+    ),
+    "core.plans": (
+        "AbstractPlan",
+        "Failure",
+        "Outcome",
+        "PlanningResult",
+        "necessary_atoms",
+    ),
+    "core.samplers": (
+        "ConstantSampler",
+        "Sampler",
+    ),
+    "core.state": ("State",),
+    "core.tasks": ("Task",),
+    "demos.collect": ("collect_demonstrations",),
+    "demos.episodes": (
+        "Episode",
+        "demonstrations_from_episodes",
+    ),
+    "demos.oracle": ("OracleDemonstrator",),
+    "demos.segmentation": (
+        "Segment",
+        "segment_by_controller",
+        "segment_by_step",
+    ),
+    "envs.catalogue": (
+        "environment_names",
+        "make_environment",
+    ),
+    "envs.checker": ("check_environment",),
+    "envs.contract": (
+        "Environment",
+        "MultiStepEnvironment",
+        "Split",
+    ),
+    "envs.findings": ("Finding",),
+    "envs.gym_registration": ("register_all",),
+    "envs.oracle": ("oracle_operator",),
+    "errors": (
+        "DemonstrationError",
+        "EnvironmentFailure",
+        "InvalidInputError",
+        "LearningTimeoutError",
+        "ModelError",
+        "NeedfulError",
+        "OutputError",
+        "OutputExistsError",
+        "PlannerError",
+        "ResultsError",
+        "UnknownNameError",
+    ),
+    "evaluation.evaluate": ("evaluate",),
+    "evaluation.learning": (
+        "LearnedModel",
+        "learn_model",
+    ),
+    "evaluation.model_files": (
+        "open_model",
+        "save_learned_model",
+    ),
+    "evaluation.pipeline": (
+        "RunConfig",
+        "RunResult",
+        "run",
+    ),
+    "evaluation.policy_learning": (
+        "LearnedPolicy",
+        "learn_policy",
+    ),
+    "evaluation.records": ("RunRecord",),
+    "evaluation.run_folder": ("RunFolder",),
+    "evaluation.solvers": (
+        "Solver",
+        "bilevel_solver",
+        "policy_solver",
+    ),
+    "operator_learning.catalogue": (
+        "LEARNERS",
+        "Learner",
+        "find_learner",
+    ),
+    "operator_learning.experiments": (
+        "ExperimentConfig",
+        "drop_accidental_preconditions",
+    ),
+    "operator_learning.explanation": ("explain_operator",),
+    "operator_learning.learn": (
+        "OperatorLearningConfig",
+        "learn_operators",
+    ),
+    "operator_learning.learned_operators": ("LearnedOperators",),
+    "planning.bilevel": (
+        "PlanningConfig",
+        "plan",
+    ),
+    "planning.pddl": (
+        "AbstractTask",
+        "Style",
+        "write_pddl",
+    ),
+    "planning.pddl_reader.domain": (
+        "PddlDomain",
+        "read_pddl_domain",
+    ),
+    "policies.catalogue": (
+        "POLICIES",
+        "PolicyKind",
+    ),
+    "policies.config": ("PolicyConfig",),
+    "policies.graph_policy": ("GraphPolicy",),
+    "sampler_learning.config": ("SamplerConfig",),
+    "storage.demonstrations": (
+        "DemonstrationSet",
+        "read_demonstrations",
+        "write_demonstrations",
+    ),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = sorted(_HOMES, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'needful' has no attribute {name!r}")
+    value: object = getattr(import_module(f"needful.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

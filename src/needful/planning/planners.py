@@ -9,8 +9,6 @@ from functools import cache
 
 from needful.errors import UnknownNameError
 from needful.planning.budget import Budget
-from needful.planning.external.fast_downward import LAMA_FIRST, OPTIMAL, FastDownward
-from needful.planning.external.k_star import KStar
 from needful.planning.native_planner import BUILT, NativePlanner, understands
 from needful.planning.planner import Planner, Problem, Question
 from needful.planning.policy import Policy, anytime_policy, greedy_policy, paper_policy
@@ -47,14 +45,33 @@ def say_once_that_python_serves() -> None:
     )
 
 
+# Only who asks for a program of others has to wait for what starts it.
+def _fast_downward_lama() -> Planner:
+    from needful.planning.external.fast_downward import LAMA_FIRST, FastDownward
+
+    return PythonPlanner(FastDownward(LAMA_FIRST))
+
+
+def _fast_downward_lmcut() -> Planner:
+    from needful.planning.external.fast_downward import OPTIMAL, FastDownward
+
+    return PythonPlanner(FastDownward(OPTIMAL))
+
+
+def _k_star() -> Planner:
+    from needful.planning.external.k_star import KStar
+
+    return PythonPlanner(KStar())
+
+
 def _catalogue() -> Mapping[str, Callable[[], Planner]]:
     return {
         "anytime": lambda: Fastest(anytime_policy()),
         "paper": lambda: Fastest(paper_policy()),
         "greedy": lambda: Fastest(greedy_policy()),
-        "fast-downward-lama": lambda: PythonPlanner(FastDownward(LAMA_FIRST)),
-        "fast-downward-lmcut": lambda: PythonPlanner(FastDownward(OPTIMAL)),
-        "k-star": lambda: PythonPlanner(KStar()),
+        "fast-downward-lama": _fast_downward_lama,
+        "fast-downward-lmcut": _fast_downward_lmcut,
+        "k-star": _k_star,
         "python-anytime": lambda: PythonPlanner(anytime_policy()),
         "python-paper": lambda: PythonPlanner(paper_policy()),
         "python-greedy": lambda: PythonPlanner(greedy_policy()),
