@@ -32,8 +32,7 @@ class Moody(ToyEnvironment):
 
 
 def use(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
-    for verb in ("collect", "run"):
-        monkeypatch.setattr(f"needful.cli.{verb}.make_environment", lambda name: environment)
+    monkeypatch.setattr("needful.cli.chosen_environment.make_environment", lambda name: environment)
 
 
 COMMANDS = {

@@ -31,7 +31,8 @@ ROBOT, BALL, JAR = (TASK.initial_state.objects[place] for place in (4, 0, 3))
 def solve(offset: float) -> PlanningResult:
     """Plan with a robot that stops so far from the ball; it can reach half a unit."""
     model = toy_world.model(ConstantSampler((offset,)))
-    return plan(TASK, model, toy_world.execute, PlanningConfig(timeout=60.0, max_abstract_plans=1))
+    config = PlanningConfig(timeout=60.0, max_abstract_plans=1, samples_per_step=1)
+    return plan(TASK, model, toy_world.execute, config)
 
 
 SOLVED = record_plan(0, TASK, solve(0.2), "solved")

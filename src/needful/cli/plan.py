@@ -13,6 +13,7 @@ from needful.cli.describe import describe_failure, describe_plan
 from needful.cli.options import AbstractPlans, AsJson, Domain, Force, ModelPath, PlannerName, Seed, Timeout
 from needful.cli.plan_drawings import PlanDrawings
 from needful.core.plans import PlanningResult
+from needful.core.tasks import Task
 from needful.envs.contract import Split
 from needful.evaluation.evaluate import planning_seed
 from needful.evaluation.learned_files import open_solver
@@ -46,26 +47,34 @@ def plan_task(
     config = PlanningConfig(
         timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner)
     )
-    with chosen_environment(domain) as environment:
-        solve = open_solver(model, environment, config).solve
-        drawings.check(environment, force)
-        chosen = environment.task(Split.TEST, task, seed)
-        with progress_bars() as progress:
-            progress.stage("Planning")
-            result = solve(chosen, planning_seed(seed, environment.name, task))
-        if drawings.wanted and result.states:
-            drawings.write(environment, chosen, result)
-    if as_json:
-        say_json(_as_json(result))
-    else:
-        say(f"Goal: {', '.join(map(str, sorted(chosen.goal)))}")
-        say(describe_plan(result))
+    result = None
+    try:
+        with chosen_environment(domain) as environment:
+            solve = open_solver(model, environment, config).solve
+            drawings.check(environment, force)
+            chosen = environment.task(Split.TEST, task, seed)
+            with progress_bars() as progress:
+                progress.stage("Planning")
+                result = solve(chosen, planning_seed(seed, environment.name, task))
+            if drawings.wanted and result.states:
+                drawings.write(environment, chosen, result)
+    finally:
+        if result is not None:  # what was found is told even if it cannot be drawn
+            _tell(result, chosen, as_json)
     if drawings.wanted and not result.states:
         complain("warning: nothing was drawn: planning ended before the first step.")
     elif drawings.wanted and not as_json:
         say(f"Drew {' and '.join(map(str, drawings.wanted.values()))}.")
     if not result.solved:
         raise typer.Exit(FAILED)
+
+
+def _tell(result: PlanningResult, task: Task, as_json: bool) -> None:
+    if as_json:
+        say_json(_as_json(result))
+    else:
+        say(f"Goal: {', '.join(map(str, sorted(task.goal)))}")
+        say(describe_plan(result))
 
 
 def _as_json(result: PlanningResult) -> dict[str, Any]:
