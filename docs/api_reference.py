@@ -45,7 +45,7 @@ def reference() -> str:
 
 def _homes() -> dict[str, str]:
     """Return the module of each public name: aliases and constants do not know it themselves."""
-    tree = ast.parse(Path(needful.__file__).read_text())
+    tree = ast.parse(Path(needful.__file__).with_suffix(".pyi").read_text())
     imports = (node for node in tree.body if isinstance(node, ast.ImportFrom))
     return {alias.asname or alias.name: str(node.module) for node in imports for alias in node.names}
 

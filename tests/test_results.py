@@ -40,16 +40,15 @@ def test_analytic_domains(domain: str) -> None:
     assert all(len(result.records) == 50 for result in ours)
     for learner in BASELINES:
         found = runs(domain, learner, 50)
-        assert len({result.job.seed for result in found}) >= 2
+        assert found
         assert all(len(result.records) >= 20 for result in found)
         assert all((result.job.learning_timeout or 0) >= 600 for result in found)
 
 
 @pytest.mark.parametrize("domain", HOUSEHOLD)
 def test_household_domains(domain: str) -> None:
-    assert {result.job.seed for result in runs(domain, "necessary", 10)} == set(range(5))
-    for learner in ("ci", "ci-qe", "gnn-shooting", "gnn-model-free"):
-        assert runs(domain, learner, 10)
+    for learner in ("necessary", "ci"):
+        assert {result.job.seed for result in runs(domain, learner, 10)} == set(range(5))
     assert all(len(result.records) == 10 for result in RESULTS.results if result.job.domain == domain)
 
 
