@@ -26,6 +26,7 @@ OTHER_PLANNING = {
     "samples_per_step": 11,
     "horizon": 101,
     "max_nodes": None,
+    "max_ground_operators": None,
     "allow_noops": False,
     "subgoals": predicted_subgoals,
 }
