@@ -14,8 +14,8 @@ from needful.evaluation.job_results import JobResult, Results
 from needful.reports.measurements import summary_fault
 from needful.reports.methods import method_of
 
-# A plan that was simulated should work when it is executed, and a simulator should not give up.
-UNEXPLAINED = (Outcome.GOAL_MISSED.value, Outcome.ENVIRONMENT_FAILURE.value)
+# A plan that was simulated should work when it is executed. All other failures say why they happened.
+UNEXPLAINED = Outcome.GOAL_MISSED.value
 MOST_TASKS = 5
 
 
@@ -60,15 +60,15 @@ def _doubts(result: JobResult) -> list[Concern]:
     fault = summary_fault(result)
     if fault is not None:
         doubts.append(Concern(where, fault))
-    return doubts + [one for outcome in UNEXPLAINED for one in _unexplained(result, outcome)]
+    return [*doubts, *_unexplained(result)]
 
 
-def _unexplained(result: JobResult, outcome: str) -> Sequence[Concern]:
-    found = [record for record in result.records if record.outcome == outcome]
+def _unexplained(result: JobResult) -> Sequence[Concern]:
+    found = [record for record in result.records if record.outcome == UNEXPLAINED]
     if not found:
         return ()
-    listed = [f"task {record.task}: {record.failure or outcome}" for record in found[:MOST_TASKS]]
+    listed = [f"task {record.task}: {record.failure or UNEXPLAINED}" for record in found[:MOST_TASKS]]
     if len(found) > MOST_TASKS:
         listed.append(f"and {len(found) - MOST_TASKS} more")
-    what = f"{len(found)} of {len(result.records)} tasks ended with {outcome}"
+    what = f"{len(found)} of {len(result.records)} tasks ended with {UNEXPLAINED}"
     return (Concern(_named(result.job), what, "\n".join(listed)),)
