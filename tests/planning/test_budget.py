@@ -44,3 +44,5 @@ def test_nonsense_is_refused() -> None:
         Budget(math.nan)
     with pytest.raises(InvalidInputError, match="max_nodes=0"):
         Budget.seconds(1.0, max_nodes=0)
+    with pytest.raises(InvalidInputError, match="max_ground_operators=-1"):
+        Budget.seconds(1.0, max_ground_operators=-1)

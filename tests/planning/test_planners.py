@@ -7,7 +7,7 @@ import pytest
 
 import needful.planning.planners as planners
 from needful.core.plans import Effort
-from needful.errors import UnknownNameError
+from needful.errors import PlannerError, UnknownNameError
 from needful.evaluation.config_hash import config_hash
 from needful.planning.a_star import AStar
 from needful.planning.abstract_plans import generate_abstract_plans
@@ -34,6 +34,15 @@ def grounded(planner: Planner) -> Problem:
     problem = planner(QUESTION, Budget.unlimited())
     assert problem is not None
     return problem
+
+
+@pytest.mark.parametrize("name", sorted(set(planner_names()) - set(OWN)))
+def test_programs_of_others_search_what_the_engine_in_python_grounds(name: str) -> None:
+    try:
+        planner = make_planner(name)
+    except PlannerError as error:
+        pytest.skip(str(error))
+    assert isinstance(planner, PythonPlanner)
 
 
 @pytest.fixture
