@@ -23,6 +23,7 @@ from report import Report, Row, table, times_worse, verdict
 
 BENCHMARKS = (
     "search",
+    "deadlines",
     "planning_times",
     "operator_learning",
     "sampler_learning",

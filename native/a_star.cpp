@@ -4,10 +4,11 @@
 
 namespace needful {
 
-AStar::AStar(ProblemPointer problem, Id weight, bool symmetries, std::uint64_t seed, Effort& effort)
+AStar::AStar(ProblemPointer problem, Id weight, bool symmetries, std::uint64_t seed, const Deadline& deadline,
+             Effort& effort)
     : problem_(std::move(problem)),
-      space_(problem_, symmetries),
-      heuristic_(*problem_),
+      space_(problem_, symmetries, deadline),
+      heuristic_(*problem_, deadline),
       weight_(weight),
       random_(seed),
       tree_(space_),
@@ -54,8 +55,7 @@ Id AStar::next_goal_node(const Budget& budget, Effort& effort) {
         }
         expand(entry.node, state, entry.h, budget.deadline, effort);
     }
-    // An expansion that time cut short may have left nothing to go on with.
-    ended_ = budget.deadline.passed() ? Ended::timeout : Ended::no_plan;
+    ended_ = Ended::no_plan;
     return no_node;
 }
 
@@ -88,9 +88,10 @@ void AStar::expand(Id node, Id state, Id bound, const Deadline& deadline, Effort
     about.expansions.push_back(tree_.cost(node));
     const Estimate& estimate = about.estimate;
     for (Id step : estimate.in_landmark) in_landmark_[static_cast<std::size_t>(step)] = 1;
-    space_.applicable(tree_.bits(state), steps_);
+    Lookout lookout(deadline);
+    space_.applicable(tree_.bits(state), steps_, lookout);
     for (Id step : steps_) {
-        if (effort.created % children_between_looks_at_the_clock == 0 && deadline.passed()) break;
+        lookout.after(32);
         const Id remaining = estimate.landmarks - in_landmark_[static_cast<std::size_t>(step)];
         enqueue(tree_.add(node, step), std::max({bound - 1, remaining, Id{0}}), effort);
     }

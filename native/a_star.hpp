@@ -14,7 +14,9 @@ namespace needful {
 
 class AStar : public PlanStream {
 public:
-    AStar(ProblemPointer problem, Id weight, bool symmetries, std::uint64_t seed, Effort& effort);
+    // Throws `TimeIsUp`, as `next` does.
+    AStar(ProblemPointer problem, Id weight, bool symmetries, std::uint64_t seed, const Deadline& deadline,
+          Effort& effort);
 
     bool next(const Budget& budget, Effort& effort, Plan& plan) override;
     Ended ended() const override { return ended_; }

@@ -83,36 +83,52 @@ const char* name_of(Ended ended) {
 // Nodes created, expanded and evaluated.
 using Counters = std::array<std::int64_t, 3>;
 
+// (ground operator, object).
+using Failures = std::vector<std::pair<Id, Id>>;
+
 // A search under way. Others may share its budget, so it is told what was spent in all.
 class Search {
 public:
-    Search(ProblemPointer problem, std::vector<Stage> stages, bool distinct, std::uint64_t seed,
-           const Counters& spent) {
+    Search(ProblemPointer problem, const Failures& failures, std::vector<Stage> stages, bool distinct,
+           std::uint64_t seed, const Counters& spent, double seconds) {
+        const Deadline deadline = Deadline::after(seconds, interrupted);
         set(spent);
-        py::gil_scoped_release release;
-        plans_ = start_search(std::move(problem), std::move(stages), distinct, seed, effort_);
+        until_time_is_up([&] {
+            plans_ = start_search(with_failures(std::move(problem), failures, deadline), std::move(stages), distinct,
+                                  seed, deadline, effort_);
+        });
     }
 
     std::optional<Plan> next(const Counters& spent, double seconds, std::int64_t max_nodes) {
         const Budget budget{Deadline::after(seconds, interrupted), max_nodes < 0 ? unlimited_nodes : max_nodes};
         set(spent);
         Plan plan;
-        bool found;
-        {
-            py::gil_scoped_release release;
-            found = plans_->next(budget, effort_, plan);
-        }
-        raise_if_interrupted();
+        bool found = false;
+        until_time_is_up([&] { found = plans_ && plans_->next(budget, effort_, plan); });
         return found ? std::optional<Plan>(std::move(plan)) : std::nullopt;
     }
 
-    const char* ended() const { return name_of(plans_->ended()); }
+    const char* ended() const { return name_of(plans_ ? plans_->ended() : Ended::timeout); }
     Counters spent() const { return {effort_.created, effort_.expanded, effort_.evaluated}; }
 
 private:
     void set(const Counters& spent) { effort_ = {spent[0], spent[1], spent[2]}; }
 
+    template <class Work>
+    void until_time_is_up(Work work) {
+        {
+            py::gil_scoped_release release;
+            try {
+                work();
+            } catch (const TimeIsUp&) {
+                plans_.reset();
+            }
+        }
+        raise_if_interrupted();
+    }
+
     Effort effort_;
+    // Nothing if time was up in the middle of something.
     std::unique_ptr<PlanStream> plans_;
 };
 
@@ -122,21 +138,17 @@ PYBIND11_MODULE(_engine, module) {
     module.doc() = "Grounding and search for abstract plans.";
     py::class_<Problem, std::shared_ptr<Problem>>(module, "Problem")
         .def_readonly("goal_reachable", &Problem::goal_reachable)
-        .def_readonly("failures", &Problem::failures)
         .def_property_readonly("operator_count", &Problem::operator_count)
-        .def("ground_operator", &ground_operator)
-        .def("with_failure", [](const Problem& problem, Id step, Id object) {
-            return std::const_pointer_cast<Problem>(with_failure(problem, step, object));
-        });
+        .def("ground_operator", &ground_operator);
     module.def("ground", &ground_question);
     py::class_<Search>(module, "Search")
-        .def(py::init([](std::shared_ptr<Problem> problem,
+        .def(py::init([](std::shared_ptr<Problem> problem, const Failures& failures,
                          const std::vector<std::tuple<bool, Id, bool, std::int64_t>>& stages, bool distinct,
-                         std::uint64_t seed, const Counters& spent) {
+                         std::uint64_t seed, const Counters& spent, double seconds) {
             std::vector<Stage> parts;
             for (const auto& [greedy, weight, symmetries, work] : stages)
                 parts.push_back({greedy, weight, symmetries, work});
-            return std::make_unique<Search>(std::move(problem), std::move(parts), distinct, seed, spent);
+            return std::make_unique<Search>(std::move(problem), failures, std::move(parts), distinct, seed, spent, seconds);
         }))
         .def("next", &Search::next)
         .def_property_readonly("spent", &Search::spent)

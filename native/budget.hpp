@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -41,6 +42,29 @@ private:
     bool (*interrupted_)() = nullptr;
     mutable Clock::time_point next_question_{};
     mutable bool stopped_ = false;
+};
+
+// Thrown by work that is given up because time is up. What threw it cannot be used any more.
+struct TimeIsUp {};
+
+// Looks at the clock now and then, where looking at each step would take longer than the step.
+class Lookout {
+public:
+    explicit Lookout(const Deadline& deadline) : deadline_(deadline) {}
+
+    // Tells of work, in steps of nanoseconds. Throws `TimeIsUp`.
+    void after(std::size_t work) {
+        done_ += work;
+        if (done_ < work_between_looks) return;
+        done_ = 0;
+        if (deadline_.passed()) throw TimeIsUp();
+    }
+
+private:
+    static constexpr std::size_t work_between_looks = 4096;
+
+    const Deadline& deadline_;
+    std::size_t done_ = 0;
 };
 
 constexpr std::int64_t unlimited_nodes = std::numeric_limits<std::int64_t>::max();

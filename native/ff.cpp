@@ -16,15 +16,17 @@ std::size_t at(Id index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-Ff::Ff(const Problem& problem)
+Ff::Ff(const Problem& problem, const Deadline& deadline)
     : problem_(problem),
-      needed_by_(problem.preconditions.inverted(problem.atom_count())),
       asked_(problem.atom_count(), 0),
       chosen_(problem.operator_count(), 0),
       buckets_(bucket_count) {
+    Lookout lookout(deadline);
+    needed_by_ = problem.preconditions.inverted(problem.atom_count(), lookout);
     std::vector<Id> effects;
     for (std::size_t step = 0; step < problem.operator_count(); ++step) {
         const Span adds = problem.adds[step], needs = problem.preconditions[step];
+        lookout.after(1 + adds.size() + needs.size());
         effects.clear();
         std::set_difference(adds.begin(), adds.end(), needs.begin(), needs.end(), std::back_inserter(effects));
         effects_.add(effects);
@@ -33,8 +35,9 @@ Ff::Ff(const Problem& problem)
     }
 }
 
-RelaxedPlan Ff::operator()(const Word* state, std::size_t words) {
-    achieve(state, words);
+RelaxedPlan Ff::operator()(const Word* state, std::size_t words, const Deadline& deadline) {
+    Lookout lookout(deadline);
+    achieve(state, words, lookout);
     RelaxedPlan plan;
     for (Id atom : problem_.goal)
         if (achieved_[at(atom)].cost == unreached) {
@@ -86,7 +89,7 @@ void Ff::offer(std::size_t step) {
 }
 
 // Finds the cost of each atom and the operator that achieves it; stops when the goal is done.
-void Ff::achieve(const Word* state, std::size_t words) {
+void Ff::achieve(const Word* state, std::size_t words, Lookout& lookout) {
     achieved_.assign(problem_.atom_count(), {unreached, no_operator});
     progress_ = at_first_;
     for (auto& bucket : buckets_) bucket.clear();
@@ -104,6 +107,7 @@ void Ff::achieve(const Word* state, std::size_t words) {
             asked_[at(atom)] = 0;
             --open_goals;
         }
+        lookout.after(needed_by_[at(atom)].size());
         for (Id step : needed_by_[at(atom)]) {
             Progress& progress = progress_[at(step)];
             progress.cost = static_cast<Id>(std::min<std::int64_t>(std::int64_t{progress.cost} + cost, most));

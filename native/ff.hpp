@@ -17,11 +17,12 @@ struct RelaxedPlan {
 
 class Ff {
 public:
-    explicit Ff(const Problem& problem);
-    RelaxedPlan operator()(const Word* state, std::size_t words);
+    // Both throw `TimeIsUp`.
+    Ff(const Problem& problem, const Deadline& deadline);
+    RelaxedPlan operator()(const Word* state, std::size_t words, const Deadline& deadline);
 
 private:
-    void achieve(const Word* state, std::size_t words);
+    void achieve(const Word* state, std::size_t words, Lookout& lookout);
     void offer(std::size_t step);
     void enqueue(Id cost, Id atom);
 

@@ -9,10 +9,10 @@ namespace {
 constexpr std::int64_t boost = 1000;
 }  // namespace
 
-Greedy::Greedy(ProblemPointer problem, bool symmetries, std::uint64_t seed, Effort& effort)
+Greedy::Greedy(ProblemPointer problem, bool symmetries, std::uint64_t seed, const Deadline& deadline, Effort& effort)
     : problem_(std::move(problem)),
-      space_(problem_, symmetries),
-      heuristic_(*problem_),
+      space_(problem_, symmetries, deadline),
+      heuristic_(*problem_, deadline),
       random_(seed),
       tree_(space_),
       least_(std::numeric_limits<Id>::max()),
@@ -52,7 +52,7 @@ Id Greedy::next_goal_node(const Budget& budget, Effort& effort) {
             parked_.emplace_back(queue, entry);
             continue;
         }
-        if (!about.evaluated) evaluate(about, state, effort);
+        if (!about.evaluated) evaluate(about, state, budget.deadline, effort);
         if (about.relaxed_plan.length == RelaxedPlan::unreachable) continue;
         if (effort.created >= budget.max_nodes || tree_.state_count() > space_.max_states()) {
             ended_ = Ended::out_of_nodes;
@@ -60,8 +60,7 @@ Id Greedy::next_goal_node(const Budget& budget, Effort& effort) {
         }
         expand(entry.node, state, budget.deadline, effort);
     }
-    // An expansion that time cut short may have left nothing to go on with.
-    ended_ = budget.deadline.passed() ? Ended::timeout : Ended::no_plan;
+    ended_ = Ended::no_plan;
     return no_node;
 }
 
@@ -77,8 +76,8 @@ Greedy::Known& Greedy::known(Id state) {
     return known_[static_cast<std::size_t>(state)];
 }
 
-void Greedy::evaluate(Known& about, Id state, Effort& effort) {
-    about.relaxed_plan = heuristic_(tree_.bits(state), space_.words());
+void Greedy::evaluate(Known& about, Id state, const Deadline& deadline, Effort& effort) {
+    about.relaxed_plan = heuristic_(tree_.bits(state), space_.words(), deadline);
     about.evaluated = true;
     ++effort.evaluated;
     const Id length = about.relaxed_plan.length;
@@ -94,9 +93,10 @@ void Greedy::expand(Id node, Id state, const Deadline& deadline, Effort& effort)
     ++about.expansions;
     const RelaxedPlan& relaxed_plan = about.relaxed_plan;
     for (Id step : relaxed_plan.preferred) is_preferred_[static_cast<std::size_t>(step)] = 1;
-    space_.applicable(tree_.bits(state), steps_);
+    Lookout lookout(deadline);
+    space_.applicable(tree_.bits(state), steps_, lookout);
     for (Id step : steps_) {
-        if (effort.created % children_between_looks_at_the_clock == 0 && deadline.passed()) break;
+        lookout.after(32);
         enqueue(tree_.add(node, step), relaxed_plan.length, is_preferred_[static_cast<std::size_t>(step)] != 0, effort);
     }
     for (Id step : relaxed_plan.preferred) is_preferred_[static_cast<std::size_t>(step)] = 0;

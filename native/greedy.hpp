@@ -16,7 +16,8 @@ namespace needful {
 
 class Greedy : public PlanStream {
 public:
-    Greedy(ProblemPointer problem, bool symmetries, std::uint64_t seed, Effort& effort);
+    // Throws `TimeIsUp`, as `next` does.
+    Greedy(ProblemPointer problem, bool symmetries, std::uint64_t seed, const Deadline& deadline, Effort& effort);
 
     bool next(const Budget& budget, Effort& effort, Plan& plan) override;
     Ended ended() const override { return ended_; }
@@ -42,7 +43,7 @@ private:
     Id next_goal_node(const Budget& budget, Effort& effort);
     std::size_t next_queue();
     Known& known(Id state);
-    void evaluate(Known& about, Id state, Effort& effort);
+    void evaluate(Known& about, Id state, const Deadline& deadline, Effort& effort);
     void expand(Id node, Id state, const Deadline& deadline, Effort& effort);
     void enqueue(Id node, Id bound, bool is_preferred, Effort& effort);
 

@@ -236,16 +236,14 @@ private:
     std::map<std::vector<Id>, Id> numbers_;
 };
 
-struct TimeIsUp {};
-
 // The numbers below `count`, sorted first by a key and then by objects. Throws `TimeIsUp`.
 template <class Key, class Objects>
 std::vector<Id> sorted(std::size_t count, const Deadline& deadline, Key key, Objects objects) {
     std::vector<Id> order(count);
     std::iota(order.begin(), order.end(), 0);
-    unsigned looks = 0;
+    Lookout lookout(deadline);
     std::sort(order.begin(), order.end(), [&](Id a, Id b) {
-        if (++looks % steps_between_looks_at_the_clock == 0 && deadline.passed()) throw TimeIsUp();
+        lookout.after(8);
         if (key(a) != key(b)) return key(a) < key(b);
         const Span one = objects(a), other = objects(b);
         return std::lexicographical_compare(one.begin(), one.end(), other.begin(), other.end());
@@ -299,9 +297,10 @@ void encode(const Question& question, const Deadline& deadline, const Groundings
     const std::vector<Id> order =
         sorted(found.lifted.size(), deadline, [&](Id one) { return found.lifted[static_cast<std::size_t>(one)]; },
                [&](Id one) { return found.objects[static_cast<std::size_t>(one)]; });
+    Lookout lookout(deadline);
     for (Id one : order) {
         const std::size_t index = static_cast<std::size_t>(one);
-        if (problem.lifted.size() % steps_between_looks_at_the_clock == 0 && deadline.passed()) throw TimeIsUp();
+        lookout.after(256);
         const Span binding = found.objects[index];
         const LiftedOperator& lifted = question.operators[static_cast<std::size_t>(found.lifted[index])];
         problem.lifted.push_back(found.lifted[index]);

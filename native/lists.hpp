@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "budget.hpp"
+
 namespace needful {
 
 using Id = std::int32_t;
@@ -44,16 +46,18 @@ public:
     }
 
     // For each number below `count`, the indices of the lists that contain it, in ascending order.
-    Lists inverted(std::size_t count) const {
+    Lists inverted(std::size_t count, Lookout& lookout) const {
         Lists result;
         result.starts_.assign(count + 1, 0);
         for (Id item : items_) ++result.starts_[static_cast<std::size_t>(item) + 1];
         for (std::size_t i = 0; i < count; ++i) result.starts_[i + 1] += result.starts_[i];
         result.items_.resize(items_.size());
         std::vector<std::size_t> next(result.starts_.begin(), result.starts_.end() - 1);
-        for (std::size_t list = 0; list < size(); ++list)
+        for (std::size_t list = 0; list < size(); ++list) {
+            lookout.after(1 + (*this)[list].size());
             for (Id item : (*this)[list])
                 result.items_[next[static_cast<std::size_t>(item)]++] = static_cast<Id>(list);
+        }
         return result;
     }
 

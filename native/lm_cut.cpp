@@ -12,12 +12,13 @@ constexpr Id no_supporter = -1;
 std::size_t at(Id index) { return static_cast<std::size_t>(index); }
 
 // Of each operator what it adds and does not need.
-Lists new_effects(const Problem& problem) {
+Lists new_effects(const Problem& problem, Lookout& lookout) {
     Lists effects;
     effects.reserve(problem.operator_count(), problem.adds.item_count());
     std::vector<Id> scratch;
     for (std::size_t step = 0; step < problem.operator_count(); ++step) {
         const Span adds = problem.adds[step], needs = problem.preconditions[step];
+        lookout.after(1 + adds.size() + needs.size());
         scratch.clear();
         std::set_difference(adds.begin(), adds.end(), needs.begin(), needs.end(), std::back_inserter(scratch));
         effects.add(scratch);
@@ -26,14 +27,15 @@ Lists new_effects(const Problem& problem) {
 }
 
 // The operators that can contribute to the goal; no other is ever in a landmark.
-std::vector<Id> relevant_operators(const Problem& problem, const Lists& effects) {
-    const Lists added_by = effects.inverted(problem.atom_count());
+std::vector<Id> relevant_operators(const Problem& problem, const Lists& effects, Lookout& lookout) {
+    const Lists added_by = effects.inverted(problem.atom_count(), lookout);
     std::vector<char> wanted(problem.atom_count(), 0), relevant(problem.operator_count(), 0);
     std::vector<Id> stack(problem.goal);
     for (Id atom : stack) wanted[at(atom)] = 1;
     while (!stack.empty()) {
         const Id atom = stack.back();
         stack.pop_back();
+        lookout.after(added_by[at(atom)].size());
         for (Id step : added_by[at(atom)]) {
             if (relevant[at(step)]) continue;
             relevant[at(step)] = 1;
@@ -52,23 +54,26 @@ std::vector<Id> relevant_operators(const Problem& problem, const Lists& effects)
 
 }  // namespace
 
-LmCut::LmCut(const Problem& problem) : always_(static_cast<Id>(problem.atom_count())), goal_(problem.goal) {
+LmCut::LmCut(const Problem& problem, const Deadline& deadline)
+    : always_(static_cast<Id>(problem.atom_count())), goal_(problem.goal) {
+    Lookout lookout(deadline);
     if (goal_.empty()) goal_.push_back(always_);
-    const Lists all_effects = new_effects(problem);
-    original_ = relevant_operators(problem, all_effects);
+    const Lists all_effects = new_effects(problem, lookout);
+    original_ = relevant_operators(problem, all_effects, lookout);
     preconditions_.reserve(original_.size(), problem.preconditions.item_count() + original_.size());
     effects_.reserve(original_.size(), all_effects.item_count());
     precondition_counts_.reserve(original_.size());
     for (Id step : original_) {
         const Span needs = problem.preconditions[at(step)];
+        lookout.after(1 + needs.size());
         const Span asked = needs.empty() ? Span{&always_, &always_ + 1} : needs;
         preconditions_.add(asked);
         effects_.add(all_effects[at(step)]);
         precondition_counts_.push_back(static_cast<Id>(asked.size()));
     }
     const std::size_t atoms = problem.atom_count() + 1;
-    needed_by_ = preconditions_.inverted(atoms);
-    added_by_ = effects_.inverted(atoms);
+    needed_by_ = preconditions_.inverted(atoms, lookout);
+    added_by_ = effects_.inverted(atoms, lookout);
     values_.resize(atoms);
     zone_.resize(atoms);
     reached_.resize(atoms);
@@ -81,7 +86,8 @@ Estimate LmCut::operator()(const Word* state, std::size_t words, const Deadline&
     true_.clear();
     for_each_bit(state, words, [&](Id atom) { true_.push_back(atom); });
     true_.push_back(always_);
-    h_max();
+    Lookout lookout(deadline);
+    h_max(lookout);
     Estimate estimate;
     Id target = hardest({goal_.data(), goal_.data() + goal_.size()});
     if (values_[at(target)] == unreached) {
@@ -89,14 +95,14 @@ Estimate LmCut::operator()(const Word* state, std::size_t words, const Deadline&
         return estimate;
     }
     std::fill(free_.begin(), free_.end(), 0);
-    while (values_[at(target)] > 0 && !deadline.passed()) {
-        find_cut(target);
+    while (values_[at(target)] > 0) {
+        find_cut(target, lookout);
         for (Id step : cut_) {
             free_[at(step)] = 1;
             estimate.in_landmark.push_back(original_[at(step)]);
         }
         ++estimate.landmarks;
-        lower();
+        lower(lookout);
         target = hardest({goal_.data(), goal_.data() + goal_.size()});
     }
     estimate.value = estimate.landmarks;
@@ -111,7 +117,7 @@ Id LmCut::hardest(Span atoms) const {
     return best;
 }
 
-void LmCut::h_max() {
+void LmCut::h_max(Lookout& lookout) {
     std::fill(values_.begin(), values_.end(), unreached);
     std::fill(supporters_.begin(), supporters_.end(), no_supporter);
     waiting_for_ = precondition_counts_;
@@ -119,9 +125,11 @@ void LmCut::h_max() {
     frontier_ = true_;
     for (Id level = 1; !frontier_.empty(); ++level) {
         ready_.clear();
-        for (Id atom : frontier_)
+        for (Id atom : frontier_) {
+            lookout.after(needed_by_[at(atom)].size());
             for (Id step : needed_by_[at(atom)])
                 if (--waiting_for_[at(step)] == 0) ready_.push_back(step);
+        }
         frontier_.clear();
         for (Id step : ready_) {
             supporters_[at(step)] = hardest(preconditions_[at(step)]);
@@ -135,8 +143,8 @@ void LmCut::h_max() {
 }
 
 // The operators that lead from outside into the zone from which the target costs nothing more.
-void LmCut::find_cut(Id target) {
-    find_zone(target);
+void LmCut::find_cut(Id target, Lookout& lookout) {
+    find_zone(target, lookout);
     cut_.clear();
     bool all_easier = true;
     for (Id step : entering_)
@@ -145,13 +153,13 @@ void LmCut::find_cut(Id target) {
             all_easier = all_easier && values_[at(supporters_[at(step)])] < values_[at(target)];
         }
     if (all_easier) return;
-    find_reached();
+    find_reached(lookout);
     cut_.erase(std::remove_if(cut_.begin(), cut_.end(),
                               [&](Id step) { return !reached_[at(supporters_[at(step)])]; }),
                cut_.end());
 }
 
-void LmCut::find_zone(Id target) {
+void LmCut::find_zone(Id target, Lookout& lookout) {
     std::fill(zone_.begin(), zone_.end(), 0);
     std::fill(entered_.begin(), entered_.end(), 0);
     entering_.clear();
@@ -160,6 +168,7 @@ void LmCut::find_zone(Id target) {
     while (!stack_.empty()) {
         const Id atom = stack_.back();
         stack_.pop_back();
+        lookout.after(added_by_[at(atom)].size());
         for (Id step : added_by_[at(atom)]) {
             const Id supporter = supporters_[at(step)];
             if (supporter == no_supporter || entered_[at(step)]) continue;
@@ -174,13 +183,14 @@ void LmCut::find_zone(Id target) {
 }
 
 // Which atoms can be reached from what is true without the operators that enter the zone.
-void LmCut::find_reached() {
+void LmCut::find_reached(Lookout& lookout) {
     std::fill(reached_.begin(), reached_.end(), 0);
     for (Id atom : true_) reached_[at(atom)] = 1;
     stack_ = true_;
     while (!stack_.empty()) {
         const Id atom = stack_.back();
         stack_.pop_back();
+        lookout.after(needed_by_[at(atom)].size());
         for (Id step : needed_by_[at(atom)]) {
             if (entered_[at(step)] || supporters_[at(step)] != atom) continue;
             for (Id effect : effects_[at(step)])
@@ -201,7 +211,7 @@ void LmCut::offer(std::size_t step, Id value) {
 }
 
 // Brings values and supporters up to date after the operators of the cut have become free.
-void LmCut::lower() {
+void LmCut::lower(Lookout& lookout) {
     // All are looked at before any value falls: a supporter is only the hardest precondition until then.
     ready_.clear();
     for (Id step : cut_) ready_.push_back(values_[at(supporters_[at(step)])]);
@@ -210,6 +220,7 @@ void LmCut::lower() {
         const auto [value, atom] = queue_.top();
         queue_.pop();
         if (value > values_[at(atom)]) continue;
+        lookout.after(needed_by_[at(atom)].size());
         for (Id step : needed_by_[at(atom)])
             if (supporters_[at(step)] == atom) {
                 const Id now = supporters_[at(step)] = hardest(preconditions_[at(step)]);

@@ -20,15 +20,16 @@ struct Estimate {
 
 class LmCut {
 public:
-    explicit LmCut(const Problem& problem);
+    // Both throw `TimeIsUp`.
+    LmCut(const Problem& problem, const Deadline& deadline);
     Estimate operator()(const Word* state, std::size_t words, const Deadline& deadline);
 
 private:
-    void h_max();
-    void find_cut(Id target);
-    void find_zone(Id target);
-    void find_reached();
-    void lower();
+    void h_max(Lookout& lookout);
+    void find_cut(Id target, Lookout& lookout);
+    void find_zone(Id target, Lookout& lookout);
+    void find_reached(Lookout& lookout);
+    void lower(Lookout& lookout);
     void offer(std::size_t step, Id value);
     Id hardest(Span atoms) const;
 

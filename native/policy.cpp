@@ -9,12 +9,13 @@
 
 namespace needful {
 
-StagedPlans::StagedPlans(ProblemPointer problem, std::vector<Stage> stages, std::uint64_t seed, Effort& effort)
+StagedPlans::StagedPlans(ProblemPointer problem, std::vector<Stage> stages, std::uint64_t seed,
+                         const Deadline& deadline, Effort& effort)
     : problem_(std::move(problem)), stages_(std::move(stages)), seed_(seed) {
-    start_stage(effort);
+    start_stage(deadline, effort);
 }
 
-void StagedPlans::start_stage(Effort& effort) {
+void StagedPlans::start_stage(const Deadline& deadline, Effort& effort) {
     const Stage& stage = stages_[stage_];
     stage_nodes_ = unlimited_nodes;
     if (stage.work) {
@@ -23,9 +24,9 @@ void StagedPlans::start_stage(Effort& effort) {
     }
     current_.reset();  // What the stage before has stored is no longer needed.
     if (stage.greedy)
-        current_ = std::make_unique<Greedy>(problem_, stage.symmetries, seed_, effort);
+        current_ = std::make_unique<Greedy>(problem_, stage.symmetries, seed_, deadline, effort);
     else
-        current_ = std::make_unique<AStar>(problem_, stage.weight, stage.symmetries, seed_, effort);
+        current_ = std::make_unique<AStar>(problem_, stage.weight, stage.symmetries, seed_, deadline, effort);
     // The cheapest plans stay as they are; see a_star.py.
     if (stage.greedy || stage.weight > 1) current_ = std::make_unique<TrimmedPlans>(std::move(current_), problem_);
 }
@@ -37,7 +38,7 @@ bool StagedPlans::next(const Budget& budget, Effort& effort, Plan& plan) {
             if (seen_.insert(plan).second) return true;
         } else if (another_may_do(budget, effort)) {
             ++stage_;
-            start_stage(effort);
+            start_stage(budget.deadline, effort);
         } else {
             return false;
         }
@@ -50,8 +51,8 @@ bool StagedPlans::another_may_do(const Budget& budget, const Effort& effort) con
 }
 
 std::unique_ptr<PlanStream> start_search(ProblemPointer problem, std::vector<Stage> stages, bool distinct,
-                                         std::uint64_t seed, Effort& effort) {
-    auto plans = std::make_unique<StagedPlans>(problem, std::move(stages), seed, effort);
+                                         std::uint64_t seed, const Deadline& deadline, Effort& effort) {
+    auto plans = std::make_unique<StagedPlans>(problem, std::move(stages), seed, deadline, effort);
     if (!distinct) return plans;
     return std::make_unique<DistinctPlans>(std::move(plans), std::move(problem));
 }

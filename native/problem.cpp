@@ -40,23 +40,41 @@ Id Problem::find_operator(Id lifted_operator, const std::vector<Id>& bound) cons
     return find(lifted_operator, bound, lifted, objects);
 }
 
-ProblemPointer with_failure(const Problem& problem, Id step, Id object) {
-    auto changed = std::make_shared<Problem>(problem);
-    const Id fresh = static_cast<Id>(problem.atom_count());
-    changed->failure_atoms += 1;
-    changed->failures.emplace_back(step, object);
-    changed->preconditions = Lists();
-    changed->adds = Lists();
-    for (std::size_t index = 0; index < problem.operator_count(); ++index) {
-        const Span bound = problem.objects[index];
-        const bool failed = static_cast<Id>(index) == step;
-        const bool deals_with_it = std::find(bound.begin(), bound.end(), object) != bound.end();
-        // The fresh atom has the highest number, so the lists still ascend.
-        for (Id atom : problem.preconditions[index]) changed->preconditions.push(atom);
-        if (failed) changed->preconditions.push(fresh);
+ProblemPointer with_failures(ProblemPointer problem, const std::vector<std::pair<Id, Id>>& failures,
+                             const Deadline& deadline) {
+    if (failures.empty()) return problem;
+    Lookout lookout(deadline);
+    auto changed = std::make_shared<Problem>();
+    changed->object_types = problem->object_types;
+    changed->atom_predicates = problem->atom_predicates;
+    changed->initial = problem->initial;
+    changed->goal = problem->goal;
+    changed->goal_reachable = problem->goal_reachable;
+    changed->lifted = problem->lifted;
+    for (Lists Problem::* lists : {&Problem::atom_objects, &Problem::objects, &Problem::deletes, &Problem::patterns,
+                                   &Problem::pattern_atoms}) {
+        (*changed).*lists = (*problem).*lists;
+        lookout.after(((*problem).*lists).item_count());
+    }
+    changed->failures = failures;
+    changed->failure_atoms = failures.size();
+    changed->preconditions.reserve(problem->operator_count(), problem->preconditions.item_count() + failures.size());
+    const Id first_fresh = static_cast<Id>(problem->atom_count());
+    for (std::size_t index = 0; index < problem->operator_count(); ++index) {
+        const Span needs = problem->preconditions[index], adds = problem->adds[index], bound = problem->objects[index];
+        lookout.after(needs.size() + adds.size() + failures.size());
+        for (Id atom : needs) changed->preconditions.push(atom);
+        for (Id atom : adds) changed->adds.push(atom);
+        // The fresh atoms have the highest numbers, so the lists still ascend.
+        Id fresh = first_fresh;
+        for (const auto& [step, object] : failures) {
+            if (static_cast<Id>(index) == step)
+                changed->preconditions.push(fresh);
+            else if (std::find(bound.begin(), bound.end(), object) != bound.end())
+                changed->adds.push(fresh);
+            ++fresh;
+        }
         changed->preconditions.close();
-        for (Id atom : problem.adds[index]) changed->adds.push(atom);
-        if (!failed && deals_with_it) changed->adds.push(fresh);
         changed->adds.close();
     }
     return changed;

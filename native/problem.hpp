@@ -46,7 +46,9 @@ struct Problem {
 
 using ProblemPointer = std::shared_ptr<const Problem>;
 
-// The problem in which a ground operator needs an object dealt with; see discovered_failures.py.
-ProblemPointer with_failure(const Problem& problem, Id step, Id object);
+// The problem in which ground operators need objects dealt with; see discovered_failures.py. The problem
+// must be without failures. Throws `TimeIsUp`.
+ProblemPointer with_failures(ProblemPointer problem, const std::vector<std::pair<Id, Id>>& failures,
+                             const Deadline& deadline);
 
 }  // namespace needful

@@ -12,7 +12,8 @@ namespace needful {
 
 class SearchSpace {
 public:
-    SearchSpace(ProblemPointer problem, bool symmetries);
+    // Throws `TimeIsUp`.
+    SearchSpace(ProblemPointer problem, bool symmetries, const Deadline& deadline);
 
     const Problem& problem() const { return *problem_; }
     const Bits& initial() const { return initial_; }
@@ -20,8 +21,8 @@ public:
     std::size_t max_states() const;
 
     bool is_goal(const Word* state) const { return has_all(state, problem_->goal); }
-    // The ground operators whose preconditions hold, in ascending order.
-    void applicable(const Word* state, std::vector<Id>& steps) const;
+    // The ground operators whose preconditions hold, in ascending order. Throws `TimeIsUp`.
+    void applicable(const Word* state, std::vector<Id>& steps, Lookout& lookout) const;
     void successor(const Word* state, Id step, Bits& child) const;
     std::vector<Id> true_steps(const std::vector<Id>& steps) const;
 
@@ -55,9 +56,6 @@ private:
     std::vector<std::uint64_t> hashes_;
     std::vector<Id> slots_;
 };
-
-// A state may have a million children: long before they are all made, time may be up.
-constexpr std::int64_t children_between_looks_at_the_clock = 1024;
 
 class SearchTree {
 public:

@@ -33,6 +33,8 @@ public:
                });
     }
 
+    std::size_t count(Id object) const { return about_[at(object)].size(); }
+
     // A number that is the same for two objects of which the same is said.
     std::uint64_t description(Id object) const {
         std::uint64_t sum = 0;
@@ -88,7 +90,7 @@ private:
 
 }  // namespace
 
-std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem) {
+std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem, Lookout& lookout) {
     const std::size_t count = problem.object_count();
     std::vector<char> fixed(count, 0);
     for (const auto& [step, object] : problem.failures) {
@@ -112,6 +114,7 @@ std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem) {
             if (home < count) candidates.push_back(home);
         });
         const auto home = std::find_if(candidates.begin(), candidates.end(), [&](std::size_t candidate) {
+            lookout.after(facts.count(one));
             return facts.can_be_exchanged(one, classes[candidate][0]);
         });
         if (home != candidates.end()) {
@@ -128,13 +131,14 @@ std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem) {
     return classes;
 }
 
-std::optional<Symmetry> Symmetry::of(const Problem& problem, const Bits& asked_for) {
-    auto classes = interchangeable_objects(problem);
+std::optional<Symmetry> Symmetry::of(const Problem& problem, const Bits& asked_for, Lookout& lookout) {
+    auto classes = interchangeable_objects(problem, lookout);
     if (classes.empty()) return std::nullopt;
-    return Symmetry(problem, asked_for, std::move(classes));
+    return Symmetry(problem, asked_for, std::move(classes), lookout);
 }
 
-Symmetry::Symmetry(const Problem& problem, const Bits& asked_for, std::vector<std::vector<Id>> classes)
+Symmetry::Symmetry(const Problem& problem, const Bits& asked_for, std::vector<std::vector<Id>> classes,
+                   Lookout& lookout)
     : problem_(&problem),
       classes_(std::move(classes)),
       about_(problem.atom_count(), none),
@@ -147,6 +151,7 @@ Symmetry::Symmetry(const Problem& problem, const Bits& asked_for, std::vector<st
     std::map<std::vector<Id>, std::vector<Id>> statements;
     for (std::size_t atom = 0; atom < problem.atom_predicates.size(); ++atom) {
         const Id number = static_cast<Id>(atom);
+        lookout.after(16);
         if (!has(asked_for.data(), number)) continue;
         const Span objects = problem.atom_objects[atom];
         std::vector<Id> open{problem.atom_predicates[atom]};

@@ -9,7 +9,7 @@ from pathlib import Path
 from report import Report
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "bench.py"
-NAMES = ("search", "planning_times", "sampler_learning", "end_to_end", "household")
+NAMES = ("search", "deadlines", "planning_times", "sampler_learning", "end_to_end", "household")
 
 
 def test_a_quick_run_measures_everything_that_it_names(tmp_path):

@@ -112,6 +112,15 @@ def test_failures_of_what_is_not_there(engine: type[PythonPlanner | NativePlanne
         problem.plan([10])
 
 
+def test_a_search_that_starts_too_late_prepares_nothing() -> None:
+    """What comes before a search grows with the problem, so it too looks at the clock."""
+    problem = grounded(NativePlanner(), families.books(200, 4))
+    effort = Effort()
+    stream = problem.with_failure(0, [problem.objects[0]]).plans(0, Budget.seconds(0.0), effort)
+    assert (stream.ended, effort) == (Outcome.TIMEOUT, Effort())
+    assert list(stream) == []
+
+
 @ENGINES
 def test_objects_may_be_given_once_only(engine: type[PythonPlanner | NativePlanner]) -> None:
     once = Question(QUESTION.operators, iter(QUESTION.objects), QUESTION.initial, QUESTION.goal)

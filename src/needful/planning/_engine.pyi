@@ -7,16 +7,21 @@ Counters = list[int]
 
 class Problem:
     goal_reachable: bool
-    failures: list[tuple[int, int]]
     operator_count: int
     def ground_operator(self, index: int) -> Numbered: ...
-    def with_failure(self, step: int, obj: int) -> Problem: ...
 
 class Search:
     ended: str | None
     spent: list[int]
     def __init__(
-        self, problem: Problem, stages: list[StageTuple], distinct: bool, seed: int, spent: Counters
+        self,
+        problem: Problem,
+        failures: list[tuple[int, int]],
+        stages: list[StageTuple],
+        distinct: bool,
+        seed: int,
+        spent: Counters,
+        seconds: float,
     ) -> None: ...
     def next(self, spent: Counters, seconds: float, max_nodes: int) -> list[int] | None: ...
 

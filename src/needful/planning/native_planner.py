@@ -90,17 +90,15 @@ class NativeProblem:
         objects: the objects, sorted; an object's number is its place.
         grounded: the engine's problem.
         policy: how to search.
+        failures: the discovered failures so far: (ground operator, object number). What they change is
+            worked out when a search starts, because that takes time and a search has a deadline.
     """
 
     operators: tuple[Operator, ...]
     objects: tuple[Object, ...]
     grounded: _engine.Problem
     policy: Policy
-
-    @property
-    def failures(self) -> tuple[tuple[int, int], ...]:
-        """The discovered failures so far: (ground operator, object number)."""
-        return tuple(self.grounded.failures)
+    failures: tuple[tuple[int, int], ...] = ()
 
     @property
     def goal_reachable(self) -> bool:
@@ -119,13 +117,13 @@ class NativeProblem:
         """Return the problem in which a ground operator needs the offending objects dealt with first."""
         check_step(step, self.grounded.operator_count)
         number = {obj: index for index, obj in enumerate(self.objects)}
-        problem = self
+        new: list[tuple[int, int]] = []
         for obj in sorted(set(offending)):
             if obj not in number:
                 raise UnknownNameError("offending object", obj.name, (o.name for o in self.objects))
-            if (step, number[obj]) not in problem.failures:
-                problem = replace(problem, grounded=problem.grounded.with_failure(step, number[obj]))
-        return problem
+            if (step, number[obj]) not in self.failures:
+                new.append((step, number[obj]))
+        return replace(self, failures=(*self.failures, *new)) if new else self
 
     def plans(self, seed: int, budget: Budget, effort: Effort) -> NativePlanStream:
         """Start a search; `seed` alone breaks ties."""
@@ -140,10 +138,12 @@ class NativePlanStream:
         self._effort = effort
         self._search = _engine.Search(
             problem.grounded,
+            list(problem.failures),
             [described for stage in problem.policy.stages if (described := _stage_tuple(stage))],
             problem.policy.distinct,
             seed & (1 << 64) - 1,
             self._spent(),
+            budget.remaining(),
         )
         self._count()
 

@@ -1,0 +1,114 @@
+"""How late does planning end when its time is up in the middle of very much?
+
+Usage: python benchmarks/deadlines.py [--quick]
+
+    books    3,300 household objects, hundreds of atoms deleted at a step
+    rows     things are put in rows of six: operators of six parameters
+
+Both have about two million ground operators. Each planner gets less time than it needs, in limits that
+end in all phases of its work: grounding, the start of a search, the search, and a search that starts anew
+because a step failed. The figures are wall milliseconds from the deadline until all memory is released.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from families import books
+from needful.core.plans import Effort
+from needful.planning.budget import Budget
+from needful.planning.planner import Planner, Question
+from needful.planning.planners import make_planner
+from notation import read_domain
+from processes import call
+from report import Row, table
+
+PLANNERS = ("anytime", "paper", "greedy")
+LIMITS = (0.05, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0)
+QUICK_LIMITS = (0.05, 0.2)
+TARGET_MS = 200.0
+SECONDS = 300.0
+
+ROWS = read_domain("""
+    type thing
+    predicate Free thing
+    predicate First thing
+    predicate Last thing
+    predicate Row thing thing thing
+
+    operator PutInARow ?a:thing ?b:thing ?c:thing ?d:thing ?e:thing ?f:thing
+      needs   Free ?a, Free ?b, Free ?c, Free ?d, Free ?e, Free ?f
+      adds    First ?a, Row ?a ?b ?c, Row ?d ?e ?f, Last ?f
+      deletes Free ?a
+""")
+
+
+def rows_of_things() -> Question:
+    """Ask for two rows that overlap."""
+    things = [ROWS.object("thing", f"thing{i:02}") for i in range(14)]
+    initial = frozenset(ROWS.atom("Free", thing) for thing in things)
+    goal = frozenset(
+        [ROWS.atom("Row", *things[:3]), ROWS.atom("Row", *things[1:4]), ROWS.atom("Last", things[0])]
+    )
+    return Question(ROWS.operators, tuple(things), initial, goal)
+
+
+CASES = {"books": lambda: books(3300, 12), "rows": rows_of_things}
+QUICK_CASES = {"books": lambda: books(400, 8)}
+
+
+def measure(case: str, planner: str, quick: bool) -> dict[str, float]:
+    """Return how late the worst run was, in milliseconds, and what its limit was, in seconds."""
+    question = (QUICK_CASES if quick else CASES)[case]()
+    runs = {limit: _lateness(make_planner(planner), question, limit) for limit in _limits(quick)}
+    worst = max(runs, key=lambda limit: runs[limit])
+    return {"late": runs[worst], "limit": worst}
+
+
+def _limits(quick: bool) -> tuple[float, ...]:
+    return QUICK_LIMITS if quick else LIMITS
+
+
+def _lateness(planner: Planner, question: Question, limit: float) -> float:
+    budget = Budget.seconds(limit)
+    _plan_until_time_is_up(planner, question, budget)
+    return 1000 * max(0.0, time.monotonic() - budget.deadline)
+
+
+def _plan_until_time_is_up(planner: Planner, question: Question, budget: Budget) -> None:
+    """Ask for plans, and blame an object for the last step of each, as a simulator would."""
+    problem, effort = planner(question, budget), Effort()
+    objects = sorted(question.objects)
+    while problem is not None and not budget.expired():
+        steps = next(iter(problem.plans(0, budget, effort)), None)
+        if steps is None:
+            return
+        problem = problem.with_failure(steps[-1], [objects[len(problem.failures)]])
+
+
+def rows(quick: bool = False) -> list[Row]:
+    """Return the lateness of each planner with each question; in a quick run of small ones."""
+    found = []
+    for case in QUICK_CASES if quick else CASES:
+        for planner in PLANNERS:
+            worst, finished = call("deadlines", "measure", case, planner, quick, seconds=SECONDS)
+            name = f"deadlines/{case}/{planner}"
+            if worst is None:
+                found.append(Row(name, None, "ms", TARGET_MS, note=finished.last_line))
+                continue
+            limits = f"the worst of {len(_limits(quick))} limits, {worst['limit']:g} s"
+            found.append(
+                Row(name, worst["late"], "ms", TARGET_MS, note=f"{limits}, {finished.peak_mb:.0f} MB")
+            )
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small questions and two limits")
+    print(table(rows(parser.parse_args().quick), {}))
+
+
+if __name__ == "__main__":
+    main()
