@@ -104,6 +104,14 @@ def test_a_figure_is_named(done: Path) -> None:
     assert said.out == f"Figure: {done / 'figures' / 'nodes.png'}\nReport: {done / 'report.md'}\n"
 
 
+def test_only_what_was_asked_for_is_printed(done: Path) -> None:
+    said = succeed(*SCREWS, "--planner", "greedy", "--seeds", 1, "--out", done, "--json")
+    rows = [row for row in said.json["rows"] if row["mean"] is not None]
+    assert [(row["domain"], row["seeds"], row["planner"]) for row in rows] == [("screws", 1, "greedy")]
+    # The report is about all there is, and there the usual planner stands for the learner.
+    assert "planner greedy" not in (done / "tables" / "main.md").read_text()
+
+
 def kill_in_the_middle(process: subprocess.Popen[str], folder: Path, jobs: int, delay: float) -> None:
     """Kill a sweep some time after it began, and after so many jobs are done; wait for its workers' end."""
     lock = folder / ".lock"
@@ -211,8 +219,10 @@ def test_errors_and_damage_are_named_and_repeated_when_asked(tmp_path: Path) -> 
         (("--domains", "screws,paintng"), 2, "Did you mean 'painting'?"),
         (("--domains", "screws", "--learners", "necesary"), 2, "Did you mean 'necessary'?"),
         (("--domains", "screws", "--planner", "anytme"), 2, "Did you mean 'anytime'?"),
-        (("--table", "ablations", "--learners", "ci"), 1, "ablations does not compare ci"),
+        (("--domains", "all,paintng"), 2, "all stands alone, got all, paintng"),
+        (("--table", "ablations", "--learners", "ci"), 2, "ablations does not compare ci"),
         (("--timeout", 0), 2, "must be more than 0 seconds, got 0.0"),
+        (("--timeout", "inf"), 2, "must end some time"),
         (("--learning-timeout", -1), 2, "must be more than 0 seconds, got -1.0"),
         (("--seeds", 0), 2, "--seeds"),
         (("--jobs", 0), 2, "--jobs"),

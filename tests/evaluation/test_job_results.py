@@ -119,6 +119,13 @@ def change_record(lines: list[bytes], **changes: Any) -> list[bytes]:
         (lambda lines: change_record(lines, seconds={"total": "1"}), "seconds.total: expected a number"),
         (lambda lines: change_record(lines, missing=[1]), "missing[0]: expected a string"),
         (lambda lines: change_record(lines, node=1), "line 2: unknown field 'node'"),
+        (
+            lambda lines: change_record(lines, seconds={"search": 1.0}),
+            "line 2, seconds: there is no 'total'",
+        ),
+        (lambda lines: change_record(lines, task=1), "line 2: this record belongs to"),
+        (lambda lines: change_record(lines, seed=3), "line 2: this record belongs to"),
+        (lambda lines: [*lines, lines[-1]], "line 4: this record belongs to"),
     ],
 )
 def test_whatever_is_wrong_is_said_with_its_place(tmp_path: Path, change: Any, complaint: str) -> None:
@@ -157,7 +164,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr("os.fsync", no_space)
     for result in (replace(RESULT, summary={}), FAILED):
-        with pytest.raises(OutputError, match="No space left on device"):
+        with pytest.raises(OutputError, match=r"No space left on device\. Free some space and repeat"):
             write_result(tmp_path, result)
     assert [path for path in (tmp_path / "jobs").rglob("*") if path.is_file()] == [first]
     assert first.read_bytes() == before

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from needful.core.plans import Outcome, PlanningResult
 from needful.evaluation.job import Job
 from needful.evaluation.job_results import JobResult
@@ -28,6 +30,8 @@ def lasting(job: Job, seconds: float) -> JobResult:
 def test_a_job_takes_what_learning_and_all_tasks_take() -> None:
     assert seconds_of(lasting(JOB, 8.0)) == 8.0
     assert seconds_of(JobResult(JOB, {}, ())) == 0.0
+    for odd in ([], {"operators": "fast"}, None):
+        assert seconds_of(JobResult(JOB, {"seconds": odd}, ())) == 0.0
 
 
 def test_without_results_nothing_is_known() -> None:
@@ -45,9 +49,11 @@ def test_jobs_are_expected_to_last_as_long_as_those_most_like_them() -> None:
         time.add(lasting(replace(JOB, seed=seed), seconds))
     time.add(lasting(replace(JOB, domain="painting"), 80.0))
     time.add(lasting(replace(JOB, domain="painting", learner="ci"), 200.0))
-    assert time.estimate([replace(JOB, seed=9)]) == 20.0  # its learner on its domain
-    assert time.estimate([replace(JOB, domain="satellites")]) == 40.0  # its learner: 10, 30, 80
-    assert time.estimate([replace(JOB, learner="loft")]) == 80.0  # all: 10, 30, 80, 200
+    time.add(lasting(replace(JOB, demos=1), 0.0))
+    assert time.estimate([replace(JOB, seed=9)]) == 20.0  # its learner on its domain, of its size
+    assert time.estimate([replace(JOB, tasks=1)]) == pytest.approx(40 / 3)  # of any size
+    assert time.estimate([replace(JOB, domain="satellites")]) == 30.0  # its learner: 10, 30, 80, 0
+    assert time.estimate([replace(JOB, learner="loft")]) == 64.0  # all: 10, 30, 80, 0, 200
 
 
 def test_jobs_at_the_same_time_share_it() -> None:

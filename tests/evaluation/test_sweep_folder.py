@@ -88,6 +88,21 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["report.md"]
 
 
+def test_a_folder_called_jobs_does_not_make_a_sweep(tmp_path: Path) -> None:
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "report.md").write_text("mine")
+    with pytest.raises(OutputExistsError, match="other things"), SweepFolder.open(tmp_path):
+        pass
+
+
+def test_results_without_a_lock_are_gone_on_with(tmp_path: Path) -> None:
+    with SweepFolder.open(tmp_path) as folder:
+        folder.save(JobResult(toy_jobs(1)[0], {}, ()))
+    (tmp_path / ".lock").unlink()
+    with SweepFolder.open(tmp_path) as folder:
+        assert folder.has(toy_jobs(1)[0])
+
+
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path in (tmp_path / "file", tmp_path / "file" / "below"):

@@ -87,6 +87,22 @@ def test_fewer_seeds_tasks_or_demonstrations_are_said() -> None:
     assert cell(fill_table("main", few_demos), "painting", "Necessary").notes == ("25 demos",)
 
 
+def test_another_planner_is_said() -> None:
+    results = make_sweep(["painting"], ["necessary"], seeds=10, tasks=50)
+    slow = [replace(result, job=replace(result.job, planner="paper")) for result in results]
+    assert cell(fill_table("main", group_runs(slow)), "painting", "Necessary").notes == ("planner paper",)
+    both = cell(fill_table("main", group_runs([*slow, *results])), "painting", "Necessary")
+    assert both.notes == ()
+
+
+def test_policies_have_no_operators_to_be_counted() -> None:
+    groups = group_runs(make_sweep(["screws"], ["necessary", "gnn-shooting", "zebra"], seeds=2))
+    table = fill_table("operators", groups)
+    assert table.columns[-1] == "zebra"
+    assert "GNN Shoot" not in table.columns
+    assert cell(table, "screws", "Necessary").best
+
+
 def test_learners_out_of_time_are_marked_and_count_as_they_should() -> None:
     seconds = {"operators": 30.0, "samplers": 0.0}
     unlearned = make_result(replace(SCREWS, seed=1), ["not_learned"] * 2, seconds, operators=0)
@@ -221,6 +237,11 @@ def test_rows_for_programs_hold_everything() -> None:
         "difference": -50.0,
         "best": True,
         "notes": "n = 2 × 1",
+        "demos": 50,
+        "timeout": 10.0,
+        "learning_timeout": None,
+        "abstract_plans": 8,
+        "planner": "anytime",
     }
     assert rows[1]["mean"] is None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -11,9 +12,11 @@ from needful.planning.planners import planner_names
 
 
 def more_than_zero(seconds: float | None) -> float | None:
-    """Return a number of seconds, if one is given; raise if it is not positive."""
+    """Return a number of seconds, if one is given; raise if it is not positive and finite."""
     if seconds is not None and not seconds > 0:
         raise typer.BadParameter(f"must be more than 0 seconds, got {seconds}.")
+    if seconds == math.inf:
+        raise typer.BadParameter("must end some time; give a large number of seconds.")
     return seconds
 
 

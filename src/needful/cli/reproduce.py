@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -13,7 +14,7 @@ from needful.cli.console import FAILED, complain, reporting_errors, say, say_jso
 from needful.cli.options import AsJson, LearningTimeout, PlannerName, more_than_zero
 from needful.cli.sweep_table import sweep_table
 from needful.envs.catalogue import make_environment
-from needful.errors import NeedfulError
+from needful.errors import InvalidInputError, NeedfulError
 from needful.evaluation.executor import Executor
 from needful.evaluation.job import Job
 from needful.evaluation.job_results import Results
@@ -117,12 +118,12 @@ def reproduce(
         _domains(domains), _names(learners), seeds, demos, tasks, timeout, learning_timeout, planner
     )
     asked = Asked.of(table or (), figure or ())
-    wanted = jobs_of(asked, settings)
+    wanted = _jobs(asked, settings)
     _check(wanted)
     where = _executor(executor, jobs, address)
     with SweepFolder.open(out) as folder:
         results = _run(wanted, folder, where, retry_errors)
-        _report(results, folder.path, asked, as_json)
+        _report(results, folder.path, asked, set(wanted), as_json)
     if _complain_of_failures(results):
         raise typer.Exit(FAILED)
 
@@ -140,7 +141,16 @@ def _domains(given: Sequence[str] | None) -> tuple[str, ...]:
             f"{own[0]}: sweeps are of the catalogue's domains; use `needful run` for your own.",
             param_hint="--domains",
         )
+    if ALL in names and names != (ALL,):
+        raise typer.BadParameter(f"{ALL} stands alone, got {', '.join(names)}.", param_hint="--domains")
     return ANALYTIC + HOUSEHOLD if ALL in names else names
+
+
+def _jobs(asked: Asked, settings: SweepSettings) -> tuple[Job, ...]:
+    try:
+        return jobs_of(asked, settings)
+    except InvalidInputError as error:
+        raise typer.BadParameter(str(error), param_hint="--learners") from error
 
 
 def _executor(name: ExecutorName, processes: int, address: str | None) -> Executor:
@@ -176,15 +186,14 @@ def _complain_of_failures(results: Results) -> bool:
         complain(f"error: {damaged.reason}")
     failed = [result for result in results.results if result.error is not None]
     for result in failed:
-        last = (result.error or "").strip().splitlines()[-1]
-        complain(f"error: {result.job.domain}/{result.job.stem}: {last}")
+        complain(f"error: {result.job.domain}/{result.job.stem}: {result.complaint}")
     if failed:
         complain("--retry-errors repeats these jobs.")
     return bool(failed or results.damaged)
 
 
-def _report(results: Results, folder: Path, asked: Asked, as_json: bool) -> None:
-    """Write the report of everything that the folder holds, and print what was asked for."""
+def _report(results: Results, folder: Path, asked: Asked, wanted: AbstractSet[Job], as_json: bool) -> None:
+    """Write the report of everything that the folder holds, and print the tables of what was asked for."""
     from needful.cli.paper_table import describe_table
     from needful.reports.runs import group_runs
     from needful.reports.table import table_rows
@@ -192,7 +201,7 @@ def _report(results: Results, folder: Path, asked: Asked, as_json: bool) -> None
     from needful.reports.write_report import write_report
 
     paths = write_report(results, folder)
-    groups = group_runs(results.results)
+    groups = group_runs(result for result in results.results if result.job in wanted)
     tables = [fill_table(name, groups) for name in asked.tables]
     if as_json:
         say_json(

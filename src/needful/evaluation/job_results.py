@@ -40,6 +40,12 @@ class JobResult:
     records: tuple[RunRecord, ...]
     error: str | None = None
 
+    @property
+    def complaint(self) -> str:
+        """The line of the traceback that names the error."""
+        lines = (self.error or "").strip().splitlines()
+        return lines[-1].strip() if lines else "an error without a message"
+
 
 @dataclass(frozen=True, slots=True)
 class DamagedFile:
@@ -77,10 +83,15 @@ def write_result(folder: str | Path, result: JobResult) -> Path:
     return path
 
 
+def results_files(folder: str | Path) -> list[Path]:
+    """Return the files of all jobs, in the order of their names."""
+    return sorted((Path(folder) / JOBS_FOLDER).glob(f"*/*{ENDING}"))
+
+
 def read_results(folder: str | Path) -> Results:
     """Read all results of a folder; files that cannot be read are named, and the others count."""
     results, damaged = [], []
-    for path in sorted((Path(folder) / JOBS_FOLDER).glob(f"*/*{ENDING}")):
+    for path in results_files(folder):
         try:
             results.append(read_result(path))
         except ResultsError as error:
@@ -106,4 +117,9 @@ def read_result(path: Path) -> JobResult:
             f"{path}: the file holds the job {job.domain}/{job.stem}. Give it back its name."
         )
     error = None if header["error"].value is None else header["error"].text()
-    return JobResult(job, header["summary"].plain(), tuple(map(RunRecord.from_json, fields[1:])), error)
+    records = tuple(map(RunRecord.from_json, fields[1:]))
+    for task, record in enumerate(records):
+        found = (record.domain, record.learner, record.seed, record.task)
+        if found != (job.domain, job.learner, job.seed, task):
+            raise ResultsError(f"{path}, line {task + 2}: this record belongs to {found}. {REPEAT}")
+    return JobResult(job, header["summary"].plain(), records, error)

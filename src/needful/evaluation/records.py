@@ -71,7 +71,7 @@ class RunRecord:
             seed=found["seed"].integer(),
             task=found["task"].integer(),
             outcome=found["outcome"].one_of("outcome", {one.value: one.value for one in Outcome}),
-            seconds={stage: value.number() for stage, value in found["seconds"].entries().items()},
+            seconds=_seconds(found["seconds"]),
             nodes_created=found["nodes_created"].integer(),
             nodes_expanded=found["nodes_expanded"].integer(),
             nodes_evaluated=found["nodes_evaluated"].integer(),
@@ -84,6 +84,13 @@ class RunRecord:
             config_hash=found["config_hash"].text(),
             objects=found["objects"].integer() if "objects" in found else 0,
         )
+
+
+def _seconds(field: Field) -> dict[str, float]:
+    seconds = {stage: value.number() for stage, value in field.entries().items()}
+    if "total" not in seconds:
+        raise field.fault("there is no 'total'.", "Every record says how long its task took in all.")
+    return seconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from needful.evaluation.job import Job
 from needful.evaluation.job_results import JobResult
@@ -15,8 +15,9 @@ ABOUT_A_TASK = frozenset({"planning_mean", "planning_p90"})
 class RemainingTime:
     """Remembers how long jobs took.
 
-    A job is expected to take as long as those of its learner on its domain did on average, if there is
-    none as those of its learner, else as all; earlier sweeps count, too.
+    A job is expected to take as long as those of its size and learner on its domain did on average; if
+    there is none, as those of its learner on its domain, as those of its learner, else as all. Earlier
+    sweeps count, too.
     """
 
     def __init__(self) -> None:
@@ -41,12 +42,14 @@ class RemainingTime:
 
 
 def _alike(job: Job) -> tuple[tuple[str, ...], ...]:
-    return (job.learner, job.domain), (job.learner,), ()
+    size = (str(job.demos), str(job.tasks))
+    return (job.learner, job.domain, *size), (job.learner, job.domain), (job.learner,), ()
 
 
 def seconds_of(result: JobResult) -> float:
     """Return how long a job took, as far as its summary and its records tell."""
-    stages = result.summary.get("seconds", {})
-    assert isinstance(stages, dict)
-    learning = sum(seconds for stage, seconds in stages.items() if stage not in ABOUT_A_TASK)
-    return float(learning + sum(record.seconds["total"] for record in result.records))
+    stages = result.summary.get("seconds")
+    told = stages if isinstance(stages, Mapping) else {}
+    learning = [told[stage] for stage in sorted(told) if stage not in ABOUT_A_TASK]
+    planning = [record.seconds["total"] for record in result.records]
+    return sum(float(seconds) for seconds in (*learning, *planning) if isinstance(seconds, int | float))

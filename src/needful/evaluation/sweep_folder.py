@@ -12,10 +12,10 @@ from pathlib import Path
 from needful.errors import OutputError, OutputExistsError
 from needful.evaluation.job import Job
 from needful.evaluation.job_results import (
-    JOBS_FOLDER,
     JobResult,
     Results,
     read_results,
+    results_files,
     results_path,
     write_result,
 )
@@ -57,8 +57,9 @@ class SweepFolder:
 
 
 def _check_ours(path: Path) -> None:
+    """Raise unless a folder is new, empty, or that of a sweep: one with its lock, or at least results."""
     held = set(os.listdir(path)) if path.is_dir() else set()
-    if held and not held & {LOCK_FILE, JOBS_FOLDER}:
+    if held and LOCK_FILE not in held and not any(results_files(path)):
         raise OutputExistsError(
             f"{path} holds other things than a sweep, such as {min(held)!r}. Choose another path."
         )

@@ -40,7 +40,7 @@ class PlanningConfig:
     max_abstract_plans: int = 8
     samples_per_step: int = 10
     horizon: int = 100
-    max_nodes: int | None = 2_000_000
+    max_nodes: int | None = 20_000_000
     max_ground_operators: int | None = 2_500_000
     allow_noops: bool = True
     subgoals: Subgoals = necessary_subgoals

@@ -32,7 +32,7 @@ def find_concerns(results: Results) -> tuple[Concern, ...]:
     """Return all there is to worry about: damaged files, then errors, then doubtful results."""
     damaged = [Concern(str(file.path), "damaged file", file.reason) for file in results.damaged]
     failed = [
-        Concern(_named(result.job), _last_line(result.error), result.error)
+        Concern(_named(result.job), result.complaint, result.error)
         for result in results.results
         if result.error is not None
     ]
@@ -42,12 +42,6 @@ def find_concerns(results: Results) -> tuple[Concern, ...]:
 
 def _named(job: Job) -> str:
     return f"{job.domain}, {method_of(job)}, seed {job.seed}, {job.demos} demos ({job.key})"
-
-
-def _last_line(traceback: str) -> str:
-    """Return the line of a traceback that names the error."""
-    lines = traceback.strip().splitlines()
-    return lines[-1].strip() if lines else "an error without a message"
 
 
 def _doubts(result: JobResult) -> list[Concern]:

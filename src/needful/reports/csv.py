@@ -21,14 +21,19 @@ FIELDS = (
     "difference",
     "best",
     "notes",
+    "demos",
+    "timeout",
+    "learning_timeout",
+    "abstract_plans",
+    "planner",
 )
 
 
 def as_csv(table: Table) -> str:
-    """Return a table as CSV; numbers are written in full, and what is missing is empty."""
+    """Return a table as CSV: numbers in full, yes and no as 1 and 0, nothing for what is missing."""
     buffer = io.StringIO()
     # All text is quoted: left to itself, the writer takes a lone carriage return for harmless.
     writer = csv.DictWriter(buffer, FIELDS, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writeheader()
-    writer.writerows(table_rows(table))
+    writer.writerows({**row, "best": int(bool(row["best"]))} for row in table_rows(table))
     return buffer.getvalue()

@@ -9,6 +9,7 @@ from needful.core.plans import Outcome
 from needful.evaluation.job import Job
 from needful.evaluation.job_results import JobResult
 from needful.evaluation.records import RunRecord
+from needful.planning.planners import DEFAULT_PLANNER
 from needful.reports.domains import in_paper_order, protocol_of
 from needful.reports.methods import in_column_order, method_of
 
@@ -82,8 +83,9 @@ def _group(setting: Job, results: Sequence[JobResult]) -> RunGroup:
 def main_group(groups: Iterable[RunGroup], domain: str, method: str) -> RunGroup | None:
     """Return the group that stands for a method on a domain, None if there is none.
 
-    Of those with runs it is the one with as many demonstrations as in the paper, otherwise with the
-    most; then the one with the most tasks over all seeds, then the one with the longest time limit.
+    Of those with runs it is the one with as many demonstrations as in the paper, then one with the
+    default planner, then the one with the most demonstrations, with the most tasks over all seeds, with
+    the longest time limit.
     """
     protocol = protocol_of(domain)
     usual = protocol.demos if protocol else None
@@ -91,11 +93,12 @@ def main_group(groups: Iterable[RunGroup], domain: str, method: str) -> RunGroup
     return max(fitting, key=lambda group: _rank(group, usual), default=None)
 
 
-def _rank(group: RunGroup, usual_demos: int | None) -> tuple[bool, bool, int, int, float, str]:
+def _rank(group: RunGroup, usual_demos: int | None) -> tuple[bool, bool, bool, int, int, float, str]:
     setting = group.setting
     return (
         bool(group.runs),
         setting.demos == usual_demos,
+        setting.planner == DEFAULT_PLANNER,
         setting.demos,
         len(group.records),
         setting.timeout,

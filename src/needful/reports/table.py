@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from needful.evaluation.job import Job
 from needful.reports.statistics import Estimate
 from needful.storage.json_fields import JsonValue
 
@@ -23,6 +24,7 @@ class Cell:
         unlearned: how many seeds' learners ran out of time.
         best: whether it is to be shown in bold.
         notes: what a reader must know: fewer seeds or tasks than in the paper, and what went wrong.
+        setting: how it was measured, but for the seed; None if it was not.
     """
 
     measured: Estimate | None
@@ -31,6 +33,7 @@ class Cell:
     unlearned: int = 0
     best: bool = False
     notes: tuple[str, ...] = ()
+    setting: Job | None = None
 
     @property
     def difference(self) -> float | None:
@@ -110,7 +113,7 @@ def table_rows(table: Table) -> list[dict[str, JsonValue]]:
 
 
 def _cell_fields(cell: Cell) -> Mapping[str, JsonValue]:
-    measured, published = cell.measured, cell.published
+    measured, published, setting = cell.measured, cell.published, cell.setting
     return {
         "mean": measured.mean if measured else None,
         "spread": measured.spread if measured else None,
@@ -122,4 +125,9 @@ def _cell_fields(cell: Cell) -> Mapping[str, JsonValue]:
         "difference": cell.difference,
         "best": cell.best,
         "notes": "; ".join(cell.notes),
+        "demos": setting.demos if setting else None,
+        "timeout": setting.timeout if setting else None,
+        "learning_timeout": setting.learning_timeout if setting else None,
+        "abstract_plans": setting.abstract_plans if setting else None,
+        "planner": setting.planner if setting else None,
     }

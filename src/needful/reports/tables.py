@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from needful.evaluation.job_results import JobResult
+from needful.planning.planners import DEFAULT_PLANNER
 from needful.reports import paper_numbers
 from needful.reports.domains import domain_title, in_paper_order, protocol_of
 from needful.reports.measurements import learning_seconds, operator_count
@@ -16,6 +17,7 @@ from needful.reports.methods import (
     DOWN_EVAL,
     NO_COMPLEXITY,
     OURS,
+    POLICIES,
     in_column_order,
     method_look,
 )
@@ -131,7 +133,7 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
             ),
             columns=_columns(*_OPERATOR_LEARNERS),
             published=paper_numbers.OPERATORS,
-            values=lambda group: _known(operator_count, group.learned),
+            values=lambda group: () if group.method in POLICIES else _known(operator_count, group.learned),
             spread=standard_deviation,
             text=one_decimal,
             highest=False,
@@ -187,7 +189,8 @@ def _learning_limits(
 
 def _stranger_columns(spec: TableSpec, groups: Sequence[RunGroup]) -> tuple[Column, ...]:
     known = {method for column in spec.columns for method in column.methods} | ABLATIONS
-    return _columns(*in_column_order(group.method for group in groups if group.method not in known))
+    strangers = (group for group in groups if group.method not in known)
+    return _columns(*in_column_order(group.method for group in strangers if spec.values(group)))
 
 
 def _row(spec: TableSpec, columns: Sequence[Column], domain: str, groups: Sequence[RunGroup]) -> Row:
@@ -210,7 +213,8 @@ def _cell(spec: TableSpec, column: Column, domain: str, groups: Sequence[RunGrou
         return Cell(None, published)
     found = estimate(spec.values(group), spec.spread)
     unlearned = len(group.runs) - len(group.learned)
-    return Cell(found, published, group.tasks, unlearned, notes=_notes(spec, group, found))
+    notes = _notes(spec, group, found)
+    return Cell(found, published, group.tasks, unlearned, notes=notes, setting=group.setting)
 
 
 def _shown_group(column: Column, domain: str, groups: Sequence[RunGroup]) -> RunGroup | None:
@@ -228,6 +232,8 @@ def _notes(spec: TableSpec, group: RunGroup, found: Estimate | None) -> tuple[st
             notes.append(f"n = {found.count}" + (f" × {group.tasks}" if spec.about_tasks else ""))
         if protocol is None or group.setting.demos != protocol.demos:
             notes.append(f"{group.setting.demos} demos")
+        if group.setting.planner != DEFAULT_PLANNER:
+            notes.append(f"planner {group.setting.planner}")
     unlearned = len(group.runs) - len(group.learned)
     if unlearned:
         notes.append(f"{unlearned} of {len(group.runs)} not learned")

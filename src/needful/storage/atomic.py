@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
@@ -168,4 +169,11 @@ def _reporting(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        raise OutputError(f"{path} cannot be written: {reason}. Choose another path.") from error
+        remedy = (
+            "Free some space and repeat the command." if _disk_is_full(error) else "Choose another path."
+        )
+        raise OutputError(f"{path} cannot be written: {reason}. {remedy}") from error
+
+
+def _disk_is_full(error: OSError) -> bool:
+    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

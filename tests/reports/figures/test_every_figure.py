@@ -296,6 +296,7 @@ def test_differences_are_drawn_with_their_intervals() -> None:
     interval, point = (line for line in axes.lines if to_hex(line.get_color()) == method_look("ci").colour)
     assert list(interval.get_xdata()) == [0.0, 100.0]
     assert list(point.get_xdata()) == [50.0]
+    assert point.get_fillstyle() == "full"
     assert [text.get_text() for text in axes.texts] == ["4 : 0"]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["CI"]
 
@@ -304,6 +305,8 @@ def test_the_scale_of_differences_goes_below_zero_where_others_are_better() -> N
     worse = [make_result(JOB, ["timeout"] * 5), make_result(replace(JOB, learner="ci"), ["solved"] * 5)]
     (axes,) = shown(draw_paired_differences(group_runs(worse)))
     assert axes.get_xlim()[0] < -100
+    (point,) = (line for line in axes.lines if to_hex(line.get_color()) == method_look("ci").colour)
+    assert point.get_fillstyle() == "none"  # one seed, no interval
     better = [make_result(JOB, ["solved"] * 5), make_result(replace(JOB, learner="ci"), ["timeout"] * 5)]
     (axes,) = shown(draw_paired_differences(group_runs(better)))
     assert -25 < axes.get_xlim()[0] < 0

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def draw_paired_differences(groups: Sequence[RunGroup]) -> Figure | None:
     """Draw the mean difference to each other method, with its 95 % interval over seeds.
 
-    The numbers at the right are tasks that only `necessary` and only the other method solved.
+    A hollow marker has no interval, because it stands for a single seed. The numbers at the right are tasks
+    that only `necessary` and only the other method solved.
     """
     found = compare_with_ours(main_groups(groups))
     if not found:
@@ -53,7 +54,8 @@ def _draw_comparison(axes: Axes, row: int, one: Comparison) -> None:
     look, found = method_look(one.other), one.difference
     if found.low is not None and found.high is not None:
         axes.plot([found.low, found.high], [row, row], color=look.colour, linewidth=2.2, alpha=0.6)
-    axes.plot([found.mean], [row], look.marker, color=look.colour, markersize=5)
+    fill = "full" if one.seeds > 1 else "none"
+    axes.plot([found.mean], [row], look.marker, color=look.colour, markersize=5, fillstyle=fill)
     axes.annotate(
         f"{one.wins} : {one.losses}",
         (1.0, row),
