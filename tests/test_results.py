@@ -9,8 +9,11 @@ import pytest
 
 from needful.evaluation.job_results import JobResult, read_results
 from needful.evaluation.paper_experiments import ANALYTIC, HOUSEHOLD
+from needful.planning.planners import DEFAULT_PLANNER
 from needful.reports.markdown import as_markdown
-from needful.reports.runs import group_runs
+from needful.reports.measurements import learning_seconds
+from needful.reports.runs import group_runs, success_percentages
+from needful.reports.statistics import mean
 from needful.reports.tables import TABLES, fill_table
 
 ROOT = Path(__file__).parents[1]
@@ -19,12 +22,12 @@ BASELINES = ("ci", "ci-qe", "loft", "loft-replay", "gnn-shooting", "gnn-model-fr
 
 
 def runs(domain: str, learner: str, demos: int) -> list[JobResult]:
-    """Return the runs with as many abstract plans as in the paper."""
+    """Return the runs with the default planner and as many abstract plans as in the paper."""
     return [
         result
         for result in RESULTS.results
         if (result.job.domain, result.job.learner, result.job.demos) == (domain, learner, demos)
-        and result.job.abstract_plans == 8
+        and (result.job.abstract_plans, result.job.planner) == (8, DEFAULT_PLANNER)
     ]
 
 
@@ -40,7 +43,7 @@ def test_analytic_domains(domain: str) -> None:
     assert all(len(result.records) == 50 for result in ours)
     for learner in BASELINES:
         found = runs(domain, learner, 50)
-        assert found
+        assert {result.job.seed for result in found} >= {0, 1}
         assert all(len(result.records) >= 20 for result in found)
         assert all((result.job.learning_timeout or 0) >= 600 for result in found)
 
@@ -49,7 +52,35 @@ def test_analytic_domains(domain: str) -> None:
 def test_household_domains(domain: str) -> None:
     for learner in ("necessary", "ci"):
         assert {result.job.seed for result in runs(domain, learner, 10)} == set(range(5))
+    for learner in ("ci-qe", "gnn-shooting", "gnn-model-free"):
+        assert runs(domain, learner, 10)
     assert all(len(result.records) == 10 for result in RESULTS.results if result.job.domain == domain)
+
+
+@pytest.mark.parametrize("domain", ANALYTIC)
+def test_policies_are_trained_within_five_minutes(domain: str) -> None:
+    for learner in ("gnn-shooting", "gnn-model-free"):
+        assert all(learning_seconds(result) <= 300 for result in runs(domain, learner, 50))
+
+
+@pytest.mark.parametrize("domain", ANALYTIC + HOUSEHOLD)
+def test_no_baseline_is_better_than_ours(domain: str) -> None:
+    demos = 50 if domain in ANALYTIC else 10
+    ours = mean(success_percentages(runs(domain, "necessary", demos)))
+    for learner in BASELINES:
+        percentages = success_percentages(runs(domain, learner, demos))
+        assert not percentages or mean(percentages) <= ours
+
+
+def test_nothing_ends_long_after_its_deadline() -> None:
+    """Every task ended at most 0.2 s after its time was up."""
+    late = [
+        (result.job, record.task, record.seconds["total"])
+        for result in RESULTS.results
+        for record in result.records
+        if record.seconds["total"] > result.job.timeout + 0.2
+    ]
+    assert late == []
 
 
 @pytest.mark.parametrize("name", TABLES)

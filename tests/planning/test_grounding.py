@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from needful.core.objects import Type, Variable
 from needful.planning.budget import Budget
 from needful.planning.ground_problem import GroundProblem
 from needful.planning.grounding import ground
+from needful.planning.python_planner import PythonPlanner
 from planning_problems import Problem, every_grounding, problems, relaxed_reachable, toy_problem
 
 
@@ -45,6 +47,23 @@ def test_masks_mean_what_the_operators_mean(problem: Problem, data: st.DataObjec
             for pattern in encoded.patterns:
                 after &= ~compact.pattern_masks[pattern]
             assert decode(compact, after | encoded.adds) == step.apply(state)
+
+
+def test_masks_are_not_stored_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each may be as long as there are atoms, so together they grow with the square of a problem."""
+    problem = toy_problem(balls=3)
+    taken = sum(encoded.bytes for encoded in problem.grounded().ground_operators)
+    question = problem.question()
+    for most, refused in ((taken, False), (taken - 1, True)):
+        monkeypatch.setattr("needful.planning.grounding._OPERATOR_BYTES", most)
+        assert (PythonPlanner()(question, Budget.unlimited()) is None) == refused
+
+
+def test_atoms_are_not_numbered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    question = toy_problem(balls=3).question()
+    for most, refused in ((1000, False), (len(question.initial), True)):
+        monkeypatch.setattr("needful.planning.grounding._MOST_ATOMS", most)
+        assert (PythonPlanner()(question, Budget.unlimited()) is None) == refused
 
 
 def decode(compact: GroundProblem, mask: int) -> frozenset:

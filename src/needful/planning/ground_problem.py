@@ -35,6 +35,11 @@ class EncodedOperator:
     deletes: int
     patterns: tuple[int, ...]
 
+    @property
+    def bytes(self) -> int:
+        """How much memory the masks take."""
+        return sum(mask.bit_length() for mask in (self.preconditions, self.adds, self.deletes)) // 8
+
 
 @dataclass(frozen=True, slots=True)
 class GroundProblem:

@@ -19,6 +19,11 @@ from needful.core.operators import DeletePattern, Operator
 from needful.planning.budget import Budget
 from needful.planning.ground_problem import EncodedOperator, GroundProblem
 
+# An atom is a bit in a number of its own: so many take a gigabyte, twice as many four.
+_MOST_ATOMS = 130_000
+# The memory that the masks of ground operators may take: each may be as long as there are atoms.
+_OPERATOR_BYTES = 1 << 31
+
 # The index of an operator and the numbers of the objects that its parameters are bound to.
 Grounding: TypeAlias = tuple[int, tuple[int, ...]]
 # A lifted atom as its predicate and, at each position, the place of the variable in the binding.
@@ -33,7 +38,7 @@ def ground(
     budget: Budget,
     allow_noops: bool = True,
 ) -> GroundProblem | None:
-    """Return the compact problem, or None if time ran out or it has too many ground operators.
+    """Return the compact problem, or None if time ran out or it is too large.
 
     Ground operators whose preconditions are not reachable even without deletes are left out. With
     `allow_noops` false, so are those with neither add effects nor atomic delete effects.
@@ -49,11 +54,13 @@ def ground(
     reached = list(table.atoms)
     numbered = _sorted_table(table, goal, budget)
     encoder = _Encoder(numbered)
-    ground_operators = []
+    ground_operators, stored = [], 0
     for index, binding in groundings:
-        if budget.expired():
+        encoded = encoder.encode(index, shapes[index], binding)
+        stored += encoded.bytes
+        if budget.expired() or stored > _OPERATOR_BYTES:
             return None
-        ground_operators.append(encoder.encode(index, shapes[index], binding))
+        ground_operators.append(encoded)
     if budget.expired():
         return None
     return GroundProblem(
@@ -107,7 +114,7 @@ def _reach(
         for index in usable:
             shape = shapes[index]
             for binding in _new_bindings(table, shape, old, fresh, first, budget):
-                if not budget.allows_grounding(len(found)):
+                if not budget.allows_grounding(len(found)) or len(table) > _MOST_ATOMS:
                     return None
                 found.append((index, binding))
                 for predicate, places in shape.adds:

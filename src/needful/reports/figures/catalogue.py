@@ -60,8 +60,8 @@ FIGURES: Mapping[str, FigureSpec] = MappingProxyType(
         "comparisons": FigureSpec(
             "Necessary and the others on the same tasks",
             "Mean difference in success over seeds that both were run with, and its 95 % interval by "
-            "resampling seeds; hollow: a single seed, so no interval. Right of zero Necessary is better. At "
-            "the right: tasks that only Necessary solved : tasks that only the other one solved.",
+            "resampling seeds; hollow: a single seed, so no interval. Right of zero Necessary is better. "
+            "At the right: tasks that only Necessary solved : tasks that only the other one solved.",
             draw_paired_differences,
         ),
     }
