@@ -12,7 +12,7 @@ AStar::AStar(ProblemPointer problem, Id weight, bool symmetries, std::uint64_t s
       weight_(weight),
       random_(seed),
       tree_(space_),
-      in_landmark_(problem_->operator_count(), 0) {
+      is_in_landmark_(problem_->operator_count(), 0) {
     enqueue(0, 0, effort);
 }
 
@@ -43,10 +43,9 @@ Id AStar::next_goal_node(const Budget& budget, Effort& effort) {
             continue;
         }
         if (!about.evaluated) evaluate(about, tree_.bits(state), budget.deadline, effort);
-        const Id value = about.estimate.value;
-        if (value == Estimate::unreachable) continue;
-        if (value > entry.h) {
-            queue_.push({f(cost, value), entry.tie, value, entry.node});
+        if (about.value == Estimate::unreachable) continue;
+        if (about.value > entry.h) {
+            queue_.push({f(cost, about.value), entry.tie, about.value, entry.node});
             continue;
         }
         if (effort.created >= budget.max_nodes || tree_.state_count() > space_.max_states()) {
@@ -65,15 +64,15 @@ AStar::Known& AStar::known(Id state) {
 }
 
 void AStar::evaluate(Known& about, const Word* state, const Deadline& deadline, Effort& effort) {
-    about.estimate = heuristic_(state, space_.words(), deadline);
-    about.evaluated = true;
+    const Estimate estimate = heuristic_(state, space_.words(), deadline);
     ++effort.evaluated;
-    auto& steps = about.estimate.in_landmark;
-    const auto not_applicable = [&](Id step) {
-        return !has_all(state, problem_->preconditions[static_cast<std::size_t>(step)]);
-    };
-    steps.erase(std::remove_if(steps.begin(), steps.end(), not_applicable), steps.end());
-    steps.shrink_to_fit();
+    about.evaluated = true;
+    about.value = estimate.value;
+    about.landmarks = estimate.landmarks;
+    about.first = in_landmarks_.size();
+    for (Id step : estimate.in_landmark)
+        if (has_all(state, problem_->preconditions[static_cast<std::size_t>(step)])) in_landmarks_.push_back(step);
+    about.last = in_landmarks_.size();
 }
 
 bool AStar::expanded_enough(const Known& about, Id cost) const {
@@ -86,16 +85,16 @@ void AStar::expand(Id node, Id state, Id bound, const Deadline& deadline, Effort
     ++effort.expanded;
     Known& about = known(state);
     about.expansions.push_back(tree_.cost(node));
-    const Estimate& estimate = about.estimate;
-    for (Id step : estimate.in_landmark) in_landmark_[static_cast<std::size_t>(step)] = 1;
+    const Span in_landmarks{in_landmarks_.data() + about.first, in_landmarks_.data() + about.last};
+    for (Id step : in_landmarks) is_in_landmark_[static_cast<std::size_t>(step)] = 1;
     Lookout lookout(deadline);
     space_.applicable(tree_.bits(state), steps_, lookout);
     for (Id step : steps_) {
         lookout.after(32);
-        const Id remaining = estimate.landmarks - in_landmark_[static_cast<std::size_t>(step)];
+        const Id remaining = about.landmarks - is_in_landmark_[static_cast<std::size_t>(step)];
         enqueue(tree_.add(node, step), std::max({bound - 1, remaining, Id{0}}), effort);
     }
-    for (Id step : estimate.in_landmark) in_landmark_[static_cast<std::size_t>(step)] = 0;
+    for (Id step : in_landmarks) is_in_landmark_[static_cast<std::size_t>(step)] = 0;
 }
 
 void AStar::enqueue(Id node, Id bound, Effort& effort) {

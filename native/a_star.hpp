@@ -33,8 +33,10 @@ private:
     };
     struct Known {
         bool evaluated = false;
-        // Of the operators in landmarks only the applicable ones: there can be very many others.
-        Estimate estimate;
+        Id value = 0;
+        Id landmarks = 0;
+        // Which part of `in_landmarks_` is about it.
+        std::size_t first = 0, last = 0;
         // The costs of the paths from which the state was expanded.
         std::vector<Id> expansions;
     };
@@ -55,11 +57,13 @@ private:
     SplitMix64 random_;
     SearchTree tree_;
     std::vector<Known> known_;
+    // The operators in landmarks of states, only the applicable ones: there can be very many others.
+    std::vector<Id> in_landmarks_;
     std::size_t expansion_limit_ = 0;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue_;
     std::vector<Entry> parked_;
     std::vector<Id> steps_;
-    std::vector<char> in_landmark_;
+    std::vector<char> is_in_landmark_;
     Ended ended_ = Ended::not_yet;
 };
 
