@@ -50,13 +50,17 @@ def test_several_runs_are_on_one_page(runs: dict[str, Path], tmp_path: Path) -> 
 
 def test_a_page_is_only_replaced_with_force(screws: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    page.write_text("precious")
+    succeed("report", screws, "--out", page)
     said = needful("report", screws, "--out", page)
     assert said.code == 2
     assert said.err == f"error: {page} exists already. Choose another path, or use --force to replace it.\n"
-    assert page.read_text() == "precious"
     succeed("report", screws, "--out", page, "--force")
     assert page.read_text().startswith("<!doctype html>")
+    page.write_text("<!doctype html>\n<title>My page</title>")
+    said = needful("report", screws, "--out", page, "--force")
+    assert said.code == 2
+    assert said.err.startswith(f"error: {page} is not a page that needful wrote, so it is not replaced.")
+    assert "My page" in page.read_text()
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from needful.envs.contract import Split
 from needful.evaluation.model_files import bind_model, model_directory, open_model
 from needful.planning.pddl import AbstractTask, Style, write_pddl
 from needful.storage.atomic import check_output_directory, staged_directory, write_text
+from needful.storage.output_kinds import PDDL
 
 
 @reporting_errors
@@ -34,8 +35,8 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write domain.pddl and, for a task, problem.pddl."""
-    check_output_directory(pddl, force)
     check_spared(model_directory(model), pddl)
+    check_output_directory(pddl, PDDL, force)
     if style is Style.STRIPS and problem is None:
         raise typer.BadParameter(
             "strips is expanded over the objects of a task, so give --problem too.", param_hint="--style"
@@ -46,7 +47,7 @@ def export(
     files = {"domain.pddl": text.domain}
     if text.problem is not None:
         files["problem.pddl"] = text.problem
-    with staged_directory(pddl, force) as folder:
+    with staged_directory(pddl, PDDL, force) as folder:
         for name, content in files.items():
             write_text(folder / name, content)
     if as_json:

@@ -53,5 +53,7 @@ PlannerName: TypeAlias = Annotated[
     str,
     typer.Option("--planner", help=f"What searches for abstract plans: {', '.join(planner_names())}."),
 ]
-Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace an earlier output.")]
+Force: TypeAlias = Annotated[
+    bool, typer.Option("--force", help="Replace an earlier output; nothing else is ever replaced.")
+]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]

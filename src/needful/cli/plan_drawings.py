@@ -17,6 +17,9 @@ from needful.envs.drawing.captions import captions_of
 from needful.envs.drawing.film import Filmable, as_gif, as_mp4, import_ffmpeg
 from needful.envs.drawing.pictures import draw_film_strip
 from needful.storage.atomic import check_output_file, write_bytes
+from needful.storage.output_kinds import GIF, MP4, PAGE, PNG
+
+KINDS = {"picture": PNG, "gif": GIF, "mp4": MP4, "page": PAGE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +54,8 @@ class PlanDrawings:
             )
         if self.mp4 is not None:
             import_ffmpeg()
-        for path in self.wanted.values():
-            check_output_file(path, force)
+        for option, path in self.wanted.items():
+            check_output_file(path, KINDS[option], force)
 
     def write(self, environment: Environment, task: Task, result: PlanningResult) -> None:
         """Make all drawings and then write them, so that an error leaves none of them behind."""

@@ -18,6 +18,7 @@ from needful.errors import InvalidInputError, UnknownNameError
 from needful.reports.page.recorded_run import RecordedRun, read_run
 from needful.reports.page.write_page import make_report
 from needful.storage.atomic import check_output_file, write_text
+from needful.storage.output_kinds import PAGE
 
 
 def _html(path: Path) -> Path:
@@ -47,7 +48,7 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write one page about runs: what was learned and why, and every task to look at."""
-    check_output_file(out, force)
+    check_output_file(out, PAGE, force)
     recorded = [read_run(folder) for folder in runs]
     with progress_bars() as progress, ExitStack() as stack:
         progress.stage("Writing the report")

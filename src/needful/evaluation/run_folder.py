@@ -16,6 +16,7 @@ from needful.evaluation.policy_learning import LearnedPolicy
 from needful.evaluation.records import RunRecord
 from needful.storage.atomic import prepare_output_directory, write_bytes, write_text
 from needful.storage.demonstrations import write_demonstrations
+from needful.storage.output_kinds import RUN
 from needful.storage.plans import PLANS_FILE, RecordedPlan, header_line, plan_line
 
 
@@ -31,7 +32,7 @@ class RunFolder:
     def create(cls, path: str | Path, force: bool = False) -> RunFolder:
         """Make a folder without records; one that is there already is only replaced with `force`."""
         folder = cls(Path(path))
-        prepare_output_directory(folder.path, force)
+        prepare_output_directory(folder.path, RUN, force)
         folder._write_records()
         return folder
 
