@@ -211,6 +211,16 @@ def test_what_is_there_is_only_replaced_with_force(tmp_path: Path) -> None:
     assert (out / "summary.json").exists()
 
 
+def test_a_folder_that_replaces_another_is_called_by_its_name(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    said = succeed(*QUICK, "--out", out)
+    again = succeed(*QUICK, "--out", out, "--force")
+    assert f"Results: {out}/ (" in again.out
+    assert f"Page to look at: {out}/report.html\n" in again.out
+    assert again.out.splitlines()[-3:] == said.out.splitlines()[-3:]
+    assert b".needful-" not in (out / "report.html").read_bytes()
+
+
 @pytest.mark.parametrize("path", ["file/run", "/proc/needful-run", "/dev/null/run", "x" * 300])
 def test_folders_that_cannot_be_written(path: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("precious")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -53,25 +54,24 @@ def evaluate_model(
     with chosen_environment(domain) as environment, progress_bars() as progress:
         stored = open_solver(model, environment, planning)
         identity = identify(environment.name, stored.learner, seed, planning, model_digest(model))
-        folder = None
         if out is not None:
             check_spared(model_directory(model), out)
-            folder = RunFolder.create(out, force)
-        evaluation = solve_tasks(
-            stored.solve, environment, tasks, planning.horizon, identity, folder, progress
-        )
-    summary = {
-        "domain": environment.name,
-        "learner": stored.learner,
-        "seed": seed,
-        "operators": stored.operators,
-        **evaluation_summary(evaluation.records),
-    }
-    if folder is not None:
-        folder.save_summary(summary)
+        with nullcontext() if out is None else RunFolder.replacing(out, force) as folder:
+            evaluation = solve_tasks(
+                stored.solve, environment, tasks, planning.horizon, identity, folder, progress
+            )
+            summary = {
+                "domain": environment.name,
+                "learner": stored.learner,
+                "seed": seed,
+                "operators": stored.operators,
+                **evaluation_summary(evaluation.records),
+            }
+            if folder is not None:
+                folder.save_summary(summary)
     if as_json:
         say_json(summary)
         return
     say(describe_evaluation(summary))
-    if folder is not None:
-        say(f"Results: {folder.path}/ (summary.json, records.jsonl, plans.jsonl.gz)")
+    if out is not None:
+        say(f"Results: {out}/ (summary.json, records.jsonl, plans.jsonl.gz)")

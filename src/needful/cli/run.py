@@ -36,6 +36,8 @@ from needful.planning.planners import DEFAULT_PLANNER, make_planner
 from needful.reports.page.recorded_run import read_run
 from needful.storage.atomic import write_bytes
 
+PAGE = "report.html"
+
 
 class SamplerSource(Enum):
     """Whose samplers solve the test tasks."""
@@ -83,13 +85,13 @@ def run_domain(
         learning_timeout=learning_timeout,
     )
     with chosen_environment(domain) as environment, progress_bars() as progress:
-        folder = RunFolder.create(out or _new_folder(f"{environment.name}-{learner}-seed{seed}"), force)
-        result = run(environment, config, folder, progress)
-        progress.stage("Drawing")
-        picture = draw_example(environment, result.evaluation, folder)
-        progress.stage("Writing the report")
-        page = folder.path / "report.html"
-        write_page([read_run(folder.path)], page, environment)
+        path = out or _new_folder(f"{environment.name}-{learner}-seed{seed}")
+        with RunFolder.replacing(path, force) as folder:
+            result = run(environment, config, folder, progress)
+            progress.stage("Drawing")
+            picture = draw_example(environment, result.evaluation, folder)
+            progress.stage("Writing the report")
+            write_page([read_run(folder.path)], folder.path / PAGE, environment)
     for warning in describe_skipped(result.collected):
         complain(warning)
     if as_json:
@@ -98,10 +100,10 @@ def run_domain(
     _describe(result, learning_timeout)
     say()
     model = "" if result.learned is None else "model/, "
-    say(f"Results: {folder.path}/ (summary.json, records.jsonl, {model}demos.jsonl.gz, plans.jsonl.gz)")
-    say(f"Page to look at: {page}")
+    say(f"Results: {path}/ (summary.json, records.jsonl, {model}demos.jsonl.gz, plans.jsonl.gz)")
+    say(f"Page to look at: {path / PAGE}")
     if picture is not None:
-        say(f"Picture of a solved task: {picture}")
+        say(f"Picture of a solved task: {path / picture}")
 
 
 def _describe(result: RunResult, learning_timeout: float | None) -> None:
@@ -121,7 +123,10 @@ def _new_folder(name: str) -> Path:
 
 
 def draw_example(environment: Environment, evaluation: Evaluation, folder: RunFolder) -> Path | None:
-    """Draw the first solved task as a film strip, if any was solved; say so if that fails."""
+    """Draw the first solved task as a film strip, if any was solved; say so if that fails.
+
+    Returns where in the folder the picture is.
+    """
     if evaluation.example is None:
         return None
     from needful.envs.drawing.captions import captions_of
@@ -136,4 +141,4 @@ def draw_example(environment: Environment, evaluation: Evaluation, folder: RunFo
         complain(f"warning: no picture of a solved task: {type(error).__name__}: {error}")
         return None
     write_bytes(path, picture)
-    return path
+    return path.relative_to(folder.path)
