@@ -148,9 +148,10 @@ def test_experiments_are_told_and_saved(tmp_path: Path) -> None:
     assert as_json["ShootChemX"]["dropped_by_experiment"]["ShootsChemY(?x0)"] > 0
 
 
-def test_json_is_the_summary_and_nothing_else(tmp_path: Path) -> None:
+def test_json_is_the_summary_and_where_it_is(tmp_path: Path) -> None:
     said = succeed(*QUICK, "--json", "--out", tmp_path / "run")
-    assert said.json == json.loads((tmp_path / "run" / "summary.json").read_text())
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert said.json == {**summary, "out": str(tmp_path / "run")}
 
 
 def test_no_tasks_give_an_empty_list_of_records(tmp_path: Path) -> None:

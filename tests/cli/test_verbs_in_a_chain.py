@@ -79,7 +79,8 @@ def test_evaluation_agrees_with_the_run(
 ) -> None:
     out = tmp_path / "evaluation"
     said = succeed("eval", chain / domain, domain, "--tasks", 3, "--out", out, "--json")
-    assert said.json == json.loads((out / "summary.json").read_text())
+    records = read_lines(out / "records.jsonl")
+    assert said.json == {**json.loads((out / "summary.json").read_text()), "records": records}
     assert (said.json["tasks"], said.json["solved"], said.json["learner"]) == (3, 3, "necessary")
     assert sorted(files_below(out)) == ["plans.jsonl.gz", "records.jsonl", "summary.json"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -42,12 +43,15 @@ def evaluate_model(
     abstract_plans: AbstractPlans = 8,
     planner: PlannerName = DEFAULT_PLANNER,
     out: Annotated[
-        Path | None, typer.Option("--out", help="A folder for summary.json, records.jsonl and plans.")
+        Path | None, typer.Option("--out", help="Keep summary, records and plans in this folder.")
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Solve unseen tasks with a model and judge the plans by executing them."""
+    """Solve unseen tasks with a model and judge the plans by executing them.
+
+    The records, one a task, are kept with --out and printed with --json.
+    """
     planning = PlanningConfig(
         timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner)
     )
@@ -70,7 +74,8 @@ def evaluate_model(
             if folder is not None:
                 folder.save_summary(summary)
     if as_json:
-        say_json(summary)
+        records = [json.loads(record.to_json()) for record in evaluation.records]
+        say_json({**summary, "records": records})
         return
     say(describe_evaluation(summary))
     if out is not None:

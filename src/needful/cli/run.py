@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from needful.cli.chosen_environment import chosen_environment
-from needful.cli.console import complain, progress_bars, reporting_errors, say, say_json
+from needful.cli.console import FAILED, complain, progress_bars, reporting_errors, say, say_json
 from needful.cli.describe import describe_evaluation, describe_learned, describe_skipped
 from needful.cli.options import (
     AbstractPlans,
@@ -95,23 +95,27 @@ def run_domain(
     for warning in describe_skipped(result.collected):
         complain(warning)
     if as_json:
-        say_json(result.summary)
-        return
-    _describe(result, learning_timeout)
-    say()
-    model = "" if result.learned is None else "model/, "
-    say(f"Results: {path}/ (summary.json, records.jsonl, {model}demos.jsonl.gz, plans.jsonl.gz)")
-    say(f"Page to look at: {path / PAGE}")
-    if picture is not None:
-        say(f"Picture of a solved task: {path / picture}")
+        say_json({**result.summary, "out": str(path)})
+    else:
+        _describe(result)
+        say()
+        model = "" if result.learned is None else "model/, "
+        say(f"Results: {path}/ (summary.json, records.jsonl, {model}demos.jsonl.gz, plans.jsonl.gz)")
+        say(f"Page to look at: {path / PAGE}")
+        if picture is not None:
+            say(f"Picture of a solved task: {path / picture}")
+    if result.learned is None:
+        complain(
+            f"error: Learned nothing: learning did not end within {learning_timeout:g} s. "
+            "Allow it more with --learning-timeout."
+        )
+        raise typer.Exit(FAILED)
 
 
-def _describe(result: RunResult, learning_timeout: float | None) -> None:
+def _describe(result: RunResult) -> None:
     seconds = result.summary["seconds"]["collect"]
     say(f"Collected {result.summary['demos']} demonstrations in {seconds:.2f} s.")
-    if result.learned is None:
-        say(f"Learned nothing: learning did not end within {learning_timeout:g} s.")
-    else:
+    if result.learned is not None:
         say(describe_learned(result.learned))
     say(describe_evaluation(result.summary))
 
