@@ -95,9 +95,7 @@ def test_errors_are_sentences(error: BaseException, code: int, capsys: pytest.Ca
     assert caught.value.exit_code == code
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err == (
-        f"error: {error}\n" if code != 130 else "Interrupted. What was finished is on disk.\n"
-    )
+    assert said.err == (f"error: {error}\n" if code != 130 else "Interrupted.\n")
 
 
 def test_bugs_are_not_hidden() -> None:

@@ -48,6 +48,18 @@ def test_several_runs_are_on_one_page(runs: dict[str, Path], tmp_path: Path) -> 
     assert sorted(data["scenes"]) == ["cluttered-1d", "screws"]
 
 
+def test_a_folder_of_runs_stands_for_all_of_them(
+    runs: dict[str, Path], screws: Path, tmp_path: Path
+) -> None:
+    folder = screws.parent
+    assert succeed("report", folder, screws, "--out", tmp_path / "all.html", "--json").json["runs"] == 3
+    data = data_of(tmp_path / "all.html")
+    assert [run["domain"] for run in data["runs"]] == ["cluttered-1d", "screws", "screws"]
+    said = needful("report", tmp_path, "--out", tmp_path / "none.html")
+    assert said.code == 1
+    assert "records.jsonl cannot be read" in said.complaint
+
+
 def test_a_page_is_only_replaced_with_force(screws: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     succeed("report", screws, "--out", page)
@@ -66,7 +78,7 @@ def test_a_page_is_only_replaced_with_force(screws: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("out", "complaint"),
     [
-        ("records.jsonl", "the name of a page ends in .html"),
+        ("records.jsonl", "the name must end in .html or .htm, got"),
         ("folder.html", "is a folder, but a file is to be written"),
     ],
 )

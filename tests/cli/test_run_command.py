@@ -256,3 +256,11 @@ def test_wrong_usage(arguments: list[object], complaint: str, tmp_path: Path) ->
     assert said.out == ""
     assert complaint in said.complaint
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_kind_of_samplers_that_is_nearly_right(tmp_path: Path) -> None:
+    said = needful(*QUICK, "--samplers", "orakle", "--out", tmp_path / "run")
+    assert (said.code, said.out) == (2, "")
+    expected = "Unknown kind of samplers 'orakle'. Did you mean 'oracle'? Known: learned, oracle."
+    assert said.err == f"error: {expected}\n"
+    assert files_below(tmp_path) == {}

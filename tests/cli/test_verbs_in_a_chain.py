@@ -130,23 +130,33 @@ def test_a_plan_is_shown_step_by_step(chain: Path, domain: str, tmp_path: Path) 
 def test_a_folder_in_the_place_of_a_file_is_seen_before_the_work(chain: Path, tmp_path: Path) -> None:
     plan = ("plan", chain / "screws", "screws", "--timeout", 1e-4)
     for command in (
-        (*plan, "--picture", tmp_path),
-        (*plan, "--gif", tmp_path),
-        ("collect", "screws", "--out", tmp_path),
+        (*plan, "--picture", tmp_path / "folder.png"),
+        (*plan, "--gif", tmp_path / "folder.gif"),
+        ("collect", "screws", "--out", tmp_path / "folder.jsonl"),
     ):
+        command[-1].mkdir()
         said = needful(*command, "--force")
         assert (said.code, said.out) == (2, "")
-        reason = f"{tmp_path} is a folder, but a file is to be written."
+        reason = f"{command[-1]} is a folder, but a file is to be written."
         assert said.err == f"error: {reason} Choose another path.\n"
 
 
-def test_a_picture_and_an_animation_need_two_files(chain: Path, tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    same = ("--picture", tmp_path / "plan", "--gif", tmp_path / "folder" / ".." / "plan")
-    said = needful("plan", chain / "screws", "screws", *same)
+@pytest.mark.parametrize(
+    ("option", "name", "suffixes"),
+    [
+        ("--picture", "plan.jpg", ".png"),
+        ("--gif", "plan", ".gif"),
+        ("--mp4", "plan.avi", ".mp4"),
+        ("--page", "plan.pdf", ".html or .htm"),
+    ],
+)
+def test_drawings_are_named_after_what_they_are(
+    chain: Path, tmp_path: Path, option: str, name: str, suffixes: str
+) -> None:
+    said = needful("plan", chain / "screws", "screws", option, tmp_path / name)
     assert (said.code, said.out) == (2, "")
-    assert "--gif: this is the file of --picture too" in said.complaint
-    assert not (tmp_path / "plan").exists()
+    assert f"{option}: the name must end in {suffixes}, got" in said.complaint.replace("'", "")
+    assert files_below(tmp_path) == {}
 
 
 def test_a_late_task_comes_at_once(chain: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import typer
 from needful.abstraction.abstract import abstract
 from needful.cli.chosen_environment import chosen_environment
 from needful.cli.console import check_spared, reporting_errors, say, say_json
-from needful.cli.options import AsJson, Force, ModelPath, Seed
+from needful.cli.options import AsJson, Force, ModelPath, Seed, member
 from needful.core.model import PlanningModel
 from needful.envs.contract import Split
 from needful.evaluation.model_files import bind_model, model_directory, open_model
@@ -24,8 +24,13 @@ def export(
     model: ModelPath,
     pddl: Annotated[Path, typer.Option("--pddl", "--out", help="The folder to write.")],
     style: Annotated[
-        Style, typer.Option("--style", help="How quantified deletes are written; strips needs a problem.")
-    ] = Style.FORALL,
+        str,
+        typer.Option(
+            "--style",
+            metavar="|".join(one.value for one in Style),
+            help="How quantified deletes are written; strips needs a problem.",
+        ),
+    ] = Style.FORALL.value,
     problem: Annotated[
         str | None,
         typer.Option("--problem", metavar="DOMAIN:K", help="Also write test task K of a domain."),
@@ -37,13 +42,14 @@ def export(
     """Write domain.pddl and, for a task, problem.pddl."""
     check_spared(model_directory(model), pddl)
     check_output_directory(pddl, PDDL, force)
-    if style is Style.STRIPS and problem is None:
+    chosen = member(Style, "style", style)
+    if chosen is Style.STRIPS and problem is None:
         raise typer.BadParameter(
             "strips is expanded over the objects of a task, so give --problem too.", param_hint="--style"
         )
     stored = open_model(model).model
     task = None if problem is None else _task(problem, seed, stored)
-    text = write_pddl(stored.vocabulary, stored.operators, task, style)
+    text = write_pddl(stored.vocabulary, stored.operators, task, chosen)
     files = {"domain.pddl": text.domain}
     if text.problem is not None:
         files["problem.pddl"] = text.problem

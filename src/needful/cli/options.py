@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, TypeAlias, TypeVar
 
 import typer
 
+from needful.errors import UnknownNameError
 from needful.planning.planners import planner_names
+
+Member = TypeVar("Member", bound=Enum)
 
 
 def more_than_zero(seconds: float | None) -> float | None:
@@ -15,6 +20,25 @@ def more_than_zero(seconds: float | None) -> float | None:
     if seconds is not None and not seconds > 0:
         raise typer.BadParameter(f"must be more than 0 seconds, got {seconds}.")
     return seconds
+
+
+def ending_in(*suffixes: str) -> Callable[[Path | None], Path | None]:
+    """Return what checks the name of a file, if one is given."""
+
+    def check(path: Path | None) -> Path | None:
+        if path is not None and path.suffix.lower() not in suffixes:
+            raise typer.BadParameter(f"the name must end in {' or '.join(suffixes)}, got {str(path)!r}.")
+        return path
+
+    return check
+
+
+def member(kind: type[Member], what: str, name: str) -> Member:
+    """Return the member of an enumeration that has this value; raise with the nearest one if none has."""
+    members = {str(one.value): one for one in kind}
+    if name not in members:
+        raise UnknownNameError(what, name, members)
+    return members[name]
 
 
 Domain: TypeAlias = Annotated[

@@ -39,13 +39,6 @@ class PlanDrawings:
 
     def check(self, environment: Environment, force: bool) -> None:
         """Raise now, before long work, if any drawing cannot be made or its file not be written."""
-        files: dict[Path, str] = {}
-        for option, path in self.wanted.items():
-            other = files.setdefault(path.resolve(), option)
-            if other != option:
-                raise typer.BadParameter(
-                    f"this is the file of --{other} too. Choose another.", param_hint=f"--{option}"
-                )
         if self.page is not None and not isinstance(environment, Filmable):
             raise typer.BadParameter(
                 f"{environment.name} has no space to look around in; pages are for household domains. "

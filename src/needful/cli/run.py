@@ -25,6 +25,7 @@ from needful.cli.options import (
     Seed,
     Tasks,
     Timeout,
+    member,
 )
 from needful.cli.report import write_page
 from needful.envs.contract import Environment
@@ -62,8 +63,13 @@ def run_domain(
         typer.Option("--experiments", help="Drop preconditions that the simulator shows to be accidental."),
     ] = False,
     samplers: Annotated[
-        SamplerSource, typer.Option("--samplers", help="Solve tasks with learned or hand-written samplers.")
-    ] = SamplerSource.LEARNED,
+        str,
+        typer.Option(
+            "--samplers",
+            metavar="|".join(one.value for one in SamplerSource),
+            help="Solve tasks with learned or hand-written samplers.",
+        ),
+    ] = SamplerSource.LEARNED.value,
     out: Annotated[
         Path | None, typer.Option("--out", help="The folder to write; by default a new one below runs/.")
     ] = None,
@@ -81,7 +87,7 @@ def run_domain(
         seed,
         planning,
         experiments=ExperimentConfig() if experiments else None,
-        oracle_samplers=samplers is SamplerSource.ORACLE,
+        oracle_samplers=member(SamplerSource, "kind of samplers", samplers) is SamplerSource.ORACLE,
         learning_timeout=learning_timeout,
     )
     with chosen_environment(domain) as environment, progress_bars() as progress:

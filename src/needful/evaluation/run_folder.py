@@ -60,7 +60,9 @@ class RunFolder:
             yield folder
         except BaseException as error:
             interrupted = isinstance(error, KeyboardInterrupt) and len(os.listdir(path)) > 1
-            if not folder._lines and not interrupted:
+            if folder._lines or interrupted:
+                error.add_note(f"What was finished is in {path}.")
+            else:
                 shutil.rmtree(path, ignore_errors=True)
             raise
 
