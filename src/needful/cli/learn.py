@@ -42,9 +42,9 @@ def learn(
 ) -> None:
     """Learn operators, and samplers where states and parameters are present; or a policy."""
     chosen = find_method(learner)
+    data = read_demonstrations(demonstrations)
     check_spared(demonstrations, out)
     check_output_directory(out, MODEL, force)
-    data = read_demonstrations(demonstrations)
     deadline = Deadline.after(learning_timeout)
     learned: LearnedModel | LearnedPolicy
     with progress_bars() as progress:
