@@ -130,6 +130,22 @@ def test_a_full_disk_is_one_sentence(arguments: list[str]) -> None:
     )
 
 
+def test_a_stream_that_failed_is_not_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("needful.cli.app.build_app", lambda: fail)
+    with (tmp_path / "out").open("w") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        with pytest.raises(SystemExit, match="1"):
+            main()
+        out.write("what is still in the buffer")
+    assert (tmp_path / "out").read_text() == ""
+    assert "No space left on device" in capsys.readouterr().err
+
+
 def test_errors_of_files_are_not_taken_for_those_of_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> None:
         raise FileNotFoundError(2, "No such file", "data.bin")

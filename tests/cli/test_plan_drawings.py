@@ -65,6 +65,7 @@ def test_a_page_needs_no_opengl_but_a_film_does_and_leaves_nothing_half_done(
     assert files_below(tmp_path) == {}
     succeed(*plan(presents, tmp_path, "page"))
     assert set(files_below(tmp_path)) == {"plan.html"}
+    succeed(*plan(presents, tmp_path, "page"), "--force")
 
 
 def test_domains_in_the_plane_have_videos_and_no_pages(cluttered: Path, tmp_path: Path) -> None:

@@ -51,6 +51,15 @@ def test_a_run_that_fails_leaves_the_earlier_one(tmp_path: Path, error: BaseExce
     assert os.listdir(tmp_path) == ["run"]
 
 
+def test_an_interrupt_says_what_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    first, second = KeyboardInterrupt(), KeyboardInterrupt()
+    fail_in(path, first, records=1)
+    fail_in(path, second, force=True)
+    assert first.__notes__ == [f"What was finished is in {path}."]
+    assert second.__notes__ == [f"{path} is as it was."]
+
+
 @pytest.mark.parametrize(
     ("error", "records", "more", "left"),
     [

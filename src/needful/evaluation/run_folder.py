@@ -50,10 +50,14 @@ class RunFolder:
         """
         path = Path(path)
         if os.path.lexists(path):
-            with staged_directory(path, RUN, force) as staging:
-                folder = cls(staging)
-                folder._write_records()
-                yield folder
+            try:
+                with staged_directory(path, RUN, force) as staging:
+                    folder = cls(staging)
+                    folder._write_records()
+                    yield folder
+            except KeyboardInterrupt as interrupt:
+                interrupt.add_note(f"{path} is as it was.")
+                raise
             return
         folder = cls.create(path)
         try:
