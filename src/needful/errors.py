@@ -36,14 +36,14 @@ class InvalidInputError(NeedfulError, ValueError):
 class UnknownNameError(InvalidInputError):
     """A name is not among the known ones."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], remedy: str = "") -> None:
         self.kind = kind
         self.name = name
         self.known = tuple(sorted(known))
         self.nearest = nearest_name(name, self.known)
         hint = f" Did you mean {self.nearest!r}?" if self.nearest else ""
         listed = ", ".join(self.known) if self.known else "none"
-        super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {listed}.")
+        super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {listed}. {remedy}".rstrip())
 
 
 class DemonstrationError(InvalidInputError):

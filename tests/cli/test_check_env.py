@@ -268,7 +268,7 @@ def test_a_module_that_misses_another_is_not_missing_itself(folder: Path) -> Non
 @pytest.mark.parametrize(
     ("reference", "complaint"),
     [
-        ("mime:Mine", "Unknown module 'mime'. Did you mean 'mine'? Known: mine."),
+        ("mime:Mine", "Unknown module 'mime'. Did you mean 'mine'? Known: mine. Modules are looked for in"),
         ("mime.py:Mine", "Unknown file 'mime.py'. Did you mean 'mine.py'? Known: mine.py."),
         ("nowhere/mine.py:Mine", "Unknown file 'nowhere/mine.py'. Known: none."),
         ("mine.py:Mime", "Unknown subclass of Environment in mine.py 'Mime'. Did you mean 'Mine'?"),
@@ -280,6 +280,7 @@ def test_a_module_that_misses_another_is_not_missing_itself(folder: Path) -> Non
         ),
         ("needful.errors.deeper:Mine", "Unknown module 'needful.errors.deeper'. Known: none."),
         ("things:Mine", "Unknown module 'things'. Did you mean 'things.mine'? Known: things.mine."),
+        ("nowhere_else:Mine", "on Python's path; or give path/file.py:Class."),
         ("sys:Mine", "Unknown module 'sys'."),
         ("mine", "expected MODULE:CLASS, for example my_env:MyEnv"),
         (":Mine", "expected MODULE:CLASS"),

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from command_line import PROGRAM, finish, start
+from needful.cli import main
 from needful.cli.console import ProgressBars, progress_bars, reporting_errors
 from needful.errors import DemonstrationError, EnvironmentFailure, OutputExistsError, UnknownNameError
 
@@ -94,9 +95,7 @@ def test_errors_are_sentences(error: BaseException, code: int, capsys: pytest.Ca
     assert caught.value.exit_code == code
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err == (
-        f"error: {error}\n" if code != 130 else "Interrupted. What was finished is on disk.\n"
-    )
+    assert said.err == (f"error: {error}\n" if code != 130 else "Interrupted.\n")
 
 
 def test_bugs_are_not_hidden() -> None:
@@ -116,6 +115,44 @@ def test_what_the_terminal_cannot_show_is_spelled_out(tmp_path: Path) -> None:
     )
     assert (said.code, said.err) == (0, "")
     assert said.out.startswith("Wrote \\u03a9/ (garden.py")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="This system has no full device.")
+@pytest.mark.parametrize("arguments", [["envs"], ["--version"], ["run", "--help"]])
+def test_a_full_disk_is_one_sentence(arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "needful", *arguments], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1
+    assert done.stderr == (
+        "error: The output cannot be written: No space left on device. Choose another place for it.\n"
+    )
+
+
+def test_a_stream_that_failed_is_not_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("needful.cli.app.build_app", lambda: fail)
+    with (tmp_path / "out").open("w") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        with pytest.raises(SystemExit, match="1"):
+            main()
+        out.write("what is still in the buffer")
+    assert (tmp_path / "out").read_text() == ""
+    assert "No space left on device" in capsys.readouterr().err
+
+
+def test_errors_of_files_are_not_taken_for_those_of_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise FileNotFoundError(2, "No such file", "data.bin")
+
+    monkeypatch.setattr("needful.cli.app.build_app", lambda: fail)
+    with pytest.raises(FileNotFoundError):
+        main()
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 from command_line import needful, succeed
@@ -29,23 +31,81 @@ def test_one_operator_as_json(cluttered: Path) -> None:
     explained = told["MoveGrasp-2"]
     assert set(explained) == {
         "operator",
-        "transitions",
+        "parameters",
+        "controller",
+        "controller_arguments",
         "demonstrations",
+        "needs",
         "adds",
         "keeps",
         "deletes",
         "forgets",
         "not_predicted",
         "dropped_by_experiment",
+        "transitions",
     }
+    assert explained["parameters"] == [{"name": "?x0", "type": "robot"}, {"name": "?x1", "type": "dot"}]
+    assert (explained["controller"], explained["controller_arguments"]) == ("MoveGrasp", ["?x0", "?x1"])
     assert explained["dropped_by_experiment"] == {}
-    assert explained["demonstrations"] == 6
-    assert explained["adds"]["NextTo(?x0, ?x1)"]["transitions"] == explained["transitions"]
-    assert explained["adds"]["NextTo(?x0, ?x1)"]["first"].endswith(
-        "needed by MoveGrasp-1(robby, dot0) at step 2"
-    )
-    assert explained["keeps"] == {}
-    assert set(explained["forgets"]) == {"NextTo(?x0, *:dot)"}
+    assert (explained["demonstrations"], explained["needs"]) == (6, [])
+    (adds,) = explained["adds"]
+    assert adds["atom"] == ["NextTo", "?x0", "?x1"]
+    assert adds["transitions"] == len(explained["transitions"])
+    assert adds["first"] == {
+        "demonstration": 0,
+        "step": 1,
+        "atom": ["NextTo", "robby", "dot0"],
+        "needed_by": "MoveGrasp-1(robby, dot0) at step 2",
+    }
+    assert explained["keeps"] == []
+    (forgets,) = explained["forgets"]
+    assert forgets["atom"] == ["NextTo", "?x0", {"any": "dot"}]
+
+
+def test_json_has_every_transition(cluttered: Path) -> None:
+    stored = json.loads((cluttered / "model" / "evidence.json").read_text())["operators"]
+    told = succeed("explain", cluttered, "--json").json
+    for name, transitions in stored.items():
+        assert len(told[name]["transitions"]) == len(transitions)
+        for one, recorded in zip(told[name]["transitions"], transitions, strict=True):
+            assert one["step"] == recorded["step"] + 1
+            assert one["action"] == {"controller": "MoveGrasp", "objects": recorded["objects"]}
+            assert [[need["atom"], need["by"]] for need in one["needed_by"]] == recorded["needed_by"]
+            for member in ("demonstration", "objects", "necessary", "added", "deleted"):
+                assert one[member] == recorded[member]
+
+
+def test_the_transitions_of_a_named_operator_are_listed(screws: Path) -> None:
+    listed = "    demonstration "
+    assert listed not in succeed("explain", screws).out
+    first = succeed("explain", screws, "MagnetizeGripper").out
+    assert "  the transitions, the first 5 (--all shows all):\n" in first
+    assert first.count(listed) == 5
+    said = succeed("explain", screws, "MagnetizeGripper", "--all").out
+    assert "  the transitions:\n" in said
+    assert said.count(listed) == 6
+    told = succeed("explain", screws, "MagnetizeGripper", "--json").json["MagnetizeGripper"]
+    screw = told["transitions"][0]["objects"][1]
+    assert (
+        "    demonstration 0, step 2: MagnetizeGripper(robby)\n"
+        f"        necessary then: GripperCanPickScrew(robby, {screw}), HoldingScrew(robby, {screw})\n"
+        f"        HoldingScrew(robby, {screw}) became true, needed by "
+        f"MoveToReceptacle(robby, receptacle, {screw}) at step 3\n"
+    ) in said
+    assert succeed("explain", screws, "--all").out.count(listed) == 24
+
+
+def test_transitions_that_backchaining_did_not_reach(screws: Path, tmp_path: Path) -> None:
+    shutil.copytree(screws / "model", tmp_path / "model")
+    file = tmp_path / "model" / "evidence.json"
+    evidence = json.loads(file.read_text())
+    evidence["operators"]["MoveToScrew"][0] |= {"necessary": None, "needed_by": []}
+    file.write_text(json.dumps(evidence))
+    said = succeed("explain", tmp_path / "model", "MoveToScrew").out
+    assert "what was necessary is not known: no operators explain the steps after it" in said
+    told = succeed("explain", tmp_path / "model", "MoveToScrew", "--json").json["MoveToScrew"]
+    assert told["transitions"][0]["necessary"] is None
+    assert told["adds"][0]["transitions"] == 5
 
 
 def test_an_unknown_operator_is_met_with_the_nearest(screws: Path) -> None:

@@ -27,7 +27,10 @@ def test_json_names_the_files(screws: Path, tmp_path: Path) -> None:
     ("arguments", "complaint"),
     [
         (["--style", "strips"], "strips is expanded over the objects of a task, so give --problem too."),
-        (["--style", "strps"], "'strps' is not one of 'forall', 'paper', 'strips'"),
+        (
+            ["--style", "strps"],
+            "Unknown style 'strps'. Did you mean 'strips'? Known: forall, paper, strips.",
+        ),
         (["--problem", "screws"], "--problem: expected DOMAIN:K, for example screws:0, got 'screws'."),
         (["--problem", "screws:x"], "expected DOMAIN:K, for example screws:0, got 'screws:x'."),
         (["--problem", "screws:-1"], "expected DOMAIN:K, for example screws:0, got 'screws:-1'."),

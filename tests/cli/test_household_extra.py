@@ -9,6 +9,8 @@ import pytest
 
 from command_line import files_below, needful
 
+INSTALL = "pip install -c constraints.txt '.[household]'"
+
 
 @pytest.mark.parametrize(
     "command",
@@ -27,10 +29,16 @@ def test_a_missing_engine_is_named_and_nothing_is_left_behind(
     said = needful(*command)
     assert said.code != 0
     assert "The domain 'sorting-books' needs mujoco, which is not installed." in said.complaint
-    assert "pip install 'needful[household]'" in said.complaint
+    assert said.complaint.endswith(f"Install it from the checkout: {INSTALL}")
     assert files_below(tmp_path) == {}
 
 
 def test_all_domains_are_listed_without_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    assert "sorting-books" in needful("envs").out
+    said = needful("envs")
+    assert "sorting-books" in said.out
+    assert said.out.count(f"  needs, from the checkout: {INSTALL}\n") == 4
+
+
+def test_nothing_is_missing_where_the_engine_is_installed() -> None:
+    assert "needs" not in needful("envs").out

@@ -61,7 +61,7 @@ def test_ctrl_c_leaves_whole_files_and_no_others(tmp_path: Path) -> None:
     said = stop_in_the_middle(tmp_path, signal.SIGINT)
     assert said.code == 130
     assert said.out == ""
-    assert said.err == "Interrupted. What was finished is on disk.\n"
+    assert said.err == "Interrupted. What was finished is in run.\n"
     check_what_is_there(tmp_path / "run")
     assert sorted(files_below(tmp_path / "run")) == WHOLE
     assert [path.name for path in tmp_path.iterdir()] == ["run"]

@@ -68,20 +68,31 @@ def test_the_default_folder_has_the_name(here: Path) -> None:
 
 def test_a_folder_that_is_there_stays_unless_told_otherwise(here: Path) -> None:
     succeed("new-env", "garden")
-    (here / "garden" / "garden.py").write_text("mine")
+    (here / "garden" / "README.md").unlink()
     said = needful("new-env", "garden")
     assert (said.code, said.out) == (2, "")
     assert "garden exists already" in said.complaint
-    assert (here / "garden" / "garden.py").read_text() == "mine"
     succeed("new-env", "garden", "--force")
-    assert "class Garden(Environment):" in (here / "garden" / "garden.py").read_text()
+    assert (here / "garden" / "README.md").exists()
+
+
+@pytest.mark.parametrize("file", ["garden.py", "test_garden.py", "README.md", "notes.txt"])
+def test_what_was_edited_is_never_replaced(here: Path, file: str) -> None:
+    succeed("new-env", "garden")
+    with (here / "garden" / file).open("a") as edited:
+        edited.write("\n# mine\n")
+    before = files_below(here)
+    said = needful("new-env", "garden", "--force")
+    assert (said.code, said.out) == (2, "")
+    assert f"garden holds '{file}', which is no part of an unedited environment" in said.complaint
+    assert files_below(here) == before
 
 
 def test_only_an_environment_of_that_name_is_replaced(here: Path) -> None:
     succeed("new-env", "garden")
     said = needful("new-env", "meadow", "--out", "garden", "--force")
     assert (said.code, said.out) == (2, "")
-    assert "garden holds other things" in said.complaint
+    assert "garden holds 'README.md', which is no part of an unedited environment" in said.complaint
     assert (here / "garden" / "garden.py").exists()
 
 

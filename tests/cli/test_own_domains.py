@@ -96,6 +96,48 @@ def test_a_run_outlives_a_drawing_that_fails(tmp_path: Path) -> None:
     assert "no ink" in (tmp_path / "run" / "report.html").read_text()
 
 
+@pytest.mark.parametrize(
+    ("simulate", "complaint"),
+    [
+        ("raise ValueError('the arm broke')", "ValueError: the arm broke (broken.py, line 6)"),
+        ("raise KeyError", "KeyError (broken.py, line 6)"),
+        (
+            "return state.replace({state.objects[0]: {'lit': float('nan')}})",
+            "InvalidInputError: lamp0.lit must be finite, got nan (broken.py, line 6)",
+        ),
+        (
+            "return None",
+            "AttributeError: 'NoneType' object has no attribute 'get' (lamp_world.py, line 70)",
+        ),
+    ],
+)
+def test_an_error_in_ones_own_code_is_one_sentence(
+    ran: Path, tmp_path: Path, simulate: str, complaint: str
+) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text(
+        "from lamp_world import Lamps\n\n\nclass Own(Lamps):\n"
+        f"    def simulate(self, state, action):\n        {simulate}\n"
+    )
+    reference, out = f"{file}:Own", tmp_path / "out"
+    for command in (
+        ("run", reference, "--demos", 2, "--tasks", 1, "--out", out),
+        ("collect", reference, "--demos", 2, "--out", out),
+        ("eval", ran, reference, "--tasks", 1, "--out", out),
+        ("plan", ran, reference),
+    ):
+        said = needful(*command)
+        assert (said.code, said.out) == (1, "")
+        assert said.err == f"error: {reference} raised {complaint}. Run `needful check-env {reference}`.\n"
+        assert not out.exists()
+
+
+def test_wrong_usage_is_not_blamed_on_the_environment(ran: Path) -> None:
+    said = needful("eval", ran, LAMPS, "--out", ran)
+    assert said.code == 2
+    assert "which would be lost" in said.complaint
+
+
 def test_neighbours_do_not_take_the_place_of_libraries(tmp_path: Path) -> None:
     (tmp_path / "queue.py").write_text("raise ImportError('not the one that was meant')")
     said = needful("run", own_file(tmp_path), "--demos", 2, "--tasks", 1, "--out", tmp_path / "run")

@@ -11,6 +11,8 @@ import pytest
 from command_line import files_below, needful, succeed
 from needful.envs.household import film
 
+SUFFIXES = {"gif": "gif", "mp4": "mp4", "page": "html"}
+
 
 @pytest.fixture(scope="module")
 def presents(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -22,8 +24,8 @@ def presents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def plan(model: Path, folder: Path, *options: str, domain: str = "opening-presents") -> tuple[object, ...]:
-    """Return the command that draws one plan into files of a folder named after the options."""
-    files = [part for option in options for part in (f"--{option}", folder / f"plan.{option}")]
+    """Return the command that draws one plan into files of a folder."""
+    files = [part for option in options for part in (f"--{option}", folder / f"plan.{SUFFIXES[option]}")]
     return ("plan", model, domain, "--timeout", 60, *files)
 
 
@@ -36,12 +38,12 @@ def test_a_household_plan_is_filmed_and_shown_in_a_page(
         pytest.skip(said.err)
     assert (said.code, said.err) == (0, "")
     assert said.out.endswith(
-        f"Drew {' and '.join(str(tmp_path / f'plan.{x}') for x in ('gif', 'mp4', 'page'))}.\n"
+        f"Drew {' and '.join(str(tmp_path / f'plan.{x}') for x in ('gif', 'mp4', 'html'))}.\n"
     )
     written = files_below(tmp_path)
     assert written["plan.gif"].startswith(b"GIF89a")
     assert written["plan.mp4"][4:8] == b"ftyp"
-    page = written["plan.page"].decode()
+    page = written["plan.html"].decode()
     assert page.startswith("<!doctype html>")
     assert "<h1>Opening presents</h1>" in page
     assert "Solved in " in page
@@ -62,7 +64,8 @@ def test_a_page_needs_no_opengl_but_a_film_does_and_leaves_nothing_half_done(
     assert "MUJOCO_GL=egl" in said.err
     assert files_below(tmp_path) == {}
     succeed(*plan(presents, tmp_path, "page"))
-    assert set(files_below(tmp_path)) == {"plan.page"}
+    assert set(files_below(tmp_path)) == {"plan.html"}
+    succeed(*plan(presents, tmp_path, "page"), "--force")
 
 
 def test_domains_in_the_plane_have_videos_and_no_pages(cluttered: Path, tmp_path: Path) -> None:
@@ -80,5 +83,5 @@ def test_a_video_without_ffmpeg_is_refused_before_the_work(
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     said = needful(*plan(cluttered / "model", tmp_path, "gif", "mp4", domain="cluttered-1d"))
     assert (said.code, said.out) == (1, "")
-    assert "pip install 'needful[household]'" in said.err
+    assert "pip install -c constraints.txt '.[household]'" in said.err
     assert files_below(tmp_path) == {}

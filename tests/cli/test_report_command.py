@@ -48,21 +48,37 @@ def test_several_runs_are_on_one_page(runs: dict[str, Path], tmp_path: Path) -> 
     assert sorted(data["scenes"]) == ["cluttered-1d", "screws"]
 
 
+def test_a_folder_of_runs_stands_for_all_of_them(
+    runs: dict[str, Path], screws: Path, tmp_path: Path
+) -> None:
+    folder = screws.parent
+    assert succeed("report", folder, screws, "--out", tmp_path / "all.html", "--json").json["runs"] == 3
+    data = data_of(tmp_path / "all.html")
+    assert [run["domain"] for run in data["runs"]] == ["cluttered-1d", "screws", "screws"]
+    said = needful("report", tmp_path, "--out", tmp_path / "none.html")
+    assert said.code == 1
+    assert "records.jsonl cannot be read" in said.complaint
+
+
 def test_a_page_is_only_replaced_with_force(screws: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    page.write_text("precious")
+    succeed("report", screws, "--out", page)
     said = needful("report", screws, "--out", page)
     assert said.code == 2
     assert said.err == f"error: {page} exists already. Choose another path, or use --force to replace it.\n"
-    assert page.read_text() == "precious"
     succeed("report", screws, "--out", page, "--force")
     assert page.read_text().startswith("<!doctype html>")
+    page.write_text("<!doctype html>\n<title>My page</title>")
+    said = needful("report", screws, "--out", page, "--force")
+    assert said.code == 2
+    assert said.err.startswith(f"error: {page} is not a page that needful wrote, so it is not replaced.")
+    assert "My page" in page.read_text()
 
 
 @pytest.mark.parametrize(
     ("out", "complaint"),
     [
-        ("records.jsonl", "the name of a page ends in .html"),
+        ("records.jsonl", "the name must end in .html or .htm, got"),
         ("folder.html", "is a folder, but a file is to be written"),
     ],
 )

@@ -161,7 +161,7 @@ def test_ctrl_c_tells_how_to_go_on(tmp_path: Path) -> None:
     assert (said.code, said.out) == (130, "")
     assert hint
     assert " of 1000 jobs done, about " in done
-    assert rest == "Interrupted. What was finished is on disk.\n"
+    assert rest == "Interrupted.\n"
     assert unfinished_files(folder) == []
     # The last file may have got its name just before it could be counted.
     assert len(read_results(folder).results) - int(done.split()[0]) in (0, 1)

@@ -148,9 +148,10 @@ def test_experiments_are_told_and_saved(tmp_path: Path) -> None:
     assert as_json["ShootChemX"]["dropped_by_experiment"]["ShootsChemY(?x0)"] > 0
 
 
-def test_json_is_the_summary_and_nothing_else(tmp_path: Path) -> None:
+def test_json_is_the_summary_and_where_it_is(tmp_path: Path) -> None:
     said = succeed(*QUICK, "--json", "--out", tmp_path / "run")
-    assert said.json == json.loads((tmp_path / "run" / "summary.json").read_text())
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert said.json == {**summary, "out": str(tmp_path / "run")}
 
 
 def test_no_tasks_give_an_empty_list_of_records(tmp_path: Path) -> None:
@@ -194,15 +195,31 @@ def test_what_is_there_is_only_replaced_with_force(tmp_path: Path) -> None:
     for force in ([], ["--force"]):
         said = needful(*QUICK, "--out", out, *force)
         assert said.code == 2
-        assert f"error: {out} holds other things" in said.err
+        assert f"error: {out} holds 'mine.txt', which is no part of the folder of a run" in said.err
         assert files_below(out) == {"mine.txt": b"precious"}
-    (out / "records.jsonl").write_text("")
+    (out / "mine.txt").unlink()
+    succeed(*QUICK, "--out", out, "--force")
+    (out / "ANALYSIS.md").write_text("precious")
+    before = files_below(out)
+    said = needful(*QUICK, "--out", out, "--force")
+    assert f"error: {out} holds 'ANALYSIS.md', which is no part" in said.err
+    assert files_below(out) == before
+    (out / "ANALYSIS.md").unlink()
     said = needful(*QUICK, "--out", out)
     assert said.code == 2
     assert said.err == f"error: {out} exists already. Choose another path, or use --force to replace it.\n"
     succeed(*QUICK, "--out", out, "--force")
-    assert "mine.txt" not in files_below(out)
     assert (out / "summary.json").exists()
+
+
+def test_a_folder_that_replaces_another_is_called_by_its_name(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    said = succeed(*QUICK, "--out", out)
+    again = succeed(*QUICK, "--out", out, "--force")
+    assert f"Results: {out}/ (" in again.out
+    assert f"Page to look at: {out}/report.html\n" in again.out
+    assert again.out.splitlines()[-3:] == said.out.splitlines()[-3:]
+    assert b".needful-" not in (out / "report.html").read_bytes()
 
 
 @pytest.mark.parametrize("path", ["file/run", "/proc/needful-run", "/dev/null/run", "x" * 300])
@@ -239,3 +256,11 @@ def test_wrong_usage(arguments: list[object], complaint: str, tmp_path: Path) ->
     assert said.out == ""
     assert complaint in said.complaint
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_kind_of_samplers_that_is_nearly_right(tmp_path: Path) -> None:
+    said = needful(*QUICK, "--samplers", "orakle", "--out", tmp_path / "run")
+    assert (said.code, said.out) == (2, "")
+    expected = "Unknown kind of samplers 'orakle'. Did you mean 'oracle'? Known: learned, oracle."
+    assert said.err == f"error: {expected}\n"
+    assert files_below(tmp_path) == {}

@@ -79,7 +79,8 @@ def test_evaluation_agrees_with_the_run(
 ) -> None:
     out = tmp_path / "evaluation"
     said = succeed("eval", chain / domain, domain, "--tasks", 3, "--out", out, "--json")
-    assert said.json == json.loads((out / "summary.json").read_text())
+    records = read_lines(out / "records.jsonl")
+    assert said.json == {**json.loads((out / "summary.json").read_text()), "records": records}
     assert (said.json["tasks"], said.json["solved"], said.json["learner"]) == (3, 3, "necessary")
     assert sorted(files_below(out)) == ["plans.jsonl.gz", "records.jsonl", "summary.json"]
 
@@ -129,23 +130,33 @@ def test_a_plan_is_shown_step_by_step(chain: Path, domain: str, tmp_path: Path) 
 def test_a_folder_in_the_place_of_a_file_is_seen_before_the_work(chain: Path, tmp_path: Path) -> None:
     plan = ("plan", chain / "screws", "screws", "--timeout", 1e-4)
     for command in (
-        (*plan, "--picture", tmp_path),
-        (*plan, "--gif", tmp_path),
-        ("collect", "screws", "--out", tmp_path),
+        (*plan, "--picture", tmp_path / "folder.png"),
+        (*plan, "--gif", tmp_path / "folder.gif"),
+        ("collect", "screws", "--out", tmp_path / "folder.jsonl"),
     ):
+        command[-1].mkdir()
         said = needful(*command, "--force")
         assert (said.code, said.out) == (2, "")
-        reason = f"{tmp_path} is a folder, but a file is to be written."
+        reason = f"{command[-1]} is a folder, but a file is to be written."
         assert said.err == f"error: {reason} Choose another path.\n"
 
 
-def test_a_picture_and_an_animation_need_two_files(chain: Path, tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    same = ("--picture", tmp_path / "plan", "--gif", tmp_path / "folder" / ".." / "plan")
-    said = needful("plan", chain / "screws", "screws", *same)
+@pytest.mark.parametrize(
+    ("option", "name", "suffixes"),
+    [
+        ("--picture", "plan.jpg", ".png"),
+        ("--gif", "plan", ".gif"),
+        ("--mp4", "plan.avi", ".mp4"),
+        ("--page", "plan.pdf", ".html or .htm"),
+    ],
+)
+def test_drawings_are_named_after_what_they_are(
+    chain: Path, tmp_path: Path, option: str, name: str, suffixes: str
+) -> None:
+    said = needful("plan", chain / "screws", "screws", option, tmp_path / name)
     assert (said.code, said.out) == (2, "")
-    assert "--gif: this is the file of --picture too" in said.complaint
-    assert not (tmp_path / "plan").exists()
+    assert f"{option}: the name must end in {suffixes}, got" in said.complaint.replace("'", "")
+    assert files_below(tmp_path) == {}
 
 
 def test_a_late_task_comes_at_once(chain: Path, tmp_path: Path) -> None:
@@ -289,23 +300,76 @@ def test_no_verb_writes_into_the_model_it_reads(arguments: list[str], screws: Pa
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "out"),
     [
-        ["collect", "screws", "--demos", 2, "--out", "{old}"],
-        ["learn", "{chain}/screws.jsonl.gz", "--out", "{old}"],
-        ["eval", "{chain}/screws", "screws", "--tasks", 1, "--out", "{old}"],
-        ["export", "{chain}/screws", "--pddl", "{old}"],
-        ["export", "{chain}/screws", "--out", "{old}"],
+        (["collect", "screws", "--demos", 2], "--out"),
+        (["learn", "{chain}/screws.jsonl.gz"], "--out"),
+        (["eval", "{chain}/screws", "screws", "--tasks", 1], "--out"),
+        (["export", "{chain}/screws"], "--pddl"),
+        (["export", "{chain}/screws"], "--out"),
     ],
 )
-def test_no_verb_replaces_anything_unasked(arguments: list[object], chain: Path, tmp_path: Path) -> None:
+def test_no_verb_replaces_anything_unasked(
+    arguments: list[object], out: str, chain: Path, tmp_path: Path
+) -> None:
     old = tmp_path / "old"
-    old.write_text("precious")
-    command = [str(one).format(chain=chain, old=old) for one in arguments]
+    command = [*(str(one).format(chain=chain) for one in arguments), out, old]
+    succeed(*command)
+    before = _content(old)
     said = needful(*command)
     assert said.code == 2
     assert said.err == f"error: {old} exists already. Choose another path, or use --force to replace it.\n"
-    assert old.read_text() == "precious"
+    assert _content(old) == before
     succeed(*command, "--force")
-    assert old.is_dir() or old.read_bytes() != b"precious"
     assert [path.name for path in tmp_path.iterdir()] == ["old"]
+
+
+def _content(path: Path) -> dict[str, bytes]:
+    return files_below(path) if path.is_dir() else {"": path.read_bytes()}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "files", "offending"),
+    [
+        (["export", "{chain}/screws", "--pddl", "{out}"], ["domain.pddl", "thesis.tex"], "domain.pddl"),
+        (["export", "{chain}/screws", "--pddl", "{out}"], ["domain.pddl"], "domain.pddl"),
+        (["learn", "{chain}/screws.jsonl.gz", "--out", "{out}"], ["model.json", "main.py"], "main.py"),
+        (["learn", "{chain}/screws.jsonl.gz", "--out", "{out}"], ["model.json"], "model.json"),
+        (["run", "screws", "--out", "{out}"], ["report.html"], "report.html"),
+        (["eval", "{chain}/screws", "screws", "--out", "{out}"], ["records.jsonl"], "records.jsonl"),
+    ],
+)
+def test_no_verb_replaces_a_folder_of_other_things(
+    arguments: list[str], files: list[str], offending: str, chain: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    for file in files:
+        (out / file).write_text("precious")
+    said = needful(*(part.format(chain=chain, out=out) for part in arguments), "--force")
+    assert (said.code, said.out) == (2, "")
+    assert f"{out} holds {offending!r}, which is no part of " in said.complaint
+    assert files_below(out) == dict.fromkeys(files, b"precious")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["run", "screws", "--out"], "is a file, but a folder is to be written."),
+        (["learn", "{chain}/screws.jsonl.gz", "--out"], "is a file, but a folder is to be written."),
+        (["export", "{chain}/screws", "--out"], "is a file, but a folder is to be written."),
+        (["collect", "screws", "--out"], "is not a file of demonstrations, so it is not replaced."),
+        (["plan", "{chain}/screws", "screws", "--picture"], "is not a PNG picture"),
+        (["plan", "{chain}/screws", "screws", "--gif"], "is not a GIF"),
+    ],
+)
+def test_no_verb_replaces_a_file_of_another_kind(
+    arguments: list[str], reason: str, chain: Path, tmp_path: Path
+) -> None:
+    suffix = {"--picture": ".png", "--gif": ".gif"}.get(arguments[-1], ".tex")
+    old = tmp_path / f"thesis{suffix}"
+    old.write_text("precious")
+    said = needful(*(part.format(chain=chain) for part in arguments), old, "--force")
+    assert (said.code, said.out) == (2, "")
+    assert f"{old} {reason}" in said.complaint
+    assert old.read_text() == "precious"

@@ -187,6 +187,11 @@ CASES: dict[str, tuple[Environment, str, str]] = {
         "Boo",
         "could not be tried in any task",
     ),
+    "a controller that the oracle never uses": (
+        with_vocabulary(controllers=(MOVE_GRASP, replace(MOVE_GRASP, name="Wave"))),
+        "Wave",
+        "no oracle operator uses it, so it will be in no demonstration",
+    ),
     "an initiation test that returns a number": (
         with_vocabulary(controllers=(replace(MOVE_GRASP, initiable=lambda s, o, p: 1),)),
         "MoveGrasp",

@@ -81,9 +81,8 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("needful.envs.household.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(
-        InvalidInputError, match=r"'sorting-books' needs mujoco.*pip install 'needful\[household\]'"
-    ):
+    needed = r"'sorting-books' needs mujoco.*pip install -c constraints.txt '\.\[household\]'"
+    with pytest.raises(InvalidInputError, match=needed):
         make_environment("sorting-books")
 
 

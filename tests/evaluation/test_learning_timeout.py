@@ -91,13 +91,16 @@ def test_experiments_end_in_time_too() -> None:
 
 
 def test_the_command_says_that_nothing_was_learned(tmp_path: Path) -> None:
-    said = needful(
-        *("run", "screws", "--demos", 2, "--tasks", 1, "--learning-timeout", 1e-9, "--out", tmp_path / "r")
-    )
-    assert said.code == 0
-    assert "Learned nothing: learning did not end within 1e-09 s." in said.out
+    run = ("run", "screws", "--demos", 2, "--tasks", 1, "--learning-timeout", 1e-9, "--out", tmp_path / "r")
+    said = needful(*run)
+    assert said.code == 1
+    assert said.complaint.startswith("error: Learned nothing: learning did not end within 1e-09 s. ")
     assert "1 failed: not learned" in said.out
     assert "model/" not in said.out
+    assert (tmp_path / "r" / "report.html").exists()
+    again = needful(*run, "--force", "--json")
+    assert (again.code, again.err) == (1, said.err)
+    assert again.json["failures"] == {"not_learned": 1, "timeout": 0}
 
 
 def test_learn_fails_and_writes_nothing(tmp_path: Path) -> None:

@@ -83,5 +83,5 @@ def test_without_ray_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(ray_executor, "import_module", missing)
     workers = RayExecutor().workers(sweep_work.say_who)
-    with pytest.raises(InvalidInputError, match=r"pip install 'needful\[ray\]'"), workers:
+    with pytest.raises(InvalidInputError, match=r"constraints.txt '\.\[ray\]'"), workers:
         pass

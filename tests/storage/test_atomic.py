@@ -9,7 +9,6 @@ import pytest
 
 from needful.errors import OutputError, OutputExistsError
 from needful.storage.atomic import (
-    OUTPUT_MARKS,
     check_output_directory,
     check_output_file,
     prepare_output_directory,
@@ -17,6 +16,10 @@ from needful.storage.atomic import (
     write_bytes,
     write_text,
 )
+from needful.storage.output_kinds import DEMONSTRATIONS, MODEL, PDDL, PNG, RUN, FileKind, FolderKind
+
+RECORDS = '{"config_hash": "old"}'
+MODEL_TEXT = '{"format": "needful-model"}'
 
 
 def names(folder: Path) -> list[str]:
@@ -54,24 +57,22 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
 
 def test_existing_outputs_are_refused(tmp_path: Path) -> None:
     file, folder = tmp_path / "file", tmp_path / "folder"
-    file.write_text("kept")
+    file.write_text('{"format": "needful-demos"}')
     folder.mkdir()
-    (folder / "model.json").write_text("")
-    for path in (file, folder):
-        with pytest.raises(OutputExistsError, match=f"{path} exists already.*--force"):
-            check_output_directory(path)
-        with pytest.raises(OutputError, match="--force"), staged_directory(path):
-            pytest.fail("the block must not run")
-        with pytest.raises(OutputError, match="--force"):
-            prepare_output_directory(path)
-        check_output_directory(path, force=True)
+    (folder / "model.json").write_text(MODEL_TEXT)
+    with pytest.raises(OutputExistsError, match=f"{folder} exists already.*--force"):
+        check_output_directory(folder, MODEL)
+    with pytest.raises(OutputError, match="--force"), staged_directory(folder, MODEL):
+        pytest.fail("the block must not run")
+    with pytest.raises(OutputError, match="--force"):
+        prepare_output_directory(folder, MODEL)
+    check_output_directory(folder, MODEL, force=True)
     with pytest.raises(OutputExistsError, match=f"{file} exists already.*--force"):
-        check_output_file(file)
+        check_output_file(file, DEMONSTRATIONS)
     for path in (file, tmp_path / "new"):
-        check_output_file(path, force=True)
-    check_output_directory(tmp_path / "new")
+        check_output_file(path, DEMONSTRATIONS, force=True)
+    check_output_directory(tmp_path / "new", MODEL)
     assert names(tmp_path) == ["file", "folder"]
-    assert file.read_text() == "kept"
     assert names(folder) == ["model.json"]
 
 
@@ -81,43 +82,94 @@ def test_folders_of_other_things_are_never_replaced(tmp_path: Path, force: bool)
     (path / "sub" / "model.json").mkdir(parents=True)
     (path / "thesis.tex").write_text("")
     for check in (check_output_directory, prepare_output_directory):
-        with pytest.raises(OutputExistsError, match=r"precious holds other things .* is not replaced"):
-            check(path, force)
+        with pytest.raises(OutputExistsError, match=r"precious holds 'sub', which is no part of a model"):
+            check(path, MODEL, force)
     assert names(path) == ["sub", "thesis.tex"]
 
 
-@pytest.mark.parametrize("mark", sorted(OUTPUT_MARKS))
-def test_outputs_are_known_by_their_files(tmp_path: Path, mark: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "mark", "text"),
+    [
+        (MODEL, "model.json", MODEL_TEXT),
+        (MODEL, "policy.json", '{"format": "needful-policy"}'),
+        (RUN, "records.jsonl", ""),
+        (RUN, "records.jsonl", '{"config_hash": "0"}'),
+        (PDDL, "domain.pddl", "(define (domain needful)"),
+    ],
+)
+def test_outputs_are_known_by_their_marks(tmp_path: Path, kind: FolderKind, mark: str, text: str) -> None:
     path = tmp_path / "out"
     path.mkdir()
-    (path / mark).write_text("")
-    check_output_directory(path, force=True)
-    with pytest.raises(OutputExistsError, match="other things"):
-        check_output_directory(path, force=True, marks={"test_garden.py"})
-    (path / "test_garden.py").write_text("")
-    check_output_directory(path, force=True, marks={"test_garden.py"})
+    for other in kind.others:
+        (path / other).parent.mkdir(exist_ok=True)
+        (path / other).write_text("whatever it is")
+    with pytest.raises(OutputExistsError, match=f"holds {min(names(path))!r}, which is no part"):
+        check_output_directory(path, kind, force=True)
+    (path / mark).write_text(text)
+    check_output_directory(path, kind, force=True)
+    (path / mark).write_text("precious")
+    with pytest.raises(OutputExistsError, match=f"holds {mark!r}, which is no part"):
+        check_output_directory(path, kind, force=True)
+
+
+def test_what_killed_processes_left_may_be_replaced(tmp_path: Path) -> None:
+    (tmp_path / ".needful-0123.tmp").mkdir()
+    (tmp_path / ".needful-0123.tmp" / "model.json").write_text("")
+    (tmp_path / "records.jsonl").write_text("")
+    check_output_directory(tmp_path, RUN, force=True)
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "notes").mkdir()
+    with pytest.raises(OutputExistsError, match="holds 'model/notes'"):
+        check_output_directory(tmp_path, RUN, force=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        (PNG, b"precious"),
+        (DEMONSTRATIONS, b"about needful-demos"),
+        (DEMONSTRATIONS, b"\x1f\x8bno gzip data"),
+    ],
+)
+def test_files_of_another_kind_are_never_replaced(tmp_path: Path, kind: FileKind, content: bytes) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"")
+    check_output_file(path, kind, force=True)
+    path.write_bytes(content)
+    with pytest.raises(OutputExistsError, match=f"{path} is not {kind.name}, so it is not replaced"):
+        check_output_file(path, kind, force=True)
+    with pytest.raises(OutputExistsError, match="null is not"):
+        check_output_file(Path(os.devnull), kind, force=True)
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_folder_never_takes_the_place_of_a_file(tmp_path: Path, force: bool) -> None:
+    (tmp_path / "file").write_text("")
+    for check in (check_output_directory, prepare_output_directory):
+        with pytest.raises(OutputExistsError, match="file is a file, but a folder is to be written"):
+            check(tmp_path / "file", RUN, force)
 
 
 def test_empty_folders_may_be_replaced(tmp_path: Path) -> None:
-    prepare_output_directory(tmp_path / "out")
-    prepare_output_directory(tmp_path / "out", force=True)
+    prepare_output_directory(tmp_path / "out", RUN)
+    prepare_output_directory(tmp_path / "out", RUN, force=True)
     with pytest.raises(OutputExistsError, match="exists already"):
-        prepare_output_directory(tmp_path / "out")
+        prepare_output_directory(tmp_path / "out", RUN)
 
 
 @pytest.mark.parametrize("force", [False, True])
 def test_a_file_never_takes_the_place_of_a_folder(tmp_path: Path, force: bool) -> None:
     with pytest.raises(OutputExistsError, match=f"{tmp_path} is a folder, but a file is to be written"):
-        check_output_file(tmp_path, force)
+        check_output_file(tmp_path, PNG, force)
 
 
 def test_a_dangling_link_counts_as_existing(tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "nowhere")
     with pytest.raises(OutputError, match="exists already"):
-        check_output_directory(link)
+        check_output_directory(link, RUN)
     with pytest.raises(OutputError, match="exists already"):
-        check_output_file(link)
+        check_output_file(link, PNG)
 
 
 def test_the_current_folder_is_never_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,24 +178,22 @@ def test_the_current_folder_is_never_replaced(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(inner)
     for path in (Path(), tmp_path / "a"):
         with pytest.raises(OutputError, match="holds the current folder"):
-            check_output_directory(path, force=True)
-    check_output_directory(tmp_path / "a" / "c", force=True)
+            check_output_directory(path, RUN, force=True)
+    check_output_directory(tmp_path / "a" / "c", RUN, force=True)
 
 
-@pytest.mark.parametrize("old", ["nothing", "file", "folder", "link"])
+@pytest.mark.parametrize("old", ["nothing", "folder", "link"])
 def test_a_staged_folder_takes_the_place_of_what_was_there(tmp_path: Path, old: str) -> None:
     path = tmp_path / "out"
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "precious").write_text("")
-    if old == "file":
-        path.write_text("old")
-    elif old == "folder":
+    if old == "folder":
         path.mkdir()
-        (path / "records.jsonl").write_text("old")
+        (path / "records.jsonl").write_text(RECORDS)
     elif old == "link":
         path.symlink_to(elsewhere)
-    with staged_directory(path, force=True) as staging:
+    with staged_directory(path, RUN, force=True) as staging:
         (staging / "new").write_text("new")
         assert old != "folder" or names(path) == ["records.jsonl"]
     assert names(tmp_path) == ["elsewhere", "out"]
@@ -153,11 +203,11 @@ def test_a_staged_folder_takes_the_place_of_what_was_there(tmp_path: Path, old: 
 
 def test_an_error_leaves_the_old_folder(tmp_path: Path) -> None:
     path = tmp_path / "out"
-    prepare_output_directory(path)
-    (path / "records.jsonl").write_text("old")
+    prepare_output_directory(path, RUN)
+    (path / "records.jsonl").write_text(RECORDS)
 
     def interrupted() -> None:
-        with staged_directory(path, force=True) as staging:
+        with staged_directory(path, RUN, force=True) as staging:
             (staging / "new").write_text("new")
             raise KeyboardInterrupt
 
@@ -169,12 +219,13 @@ def test_an_error_leaves_the_old_folder(tmp_path: Path) -> None:
 
 def test_a_kill_leaves_the_old_folder(tmp_path: Path) -> None:
     path = tmp_path / "out"
-    prepare_output_directory(path)
-    (path / "records.jsonl").write_text("old")
+    prepare_output_directory(path, RUN)
+    (path / "records.jsonl").write_text(RECORDS)
     program = (
         "import os, signal, sys; from pathlib import Path\n"
         "from needful.storage.atomic import staged_directory\n"
-        "with staged_directory(Path(sys.argv[1]), force=True) as staging:\n"
+        "from needful.storage.output_kinds import RUN\n"
+        "with staged_directory(Path(sys.argv[1]), RUN, force=True) as staging:\n"
         "    (staging / 'new').write_text('new')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
@@ -184,9 +235,9 @@ def test_a_kill_leaves_the_old_folder(tmp_path: Path) -> None:
 
 def test_prepared_folders_are_empty_and_usable(tmp_path: Path) -> None:
     path = tmp_path / "runs" / "first"
-    prepare_output_directory(path)
-    (path / "records.jsonl").write_text("old")
-    prepare_output_directory(path, force=True)
+    prepare_output_directory(path, RUN)
+    (path / "records.jsonl").write_text(RECORDS)
+    prepare_output_directory(path, RUN, force=True)
     assert names(path) == []
     assert names(tmp_path / "runs") == ["first"]
 
@@ -196,24 +247,26 @@ def test_unwritable_places_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "file" / "below"
     with pytest.raises(OutputError, match=r"below cannot be written.*Choose another path"):
         write_text(path, "")
-    for check in (check_output_file, check_output_directory, prepare_output_directory):
+    with pytest.raises(OutputError, match=r"below cannot be written: .*file is no folder"):
+        check_output_file(path, PNG)
+    for check in (check_output_directory, prepare_output_directory):
         with pytest.raises(OutputError, match=r"below cannot be written: .*file is no folder"):
-            check(path)
+            check(path, RUN)
 
 
 def test_folders_without_permission_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Tests may run as a user whom no permission stops.
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
     with pytest.raises(OutputError, match=f"{tmp_path} is no folder that you may write to"):
-        check_output_directory(tmp_path / "new" / "out")
+        check_output_directory(tmp_path / "new" / "out", RUN)
 
 
 def test_an_output_that_cannot_take_its_place_leaves_the_old_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "out"
-    prepare_output_directory(path)
-    (path / "records.jsonl").write_text("old")
+    prepare_output_directory(path, RUN)
+    (path / "records.jsonl").write_text(RECORDS)
     rename = Path.rename
 
     def failing(self: Path, target: Path) -> Path:
@@ -224,7 +277,7 @@ def test_an_output_that_cannot_take_its_place_leaves_the_old_one(
     monkeypatch.setattr(Path, "rename", failing)
 
     def replace() -> None:
-        with staged_directory(path, force=True) as staging:
+        with staged_directory(path, RUN, force=True) as staging:
             (staging / "new").write_text("new")
 
     with pytest.raises(OutputError, match="Input/output error"):

@@ -341,9 +341,12 @@ def test_existing_files_are_only_replaced_with_force(tmp_path: Path) -> None:
     vocabulary, demo = expected_demonstration()
     path = tmp_path / "demos.jsonl"
     path.write_text("mine")
-    with pytest.raises(OutputError, match="--force"):
-        write_demonstrations(path, vocabulary, [demo])
+    for force, reason in ((False, "--force"), (True, "is not a file of demonstrations")):
+        with pytest.raises(OutputError, match=reason):
+            write_demonstrations(path, vocabulary, [demo], force)
     assert path.read_text() == "mine"
+    write_demonstrations(tmp_path / "old.gz", vocabulary, [demo, demo])
+    (tmp_path / "old.gz").replace(path)
     write_demonstrations(path, vocabulary, [demo], force=True)
     assert read_demonstrations(path).demonstrations == (demo,)
 

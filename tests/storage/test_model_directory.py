@@ -145,9 +145,12 @@ def test_existing_directories_are_only_replaced_with_force(saved: Path) -> None:
     with pytest.raises(OutputError, match="--force"):
         save_toy(saved)
     assert contents(saved) == before
-    (saved / "more").write_text("")
+    (saved / "climb.json").write_text("")
     save_toy(saved, force=True)
     assert contents(saved) == before
+    (saved / "notes.txt").write_text("")
+    with pytest.raises(OutputError, match=r"holds 'notes.txt', which is no part of a model directory"):
+        save_toy(saved, force=True)
 
 
 def test_nothing_is_written_that_could_not_be_loaded(tmp_path: Path) -> None:

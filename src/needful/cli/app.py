@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from importlib.metadata import version
 from typing import Annotated
@@ -11,6 +12,7 @@ import typer
 
 from needful.cli.check_env import check_env
 from needful.cli.collect import collect
+from needful.cli.console import FAILED, complain
 from needful.cli.envs import envs
 from needful.cli.eval import evaluate_model
 from needful.cli.explain import explain
@@ -70,4 +72,12 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    build_app()()
+    try:
+        build_app()()
+    except OSError as error:
+        if error.filename is not None:  # then it was not one of the streams
+            raise
+        complain(f"error: The output cannot be written: {error.strerror}. Choose another place for it.")
+        # Python would try again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(FAILED)

@@ -6,12 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 
+import typer
+
 from needful.cli.own_environment import own_environment
 from needful.envs.catalogue import make_environment
 from needful.envs.checker import check_name
 from needful.envs.contract import Environment
-from needful.envs.findings import Findings
-from needful.errors import InvalidInputError
+from needful.envs.findings import Findings, place_of
+from needful.errors import InvalidInputError, NeedfulError
 
 
 @contextmanager
@@ -32,4 +34,22 @@ def chosen_environment(reference: str) -> Iterator[Environment]:
             found = " ".join(map(str, findings.all()))
             raise InvalidInputError(f"{reference} cannot be used. {found}")
         assert environment is not None
-        yield environment
+        with _explaining_failures(reference):
+            yield environment
+
+
+@contextmanager
+def _explaining_failures(reference: str) -> Iterator[None]:
+    """Turn what an environment of one's own raises into an error that says where and what helps."""
+    try:
+        yield
+    except (typer.BadParameter, typer.Exit):
+        raise
+    except Exception as error:
+        place = place_of(error)
+        if isinstance(error, NeedfulError) and not place:
+            raise
+        what = f"{type(error).__name__}: {error}".strip(" .:")
+        raise InvalidInputError(
+            f"{reference} raised {what}{place}. Run `needful check-env {reference}`."
+        ) from error

@@ -15,6 +15,7 @@ from needful.evaluation.pipeline import RunConfig
 from needful.evaluation.pipeline import collect as collect_demonstrations
 from needful.storage.atomic import check_output_file
 from needful.storage.demonstrations import write_demonstrations
+from needful.storage.output_kinds import DEMONSTRATIONS
 
 
 @reporting_errors
@@ -27,7 +28,7 @@ def collect(
     as_json: AsJson = False,
 ) -> None:
     """Collect demonstrations of training tasks."""
-    check_output_file(out, force)
+    check_output_file(out, DEMONSTRATIONS, force)
     with chosen_environment(domain) as environment, progress_bars() as progress:
         collected = collect_demonstrations(environment, RunConfig(demos=demos, seed=seed), progress)
     for warning in describe_skipped(collected):

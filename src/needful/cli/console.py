@@ -25,7 +25,10 @@ P = ParamSpec("P")
 
 
 def reporting_errors(verb: Callable[P, None]) -> Callable[P, None]:
-    """Turn this package's errors, its warnings and Ctrl-C into sentences on stderr and an exit code."""
+    """Turn this package's errors, its warnings and Ctrl-C into sentences on stderr and an exit code.
+
+    Notes of a `KeyboardInterrupt` say what is left of the work.
+    """
 
     @functools.wraps(verb)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -38,7 +41,7 @@ def reporting_errors(verb: Callable[P, None]) -> Callable[P, None]:
             wrong_usage = isinstance(error, UnknownNameError | OutputExistsError)
             raise typer.Exit(WRONG_USAGE if wrong_usage else FAILED) from error
         except KeyboardInterrupt as interrupt:
-            complain("Interrupted. What was finished is on disk.")
+            complain(" ".join(["Interrupted.", *getattr(interrupt, "__notes__", ())]))
             raise typer.Exit(INTERRUPTED) from interrupt
 
     return wrapped

@@ -9,6 +9,7 @@ from needful.cli.console import reporting_errors, say, say_json
 from needful.cli.options import AsJson
 from needful.envs.catalogue import CATALOGUE, CatalogueEntry, Sizes, make_environment
 from needful.envs.contract import Split
+from needful.extras import install_command
 
 EXAMPLES = 12
 
@@ -27,8 +28,8 @@ def envs(as_json: AsJson = False) -> None:
             f"  {row['types']} types, {row['predicates']} predicates, {row['controllers']} controllers, "
             f"{row['objects']['train']} objects in training, {row['objects']['test']} in test tasks"
         )
-        if "extra" in row:
-            say(f"  needs: pip install 'needful[{row['extra']}]'")
+        if not CATALOGUE[name].installed:
+            say(f"  needs, from the checkout: {install_command(row['extra'])}")
 
 
 def _row(name: str, entry: CatalogueEntry) -> dict[str, Any]:

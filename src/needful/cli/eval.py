@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -41,37 +43,40 @@ def evaluate_model(
     abstract_plans: AbstractPlans = 8,
     planner: PlannerName = DEFAULT_PLANNER,
     out: Annotated[
-        Path | None, typer.Option("--out", help="A folder for summary.json, records.jsonl and plans.")
+        Path | None, typer.Option("--out", help="Keep summary, records and plans in this folder.")
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Solve unseen tasks with a model and judge the plans by executing them."""
+    """Solve unseen tasks with a model and judge the plans by executing them.
+
+    The records, one a task, are kept with --out and printed with --json.
+    """
     planning = PlanningConfig(
         timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner)
     )
     with chosen_environment(domain) as environment, progress_bars() as progress:
         stored = open_solver(model, environment, planning)
         identity = identify(environment.name, stored.learner, seed, planning, model_digest(model))
-        folder = None
         if out is not None:
             check_spared(model_directory(model), out)
-            folder = RunFolder.create(out, force)
-        evaluation = solve_tasks(
-            stored.solve, environment, tasks, planning.horizon, identity, folder, progress
-        )
-    summary = {
-        "domain": environment.name,
-        "learner": stored.learner,
-        "seed": seed,
-        "operators": stored.operators,
-        **evaluation_summary(evaluation.records),
-    }
-    if folder is not None:
-        folder.save_summary(summary)
+        with nullcontext() if out is None else RunFolder.replacing(out, force) as folder:
+            evaluation = solve_tasks(
+                stored.solve, environment, tasks, planning.horizon, identity, folder, progress
+            )
+            summary = {
+                "domain": environment.name,
+                "learner": stored.learner,
+                "seed": seed,
+                "operators": stored.operators,
+                **evaluation_summary(evaluation.records),
+            }
+            if folder is not None:
+                folder.save_summary(summary)
     if as_json:
-        say_json(summary)
+        records = [json.loads(record.to_json()) for record in evaluation.records]
+        say_json({**summary, "records": records})
         return
     say(describe_evaluation(summary))
-    if folder is not None:
-        say(f"Results: {folder.path}/ (summary.json, records.jsonl, plans.jsonl.gz)")
+    if out is not None:
+        say(f"Results: {out}/ (summary.json, records.jsonl, plans.jsonl.gz)")

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated
 
 import typer
 
 from needful.cli.console import reporting_errors, say, say_json
+from needful.cli.explain_json import explanation_to_json
 from needful.cli.options import AsJson, ModelPath
+from needful.core.operators import Operator
 from needful.errors import UnknownNameError
 from needful.evaluation.model_files import dropped_preconditions, model_directory, open_model
-from needful.operator_learning.explanation import OperatorExplanation, Reason, explain_operator
+from needful.operator_learning.evidence import TransitionEvidence
+from needful.operator_learning.explanation import OperatorExplanation, explain_operator
 from needful.storage.evidence import load_evidence
+
+SHOWN = 5
 
 
 @reporting_errors
@@ -21,9 +26,15 @@ def explain(
     operator: Annotated[
         str | None, typer.Argument(metavar="OPERATOR", help="The operator to explain; all if left out.")
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help=f"List all transitions; otherwise {SHOWN} of a named operator.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show which transitions made an operator, which atoms were necessary, and why each delete is there."""
+    """Show which transitions made an operator, which atoms were necessary, and why each delete is there.
+
+    Demonstrations count from 0, as test tasks do, and the steps in them from 1.
+    """
     stored = open_model(model)
     operators = {one.name: one for one in stored.model.operators}
     if operator is not None and operator not in operators:
@@ -33,10 +44,17 @@ def explain(
     explained = [explain_operator(operators[name], evidence[name]) for name in chosen]
     dropped = dropped_preconditions(stored)
     if as_json:
-        say_json({one.operator.name: _as_json(one, dropped) for one in explained})
+        say_json(
+            {
+                name: explanation_to_json(one, evidence[name], dropped.get(name, {}))
+                for name, one in zip(chosen, explained, strict=True)
+            }
+        )
         return
-    for one in explained:
-        say("\n".join([*_lines(one), *_dropped_lines(one, dropped)]))
+    shown = None if every else 0 if operator is None else SHOWN
+    for name, one in zip(chosen, explained, strict=True):
+        lines = [*_lines(one), *_dropped_lines(one, dropped)]
+        say("\n".join([*lines, *_transition_lines(one.operator, evidence[name], shown)]))
         say()
 
 
@@ -68,21 +86,21 @@ def _dropped_lines(
         yield f"  does not need {atom}: it always held, but {experiments} experiments did without it"
 
 
-def _as_json(explained: OperatorExplanation, dropped: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
-    def reasons(given: Mapping[Any, Reason]) -> dict[str, Any]:
-        return {
-            str(part): {"transitions": reason.count, "first": str(reason.first) if reason.first else None}
-            for part, reason in given.items()
-        }
-
-    return {
-        "operator": str(explained.operator),
-        "transitions": explained.transitions,
-        "demonstrations": explained.demonstrations,
-        "adds": reasons(explained.adds),
-        "keeps": reasons(explained.keeps),
-        "deletes": reasons(explained.deletes),
-        "forgets": reasons(explained.patterns),
-        "not_predicted": dict(explained.not_predicted),
-        "dropped_by_experiment": dict(dropped.get(explained.operator.name, {})),
-    }
+def _transition_lines(
+    operator: Operator, evidence: Sequence[TransitionEvidence], shown: int | None
+) -> Iterable[str]:
+    if shown == 0:
+        return
+    chosen = evidence[:shown]
+    left_out = "" if len(chosen) == len(evidence) else f", the first {len(chosen)} (--all shows all)"
+    yield f"  the transitions{left_out}:"
+    for seen in chosen:
+        objects = ", ".join(obj.name for obj in operator.ground(seen.objects).controller_objects)
+        action = f"{operator.controller.name}({objects})"
+        yield f"    demonstration {seen.demonstration}, step {seen.step + 1}: {action}"
+        if seen.necessary is None:
+            yield "        what was necessary is not known: no operators explain the steps after it"
+            continue
+        yield f"        necessary then: {', '.join(map(str, sorted(seen.necessary)))}"
+        for atom, who in sorted(seen.needed_by.items()):
+            yield f"        {atom} became true, needed by {who}"

@@ -10,12 +10,13 @@ import typer
 from needful.abstraction.abstract import abstract
 from needful.cli.chosen_environment import chosen_environment
 from needful.cli.console import check_spared, reporting_errors, say, say_json
-from needful.cli.options import AsJson, Force, ModelPath, Seed
+from needful.cli.options import AsJson, Force, ModelPath, Seed, member
 from needful.core.model import PlanningModel
 from needful.envs.contract import Split
 from needful.evaluation.model_files import bind_model, model_directory, open_model
 from needful.planning.pddl import AbstractTask, Style, write_pddl
 from needful.storage.atomic import check_output_directory, staged_directory, write_text
+from needful.storage.output_kinds import PDDL
 
 
 @reporting_errors
@@ -23,8 +24,13 @@ def export(
     model: ModelPath,
     pddl: Annotated[Path, typer.Option("--pddl", "--out", help="The folder to write.")],
     style: Annotated[
-        Style, typer.Option("--style", help="How quantified deletes are written; strips needs a problem.")
-    ] = Style.FORALL,
+        str,
+        typer.Option(
+            "--style",
+            metavar="|".join(one.value for one in Style),
+            help="How quantified deletes are written; strips needs a problem.",
+        ),
+    ] = Style.FORALL.value,
     problem: Annotated[
         str | None,
         typer.Option("--problem", metavar="DOMAIN:K", help="Also write test task K of a domain."),
@@ -34,19 +40,20 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write domain.pddl and, for a task, problem.pddl."""
-    check_output_directory(pddl, force)
     check_spared(model_directory(model), pddl)
-    if style is Style.STRIPS and problem is None:
+    check_output_directory(pddl, PDDL, force)
+    chosen = member(Style, "style", style)
+    if chosen is Style.STRIPS and problem is None:
         raise typer.BadParameter(
             "strips is expanded over the objects of a task, so give --problem too.", param_hint="--style"
         )
     stored = open_model(model).model
     task = None if problem is None else _task(problem, seed, stored)
-    text = write_pddl(stored.vocabulary, stored.operators, task, style)
+    text = write_pddl(stored.vocabulary, stored.operators, task, chosen)
     files = {"domain.pddl": text.domain}
     if text.problem is not None:
         files["problem.pddl"] = text.problem
-    with staged_directory(pddl, force) as folder:
+    with staged_directory(pddl, PDDL, force) as folder:
         for name, content in files.items():
             write_text(folder / name, content)
     if as_json:

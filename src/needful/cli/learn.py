@@ -25,6 +25,7 @@ from needful.policies.config import PolicyConfig
 from needful.sampler_learning.config import SamplerConfig
 from needful.storage.atomic import check_output_directory
 from needful.storage.demonstrations import read_demonstrations
+from needful.storage.output_kinds import MODEL
 
 
 @reporting_errors
@@ -41,9 +42,9 @@ def learn(
 ) -> None:
     """Learn operators, and samplers where states and parameters are present; or a policy."""
     chosen = find_method(learner)
-    check_output_directory(out, force)
     data = read_demonstrations(demonstrations)
     check_spared(demonstrations, out)
+    check_output_directory(out, MODEL, force)
     deadline = Deadline.after(learning_timeout)
     learned: LearnedModel | LearnedPolicy
     with progress_bars() as progress:

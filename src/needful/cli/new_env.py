@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import keyword
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from string import Template
 from typing import Annotated
@@ -15,6 +16,7 @@ from needful.cli.console import reporting_errors, say, say_json
 from needful.cli.new_env_template import ENVIRONMENT, README, TESTS
 from needful.cli.options import AsJson, Force
 from needful.storage.atomic import staged_directory, write_text
+from needful.storage.output_kinds import FileKind, FolderKind
 
 
 @reporting_errors
@@ -36,15 +38,24 @@ def new_env(
     folder = out or Path(name)
     files = {f"{name}.py": ENVIRONMENT, f"test_{name}.py": TESTS, "README.md": README}
     places = {"module": name, "class_name": class_name, "domain": name.replace("_", "-")}
-    with staged_directory(folder, force, marks={f"test_{name}.py"}) as staged:
-        for file, text in files.items():
-            write_text(staged / file, Template(text).substitute(places))
+    texts = {file: Template(text).substitute(places) for file, text in files.items()}
+    with staged_directory(folder, _unedited(texts), force) as staged:
+        for file, text in texts.items():
+            write_text(staged / file, text)
     reference = f"{folder / name}.py:{class_name}"
     if as_json:
         say_json({"files": [str(folder / file) for file in files], "environment": reference})
         return
     say(f"Wrote {folder}/ ({', '.join(files)}).")
     say(f"Edit {folder / name}.py, and look at it with: needful check-env {reference}")
+
+
+def _unedited(texts: Mapping[str, str]) -> FolderKind:
+    """Return the kind of folder that holds these files as they are here: edits are never replaced."""
+    marks = {
+        file: FileKind(file, re.compile(re.escape(text.encode()) + rb"\Z")) for file, text in texts.items()
+    }
+    return FolderKind("an unedited environment", marks)
 
 
 def _class_name(name: str) -> str:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, TypeAlias, TypeVar
 
 import typer
 
+from needful.errors import UnknownNameError
 from needful.planning.planners import planner_names
+
+Member = TypeVar("Member", bound=Enum)
 
 
 def more_than_zero(seconds: float | None) -> float | None:
@@ -18,6 +23,25 @@ def more_than_zero(seconds: float | None) -> float | None:
     if seconds == math.inf:
         raise typer.BadParameter("must end some time; give a large number of seconds.")
     return seconds
+
+
+def ending_in(*suffixes: str) -> Callable[[Path | None], Path | None]:
+    """Return what checks the name of a file, if one is given."""
+
+    def check(path: Path | None) -> Path | None:
+        if path is not None and path.suffix.lower() not in suffixes:
+            raise typer.BadParameter(f"the name must end in {' or '.join(suffixes)}, got {str(path)!r}.")
+        return path
+
+    return check
+
+
+def member(kind: type[Member], what: str, name: str) -> Member:
+    """Return the member of an enumeration that has this value; raise with the nearest one if none has."""
+    members = {str(one.value): one for one in kind}
+    if name not in members:
+        raise UnknownNameError(what, name, members)
+    return members[name]
 
 
 Domain: TypeAlias = Annotated[
@@ -56,5 +80,7 @@ PlannerName: TypeAlias = Annotated[
     str,
     typer.Option("--planner", help=f"What searches for abstract plans: {', '.join(planner_names())}."),
 ]
-Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace an earlier output.")]
+Force: TypeAlias = Annotated[
+    bool, typer.Option("--force", help="Replace an earlier output; nothing else is ever replaced.")
+]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]

@@ -17,6 +17,9 @@ from needful.envs.findings import Findings
 from needful.errors import UnknownNameError
 
 MAKE_IMPORTABLE = "Make the module importable."
+WHERE_MODULES_ARE = (
+    "Modules are looked for in the current folder and on Python's path; or give path/file.py:Class."
+)
 
 
 @contextmanager
@@ -71,9 +74,9 @@ def _import_module(name: str, findings: Findings) -> ModuleType | None:
                 raise
             missing = error.name
     if missing is not None:
-        raise UnknownNameError("module", name, _modules_in(missing.rpartition(".")[0]))
+        raise UnknownNameError("module", name, _modules_in(missing.rpartition(".")[0]), WHERE_MODULES_ARE)
     if module is not None and getattr(module, "__file__", None) is None:  # a mere folder
-        raise UnknownNameError("module", name, _modules_in(name))
+        raise UnknownNameError("module", name, _modules_in(name), WHERE_MODULES_ARE)
     return module
 
 

@@ -18,7 +18,7 @@ def describe_table(table: Table) -> str:
     shown = ("  ".join(map(str.ljust, entries, widths)).rstrip() for entries in lines)
     # The rest of the caption speaks of how the table looks in a report.
     numbers, _, _ = table.caption.partition(". ")
-    return "\n".join([f"{table.title}. {numbers}.", "", *shown, ""])
+    return "\n".join([f"{table.title}. {numbers.rstrip('.')}.", "", *shown, ""])
 
 
 def _entries(table: Table, cell: Cell) -> tuple[str, str, str, str]:

@@ -10,7 +10,17 @@ import typer
 from needful.cli.chosen_environment import chosen_environment
 from needful.cli.console import FAILED, complain, progress_bars, reporting_errors, say, say_json
 from needful.cli.describe import describe_failure, describe_plan
-from needful.cli.options import AbstractPlans, AsJson, Domain, Force, ModelPath, PlannerName, Seed, Timeout
+from needful.cli.options import (
+    AbstractPlans,
+    AsJson,
+    Domain,
+    Force,
+    ModelPath,
+    PlannerName,
+    Seed,
+    Timeout,
+    ending_in,
+)
 from needful.cli.plan_drawings import PlanDrawings
 from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
@@ -31,13 +41,28 @@ def plan_task(
     abstract_plans: AbstractPlans = 8,
     planner: PlannerName = DEFAULT_PLANNER,
     picture: Annotated[
-        Path | None, typer.Option("--picture", help="Draw the plan as a film strip into this PNG file.")
+        Path | None,
+        typer.Option(
+            "--picture",
+            callback=ending_in(".png"),
+            help="Draw the plan as a film strip into this PNG file.",
+        ),
     ] = None,
-    gif: Annotated[Path | None, typer.Option("--gif", help="Animate the plan in this GIF file.")] = None,
-    mp4: Annotated[Path | None, typer.Option("--mp4", help="Film the plan in this MP4 file.")] = None,
+    gif: Annotated[
+        Path | None,
+        typer.Option("--gif", callback=ending_in(".gif"), help="Animate the plan in this GIF file."),
+    ] = None,
+    mp4: Annotated[
+        Path | None,
+        typer.Option("--mp4", callback=ending_in(".mp4"), help="Film the plan in this MP4 file."),
+    ] = None,
     page: Annotated[
         Path | None,
-        typer.Option("--page", help="Show the plan in 3D in this HTML file; for household domains."),
+        typer.Option(
+            "--page",
+            callback=ending_in(".html", ".htm"),
+            help="Show the plan in 3D in this HTML file; for household domains.",
+        ),
     ] = None,
     force: Force = False,
     as_json: AsJson = False,

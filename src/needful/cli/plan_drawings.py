@@ -17,6 +17,9 @@ from needful.envs.drawing.captions import captions_of
 from needful.envs.drawing.film import Filmable, as_gif, as_mp4, import_ffmpeg
 from needful.envs.drawing.pictures import draw_film_strip
 from needful.storage.atomic import check_output_file, write_bytes
+from needful.storage.output_kinds import GIF, MP4, PAGE, PNG
+
+KINDS = {"picture": PNG, "gif": GIF, "mp4": MP4, "page": PAGE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +39,6 @@ class PlanDrawings:
 
     def check(self, environment: Environment, force: bool) -> None:
         """Raise now, before long work, if any drawing cannot be made or its file not be written."""
-        files: dict[Path, str] = {}
-        for option, path in self.wanted.items():
-            other = files.setdefault(path.resolve(), option)
-            if other != option:
-                raise typer.BadParameter(
-                    f"this is the file of --{other} too. Choose another.", param_hint=f"--{option}"
-                )
         if self.page is not None and not isinstance(environment, Filmable):
             raise typer.BadParameter(
                 f"{environment.name} has no space to look around in; pages are for household domains. "
@@ -51,8 +47,8 @@ class PlanDrawings:
             )
         if self.mp4 is not None:
             import_ffmpeg()
-        for path in self.wanted.values():
-            check_output_file(path, force)
+        for option, path in self.wanted.items():
+            check_output_file(path, KINDS[option], force)
 
     def write(self, environment: Environment, task: Task, result: PlanningResult) -> None:
         """Make all drawings and then write them, so that an error leaves none of them behind."""

@@ -11,30 +11,27 @@ import typer
 
 from needful.cli.chosen_environment import chosen_environment
 from needful.cli.console import progress_bars, reporting_errors, say, say_json
-from needful.cli.options import AsJson, Force
+from needful.cli.options import AsJson, Force, ending_in
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.reports.page.recorded_run import RecordedRun, read_run
 from needful.reports.page.write_page import make_report
 from needful.storage.atomic import check_output_file, write_text
-
-
-def _html(path: Path) -> Path:
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise typer.BadParameter(f"the name of a page ends in .html, got {str(path)!r}.")
-    return path
+from needful.storage.output_kinds import PAGE
 
 
 @reporting_errors
 def report(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUNS...", help="Folders of runs; those of one domain are compared."),
+        typer.Argument(
+            metavar="RUNS...", help="Folders of runs, or folders of such; those of one domain are compared."
+        ),
     ],
-    out: Annotated[Path, typer.Option("--out", callback=_html, help="The HTML file to write.")] = Path(
-        "report.html"
-    ),
+    out: Annotated[
+        Path, typer.Option("--out", callback=ending_in(".html", ".htm"), help="The HTML file to write.")
+    ] = Path("report.html"),
     environment: Annotated[
         str | None,
         typer.Option(
@@ -47,8 +44,8 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write one page about runs: what was learned and why, and every task to look at."""
-    check_output_file(out, force)
-    recorded = [read_run(folder) for folder in runs]
+    check_output_file(out, PAGE, force)
+    recorded = [read_run(run) for folder in runs for run in _runs_in(folder)]
     with progress_bars() as progress, ExitStack() as stack:
         progress.stage("Writing the report")
         own = None if environment is None else _own(environment, recorded, stack)
@@ -57,6 +54,14 @@ def report(
         say_json({"page": str(out), "runs": len(recorded)})
     else:
         say(f"Wrote {out}.")
+
+
+def _runs_in(folder: Path) -> list[Path]:
+    """Return the folder itself, or the folders of complete runs in it if it is none but holds some."""
+    if (folder / "records.jsonl").exists():
+        return [folder]
+    inner = sorted(file.parent for file in folder.glob("[!.]*/summary.json"))
+    return inner or [folder]
 
 
 def write_page(runs: Sequence[RecordedRun], out: Path, own: Environment | None = None) -> None:

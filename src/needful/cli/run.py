@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from needful.cli.chosen_environment import chosen_environment
-from needful.cli.console import complain, progress_bars, reporting_errors, say, say_json
+from needful.cli.console import FAILED, complain, progress_bars, reporting_errors, say, say_json
 from needful.cli.describe import describe_evaluation, describe_learned, describe_skipped
 from needful.cli.options import (
     AbstractPlans,
@@ -25,6 +25,7 @@ from needful.cli.options import (
     Seed,
     Tasks,
     Timeout,
+    member,
 )
 from needful.cli.report import write_page
 from needful.envs.contract import Environment
@@ -35,6 +36,8 @@ from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import DEFAULT_PLANNER, make_planner
 from needful.reports.page.recorded_run import read_run
 from needful.storage.atomic import write_bytes
+
+PAGE = "report.html"
 
 
 class SamplerSource(Enum):
@@ -60,8 +63,13 @@ def run_domain(
         typer.Option("--experiments", help="Drop preconditions that the simulator shows to be accidental."),
     ] = False,
     samplers: Annotated[
-        SamplerSource, typer.Option("--samplers", help="Solve tasks with learned or hand-written samplers.")
-    ] = SamplerSource.LEARNED,
+        str,
+        typer.Option(
+            "--samplers",
+            metavar="|".join(one.value for one in SamplerSource),
+            help="Solve tasks with learned or hand-written samplers.",
+        ),
+    ] = SamplerSource.LEARNED.value,
     out: Annotated[
         Path | None, typer.Option("--out", help="The folder to write; by default a new one below runs/.")
     ] = None,
@@ -79,37 +87,41 @@ def run_domain(
         seed,
         planning,
         experiments=ExperimentConfig() if experiments else None,
-        oracle_samplers=samplers is SamplerSource.ORACLE,
+        oracle_samplers=member(SamplerSource, "kind of samplers", samplers) is SamplerSource.ORACLE,
         learning_timeout=learning_timeout,
     )
     with chosen_environment(domain) as environment, progress_bars() as progress:
-        folder = RunFolder.create(out or _new_folder(f"{environment.name}-{learner}-seed{seed}"), force)
-        result = run(environment, config, folder, progress)
-        progress.stage("Drawing")
-        picture = draw_example(environment, result.evaluation, folder)
-        progress.stage("Writing the report")
-        page = folder.path / "report.html"
-        write_page([read_run(folder.path)], page, environment)
+        path = out or _new_folder(f"{environment.name}-{learner}-seed{seed}")
+        with RunFolder.replacing(path, force) as folder:
+            result = run(environment, config, folder, progress)
+            progress.stage("Drawing")
+            picture = draw_example(environment, result.evaluation, folder)
+            progress.stage("Writing the report")
+            write_page([read_run(folder.path)], folder.path / PAGE, environment)
     for warning in describe_skipped(result.collected):
         complain(warning)
     if as_json:
-        say_json(result.summary)
-        return
-    _describe(result, learning_timeout)
-    say()
-    model = "" if result.learned is None else "model/, "
-    say(f"Results: {folder.path}/ (summary.json, records.jsonl, {model}demos.jsonl.gz, plans.jsonl.gz)")
-    say(f"Page to look at: {page}")
-    if picture is not None:
-        say(f"Picture of a solved task: {picture}")
+        say_json({**result.summary, "out": str(path)})
+    else:
+        _describe(result)
+        say()
+        model = "" if result.learned is None else "model/, "
+        say(f"Results: {path}/ (summary.json, records.jsonl, {model}demos.jsonl.gz, plans.jsonl.gz)")
+        say(f"Page to look at: {path / PAGE}")
+        if picture is not None:
+            say(f"Picture of a solved task: {path / picture}")
+    if result.learned is None:
+        complain(
+            f"error: Learned nothing: learning did not end within {learning_timeout:g} s. "
+            "Allow it more with --learning-timeout."
+        )
+        raise typer.Exit(FAILED)
 
 
-def _describe(result: RunResult, learning_timeout: float | None) -> None:
+def _describe(result: RunResult) -> None:
     seconds = result.summary["seconds"]["collect"]
     say(f"Collected {result.summary['demos']} demonstrations in {seconds:.2f} s.")
-    if result.learned is None:
-        say(f"Learned nothing: learning did not end within {learning_timeout:g} s.")
-    else:
+    if result.learned is not None:
         say(describe_learned(result.learned))
     say(describe_evaluation(result.summary))
 
@@ -121,7 +133,10 @@ def _new_folder(name: str) -> Path:
 
 
 def draw_example(environment: Environment, evaluation: Evaluation, folder: RunFolder) -> Path | None:
-    """Draw the first solved task as a film strip, if any was solved; say so if that fails."""
+    """Draw the first solved task as a film strip, if any was solved; say so if that fails.
+
+    Returns where in the folder the picture is.
+    """
     if evaluation.example is None:
         return None
     from needful.envs.drawing.captions import captions_of
@@ -136,4 +151,4 @@ def draw_example(environment: Environment, evaluation: Evaluation, folder: RunFo
         complain(f"warning: no picture of a solved task: {type(error).__name__}: {error}")
         return None
     write_bytes(path, picture)
-    return path
+    return path.relative_to(folder.path)

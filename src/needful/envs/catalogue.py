@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from types import MappingProxyType
 
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError, UnknownNameError
+from needful.extras import install_command
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ class CatalogueEntry:
         class_name: what it is called there.
         description: one line for people.
         extra: the extra of this package that it needs, if it needs one.
+        engine: the module that this extra brings.
         sizes: given where making the domain and its tasks takes long.
     """
 
@@ -37,12 +40,19 @@ class CatalogueEntry:
     class_name: str
     description: str
     extra: str | None = None
+    engine: str | None = None
     sizes: Sizes | None = None
+
+    @property
+    def installed(self) -> bool:
+        """Whether what it needs can be imported."""
+        return self.engine is None or find_spec(self.engine) is not None
 
 
 def _household(class_name: str, description: str) -> CatalogueEntry:
     sizes = Sizes(types=28, predicates=10, controllers=6, objects={"train": "35-50", "test": "60-100"})
-    return CatalogueEntry("needful.envs.household.environment", class_name, description, "household", sizes)
+    module = "needful.envs.household.environment"
+    return CatalogueEntry(module, class_name, description, "household", "mujoco", sizes)
 
 
 CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType(
@@ -114,7 +124,7 @@ def make_environment(name: str) -> Environment:
             raise
         raise InvalidInputError(
             f"The domain {name!r} needs {error.name}, which is not installed. "
-            f"Install it with: pip install 'needful[{entry.extra}]'"
+            f"Install it from the checkout: {install_command(entry.extra)}"
         ) from error
     environment: Environment = getattr(module, entry.class_name)()
     return environment

@@ -276,6 +276,7 @@ def _check_predicate(predicate: Predicate, states: Sequence[State], findings: Fi
 def _check_oracle(env: Environment, states: Sequence[State], seed: int, findings: Findings) -> None:
     with findings.watch("the model", "oracle_model", "Return a PlanningModel."):
         model = env.oracle_model()
+        _check_use_of_controllers(env, model, findings)
         for name in model.missing_samplers():
             findings.add("has no sampler", f"oracle operator {name}", "Put one into the model's samplers.")
         for operator in model.operators:
@@ -290,6 +291,19 @@ def _check_oracle(env: Environment, states: Sequence[State], seed: int, findings
                     "its sampler", where, "Return finite parameters, drawn with the generator."
                 ):
                     _check_sampler(model.samplers[operator.name], operator, state, fresh)
+
+
+def _check_use_of_controllers(env: Environment, model: PlanningModel, findings: Findings) -> None:
+    """Find controllers that no demonstration of the oracle can have."""
+    # Not those that a few plans do without: tasks that need a controller may be rare.
+    used = {operator.controller.name for operator in model.operators}
+    for controller in env.vocabulary.controllers:
+        if controller.name not in used:
+            findings.add(
+                "no oracle operator uses it, so it will be in no demonstration",
+                controller.name,
+                "Give the oracle model an operator with it, or take it out of the vocabulary.",
+            )
 
 
 def _check_sampler(

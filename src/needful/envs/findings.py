@@ -53,14 +53,14 @@ class Findings:
             raise
         except BaseException as error:
             raised = f"{subject} raised {type(error).__name__}: {error}"
-            self.add(raised + _place_of(error), where, remedy)
+            self.add(raised + place_of(error), where, remedy)
 
     def all(self) -> tuple[Finding, ...]:
         """Return the findings in the order in which they came."""
         return tuple(self._found.values())
 
 
-def _place_of(error: BaseException) -> str:
+def place_of(error: BaseException) -> str:
     """Return the innermost line of the user's own code that an error went through, if there is one."""
     places = sysconfig.get_paths()
     libraries = tuple(places[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))

@@ -157,7 +157,7 @@ def collect(environment: Environment, config: RunConfig, progress: Progress) -> 
         reasons = sorted({outcome.value.replace("_", " ") for _, outcome in collected.skipped})
         raise DemonstrationError(
             f"The oracle solved none of {config.demos} training tasks of {environment.name!r}: "
-            f"{', '.join(reasons)}. `check_environment` tells what is wrong with a domain."
+            f"{', '.join(reasons)}. `needful check-env` tells what is wrong with a domain."
         )
     return collected
 

@@ -16,6 +16,7 @@ from needful.errors import InvalidInputError
 from needful.evaluation.executor import Died, Work
 from needful.evaluation.job import Job
 from needful.evaluation.job_results import JobResult
+from needful.extras import install_command
 
 # How long to wait before looking whether machines have come or gone.
 SECONDS_BETWEEN_LOOKS = 5.0
@@ -88,7 +89,8 @@ def _import_ray() -> ModuleType:
         return import_module("ray")
     except ModuleNotFoundError as error:
         raise InvalidInputError(
-            "Ray is not installed. Install it with: pip install 'needful[ray]', or use --executor process."
+            f"Ray is not installed. Install it from the checkout: {install_command('ray')}, "
+            "or use --executor process."
         ) from error
 
 

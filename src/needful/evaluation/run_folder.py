@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,8 +17,9 @@ from needful.evaluation.learned_files import save_learned
 from needful.evaluation.learning import LearnedModel
 from needful.evaluation.policy_learning import LearnedPolicy
 from needful.evaluation.records import RunRecord
-from needful.storage.atomic import prepare_output_directory, write_bytes, write_text
+from needful.storage.atomic import prepare_output_directory, staged_directory, write_bytes, write_text
 from needful.storage.demonstrations import write_demonstrations
+from needful.storage.output_kinds import RUN
 from needful.storage.plans import PLANS_FILE, RecordedPlan, header_line, plan_line
 
 
@@ -29,11 +33,42 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: str | Path, force: bool = False) -> RunFolder:
-        """Make a folder without records; one that is there already is only replaced with `force`."""
+        """Make a folder without records; one that is there already is replaced at once, with `force`."""
         folder = cls(Path(path))
-        prepare_output_directory(folder.path, force)
+        prepare_output_directory(folder.path, RUN, force)
         folder._write_records()
         return folder
+
+    @classmethod
+    @contextmanager
+    def replacing(cls, path: str | Path, force: bool = False) -> Iterator[RunFolder]:
+        """Yield a folder for one run; with `force`, it replaces one that is there when the block ends well.
+
+        Until then, the results are in a temporary folder and the earlier ones stay. Where nothing is
+        there, they are at the path from the start. There they stay if the block ends with an error after
+        the first record; whoever interrupts a run keeps its demonstrations and its model as well.
+        """
+        path = Path(path)
+        if os.path.lexists(path):
+            try:
+                with staged_directory(path, RUN, force) as staging:
+                    folder = cls(staging)
+                    folder._write_records()
+                    yield folder
+            except KeyboardInterrupt as interrupt:
+                interrupt.add_note(f"{path} is as it was.")
+                raise
+            return
+        folder = cls.create(path)
+        try:
+            yield folder
+        except BaseException as error:
+            interrupted = isinstance(error, KeyboardInterrupt) and len(os.listdir(path)) > 1
+            if folder._lines or interrupted:
+                error.add_note(f"What was finished is in {path}.")
+            else:
+                shutil.rmtree(path, ignore_errors=True)
+            raise
 
     @property
     def model(self) -> Path:

@@ -6,35 +6,41 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from needful.errors import OutputError, OutputExistsError
-
-# Folders with one of these at their top are outputs: of learning, of runs and evaluations, of exports.
-OUTPUT_MARKS = frozenset({"model.json", "policy.json", "records.jsonl", "summary.json", "domain.pddl"})
-TEMPORARY = ".needful-{}.tmp"
+from needful.storage.output_kinds import TEMPORARY, FileKind, FolderKind
 
 
-def check_output_file(path: Path, force: bool = False) -> None:
-    """Raise unless a file may come to this path; call it before long work, it changes nothing."""
+def check_output_file(path: Path, kind: FileKind, force: bool = False) -> None:
+    """Raise unless a file may come to this path; call it before long work, it changes nothing.
+
+    A file that is there is never replaced unless it is of the same kind.
+    """
     if os.path.isdir(path):
         raise OutputExistsError(f"{path} is a folder, but a file is to be written. Choose another path.")
     _check_place(path, force)
+    if os.path.exists(path) and not (os.path.isfile(path) and kind.fits(path)):
+        raise OutputExistsError(
+            f"{path} is not {kind.name}, so it is not replaced. Choose another path, or move it away."
+        )
 
 
-def check_output_directory(path: Path, force: bool = False, marks: Collection[str] = OUTPUT_MARKS) -> None:
+def check_output_directory(path: Path, kind: FolderKind, force: bool = False) -> None:
     """Raise unless a folder may come to this path; call it before long work, it changes nothing.
 
-    A folder that is there is never replaced unless it is empty or holds a file named in `marks`.
+    A folder that is there is never replaced unless everything in it is of an output of the same kind.
     """
     if os.path.isdir(path):
-        _check_replaceable(path, marks)
+        _check_replaceable(path, kind)
+    elif os.path.exists(path):
+        raise OutputExistsError(f"{path} is a file, but a folder is to be written. Choose another path.")
     _check_place(path, force)
 
 
-def _check_replaceable(path: Path, marks: Collection[str]) -> None:
+def _check_replaceable(path: Path, kind: FolderKind) -> None:
     if Path.cwd().is_relative_to(path.resolve()):
         raise OutputExistsError(
             f"{path} holds the current folder, so it is not replaced. Choose another path."
@@ -42,11 +48,11 @@ def _check_replaceable(path: Path, marks: Collection[str]) -> None:
     if path.is_symlink():  # only the link is replaced
         return
     with _reporting(path):
-        held = os.listdir(path)
-    if held and not any(name in marks for name in held):
+        stranger = kind.stranger(path)
+    if stranger is not None:
         raise OutputExistsError(
-            f"{path} holds other things than an earlier output, such as {min(held)!r}, "
-            "so it is not replaced. Choose another path."
+            f"{path} holds {stranger!r}, which is no part of {kind.name} that needful wrote, "
+            "so it is not replaced. Choose another path, or move that away."
         )
 
 
@@ -88,16 +94,14 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def staged_directory(
-    path: Path, force: bool = False, marks: Collection[str] = OUTPUT_MARKS
-) -> Iterator[Path]:
+def staged_directory(path: Path, kind: FolderKind, force: bool = False) -> Iterator[Path]:
     """Yield a fresh folder that takes the place of `path` when the block ends without an error.
 
     For outputs that are written in one go. What was at `path` is moved aside, then the new folder
     gets the name, then the old one is removed: a kill at any moment leaves either of them whole.
     `check_output_directory` says what may be replaced.
     """
-    check_output_directory(path, force, marks)
+    check_output_directory(path, kind, force)
     with _reporting(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         staging = _temporary_beside(path)
@@ -112,12 +116,12 @@ def staged_directory(
         raise
 
 
-def prepare_output_directory(path: Path, force: bool = False) -> None:
+def prepare_output_directory(path: Path, kind: FolderKind, force: bool = False) -> None:
     """Make an empty folder for outputs that grow while work goes on, such as the records of a run.
 
     What is there already is only replaced with `force`.
     """
-    with staged_directory(path, force):
+    with staged_directory(path, kind, force):
         pass
 
 
@@ -142,7 +146,7 @@ def _put_in_place(staging: Path, path: Path) -> None:
             aside.rename(path)
         raise
     _sync_folder(path.parent)
-    if aside.is_symlink() or aside.is_file():
+    if aside.is_symlink():
         aside.unlink()
     else:
         shutil.rmtree(aside, ignore_errors=True)

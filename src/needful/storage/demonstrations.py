@@ -24,6 +24,7 @@ from needful.storage.ground_atoms_json import (
 )
 from needful.storage.gzipped import compressed, decompressed
 from needful.storage.json_fields import Field, JsonValue, Source, dump_json, parse_json
+from needful.storage.output_kinds import DEMONSTRATIONS
 from needful.storage.vocabulary_json import (
     VOCABULARY_FIELDS,
     Names,
@@ -75,7 +76,7 @@ def write_demonstrations(
     what the reader would refuse raises `DemonstrationError` and leaves no file.
     """
     path = Path(path)
-    check_output_file(path, force)
+    check_output_file(path, DEMONSTRATIONS, force)
     header: dict[str, JsonValue] = {"format": FORMAT, "version": VERSION, **vocabulary_to_json(vocabulary)}
     lines = [dump_json(header), *(dump_json(_to_json(demo)) for demo in demonstrations)]
     data = "".join(line + "\n" for line in lines).encode()

@@ -26,6 +26,7 @@ from needful.storage.atomic import staged_directory, write_bytes, write_text
 from needful.storage.directory_parts import check_directory, digest_of, json_part, parse_arrays, read_part
 from needful.storage.json_fields import Field, JsonValue, Source, parse_json
 from needful.storage.operators_json import OPERATOR_FIELDS, operator_from_json, operator_to_json
+from needful.storage.output_kinds import MODEL
 from needful.storage.vocabulary_json import VOCABULARY_FIELDS, vocabulary_from_json, vocabulary_to_json
 
 FORMAT = "needful-model"
@@ -63,7 +64,7 @@ def save_model(
         provenance: how the model came to be, such as learner, its configuration, seed, data.
         domain_pddl: the content of domain.pddl.
         documents: further JSON documents by file name, such as "evidence.json".
-        force: replace what is at the path.
+        force: replace a model or policy directory at the path.
     """
     path = Path(path)
     texts = {PDDL_FILE: domain_pddl}
@@ -85,7 +86,7 @@ def save_model(
     texts[MODEL_FILE] = json_part(MODEL_FILE, description)
     # Read back what will be written, so that no directory comes about that cannot be loaded.
     _parse(texts[MODEL_FILE].encode(), tensors, path)
-    with staged_directory(path, force) as staging:
+    with staged_directory(path, MODEL, force) as staging:
         write_bytes(staging / SAMPLERS_FILE, tensors)
         for name, text in sorted(texts.items()):
             write_text(staging / name, text)

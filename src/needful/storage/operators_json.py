@@ -29,7 +29,7 @@ def operator_to_json(operator: Operator) -> dict[str, JsonValue]:
     """Return an operator as JSON, its atoms sorted."""
 
     def atoms(given: Iterable[LiftedAtom]) -> list[JsonValue]:
-        return [[atom.predicate.name, *(v.name for v in atom.variables)] for atom in sorted(given)]
+        return [lifted_to_json(atom) for atom in sorted(given)]
 
     return {
         "name": operator.name,
@@ -37,13 +37,16 @@ def operator_to_json(operator: Operator) -> dict[str, JsonValue]:
         "preconditions": atoms(operator.preconditions),
         "add_effects": atoms(operator.add_effects),
         "delete_effects": atoms(operator.delete_effects),
-        "delete_patterns": [
-            [pattern.predicate.name, *map(_argument_to_json, pattern.arguments)]
-            for pattern in sorted(operator.delete_patterns)
-        ],
+        "delete_patterns": [lifted_to_json(pattern) for pattern in sorted(operator.delete_patterns)],
         "controller": operator.controller.name,
         "controller_arguments": [variable.name for variable in operator.controller_arguments],
     }
+
+
+def lifted_to_json(part: LiftedAtom | DeletePattern) -> list[JsonValue]:
+    """Return an atom over parameters, or a delete pattern, as an array."""
+    arguments = part.variables if isinstance(part, LiftedAtom) else part.arguments
+    return [part.predicate.name, *map(_argument_to_json, arguments)]
 
 
 def operator_from_json(field: Field, record: Mapping[str, Field], names: Names) -> Operator:

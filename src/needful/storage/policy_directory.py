@@ -21,6 +21,7 @@ from needful.policies.graph_policy import GraphPolicy
 from needful.storage.atomic import staged_directory, write_bytes, write_text
 from needful.storage.directory_parts import check_directory, digest_of, json_part, parse_arrays, read_part
 from needful.storage.json_fields import JsonValue, Source, parse_json
+from needful.storage.output_kinds import MODEL
 from needful.storage.vocabulary_json import VOCABULARY_FIELDS, vocabulary_from_json, vocabulary_to_json
 
 FORMAT = "needful-policy"
@@ -57,7 +58,7 @@ def save_policy(path: str | Path, stored: StoredPolicy, force: bool = False) -> 
     text = json_part(POLICY_FILE, description)
     # Read back what will be written, so that no directory comes about that cannot be loaded.
     _parse(text.encode(), weights, path)
-    with staged_directory(path, force) as staging:
+    with staged_directory(path, MODEL, force) as staging:
         write_bytes(staging / WEIGHTS_FILE, weights)
         write_text(staging / POLICY_FILE, text)
 

@@ -64,5 +64,5 @@ def test_a_video_repeats_pictures_for_as_long_as_they_are_shown(tmp_path) -> Non
 
 def test_without_ffmpeg_one_is_told_what_to_install(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    with pytest.raises(InvalidInputError, match=r"pip install 'needful\[household\]'"):
+    with pytest.raises(InvalidInputError, match=r"pip install -c constraints.txt '\.\[household\]'"):
         import_ffmpeg()

@@ -13,6 +13,7 @@ import numpy as np
 from needful.core.atoms import AbstractState
 from needful.core.plans import PlanningResult
 from needful.errors import InvalidInputError
+from needful.extras import install_command
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -98,7 +99,7 @@ def import_ffmpeg() -> Any:
         import imageio_ffmpeg
     except ModuleNotFoundError as error:
         raise InvalidInputError(
-            "MP4 videos need imageio-ffmpeg, which is not installed. Install it with: "
-            "pip install 'needful[household]', or make a GIF instead."
+            "MP4 videos need imageio-ffmpeg, which is not installed. Install it from the checkout: "
+            f"{install_command('household')}, or make a GIF instead."
         ) from error
     return imageio_ffmpeg

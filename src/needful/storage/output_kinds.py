@@ -1,0 +1,99 @@
+"""What outputs look like, so that a new one takes the place of an earlier one and of nothing else."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
+
+TEMPORARY = ".needful-{}.tmp"
+ENOUGH = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    """A kind of file that is written: what it is called, and how such a file begins."""
+
+    name: str
+    beginning: re.Pattern[bytes]
+
+    def fits(self, path: Path) -> bool:
+        """Return whether a file is of this kind; an empty one is of every kind."""
+        try:
+            with path.open("rb") as file:
+                data = file.read(ENOUGH)
+            if data.startswith(b"\x1f\x8b"):
+                data = zlib.decompressobj(wbits=31).decompress(data, ENOUGH)
+        except (OSError, zlib.error):
+            return False
+        return not data or self.beginning.match(data) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class FolderKind:
+    """A kind of folder that is written.
+
+    Attributes:
+        name: what it is called.
+        marks: files by name, one of which is always there.
+        others: the paths of all other files that may be in it.
+    """
+
+    name: str
+    marks: Mapping[str, FileKind]
+    others: frozenset[str] = field(default=frozenset())
+
+    def stranger(self, folder: Path) -> str | None:
+        """Return what in a folder belongs to no output of this kind; None if there is no such thing."""
+        held = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+        files = self.marks.keys() | self.others
+        known = files | {parent.as_posix() for file in files for parent in PurePosixPath(file).parents}
+        strangers = [one for one in held if one not in known and not _is_leftover(one)]
+        marks = [one for one in held if one in self.marks]
+        strangers += [mark for mark in marks if not self.marks[mark].fits(folder / mark)]
+        if not strangers and not marks:
+            strangers = held
+        return min(strangers, default=None)
+
+
+def _is_leftover(path: str) -> bool:
+    """Return whether a killed process left this behind of an unfinished output."""
+    return any(fnmatch(part, TEMPORARY.format("*")) for part in PurePosixPath(path).parts)
+
+
+def _kind(name: str, beginning: bytes) -> FileKind:
+    return FileKind(name, re.compile(beginning, re.DOTALL | re.IGNORECASE))
+
+
+DEMONSTRATIONS = _kind("a file of demonstrations", rb'\s*\{[^\n]*"needful-demos"')
+PAGE = _kind("a page that needful wrote", rb"<!doctype html>.*needful</title>")
+PNG = _kind("a PNG picture", rb"\x89PNG")
+GIF = _kind("a GIF", rb"GIF8")
+MP4 = _kind("an MP4 film", rb"....ftyp")
+
+MODEL = FolderKind(
+    "a model directory",
+    marks={
+        "model.json": _kind("a model", rb'\{.*"needful-model"'),
+        "policy.json": _kind("a policy", rb'\{.*"needful-policy"'),
+    },
+    others=frozenset(
+        {"samplers.safetensors", "domain.pddl", "evidence.json", "climb.json", "policy.safetensors"}
+    ),
+)
+RUN = FolderKind(
+    "the folder of a run",
+    marks={"records.jsonl": _kind("a file of records", rb'\{[^\n]*"config_hash"')},
+    others=frozenset(
+        {"summary.json", "demos.jsonl.gz", "plans.jsonl.gz", "report.html", "pictures/solved_task.png"}
+        | {f"model/{name}" for name in MODEL.marks.keys() | MODEL.others}
+    ),
+)
+PDDL = FolderKind(
+    "a folder of exported PDDL",
+    marks={"domain.pddl": _kind("an exported domain", rb"\(define \(domain needful\)")},
+    others=frozenset({"problem.pddl"}),
+)

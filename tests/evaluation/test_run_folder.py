@@ -1,0 +1,79 @@
+"""Run folders: what an error leaves, and when an earlier folder is replaced."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from needful.core.plans import Outcome, PlanningResult
+from needful.errors import OutputExistsError
+from needful.evaluation.records import RunRecord, identify, record
+from needful.evaluation.run_folder import RunFolder
+
+IDENTITY = identify("screws", "necessary", 3)
+
+
+def one_record() -> RunRecord:
+    return record(IDENTITY, 0, PlanningResult(Outcome.TIMEOUT), Outcome.TIMEOUT, 0.0)
+
+
+def fail_in(
+    path: Path, error: BaseException, force: bool = False, records: int = 0, more: str = ""
+) -> None:
+    """Begin a run that writes some records and perhaps another file, and then raises."""
+    with suppress(type(error)), RunFolder.replacing(path, force) as folder:
+        for _ in range(records):
+            folder.add_record(one_record())
+        if more:
+            (folder.path / more).write_text("")
+        raise error
+
+
+@pytest.mark.parametrize("error", [ValueError(), KeyboardInterrupt()])
+def test_a_run_that_fails_leaves_the_earlier_one(tmp_path: Path, error: BaseException) -> None:
+    path = tmp_path / "run"
+    with RunFolder.replacing(path) as folder:
+        assert folder.path == path
+        folder.save_summary({"which": "earlier"})
+    fail_in(path, error, force=True, records=1, more="plans.jsonl.gz")
+    assert sorted(os.listdir(path)) == ["records.jsonl", "summary.json"]
+    assert os.listdir(tmp_path) == ["run"]
+    with pytest.raises(OutputExistsError, match="--force"), RunFolder.replacing(path):
+        pytest.fail("the block must not run")
+    with RunFolder.replacing(path, force=True) as folder:
+        folder.add_record(one_record())
+        assert os.listdir(path) != []
+    assert (path / "records.jsonl").read_text() == one_record().to_json() + "\n"
+    assert os.listdir(path) == ["records.jsonl"]
+    assert os.listdir(tmp_path) == ["run"]
+
+
+def test_an_interrupt_says_what_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    first, second = KeyboardInterrupt(), KeyboardInterrupt()
+    fail_in(path, first, records=1)
+    fail_in(path, second, force=True)
+    assert first.__notes__ == [f"What was finished is in {path}."]
+    assert second.__notes__ == [f"{path} is as it was."]
+
+
+@pytest.mark.parametrize(
+    ("error", "records", "more", "left"),
+    [
+        (ValueError(), 0, "", []),
+        (ValueError(), 0, "demos.jsonl.gz", []),
+        (ValueError(), 1, "", ["records.jsonl"]),
+        (KeyboardInterrupt(), 0, "", []),
+        (KeyboardInterrupt(), 0, "demos.jsonl.gz", ["demos.jsonl.gz", "records.jsonl"]),
+        (KeyboardInterrupt(), 1, "", ["records.jsonl"]),
+    ],
+)
+def test_what_a_run_leaves_that_fails(
+    tmp_path: Path, error: BaseException, records: int, more: str, left: list[str]
+) -> None:
+    path = tmp_path / "run"
+    fail_in(path, error, records=records, more=more)
+    assert (sorted(os.listdir(path)) if path.exists() else []) == left
