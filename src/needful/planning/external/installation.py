@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from needful.errors import InvalidInputError, PlannerError
+from needful.extras import install_command
 
 
 def find_program(name: str, given: str | None, package: str, inside: str) -> str:
@@ -23,4 +24,4 @@ def find_program(name: str, given: str | None, package: str, inside: str) -> str
         path = Path(folder, inside)
         if path.is_file():
             return str(path)
-    raise PlannerError(f"{name} is not installed. Install it with: pip install 'needful[planners]'")
+    raise PlannerError(f"{name} is not installed. From the checkout: {install_command('planners')}")
