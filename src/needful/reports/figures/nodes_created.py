@@ -62,7 +62,9 @@ def _end_of_scale(groups: Sequence[RunGroup]) -> int:
 def _prepare_scale(axes: Axes, end: int) -> None:
     axes.set_xscale("log")
     axes.set_xlim(0.7, end * end**0.28)  # room for the shares behind the failures
-    powers = range(0, round(math.log10(end)), 1 if end <= 10**4 else 2)
+    last = round(math.log10(end))
+    # None that is so near to the end of a long scale that labels touch.
+    powers = [power for power in range(0, last, 1 if last <= 4 else 2) if 6 * (last - power) > last]
     axes.set_xticks([10**power for power in powers] + [end])
     axes.set_xticklabels([f"$10^{power}$" for power in powers] + ["failed"])
     axes.minorticks_off()
