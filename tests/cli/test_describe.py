@@ -9,7 +9,7 @@ from carrying_world import AT, BOX, CUP, GO, HELD, IN, NEAR, PUT, ROBOT, A, B, C
 from needful.cli.describe import describe_evaluation, describe_failure, describe_learned, describe_plan
 from needful.core.controllers import Execution
 from needful.core.model import Vocabulary
-from needful.core.plans import Outcome, PlanningResult
+from needful.core.plans import Effort, Outcome, PlanningResult
 from needful.core.samplers import ConstantSampler
 from needful.evaluation.learning import learn_model
 from needful.evaluation.summary import evaluation_summary
@@ -51,15 +51,17 @@ def test_a_plan_that_fails_says_where_and_why() -> None:
     assert "Inside(ball0, jar0)" in lines[-1]
 
 
+def test_which_cap_was_reached_is_said() -> None:
+    result = PlanningResult(Outcome.OUT_OF_NODES, effort=Effort(nodes_created=5))
+    assert describe_failure(result) == "too large: more search nodes than may be."
+
+
 @pytest.mark.parametrize(
     ("outcome", "sentence"),
     [
         (Outcome.NO_ABSTRACT_PLAN, "no abstract plan reaches the goal."),
         (Outcome.TIMEOUT, "time ran out before an abstract plan was found. Try a larger --timeout."),
-        (
-            Outcome.OUT_OF_NODES,
-            "too large: ground operators or search nodes reached their cap.",
-        ),
+        (Outcome.OUT_OF_NODES, "too large: more ground operators than may be."),
         (Outcome.GOAL_MISSED, "goal_missed"),
     ],
 )

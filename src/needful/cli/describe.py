@@ -101,8 +101,9 @@ def describe_failure(result: PlanningResult) -> str:
     """Return one sentence about why planning failed."""
     if result.failure is not None:
         return f"{result.failure.detail} (step {result.failure.step + 1}, {result.outcome.value})"
+    too_many = "search nodes" if result.effort.nodes_created else "ground operators"
     return {
         Outcome.NO_ABSTRACT_PLAN: "no abstract plan reaches the goal.",
         Outcome.TIMEOUT: "time ran out before an abstract plan was found. Try a larger --timeout.",
-        Outcome.OUT_OF_NODES: "too large: ground operators or search nodes reached their cap.",
+        Outcome.OUT_OF_NODES: f"too large: more {too_many} than may be.",
     }.get(result.outcome, result.outcome.value)
