@@ -103,13 +103,7 @@ def run_domain(
     if as_json:
         say_json({**result.summary, "out": str(path)})
     else:
-        _describe(result)
-        say()
-        model = "" if result.learned is None else "model/, "
-        say(f"Results: {path}/ (summary.json, records.jsonl, {model}demos.jsonl.gz, plans.jsonl.gz)")
-        say(f"Page to look at: {path / PAGE}")
-        if picture is not None:
-            say(f"Picture of a solved task: {path / picture}")
+        _describe(result, path, picture)
     if result.learned is None:
         complain(
             f"error: Learned nothing: learning did not end within {learning_timeout:g} s. "
@@ -118,12 +112,18 @@ def run_domain(
         raise typer.Exit(FAILED)
 
 
-def _describe(result: RunResult) -> None:
+def _describe(result: RunResult, path: Path, picture: Path | None) -> None:
     seconds = result.summary["seconds"]["collect"]
     say(f"Collected {result.summary['demos']} demonstrations in {seconds:.2f} s.")
     if result.learned is not None:
         say(describe_learned(result.learned))
     say(describe_evaluation(result.summary))
+    say()
+    model = "" if result.learned is None else "model/, "
+    say(f"Results: {path}/ (summary.json, records.jsonl, {model}demos.jsonl.gz, plans.jsonl.gz)")
+    say(f"Page to look at: {path / PAGE}")
+    if picture is not None:
+        say(f"Picture of a solved task: {path / picture}")
 
 
 def _new_folder(name: str) -> Path:
