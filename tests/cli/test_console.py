@@ -146,12 +146,18 @@ def test_a_stream_that_failed_is_not_tried_again(
     assert "No space left on device" in capsys.readouterr().err
 
 
-def test_errors_of_files_are_not_taken_for_those_of_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [FileNotFoundError(2, "No such file", "data.bin"), ConnectionError("gone"), OSError(12, "memory")],
+)
+def test_other_errors_of_the_system_are_not_taken_for_those_of_streams(
+    monkeypatch: pytest.MonkeyPatch, error: OSError
+) -> None:
     def fail() -> None:
-        raise FileNotFoundError(2, "No such file", "data.bin")
+        raise error
 
     monkeypatch.setattr("needful.cli.app.build_app", lambda: fail)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(type(error)):
         main()
 
 

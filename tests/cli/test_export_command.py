@@ -23,6 +23,13 @@ def test_json_names_the_files(screws: Path, tmp_path: Path) -> None:
     assert all(Path(file).exists() for file in said.json["files"])
 
 
+def test_exports_with_renamed_objects_are_known_as_ours(screws: Path, tmp_path: Path) -> None:
+    command = ("export", screws, "--pddl", tmp_path, "--style", "strips", "--problem", "screws:0")
+    succeed(*command, "--force")
+    assert (tmp_path / "domain.pddl").read_text().startswith(";")
+    succeed(*command, "--force")
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

@@ -60,6 +60,23 @@ def test_an_interrupt_says_what_is_left(tmp_path: Path) -> None:
     assert second.__notes__ == [f"{path} is as it was."]
 
 
+def test_what_came_meanwhile_stays_and_so_does_the_new_run(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    RunFolder.create(path)
+
+    def run_while_somebody_writes() -> None:
+        with RunFolder.replacing(path, force=True) as folder:
+            folder.add_record(one_record())
+            (path / "notes.txt").write_text("mine")
+
+    with pytest.raises(OutputExistsError, match=r"notes\.txt") as caught:
+        run_while_somebody_writes()
+    assert (path / "notes.txt").read_text() == "mine"
+    (kept,) = (one for one in tmp_path.iterdir() if one != path)
+    assert caught.value.__notes__ == [f"What was finished is in {kept}."]
+    assert (kept / "records.jsonl").read_text() == one_record().to_json() + "\n"
+
+
 @pytest.mark.parametrize(
     ("error", "records", "more", "left"),
     [

@@ -150,6 +150,12 @@ def test_a_folder_never_takes_the_place_of_a_file(tmp_path: Path, force: bool) -
             check(tmp_path / "file", RUN, force)
 
 
+def test_mounted_folders_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.path.ismount", lambda path: path == tmp_path)
+    with pytest.raises(OutputExistsError, match="mounted folder"):
+        check_output_directory(tmp_path, PDDL, force=True)
+
+
 def test_empty_folders_may_be_replaced(tmp_path: Path) -> None:
     prepare_output_directory(tmp_path / "out", RUN)
     prepare_output_directory(tmp_path / "out", RUN, force=True)

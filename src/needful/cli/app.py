@@ -23,6 +23,7 @@ from needful.cli.plan import plan_task
 from needful.cli.report import report
 from needful.cli.reproduce import reproduce
 from needful.cli.run import run_domain
+from needful.storage.atomic import disk_is_full
 
 
 def build_app() -> typer.Typer:
@@ -75,7 +76,7 @@ def main() -> None:
     try:
         build_app()()
     except OSError as error:
-        if error.filename is not None:  # then it was not one of the streams
+        if error.filename is not None or not disk_is_full(error):  # then it was not one of the streams
             raise
         complain(f"error: The output cannot be written: {error.strerror}. Choose another place for it.")
         # Python would try again at the end.

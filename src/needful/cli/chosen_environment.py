@@ -50,6 +50,8 @@ def _explaining_failures(reference: str) -> Iterator[None]:
         if isinstance(error, NeedfulError) and not place:
             raise
         what = f"{type(error).__name__}: {error}".strip(" .:")
-        raise InvalidInputError(
-            f"{reference} raised {what}{place}. Run `needful check-env {reference}`."
-        ) from error
+        whose = f"{reference} raised" if place else f"With {reference} there was"
+        explained = InvalidInputError(f"{whose} {what}{place}. Run `needful check-env {reference}`.")
+        for note in getattr(error, "__notes__", ()):
+            explained.add_note(note)
+        raise explained from error

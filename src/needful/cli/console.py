@@ -6,7 +6,7 @@ import functools
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ParamSpec
@@ -27,7 +27,7 @@ P = ParamSpec("P")
 def reporting_errors(verb: Callable[P, None]) -> Callable[P, None]:
     """Turn this package's errors, its warnings and Ctrl-C into sentences on stderr and an exit code.
 
-    Notes of a `KeyboardInterrupt` say what is left of the work.
+    Their notes say what is left of the work.
     """
 
     @functools.wraps(verb)
@@ -37,14 +37,18 @@ def reporting_errors(verb: Callable[P, None]) -> Callable[P, None]:
                 warnings.showwarning = lambda message, *_, **__: complain(f"warning: {message}")
                 verb(*args, **kwargs)
         except NeedfulError as error:
-            complain(f"error: {error}")
+            complain(" ".join([f"error: {error}", *_notes(error)]))
             wrong_usage = isinstance(error, UnknownNameError | OutputExistsError)
             raise typer.Exit(WRONG_USAGE if wrong_usage else FAILED) from error
         except KeyboardInterrupt as interrupt:
-            complain(" ".join(["Interrupted.", *getattr(interrupt, "__notes__", ())]))
+            complain(" ".join(["Interrupted.", *_notes(interrupt)]))
             raise typer.Exit(INTERRUPTED) from interrupt
 
     return wrapped
+
+
+def _notes(error: BaseException) -> Sequence[str]:
+    return getattr(error, "__notes__", ())
 
 
 def check_spared(source: Path, out: Path) -> None:

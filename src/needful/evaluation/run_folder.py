@@ -50,14 +50,14 @@ class RunFolder:
         """
         path = Path(path)
         if os.path.lexists(path):
-            try:
-                with staged_directory(path, RUN, force) as staging:
-                    folder = cls(staging)
-                    folder._write_records()
+            with staged_directory(path, RUN, force, keep=True) as staging:
+                folder = cls(staging)
+                folder._write_records()
+                try:
                     yield folder
-            except KeyboardInterrupt as interrupt:
-                interrupt.add_note(f"{path} is as it was.")
-                raise
+                except KeyboardInterrupt as interrupt:
+                    interrupt.add_note(f"{path} is as it was.")
+                    raise
             return
         folder = cls.create(path)
         try:

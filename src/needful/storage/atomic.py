@@ -33,6 +33,8 @@ def check_output_directory(path: Path, kind: FolderKind, force: bool = False) ->
 
     A folder that is there is never replaced unless everything in it is of an output of the same kind.
     """
+    if os.path.ismount(path):
+        raise OutputExistsError(f"{path} is a mounted folder, which has to stay. Choose a path in it.")
     if os.path.isdir(path):
         _check_replaceable(path, kind)
     elif os.path.exists(path):
@@ -94,12 +96,15 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def staged_directory(path: Path, kind: FolderKind, force: bool = False) -> Iterator[Path]:
+def staged_directory(
+    path: Path, kind: FolderKind, force: bool = False, keep: bool = False
+) -> Iterator[Path]:
     """Yield a fresh folder that takes the place of `path` when the block ends without an error.
 
     For outputs that are written in one go. What was at `path` is moved aside, then the new folder
     gets the name, then the old one is removed: a kill at any moment leaves either of them whole.
-    `check_output_directory` says what may be replaced.
+    `check_output_directory` says what may be replaced. With `keep`, a finished folder that cannot get the
+    name stays where it is, and the error says where: long work is in it.
     """
     check_output_directory(path, kind, force)
     with _reporting(path):
@@ -108,11 +113,19 @@ def staged_directory(path: Path, kind: FolderKind, force: bool = False) -> Itera
         staging.mkdir()
     try:
         yield staging
+    except BaseException:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
+    try:
+        check_output_directory(path, kind, force)  # others may have put something there meanwhile
         with _reporting(path):
             _sync_folder(staging)
             _put_in_place(staging, path)
-    except BaseException:
-        shutil.rmtree(staging, ignore_errors=True)
+    except BaseException as error:
+        if keep and staging.exists():
+            error.add_note(f"What was finished is in {staging}.")
+        else:
+            shutil.rmtree(staging, ignore_errors=True)
         raise
 
 
@@ -136,13 +149,12 @@ def remove_leftovers(folder: Path) -> None:
 
 def _put_in_place(staging: Path, path: Path) -> None:
     aside = _temporary_beside(path)
-    replacing = os.path.lexists(path)
-    if replacing:
-        path.rename(aside)
     try:
+        if os.path.lexists(path):
+            path.rename(aside)
         staging.rename(path)
     except BaseException:
-        if replacing:
+        if os.path.lexists(aside) and not os.path.lexists(path):
             aside.rename(path)
         raise
     _sync_folder(path.parent)
@@ -174,10 +186,11 @@ def _reporting(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         remedy = (
-            "Free some space and repeat the command." if _disk_is_full(error) else "Choose another path."
+            "Free some space and repeat the command." if disk_is_full(error) else "Choose another path."
         )
         raise OutputError(f"{path} cannot be written: {reason}. {remedy}") from error
 
 
-def _disk_is_full(error: OSError) -> bool:
+def disk_is_full(error: OSError) -> bool:
+    """Return whether an error of the system says that there is no more space."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -94,6 +94,6 @@ RUN = FolderKind(
 )
 PDDL = FolderKind(
     "a folder of exported PDDL",
-    marks={"domain.pddl": _kind("an exported domain", rb"\(define \(domain needful\)")},
+    marks={"domain.pddl": _kind("an exported domain", rb"(?:;[^\n]*\n)*\(define \(domain needful\)")},
     others=frozenset({"problem.pddl"}),
 )

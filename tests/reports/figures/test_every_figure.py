@@ -123,6 +123,7 @@ def test_a_curve_needs_several_numbers_of_demonstrations() -> None:
                 make_result(replace(JOB, demos=5), ["solved"]),
                 make_result(replace(JOB, demos=5, timeout=99.0), ["solved", "timeout"]),
                 make_result(replace(JOB, demos=50)),
+                make_result(replace(JOB, demos=50, planner="paper"), ["solved", "timeout", "timeout"]),
                 make_result(replace(JOB, learner="ci")),
             ]
         )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from needful.envs.drawing.palette import INK, PAPER
+from needful.planning.planners import DEFAULT_PLANNER
 from needful.reports.domains import domain_title, in_paper_order, protocol_of
 from needful.reports.figures.canvas import label_outer, legend_below, method_line, panels
 from needful.reports.methods import in_column_order, method_look
@@ -51,16 +52,20 @@ def draw_data_efficiency(groups: Sequence[RunGroup]) -> Figure | None:
 def learning_curves(groups: Sequence[RunGroup]) -> Curves:
     """Return the groups of methods that were tried with several numbers of demonstrations.
 
-    Of groups with the same number, the one with the most tasks counts.
+    Of groups with the same number, the one with the default planner counts, then that with the most tasks.
     """
     best: dict[tuple[str, str], dict[int, RunGroup]] = {}
     for group in groups:
         if group.records:
             curve = best.setdefault((group.domain, group.method), {})
             known = curve.get(group.setting.demos)
-            if known is None or len(group.records) > len(known.records):
+            if known is None or _weight(group) > _weight(known):
                 curve[group.setting.demos] = group
     return {key: tuple(curve[n] for n in sorted(curve)) for key, curve in best.items() if len(curve) > 1}
+
+
+def _weight(group: RunGroup) -> tuple[bool, int]:
+    return group.setting.planner == DEFAULT_PLANNER, len(group.records)
 
 
 def _draw_curve(axes: Axes, method: str, curve: Sequence[RunGroup]) -> None:
