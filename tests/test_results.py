@@ -9,6 +9,7 @@ import pytest
 
 from needful.evaluation.job_results import JobResult, read_results
 from needful.evaluation.paper_experiments import ANALYTIC, HOUSEHOLD
+from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.reports.markdown import as_markdown
 from needful.reports.measurements import learning_seconds
@@ -70,6 +71,19 @@ def test_no_baseline_is_better_than_ours(domain: str) -> None:
     for learner in BASELINES:
         percentages = success_percentages(runs(domain, learner, demos))
         assert not percentages or mean(percentages) <= ours
+
+
+def test_no_search_ended_before_todays_cap() -> None:
+    """One that did was made with a lower cap. Where no node was created, no search began."""
+    most = PlanningConfig().max_nodes
+    assert most is not None
+    created = [
+        record.nodes_created
+        for result in RESULTS.results
+        for record in result.records
+        if record.outcome == "out_of_nodes" and record.nodes_created
+    ]
+    assert [nodes for nodes in created if nodes < most] == []
 
 
 def test_nothing_ends_long_after_its_deadline() -> None:
