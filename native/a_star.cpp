@@ -70,8 +70,11 @@ void AStar::evaluate(Known& about, const Word* state, const Deadline& deadline, 
     about.value = estimate.value;
     about.landmarks = estimate.landmarks;
     about.first = in_landmarks_.size();
-    for (Id step : estimate.in_landmark)
+    Lookout lookout(deadline);
+    for (Id step : estimate.in_landmark) {
+        lookout.after(4);
         if (has_all(state, problem_->preconditions[static_cast<std::size_t>(step)])) in_landmarks_.push_back(step);
+    }
     about.last = in_landmarks_.size();
 }
 

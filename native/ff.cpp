@@ -107,12 +107,11 @@ void Ff::achieve(const Word* state, std::size_t words, Lookout& lookout) {
             asked_[at(atom)] = 0;
             --open_goals;
         }
-        lookout.after(needed_by_[at(atom)].size());
-        for (Id step : needed_by_[at(atom)]) {
+        for_each(needed_by_[at(atom)], lookout, [&](Id step) {
             Progress& progress = progress_[at(step)];
             progress.cost = static_cast<Id>(std::min<std::int64_t>(std::int64_t{progress.cost} + cost, most));
             if (--progress.open == 0) offer(at(step));
-        }
+        });
     };
     for (std::size_t cost = 0; cost < bucket_count && open_goals; ++cost)
         for (std::size_t i = 0; i < buckets_[cost].size() && open_goals; ++i)

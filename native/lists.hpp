@@ -1,6 +1,7 @@
 // Lists of numbers in two flat arrays: small, and read from front to back.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -20,6 +21,17 @@ struct Span {
     bool empty() const { return first == last; }
     Id operator[](std::size_t index) const { return first[index]; }
 };
+
+// Goes through numbers and looks at the clock now and then. Throws `TimeIsUp`.
+template <class Use>
+void for_each(Span items, Lookout& lookout, Use use) {
+    constexpr std::ptrdiff_t at_once = 1024;
+    for (const Id* next = items.first; next != items.last;) {
+        const Id* end = next + std::min(items.last - next, at_once);
+        lookout.after(static_cast<std::size_t>(end - next));
+        for (; next != end; ++next) use(*next);
+    }
+}
 
 class Lists {
 public:

@@ -10,6 +10,7 @@ constexpr Id unreached = Id{1} << 30;
 constexpr Id no_supporter = -1;
 
 std::size_t at(Id index) { return static_cast<std::size_t>(index); }
+Span all_of(const std::vector<Id>& items) { return {items.data(), items.data() + items.size()}; }
 
 // Of each operator what it adds and does not need.
 Lists new_effects(const Problem& problem, Lookout& lookout) {
@@ -89,7 +90,7 @@ Estimate LmCut::operator()(const Word* state, std::size_t words, const Deadline&
     Lookout lookout(deadline);
     h_max(lookout);
     Estimate estimate;
-    Id target = hardest({goal_.data(), goal_.data() + goal_.size()});
+    Id target = hardest(all_of(goal_));
     if (values_[at(target)] == unreached) {
         estimate.value = Estimate::unreachable;
         return estimate;
@@ -103,7 +104,7 @@ Estimate LmCut::operator()(const Word* state, std::size_t words, const Deadline&
         }
         ++estimate.landmarks;
         lower(lookout);
-        target = hardest({goal_.data(), goal_.data() + goal_.size()});
+        target = hardest(all_of(goal_));
     }
     estimate.value = estimate.landmarks;
     return estimate;
@@ -125,20 +126,19 @@ void LmCut::h_max(Lookout& lookout) {
     frontier_ = true_;
     for (Id level = 1; !frontier_.empty(); ++level) {
         ready_.clear();
-        for (Id atom : frontier_) {
-            lookout.after(needed_by_[at(atom)].size());
-            for (Id step : needed_by_[at(atom)])
+        for (Id atom : frontier_)
+            for_each(needed_by_[at(atom)], lookout, [&](Id step) {
                 if (--waiting_for_[at(step)] == 0) ready_.push_back(step);
-        }
+            });
         frontier_.clear();
-        for (Id step : ready_) {
+        for_each(all_of(ready_), lookout, [&](Id step) {
             supporters_[at(step)] = hardest(preconditions_[at(step)]);
             for (Id effect : effects_[at(step)])
                 if (values_[at(effect)] == unreached) {
                     values_[at(effect)] = level;
                     frontier_.push_back(effect);
                 }
-        }
+        });
     }
 }
 
@@ -147,11 +147,11 @@ void LmCut::find_cut(Id target, Lookout& lookout) {
     find_zone(target, lookout);
     cut_.clear();
     bool all_easier = true;
-    for (Id step : entering_)
-        if (!zone_[at(supporters_[at(step)])]) {
-            cut_.push_back(step);
-            all_easier = all_easier && values_[at(supporters_[at(step)])] < values_[at(target)];
-        }
+    for_each(all_of(entering_), lookout, [&](Id step) {
+        if (zone_[at(supporters_[at(step)])]) return;
+        cut_.push_back(step);
+        all_easier = all_easier && values_[at(supporters_[at(step)])] < values_[at(target)];
+    });
     if (all_easier) return;
     find_reached(lookout);
     cut_.erase(std::remove_if(cut_.begin(), cut_.end(),
@@ -168,17 +168,16 @@ void LmCut::find_zone(Id target, Lookout& lookout) {
     while (!stack_.empty()) {
         const Id atom = stack_.back();
         stack_.pop_back();
-        lookout.after(added_by_[at(atom)].size());
-        for (Id step : added_by_[at(atom)]) {
+        for_each(added_by_[at(atom)], lookout, [&](Id step) {
             const Id supporter = supporters_[at(step)];
-            if (supporter == no_supporter || entered_[at(step)]) continue;
+            if (supporter == no_supporter || entered_[at(step)]) return;
             entered_[at(step)] = 1;
             entering_.push_back(step);
             if (free_[at(step)] && !zone_[at(supporter)]) {
                 zone_[at(supporter)] = 1;
                 stack_.push_back(supporter);
             }
-        }
+        });
     }
 }
 
@@ -190,15 +189,14 @@ void LmCut::find_reached(Lookout& lookout) {
     while (!stack_.empty()) {
         const Id atom = stack_.back();
         stack_.pop_back();
-        lookout.after(needed_by_[at(atom)].size());
-        for (Id step : needed_by_[at(atom)]) {
-            if (entered_[at(step)] || supporters_[at(step)] != atom) continue;
+        for_each(needed_by_[at(atom)], lookout, [&](Id step) {
+            if (entered_[at(step)] || supporters_[at(step)] != atom) return;
             for (Id effect : effects_[at(step)])
                 if (!reached_[at(effect)]) {
                     reached_[at(effect)] = 1;
                     stack_.push_back(effect);
                 }
-        }
+        });
     }
 }
 
@@ -215,17 +213,18 @@ void LmCut::lower(Lookout& lookout) {
     // All are looked at before any value falls: a supporter is only the hardest precondition until then.
     ready_.clear();
     for (Id step : cut_) ready_.push_back(values_[at(supporters_[at(step)])]);
-    for (std::size_t i = 0; i < cut_.size(); ++i) offer(at(cut_[i]), ready_[i]);
+    auto value = ready_.begin();
+    for_each(all_of(cut_), lookout, [&](Id step) { offer(at(step), *value++); });
     while (!queue_.empty()) {
+        lookout.after(16);
         const auto [value, atom] = queue_.top();
         queue_.pop();
         if (value > values_[at(atom)]) continue;
-        lookout.after(needed_by_[at(atom)].size());
-        for (Id step : needed_by_[at(atom)])
-            if (supporters_[at(step)] == atom) {
-                const Id now = supporters_[at(step)] = hardest(preconditions_[at(step)]);
-                offer(at(step), values_[at(now)] + 1 - free_[at(step)]);
-            }
+        for_each(needed_by_[at(atom)], lookout, [&](Id step) {
+            if (supporters_[at(step)] != atom) return;
+            const Id now = supporters_[at(step)] = hardest(preconditions_[at(step)]);
+            offer(at(step), values_[at(now)] + 1 - free_[at(step)]);
+        });
     }
 }
 
