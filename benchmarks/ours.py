@@ -15,12 +15,13 @@ from needful.planning.planners import Fastest, make_planner
 from needful.planning.policy import Policy, Stage
 from processes import call
 
-# Slow runs are not repeated beyond this: noise is small beside them.
+# Quick runs are repeated for so long, for noise is large beside them; slow ones not beyond this.
+REPEAT_FOR_SECONDS = 0.2
 REPEAT_WITHIN_SECONDS = 5.0
 
 
 def solve(planner: str, case: Case, seconds: float, repeat: int) -> Answer:
-    """Return the best of several runs in one process, which is killed if it does not end by itself."""
+    """Return the best of at least so many runs in one process, which is killed if it does not end."""
     answer, finished = call("ours", "measure", planner, asdict(case), seconds, repeat, seconds=3 * seconds)
     if answer is None:
         if finished.returncode is None:
@@ -33,9 +34,10 @@ def measure(planner: str, case: dict[str, object], seconds: float, repeat: int) 
     """Do the work of `solve` in this process, and return the answer as JSON."""
     chosen, question = _planner(planner), Case(**case).question()  # type: ignore[arg-type]
     answers: list[Answer] = []
-    start = time.perf_counter()
-    while len(answers) < repeat and (not answers or time.perf_counter() - start < REPEAT_WITHIN_SECONDS):
+    start, spent = time.perf_counter(), 0.0
+    while not answers or spent < (REPEAT_WITHIN_SECONDS if len(answers) < repeat else REPEAT_FOR_SECONDS):
         answers.append(_first_plan(chosen, question, seconds))
+        spent = time.perf_counter() - start
     return asdict(best(answers))
 
 

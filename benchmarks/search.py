@@ -2,8 +2,8 @@
 
 Usage: python benchmarks/search.py [--quick] [--seconds 40]
 
-Ours are measured in process, from the question to the plan, grounding included (best of 5). Peers are
-measured as processes, from their start to their end (best of 2), on PDDL files that lie there already.
+Ours are measured in process, from the question to the plan, grounding included (best of 5 or more). Peers
+are measured as processes, from start to end (best of 2 or more), on PDDL files that lie there already.
 All times are CPU milliseconds on one core. A ratio says how many times longer the peer takes than ours;
 a peer that was stopped takes at least that.
 """
