@@ -228,7 +228,7 @@ def test_nonsense_by_k_star_is_reported(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize("search", [FastDownward, KStar])
 def test_what_is_not_installed_can_be(search: type, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(PlannerError, match=r"pip install 'needful\[planners\]'"):
+    with pytest.raises(PlannerError, match=r"pip install -c constraints\.txt '\.\[planners\]'"):
         search()
 
 
