@@ -13,7 +13,7 @@ from setuptools import setup
 ParallelCompile().install()
 native = Path("native")
 engine = Pybind11Extension(
-    "needful.planning._engine",
+    "needful.planning.engines._engine",
     sorted(str(source) for source in native.glob("*.cpp")),
     depends=sorted(str(header) for header in native.glob("*.hpp")),
     cxx_std=17,

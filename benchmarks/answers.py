@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from needful.core.plans import AbstractPlan
-from needful.planning.planner import Question
+from needful.planning.interfaces import Question
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ import time
 from families import books
 from needful.core.plans import Effort
 from needful.planning.budget import Budget
-from needful.planning.planner import Planner, Question
+from needful.planning.interfaces import Planner, Question
 from needful.planning.planners import make_planner
 from notation import read_domain
 from processes import call

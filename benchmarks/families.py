@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from needful.core.atoms import GroundAtom
 from needful.core.model import Vocabulary
 from needful.core.objects import Object
-from needful.planning.planner import Question
+from needful.planning.interfaces import Question
 from notation import Domain, read_domain
 
 # The operators that are learned in Cluttered Painting, each with only those preconditions that the

@@ -27,7 +27,7 @@ from report import Row, table
 if TYPE_CHECKING:
     from needful.core.demonstrations import Demonstration
     from needful.core.state import State
-    from needful.envs.household.scene import Scene
+    from needful.envs.household.scene.scene import Scene
 
 DOMAINS = ("opening-presents", "locking-windows", "collecting-cans", "sorting-books")
 SEEDS, TASKS = 5, 10
@@ -52,8 +52,8 @@ def measure_house(houses: int) -> dict[str, float]:
     """Build the test houses that come nearest to the wanted size; return median milliseconds."""
     import needful
     from needful.abstraction.abstract import abstract
-    from needful.envs.household.object_types import THE_HOUSE
-    from needful.envs.household.worlds import make_house
+    from needful.envs.household.scene.scene import THE_HOUSE
+    from needful.envs.household.simulation.world import make_house
 
     env = needful.make_environment("sorting-books")
     tasks = env.tasks("test", 2 * houses, 0)
@@ -97,7 +97,7 @@ def measure_oracle(domain: str, seeds: int, tasks: int) -> dict[str, Any]:
 
 def measure_learning(domain: str, demonstrations: int) -> dict[str, float]:
     """Learn operators from demonstrations in very cluttered houses; return CPU seconds and the outcome."""
-    from needful.operator_learning.learn import learn_operators
+    from needful.operator_learning.learn_operators import learn_operators
 
     found = tuple(islice(_cluttered_demonstrations(domain), demonstrations))
     start = time.process_time()
@@ -114,10 +114,10 @@ def _cluttered_demonstrations(domain: str) -> Iterator[Demonstration]:
     """Yield demonstrations in houses with more clutter than any task of the domain has."""
     import needful
     from needful.demos.collect import as_demonstration
-    from needful.envs.household.activities import ACTIVITIES
     from needful.envs.household.environment import Household
-    from needful.envs.household.furnishing import NoPlaceError
-    from needful.envs.household.layout import draw_scene
+    from needful.envs.household.scene.activities import ACTIVITIES
+    from needful.envs.household.scene.furnishing import NoPlaceError
+    from needful.envs.household.scene.layout import draw_scene
     from needful.seeding import rng_for
 
     (activity,) = (one for one in ACTIVITIES if one.name == domain)
@@ -137,7 +137,7 @@ def _cluttered_demonstrations(domain: str) -> Iterator[Demonstration]:
 
 
 def _settled(scene: Scene) -> object:
-    from needful.envs.household.world import World
+    from needful.envs.household.simulation.world import World
 
     return World(scene).settled()
 

@@ -52,7 +52,7 @@ class Measured:
 
 def learn(path: str, count: int | None) -> dict[str, float]:
     """Learn in this process from the first demonstrations of a file."""
-    from needful.operator_learning.learn import learn_operators
+    from needful.operator_learning.learn_operators import learn_operators
     from needful.storage.demonstrations import read_demonstrations
 
     demonstrations = read_demonstrations(path).demonstrations[:count]

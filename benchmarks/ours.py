@@ -8,11 +8,11 @@ from dataclasses import asdict, replace
 from answers import Answer, best, stopped, valid
 from families import Case
 from needful.core.plans import Effort
-from needful.planning.a_star import AStar
 from needful.planning.budget import Budget
-from needful.planning.planner import Planner, Question
+from needful.planning.engines.a_star import AStar
+from needful.planning.interfaces import Planner, Question
 from needful.planning.planners import Fastest, make_planner
-from needful.planning.policy import Policy, Stage
+from needful.planning.portfolio import Policy, Stage
 from processes import call
 
 # Quick runs are repeated for so long, for noise is large beside them; slow ones not beyond this.

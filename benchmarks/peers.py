@@ -24,7 +24,7 @@ from typing import TypeAlias
 from answers import Answer, best, stopped, valid
 from families import Case
 from needful.errors import NeedfulError
-from needful.planning.pddl import AbstractTask, Pddl, Style, write_pddl
+from needful.planning.pddl.writer import AbstractTask, Pddl, Style, write_pddl
 from processes import FOLDER, MEMORY_BYTES, Finished, run
 
 ENVIRONMENT = FOLDER.parent / ".bench-venv"

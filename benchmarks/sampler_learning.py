@@ -29,9 +29,9 @@ SECONDS = 600.0
 
 def measure(domain: str) -> float:
     """Learn in this process and return the CPU seconds that the samplers took."""
-    from needful.operator_learning.learn import learn_operators
+    from needful.operator_learning.learn_operators import learn_operators
     from needful.sampler_learning.config import SamplerConfig
-    from needful.sampler_learning.learn import learn_samplers
+    from needful.sampler_learning.learn_samplers import learn_samplers
     from needful.storage.demonstrations import read_demonstrations
 
     demonstrations = read_demonstrations(DATA / f"{domain}.jsonl.gz").demonstrations

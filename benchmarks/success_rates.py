@@ -20,9 +20,8 @@ from typing import Any
 
 import needful
 from needful.evaluation.pipeline import solve_tasks
-from needful.evaluation.records import RunRecord, identify
+from needful.evaluation.records import RunRecord, evaluation_summary, identify
 from needful.evaluation.solvers import bilevel_solver
-from needful.evaluation.summary import evaluation_summary
 from needful.planning.planners import DEFAULT_PLANNER, make_planner
 
 

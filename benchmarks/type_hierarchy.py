@@ -22,7 +22,7 @@ from needful.core.plans import Outcome, PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Split
 from needful.operator_learning.catalogue import necessary_learner
-from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
+from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.merge_types import keep_types
 from needful.planning.bilevel import plan
 from needful.seeding import rng_for

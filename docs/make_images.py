@@ -11,10 +11,8 @@ import sys
 from pathlib import Path
 
 import needful
-from needful.envs.drawing.animation import film_plan
-from needful.envs.drawing.captions import captions_of
-from needful.envs.drawing.film import Filmable, as_gif
-from needful.envs.drawing.pictures import draw_film_strip
+from needful.envs.drawing.film import Filmable, as_gif, film_plan
+from needful.envs.drawing.pictures import captions_of, draw_film_strip
 from needful.storage.atomic import write_bytes
 
 IMAGES = Path(__file__).parent / "images"

@@ -14,8 +14,8 @@ from PIL import Image
 
 import needful
 from needful.evaluation.run_folder import RunFolder
+from needful.reports.page.page import make_report
 from needful.reports.page.recorded_run import read_run
-from needful.reports.page.write_page import make_report
 from needful.storage.atomic import write_bytes
 
 DOCS = Path(__file__).parent

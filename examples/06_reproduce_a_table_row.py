@@ -12,13 +12,13 @@ from __future__ import annotations
 import sys
 import tempfile
 
-from needful.evaluation.job import Job
-from needful.evaluation.process_executor import ProcessExecutor
-from needful.evaluation.sweep import sweep
-from needful.evaluation.sweep_folder import SweepFolder
-from needful.reports.markdown import as_markdown
+from needful.reports.paper_tables import fill_table
 from needful.reports.runs import group_runs
-from needful.reports.tables import fill_table
+from needful.reports.table import as_markdown
+from needful.sweeps.jobs import Job
+from needful.sweeps.process_executor import ProcessExecutor
+from needful.sweeps.results import SweepFolder
+from needful.sweeps.sweep import sweep
 
 LEARNERS = ("necessary", "ci")
 

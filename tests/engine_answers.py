@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from needful.core.objects import Object
 from needful.core.plans import AbstractPlan, Effort, Outcome
 from needful.planning.budget import Budget
-from needful.planning.native_planner import NativePlanner
-from needful.planning.planner import Problem, Question
-from needful.planning.policy import Policy
-from needful.planning.python_planner import PythonPlanner
+from needful.planning.engines.native_planner import NativePlanner
+from needful.planning.engines.python_planner import PythonPlanner
+from needful.planning.interfaces import Problem, Question
+from needful.planning.portfolio import Policy
 
 
 @dataclass(frozen=True)

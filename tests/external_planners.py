@@ -11,7 +11,7 @@ import pytest
 from needful.errors import PlannerError
 from needful.planning.external.fast_downward import OPTIMAL, FastDownward
 from needful.planning.external.k_star import KStar
-from needful.planning.search import Search
+from needful.planning.interfaces import Search
 
 # Notes its process group, leaves grandchildren behind that ignore signals, and never comes back.
 STUBBORN = """

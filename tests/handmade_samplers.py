@@ -8,8 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from needful.core.operators import Operator
-from needful.sampler_learning.anchors import NO_ANCHOR
-from needful.sampler_learning.sampling import Network, NeuralSampler, input_width
+from needful.sampler_learning.sampling import NO_ANCHOR, Network, NeuralSampler, input_width
 
 HIDDEN = 4
 

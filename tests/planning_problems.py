@@ -17,9 +17,8 @@ from needful.core.model import Vocabulary
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import DeletePattern, GroundOperator, Operator, Wildcard
 from needful.planning.budget import Budget
-from needful.planning.ground_problem import GroundProblem
-from needful.planning.grounding import ground
-from needful.planning.planner import Question
+from needful.planning.grounding import GroundProblem, ground
+from needful.planning.interfaces import Question
 
 THING = Type("thing")
 TOOL = Type("tool", parent=THING)

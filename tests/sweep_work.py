@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from needful.evaluation.job import Job
-from needful.evaluation.job_results import JobResult
+from needful.sweeps.jobs import Job
+from needful.sweeps.results import JobResult
 
 # Where work leaves a mark for each job that it begins.
 MARKS = "NEEDFUL_TEST_MARKS"

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from needful.core.plans import Outcome
-from needful.evaluation.job import Job
-from needful.evaluation.job_results import JobResult, Results
-from needful.evaluation.records import RunRecord
-from needful.evaluation.summary import evaluation_summary
-from needful.reports.paper_numbers import OPERATORS, SUCCESS
+from needful.evaluation.records import RunRecord, evaluation_summary
+from needful.paper.published_numbers import OPERATORS, SUCCESS
 from needful.seeding import rng_for
+from needful.sweeps.jobs import Job
+from needful.sweeps.results import JobResult, Results
 
 FAILURES = (
     Outcome.TIMEOUT,

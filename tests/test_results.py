@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from needful.evaluation.job_results import JobResult, read_results
-from needful.evaluation.paper_experiments import ANALYTIC, HOUSEHOLD
+from needful.paper.experiments import ANALYTIC, HOUSEHOLD
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import DEFAULT_PLANNER
-from needful.reports.markdown import as_markdown
-from needful.reports.measurements import learning_seconds
-from needful.reports.runs import group_runs, success_percentages
+from needful.reports.paper_tables import TABLES, fill_table
+from needful.reports.runs import group_runs, learning_seconds, success_percentages
 from needful.reports.statistics import mean
-from needful.reports.tables import TABLES, fill_table
+from needful.reports.table import as_markdown
+from needful.sweeps.results import JobResult, read_results
 
 ROOT = Path(__file__).parents[1]
 RESULTS = read_results(ROOT / "results")

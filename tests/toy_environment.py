@@ -10,8 +10,7 @@ import numpy as np
 import toy_world
 from needful.core.atoms import AbstractState
 from needful.core.controllers import Execution, GroundController
-from needful.core.model import PlanningModel
-from needful.core.samplers import ConstantSampler
+from needful.core.model import ConstantSampler, PlanningModel
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, Split

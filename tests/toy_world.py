@@ -14,10 +14,9 @@ import numpy as np
 
 from needful.core.atoms import LiftedAtom, Predicate
 from needful.core.controllers import Controller, Execution, GroundController
-from needful.core.model import PlanningModel, Vocabulary
+from needful.core.model import PlanningModel, Sampler, Vocabulary
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
-from needful.core.samplers import Sampler
 from needful.core.state import State
 from needful.core.tasks import Task
 

@@ -4,23 +4,25 @@ from needful.abstraction.abstract import abstract
 from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
 from needful.core.controllers import Controller, Execution, GroundController, Policy
 from needful.core.demonstrations import Demonstration, Transition
-from needful.core.model import PlanningModel, Vocabulary
+from needful.core.model import ConstantSampler, PlanningModel, Sampler, Vocabulary
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import DeletePattern, GroundOperator, Operator, Wildcard
 from needful.core.plans import AbstractPlan, Failure, Outcome, PlanningResult, necessary_atoms
-from needful.core.samplers import ConstantSampler, Sampler
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.demos.collect import collect_demonstrations
-from needful.demos.episodes import Episode, demonstrations_from_episodes
-from needful.demos.oracle import OracleDemonstrator
-from needful.demos.segmentation import Segment, segment_by_controller, segment_by_step
+from needful.demos.collect import OracleDemonstrator, collect_demonstrations
+from needful.demos.episodes import (
+    Episode,
+    Segment,
+    demonstrations_from_episodes,
+    segment_by_controller,
+    segment_by_step,
+)
 from needful.envs.catalogue import environment_names, make_environment
 from needful.envs.checker import check_environment
-from needful.envs.contract import Environment, MultiStepEnvironment, Split
+from needful.envs.contract import Environment, MultiStepEnvironment, Split, oracle_operator
 from needful.envs.findings import Finding
-from needful.envs.gym_registration import register_all
-from needful.envs.oracle import oracle_operator
+from needful.envs.gym import register_all
 from needful.errors import (
     DemonstrationError,
     EnvironmentFailure,
@@ -45,14 +47,13 @@ from needful.evaluation.solvers import Solver, bilevel_solver, policy_solver
 from needful.operator_learning.catalogue import LEARNERS, Learner, find_learner
 from needful.operator_learning.experiments import ExperimentConfig, drop_accidental_preconditions
 from needful.operator_learning.explanation import explain_operator
-from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
+from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.planning.bilevel import PlanningConfig, plan
-from needful.planning.pddl import AbstractTask, Style, write_pddl
-from needful.planning.pddl_reader.domain import PddlDomain, read_pddl_domain
+from needful.planning.pddl.reader import PddlDomain, read_pddl_domain
+from needful.planning.pddl.writer import AbstractTask, Style, write_pddl
 from needful.policies.catalogue import POLICIES, PolicyKind
-from needful.policies.config import PolicyConfig
-from needful.policies.graph_policy import GraphPolicy
+from needful.policies.graph_policy import GraphPolicy, PolicyConfig
 from needful.sampler_learning.config import SamplerConfig
 from needful.storage.demonstrations import DemonstrationSet, read_demonstrations, write_demonstrations
 

@@ -13,6 +13,8 @@
     └── PlannerError               an external planner is missing, failed or talks nonsense
 
 Expected failures of planning are values (`PlanningResult.outcome`), not errors.
+
+The extras of this package and how they are installed.
 """
 
 from __future__ import annotations
@@ -93,3 +95,8 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
     by_folded = {other.casefold(): other for other in sorted(known, reverse=True)}
     found = difflib.get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.6)
     return by_folded[found[0]] if found else None
+
+
+def install_command(extra: str) -> str:
+    """Return what installs an extra; without constraints, torch comes with gigabytes of GPU packages."""
+    return f"pip install -c constraints.txt '.[{extra}]'"

@@ -8,11 +8,10 @@ import families
 from answers import valid
 from families import BOOKS, FAMILIES, Case
 from needful.core.atoms import GroundAtom
-from needful.planning.abstract_plans import generate_abstract_plans
 from needful.planning.budget import Budget
 from needful.planning.grounding import ground
-from needful.planning.pddl import AbstractTask, write_pddl
-from needful.planning.planners import make_planner
+from needful.planning.pddl.writer import AbstractTask, write_pddl
+from needful.planning.planners import generate_abstract_plans, make_planner
 from notation import read_domain
 from pddl_tools import fast_downward_plan
 from search import OPTIMAL, QUICK, SATISFICING

@@ -11,8 +11,8 @@ import pytest
 import peers
 from answers import Answer, best, stopped, valid
 from families import Case
-from needful.planning.abstract_plans import generate_abstract_plans
-from needful.planning.pddl import Style
+from needful.planning.pddl.writer import Style
+from needful.planning.planners import generate_abstract_plans
 from ours import solve
 from peers import Peer
 from processes import Finished

@@ -8,15 +8,14 @@ import toy_world
 from carrying_world import AT, BOX, CUP, GO, HELD, IN, NEAR, PUT, ROBOT, A, B, C, carrying
 from needful.cli.describe import describe_evaluation, describe_failure, describe_learned, describe_plan
 from needful.core.controllers import Execution
-from needful.core.model import Vocabulary
+from needful.core.model import ConstantSampler, Vocabulary
 from needful.core.plans import Effort, Outcome, PlanningResult
-from needful.core.samplers import ConstantSampler
 from needful.evaluation.learning import learn_model
-from needful.evaluation.summary import evaluation_summary
+from needful.evaluation.records import evaluation_summary
 from needful.operator_learning.catalogue import Learner
 from needful.operator_learning.hill_climbing import Climb
 from needful.operator_learning.improve_coverage import improve_coverage
-from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
+from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.planning.bilevel import PlanningConfig, plan
 
 MODEL = toy_world.model(ConstantSampler((0.0,)))

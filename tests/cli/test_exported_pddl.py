@@ -14,16 +14,15 @@ from command_line import succeed
 from needful.abstraction.abstract import abstract
 from needful.core.model import PlanningModel
 from needful.core.plans import Effort
-from needful.demos.collect import collect_demonstrations
-from needful.demos.oracle import OracleDemonstrator
+from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
-from needful.operator_learning.learn import learn_operators
-from needful.planning.a_star import AStar
+from needful.operator_learning.learn_operators import learn_operators
 from needful.planning.budget import Budget
+from needful.planning.engines.a_star import AStar
 from needful.planning.grounding import ground
-from needful.planning.pddl import Style
-from needful.planning.pddl_reader.domain import read_pddl_domain
+from needful.planning.pddl.reader import read_pddl_domain
+from needful.planning.pddl.writer import Style
 from needful.storage.model_directory import save_model
 from pddl_tools import UnifiedPlanning, fast_downward_plan, k_star_plan, pyperplan_plan
 

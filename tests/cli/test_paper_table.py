@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from needful.cli.paper_table import describe_table
+from needful.reports.table import as_text
 from needful.reports.table import Table, one_decimal
 
 
 @pytest.mark.parametrize("caption", ["Solved tasks", "Solved tasks.", "Solved tasks. Bold is best."])
 def test_the_heading_ends_in_one_full_stop(caption: str) -> None:
     table = Table("main", "Success rates", caption, ("necessary",), (), one_decimal)
-    assert describe_table(table).splitlines()[0] == "Success rates. Solved tasks."
+    assert as_text(table).splitlines()[0] == "Success rates. Solved tasks."

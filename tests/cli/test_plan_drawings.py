@@ -9,7 +9,7 @@ import mujoco.egl
 import pytest
 
 from command_line import files_below, needful, succeed
-from needful.envs.household import film
+from needful.envs.household.view import film
 
 SUFFIXES = {"gif": "gif", "mp4": "mp4", "page": "html"}
 

@@ -9,7 +9,7 @@ import pytest
 
 from command_line import needful, read_lines, succeed
 from needful.evaluation.pipeline import RunConfig
-from needful.policies.config import PolicyConfig
+from needful.policies.graph_policy import PolicyConfig
 
 SHORT = PolicyConfig(epochs=300)
 

@@ -16,8 +16,8 @@ import pytest
 from command_line import PROGRAM, Said, needful, succeed
 from needful.cli import reproduce as reproduce_module
 from needful.errors import OutputError
-from needful.evaluation.job import Job
-from needful.evaluation.job_results import JobResult, read_results, results_path, write_result
+from needful.sweeps.jobs import Job
+from needful.sweeps.results import JobResult, read_results, results_path, write_result
 from sweep_work import PATIENCE, wait_until
 
 SMALL = ("--learners", "necessary", "--demos", 2, "--tasks", 1)
@@ -185,7 +185,7 @@ def test_a_full_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     def full(*arguments: object) -> None:
         raise OutputError("x cannot be written: No space left on device. Choose another path.")
 
-    monkeypatch.setattr("needful.evaluation.sweep_folder.write_result", full)
+    monkeypatch.setattr("needful.sweeps.results.write_result", full)
     said = needful(*SCREWS, "--seeds", 2, "--jobs", 1, "--out", tmp_path / "sweep")
     assert (said.code, said.out) == (1, "")
     assert "No space left on device" in said.err

@@ -32,7 +32,7 @@ class Moody(ToyEnvironment):
 
 
 def use(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("needful.cli.chosen_environment.make_environment", lambda name: environment)
+    monkeypatch.setattr("needful.cli.environments.make_environment", lambda name: environment)
 
 
 COMMANDS = {

@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 
 from command_line import COLOUR
-from needful.cli.sweep_table import SweepTable, sweep_table
-from needful.evaluation.job import Job
-from needful.evaluation.job_results import JobResult, Results
+from needful.cli.reproduce import SweepTable, sweep_table
+from needful.sweeps.jobs import Job
+from needful.sweeps.results import JobResult, Results
 
 JOBS = [Job(domain, "necessary", seed) for domain in ("screws", "painting") for seed in range(3)]
 

@@ -7,8 +7,7 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from needful.core.injective_tuples import InjectiveTuples
-from needful.core.objects import Type
+from needful.core.objects import InjectiveTuples, Type
 
 THING, ROBOT = Type("thing"), Type("robot")
 CUP = Type("cup", (), THING)

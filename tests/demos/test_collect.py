@@ -10,8 +10,7 @@ import toy_world
 from needful.abstraction.abstract import abstract
 from needful.core.plans import Outcome, PlanningResult
 from needful.core.tasks import Task
-from needful.demos.collect import as_demonstration, collect_demonstrations
-from needful.demos.oracle import OracleDemonstrator
+from needful.demos.collect import OracleDemonstrator, as_demonstration, collect_demonstrations
 from needful.envs.contract import Split
 from needful.planning.bilevel import PlanningConfig
 from toy_environment import ToyEnvironment

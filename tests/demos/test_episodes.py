@@ -18,14 +18,20 @@ from needful.core.demonstrations import Demonstration
 from needful.core.objects import Type
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.demos.collect import collect_demonstrations
-from needful.demos.episodes import Episode, Recorded, demonstrations_from_episodes
-from needful.demos.oracle import OracleDemonstrator
-from needful.demos.segmentation import Segment, Segmenter, segment_by_controller, segment_by_step
+from needful.demos.collect import OracleDemonstrator, collect_demonstrations
+from needful.demos.episodes import (
+    Episode,
+    Recorded,
+    Segment,
+    Segmenter,
+    demonstrations_from_episodes,
+    segment_by_controller,
+    segment_by_step,
+)
 from needful.envs.catalogue import make_environment
 from needful.envs.gym import GymView
 from needful.errors import DemonstrationError
-from needful.operator_learning.learn import learn_operators
+from needful.operator_learning.learn_operators import learn_operators
 from needful.storage.demonstrations import read_demonstrations, write_demonstrations
 from toy_environment import ToyEnvironment
 

@@ -15,8 +15,7 @@ from needful.core.demonstrations import Demonstration
 from needful.core.model import PlanningModel
 from needful.core.operators import Operator
 from needful.core.state import State
-from needful.demos.collect import collect_demonstrations
-from needful.demos.oracle import OracleDemonstrator
+from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.demos.replays import collect_replays, random_ground_operator
 from needful.errors import DemonstrationError
 from toy_environment import ToyEnvironment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from needful.core.controllers import Controller, GroundController
 from needful.core.objects import Type
 from needful.core.state import State
-from needful.demos.segmentation import Segment, segment_by_controller, segment_by_step
+from needful.demos.episodes import Segment, segment_by_controller, segment_by_step
 
 ROBOT = Type("robot", ("x",))
 ROBBY = ROBOT("robby")

@@ -13,10 +13,9 @@ import pytest
 from envs.toy_walk import WALK_TO, ToyWalk
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller, Execution, GroundController
-from needful.core.model import PlanningModel, Vocabulary
+from needful.core.model import ConstantSampler, PlanningModel, Vocabulary
 from needful.core.objects import Object, Type
 from needful.core.plans import Failure, Outcome, PlanningResult
-from needful.core.samplers import ConstantSampler
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.checker import check_environment

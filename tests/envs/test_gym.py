@@ -24,7 +24,7 @@ from needful.core.controllers import Controller, GroundController
 from needful.core.objects import Object, Type
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.demos.oracle import OracleDemonstrator
+from needful.demos.collect import OracleDemonstrator
 from needful.envs.catalogue import CATALOGUE, environment_names, make_environment
 from needful.envs.cluttered_1d import DOT, GRASPED, MOVE_GRASP, ROBOT, Cluttered1D
 from needful.envs.contract import Split

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from needful.core.model import ConstantSampler
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
-from needful.core.samplers import ConstantSampler
 from needful.core.state import State
 from needful.envs.cluttered_1d import DOT, GRASPED, MOVE_GRASP, NEXT_TO, NEXT_TO_NOTHING, ROBOT
-from needful.envs.oracle import oracle_operator
+from needful.envs.contract import oracle_operator
 
 R, D = Variable("?r", ROBOT), Variable("?d", DOT)
 

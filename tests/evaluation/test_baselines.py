@@ -15,7 +15,7 @@ from needful.evaluation.learning import learn_model
 from needful.evaluation.model_files import open_model, save_learned_model
 from needful.evaluation.pipeline import RunConfig, run
 from needful.operator_learning.catalogue import find_learner
-from needful.operator_learning.evidence import gather_evidence
+from needful.operator_learning.explanation import gather_evidence
 from needful.storage.demonstrations import read_demonstrations
 from toy_environment import ToyEnvironment
 

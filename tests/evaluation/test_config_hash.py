@@ -11,13 +11,12 @@ from dataclasses import dataclass, fields, replace
 import pytest
 
 from needful.errors import InvalidInputError
-from needful.evaluation.config_hash import config_hash
 from needful.evaluation.pipeline import RunConfig
+from needful.evaluation.records import config_hash
 from needful.operator_learning.experiments import ExperimentConfig
-from needful.planning.bilevel import PlanningConfig
+from needful.planning.bilevel import PlanningConfig, predicted_subgoals
 from needful.planning.planners import default_planner
-from needful.planning.subgoals import predicted_subgoals
-from needful.policies.config import PolicyConfig
+from needful.policies.graph_policy import PolicyConfig
 from needful.sampler_learning.config import PAPER_SAMPLERS, SamplerConfig
 
 OTHER_PLANNING = {

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needful.errors import InvalidInputError, ResultsError
-from needful.evaluation.job import Job
 from needful.storage.json_fields import Field, Source, dump_json, parse_json
+from needful.sweeps.jobs import Job
 
 SOURCE = Source("results", ResultsError)
 JOB = Job("screws", "necessary", 3, 50, 40, 10.0, 8, 600.0, "anytime")

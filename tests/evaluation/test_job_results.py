@@ -12,10 +12,10 @@ import pytest
 
 from needful.core.plans import Effort, Outcome, PlanningResult
 from needful.errors import OutputError, ResultsError
-from needful.evaluation.job import Job
-from needful.evaluation.job_results import JobResult, read_result, read_results, results_path, write_result
 from needful.evaluation.records import RunRecord, identify, record
 from needful.storage.json_fields import Source, parse_json
+from needful.sweeps.jobs import Job
+from needful.sweeps.results import JobResult, read_result, read_results, results_path, write_result
 
 JOB = Job("screws", "necessary", 0, 5, 2)
 IDENTITY = identify("screws", "necessary", 0)

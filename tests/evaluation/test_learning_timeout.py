@@ -11,8 +11,7 @@ import pytest
 from command_line import needful
 from fake_clock import FakeClock
 from needful.core.deadline import Deadline
-from needful.demos.collect import collect_demonstrations
-from needful.demos.oracle import OracleDemonstrator
+from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, LearningTimeoutError
 from needful.evaluation.learning import learn_model, with_experiments

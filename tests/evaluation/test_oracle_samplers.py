@@ -7,9 +7,9 @@ import pytest
 
 import needful
 from command_line import needful as command
+from needful.approaches.oracle_samplers import with_oracle_samplers
 from needful.core.objects import Variable
 from needful.errors import InvalidInputError
-from needful.evaluation.oracle_samplers import with_oracle_samplers
 
 DOMAINS = ("cluttered-1d", "cluttered-painting", "cluttered-satellites", "painting", "satellites", "screws")
 

@@ -8,8 +8,7 @@ import pytest
 
 from needful.envs.catalogue import CATALOGUE, environment_names
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.evaluation.job import Job
-from needful.evaluation.paper_experiments import (
+from needful.paper.experiments import (
     ANALYTIC,
     FIGURES,
     HOUSEHOLD,
@@ -19,6 +18,7 @@ from needful.evaluation.paper_experiments import (
     SweepSettings,
     jobs_of,
 )
+from needful.sweeps.jobs import Job
 
 ALL_TEN = SweepSettings(ANALYTIC + HOUSEHOLD, seeds=1)
 

@@ -30,7 +30,7 @@ from needful.operator_learning.catalogue import LEARNERS
 from needful.operator_learning.experiments import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig
 from needful.policies.catalogue import POLICIES
-from needful.policies.config import PolicyConfig
+from needful.policies.graph_policy import PolicyConfig
 from toy_environment import ToyEnvironment, Unreliable
 
 TOY = ToyEnvironment()

@@ -12,11 +12,9 @@ import pytest
 
 import sweep_work
 from needful.errors import InvalidInputError
-from needful.evaluation.executor import Died, Work
-from needful.evaluation.job_results import JobResult, Results
-from needful.evaluation.process_executor import ProcessExecutor, ProcessWorkers
-from needful.evaluation.sweep import sweep
-from needful.evaluation.sweep_folder import SweepFolder
+from needful.sweeps.process_executor import Died, ProcessExecutor, ProcessWorkers, Work
+from needful.sweeps.results import JobResult, Results, SweepFolder
+from needful.sweeps.sweep import sweep
 from sweep_work import MARKS, PATIENCE, is_alive, marks, toy_jobs, wait_until
 
 

@@ -12,10 +12,10 @@ import pytest
 
 import sweep_work
 from needful.errors import InvalidInputError
-from needful.evaluation import ray_executor
-from needful.evaluation.ray_executor import RayExecutor
-from needful.evaluation.sweep import sweep
-from needful.evaluation.sweep_folder import SweepFolder
+from needful.sweeps import ray_executor
+from needful.sweeps.ray_executor import RayExecutor
+from needful.sweeps.results import SweepFolder
+from needful.sweeps.sweep import sweep
 from sweep_work import MARKS, is_alive, marks, toy_jobs, wait_until
 
 needs_ray = pytest.mark.skipif(

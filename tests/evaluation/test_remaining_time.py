@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from needful.core.plans import Outcome, PlanningResult
-from needful.evaluation.job import Job
-from needful.evaluation.job_results import JobResult
 from needful.evaluation.records import identify, record
-from needful.evaluation.remaining_time import RemainingTime, seconds_of
+from needful.sweeps.jobs import Job
+from needful.sweeps.results import JobResult
+from needful.sweeps.sweep import RemainingTime, seconds_of
 
 JOB = Job("screws", "necessary")
 IDENTITY = identify("screws", "necessary", 0)

@@ -8,10 +8,9 @@ import pytest
 
 from needful.envs.catalogue import make_environment
 from needful.errors import UnknownNameError
-from needful.evaluation.job import Job
 from needful.evaluation.pipeline import run
 from needful.evaluation.records import RunRecord
-from needful.evaluation.run_job import run_config, run_job
+from needful.sweeps.jobs import Job, run_config, run_job
 
 JOB = Job("screws", "necessary", seed=2, demos=3, tasks=2)
 
@@ -43,7 +42,7 @@ def test_an_error_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*arguments: object) -> None:
         raise ZeroDivisionError("somewhere inside")
 
-    monkeypatch.setattr("needful.evaluation.run_job.run", fail)
+    monkeypatch.setattr("needful.sweeps.jobs.run", fail)
     found = run_job(JOB)
     assert (found.summary, found.records) == ({}, ())
     assert found.error is not None

@@ -8,8 +8,14 @@ from carrying_world import AT, BOX, CUP, GO, HELD, IN, NEAR, PUT, ROBOT, A, B, C
 from needful.core.model import Vocabulary
 from needful.core.plans import Effort, Outcome, PlanningResult
 from needful.evaluation.learning import learn_model
-from needful.evaluation.records import RunRecord, identify, record
-from needful.evaluation.summary import evaluation_summary, learning_summary, run_summary
+from needful.evaluation.records import (
+    RunRecord,
+    evaluation_summary,
+    identify,
+    learning_summary,
+    record,
+    run_summary,
+)
 
 IDENTITY = identify("screws", "necessary", 0)
 

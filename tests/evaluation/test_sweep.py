@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from needful.errors import OutputError
-from needful.evaluation.executor import Died, Work
-from needful.evaluation.job import Job
-from needful.evaluation.job_results import JobResult, Results, results_path
-from needful.evaluation.sweep import TRIES, SweepWatch, sweep
-from needful.evaluation.sweep_folder import SweepFolder
+from needful.sweeps.jobs import Job
+from needful.sweeps.process_executor import Died, Work
+from needful.sweeps.results import JobResult, Results, SweepFolder, results_path
+from needful.sweeps.sweep import TRIES, SweepWatch, sweep
 from sweep_work import toy_jobs
 
 
@@ -186,7 +185,7 @@ def test_whatever_ends_a_sweep_ends_its_workers(
         raise error()
 
     with monkeypatch.context() as patch:
-        patch.setattr("needful.evaluation.sweep_folder.write_result", fail)
+        patch.setattr("needful.sweeps.results.write_result", fail)
         with pytest.raises((KeyboardInterrupt, OutputError)):
             sweep_in(tmp_path, jobs, executor)
     assert (executor.opened, executor.closed) == (1, 1)

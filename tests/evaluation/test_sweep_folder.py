@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from needful.errors import OutputError, OutputExistsError
-from needful.evaluation.job_results import JobResult, Results
-from needful.evaluation.sweep_folder import SweepFolder
+from needful.sweeps.results import JobResult, Results, SweepFolder
 from sweep_work import toy_jobs
 
 HOLD = """

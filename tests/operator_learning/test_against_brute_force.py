@@ -10,11 +10,11 @@ from needful.core.canonical import interchangeable
 from needful.core.operators import Operator
 from needful.core.plans import necessary_atoms
 from needful.operator_learning.encoding import encode_demonstrations
-from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
+from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
+from needful.operator_learning.learned_operators import replayable
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.matching import Matcher
 from needful.operator_learning.objective import Coverage, cover
-from needful.operator_learning.replay import replayable
 from tiny_worlds import demonstrations, operators
 
 few_operators = st.lists(operators(), min_size=1, max_size=4, unique=True)

@@ -15,7 +15,7 @@ from needful.operator_learning.delete_patterns import (
     whole_predicate,
     without_subsumed,
 )
-from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
+from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from tiny_worlds import BALL, BLOCK, CLEAN, ON, PUSH, RAIN, THING, all_patterns
 
 A, B, P = BLOCK("a"), BLOCK("b"), BALL("p")

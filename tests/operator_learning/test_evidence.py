@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from carrying_world import AT, BOX1, HELD, IN, NEAR, A, B, C, R, carrying
-from needful.operator_learning.evidence import gather_evidence
+from needful.operator_learning.explanation import gather_evidence
 from needful.operator_learning.hill_climbing import Climb
 from needful.operator_learning.improve_coverage import improve_coverage
-from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
+from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 
 DEMOS = (carrying(B, (A, B, C), (A, B)),)
 

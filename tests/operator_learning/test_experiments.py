@@ -14,14 +14,13 @@ from needful.abstraction.abstract import abstract
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller, Execution, GroundController
 from needful.core.demonstrations import Demonstration
-from needful.core.model import PlanningModel, Vocabulary
+from needful.core.model import ConstantSampler, PlanningModel, Vocabulary
 from needful.core.objects import Type, Variable
 from needful.core.operators import Operator
-from needful.core.samplers import ConstantSampler
 from needful.core.state import State
 from needful.errors import DemonstrationError, InvalidInputError
 from needful.operator_learning.experiments import ExperimentConfig, drop_accidental_preconditions
-from needful.operator_learning.learn import learn_operators
+from needful.operator_learning.learn_operators import learn_operators
 
 ROBOT = Type("robot", ("x", "wet"))
 LAMP = Type("lamp", ("x", "on"))

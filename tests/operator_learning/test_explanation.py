@@ -24,9 +24,14 @@ from carrying_world import (
 )
 from needful.core.operators import DeletePattern, Wildcard
 from needful.errors import InvalidInputError
-from needful.operator_learning.evidence import TransitionEvidence, gather_evidence
-from needful.operator_learning.explanation import Occurrence, Reason, explain_operator
-from needful.operator_learning.learn import learn_operators
+from needful.operator_learning.explanation import (
+    Occurrence,
+    Reason,
+    TransitionEvidence,
+    explain_operator,
+    gather_evidence,
+)
+from needful.operator_learning.learn_operators import learn_operators
 
 # On the way to the box the first loses sight of c, the second meets d, the third loses d.
 DEMOS = (carrying(B, (A, B, C), (A, B)), carrying(A, (A,), (A, D)), carrying(C, (C, D), (C,)))

@@ -11,7 +11,7 @@ from needful.core.operators import DeletePattern, Wildcard
 from needful.operator_learning import improve_coverage as module
 from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
 from needful.operator_learning.improve_coverage import cover_by_force, improve_coverage
-from needful.operator_learning.learn import learn_operators
+from needful.operator_learning.learn_operators import learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
 from tiny_worlds import BALL, BLOCK, CLEAN, ON, PUSH, RAIN, demonstrations
 

@@ -12,13 +12,12 @@ from carrying_world import A, B, C, carrying
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
-from needful.operator_learning.candidates import canonical_candidate, merge
 from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
 from needful.operator_learning.hill_climbing import alternate, steepest_descent
 from needful.operator_learning.improve_coverage import improve_coverage
 from needful.operator_learning.induction import Inducer, operator_for_change
 from needful.operator_learning.keep_effects import keeping, keeping_copies
-from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.learning_problem import LearningProblem, canonical_candidate, merge
 from needful.operator_learning.merge_types import merge_types
 from needful.operator_learning.reduce_complexity import reduce_complexity
 from tiny_worlds import BLOCK, CLEAN, ON, PUSH, STACK, demonstrations

@@ -19,7 +19,7 @@ from needful.core.objects import Object, Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
 from needful.operator_learning.catalogue import LEARNERS
 from needful.operator_learning.hill_climbing import steepest_descent
-from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
+from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.merge_types import keep_types
 from needful.storage.demonstrations import DemonstrationSet, read_demonstrations

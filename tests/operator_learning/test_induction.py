@@ -8,7 +8,7 @@ from needful.core.demonstrations import Demonstration
 from needful.core.objects import Type
 from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.induction import operator_for_change
-from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
+from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.merge_types import keep_types
 from tiny_worlds import BALL, BLOCK, CLEAN, ON, PUSH, RAIN, STACK, THING
 

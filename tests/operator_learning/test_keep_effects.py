@@ -12,12 +12,11 @@ from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
-from needful.operator_learning.candidates import canonical_candidate, merge
 from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
 from needful.operator_learning.improve_coverage import improve_coverage
 from needful.operator_learning.keep_effects import keeping_copies
-from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
-from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
+from needful.operator_learning.learning_problem import LearningProblem, canonical_candidate, merge
 from tiny_worlds import BLOCK, CLEAN, PUSH, RAIN
 
 # In both demonstrations another cup stays near all the way as well: a, and b, which sort before the

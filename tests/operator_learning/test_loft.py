@@ -9,9 +9,9 @@ import brute_force_baselines
 from carrying_world import BOX1, HELD, PUT, A, B, R, carrying
 from needful.core.deadline import NO_DEADLINE
 from needful.core.demonstrations import Demonstration
-from needful.operator_learning.cluster_intersect import clusters
+from needful.operator_learning.baselines.cluster_intersect import clusters
+from needful.operator_learning.baselines.loft import loft, loft_with_replays, told_apart
 from needful.operator_learning.encoding import encode_demonstrations
-from needful.operator_learning.loft import loft, loft_with_replays, told_apart
 from tiny_worlds import demonstrations
 
 few_demonstrations = st.lists(demonstrations(max_steps=2), min_size=1, max_size=3)

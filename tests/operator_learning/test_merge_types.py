@@ -19,11 +19,10 @@ from needful.core.demonstrations import Demonstration
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import Operator
 from needful.core.plans import Effort
-from needful.operator_learning.candidates import canonical_candidate
 from needful.operator_learning.delete_patterns import partly_bound
 from needful.operator_learning.hill_climbing import Climb
-from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
-from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
+from needful.operator_learning.learning_problem import LearningProblem, canonical_candidate
 from needful.operator_learning.merge_types import (
     keep_types,
     merge_operators,
@@ -31,9 +30,9 @@ from needful.operator_learning.merge_types import (
     widen_deletes,
 )
 from needful.planning.budget import Budget
-from needful.planning.planner import Question
-from needful.planning.policy import greedy_policy
-from needful.planning.python_planner import PythonPlanner
+from needful.planning.engines.python_planner import PythonPlanner
+from needful.planning.interfaces import Question
+from needful.planning.portfolio import greedy_policy
 from tiny_worlds import CLEAN, ON, PUSH, demonstrations
 
 NARROW = OperatorLearningConfig(types=keep_types)

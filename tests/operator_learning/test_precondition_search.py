@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fake_clock import FakeClock
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.errors import LearningTimeoutError
-from needful.operator_learning.precondition_search import Contrast, best_preconditions
+from needful.operator_learning.baselines.loft import Contrast, best_preconditions
 
 ATOMS = 6
 atom_sets = st.integers(0, 2**ATOMS - 1)

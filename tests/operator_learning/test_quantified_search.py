@@ -9,16 +9,17 @@ import brute_force_baselines
 import brute_force_learning
 from carrying_world import A, B, C, carrying
 from needful.core.operators import Operator
-from needful.operator_learning.cluster_intersect import cluster_and_intersect
-from needful.operator_learning.encoding import TransitionIndex, encode_demonstrations
-from needful.operator_learning.matching import Matcher
-from needful.operator_learning.prediction_error import Predictions, prediction_error
-from needful.operator_learning.quantified_search import (
+from needful.operator_learning.baselines.cluster_intersect import cluster_and_intersect
+from needful.operator_learning.baselines.quantified_search import (
+    Predictions,
     climb,
     cluster_and_quantify,
+    prediction_error,
     quantified,
     repartition,
 )
+from needful.operator_learning.encoding import TransitionIndex, encode_demonstrations
+from needful.operator_learning.matching import Matcher
 from tiny_worlds import demonstrations, operators
 
 few_demonstrations = st.lists(demonstrations(), min_size=1, max_size=3)

@@ -14,8 +14,8 @@ from needful.abstraction.atom_table import lifted_key
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
+from needful.operator_learning.baselines.loft import Reader, maximal
 from needful.operator_learning.encoding import encode_demonstrations
-from needful.operator_learning.readings import Reader, maximal
 from tiny_worlds import all_lifted_atoms, demonstrations, operators
 
 

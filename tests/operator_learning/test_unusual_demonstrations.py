@@ -12,7 +12,7 @@ import brute_force_learning
 from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.hill_climbing import steepest_descent
-from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
+from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from tiny_worlds import BLOCK, CLEAN, ON, PUSH, RAIN, STACK, demonstrations
 
 A, B = BLOCK("a"), BLOCK("b")

@@ -12,10 +12,10 @@ from fake_clock import FakeClock
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
 from needful.core.plans import Effort, Outcome
-from needful.planning.a_star import AStar
 from needful.planning.budget import Budget
-from needful.planning.ground_problem import GroundProblem
-from needful.planning.search import Estimate, Heuristic, Search
+from needful.planning.engines.a_star import AStar
+from needful.planning.grounding import GroundProblem
+from needful.planning.interfaces import Estimate, Heuristic, Search
 from planning_problems import Problem, cheapest_costs, check_plan, problems, state_space, toy_problem
 
 

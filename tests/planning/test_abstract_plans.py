@@ -3,11 +3,11 @@ from __future__ import annotations
 import itertools
 
 from fake_clock import FakeClock
-from needful.planning.a_star import AStar
-from needful.planning.abstract_plans import generate_abstract_plans
 from needful.planning.budget import Budget
-from needful.planning.planner import Question
-from needful.planning.python_planner import PythonPlanner
+from needful.planning.engines.a_star import AStar
+from needful.planning.engines.python_planner import PythonPlanner
+from needful.planning.interfaces import Question
+from needful.planning.planners import generate_abstract_plans
 from planning_problems import Problem, toy_problem
 
 

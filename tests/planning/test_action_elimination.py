@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 import families
 from fake_clock import FakeClock
 from needful.core.plans import Effort, Outcome
-from needful.planning.a_star import AStar
 from needful.planning.action_elimination import TrimmedPlans, without_needless_steps
 from needful.planning.budget import Budget
-from needful.planning.ff import Ff
-from needful.planning.greedy import Greedy, GreedyStream
-from needful.planning.ground_problem import EncodedOperator, GroundProblem
-from needful.planning.native_planner import NativePlanner
-from needful.planning.policy import greedy_policy
-from needful.planning.python_planner import PythonPlanner
-from needful.planning.search_space import SearchSpace
+from needful.planning.engines.a_star import AStar
+from needful.planning.engines.greedy import Greedy, GreedyStream
+from needful.planning.engines.native_planner import NativePlanner
+from needful.planning.engines.python_planner import PythonPlanner
+from needful.planning.engines.search_space import SearchSpace
+from needful.planning.grounding import EncodedOperator, GroundProblem
+from needful.planning.heuristics import Ff
+from needful.planning.portfolio import greedy_policy
 from planning_problems import problems, random_propositional_problem
 
 Steps = tuple[int, ...]

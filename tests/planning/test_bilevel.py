@@ -13,16 +13,14 @@ import toy_world
 from fake_clock import FakeClock
 from needful.core.atoms import Predicate
 from needful.core.controllers import Execution, GroundController
-from needful.core.model import PlanningModel
+from needful.core.model import ConstantSampler, PlanningModel
 from needful.core.objects import Object
 from needful.core.plans import Outcome, PlanningResult
-from needful.core.samplers import ConstantSampler
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.planning.bilevel import PlanningConfig, plan
+from needful.planning.bilevel import PlanningConfig, plan, predicted_subgoals
 from needful.planning.planners import make_planner
-from needful.planning.subgoals import predicted_subgoals
 from toy_world import UniformSampler
 
 EXACT = toy_world.model(ConstantSampler((0.0,)))

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from needful.core.plans import Effort
 from needful.errors import UnknownNameError
-from needful.planning.a_star import AStar
 from needful.planning.budget import Budget
-from needful.planning.discovered_failures import with_failure
-from needful.planning.ground_problem import GroundProblem
+from needful.planning.engines.a_star import AStar
+from needful.planning.engines.python_planner import with_failure
+from needful.planning.grounding import GroundProblem
 from planning_problems import Problem, problems, toy_problem
 from toy_world import JAR
 

@@ -10,7 +10,6 @@ import toy_world
 from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.operators import GroundOperator
 from needful.core.plans import Effort, Outcome
-from needful.planning.a_star import AStar
 from needful.planning.budget import Budget
 from needful.planning.distinct_plans import (
     PATIENCE,
@@ -19,7 +18,8 @@ from needful.planning.distinct_plans import (
     normal_form,
     revisits_a_state,
 )
-from needful.planning.ground_problem import GroundProblem
+from needful.planning.engines.a_star import AStar
+from needful.planning.grounding import GroundProblem
 from planning_problems import (
     Problem,
     problems,

@@ -12,13 +12,13 @@ import families
 from engine_answers import Both
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
-from needful.planning.a_star import AStar
 from needful.planning.bilevel import PlanningConfig, plan
-from needful.planning.greedy import Greedy
-from needful.planning.native_planner import NativePlanner
-from needful.planning.planner import Question
-from needful.planning.policy import Policy, Stage, anytime_policy, greedy_policy, paper_policy
-from needful.planning.python_planner import PythonPlanner
+from needful.planning.engines.a_star import AStar
+from needful.planning.engines.greedy import Greedy
+from needful.planning.engines.native_planner import NativePlanner
+from needful.planning.engines.python_planner import PythonPlanner
+from needful.planning.interfaces import Question
+from needful.planning.portfolio import Policy, Stage, anytime_policy, greedy_policy, paper_policy
 from planning_problems import (
     Problem,
     random_problem,

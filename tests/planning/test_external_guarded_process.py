@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from external_planners import NEVER_ENDING, STUBBORN, all_gone, noted_group, script
-from needful.planning.external.guarded_process import Finished, run_guarded
+from needful.planning.external.external_plans import Finished, run_guarded
 
 LIMIT = 4 * 1024**3
 

@@ -17,14 +17,12 @@ from needful.core.operators import DeletePattern, Operator, Wildcard
 from needful.core.plans import Effort, Outcome
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
-from needful.planning.a_star import AStar
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.budget import Budget
-from needful.planning.discovered_failures import with_failure
-from needful.planning.ground_problem import GroundProblem
-from needful.planning.planner import Question
-from needful.planning.python_planner import PythonPlanner
-from needful.planning.search import Search
+from needful.planning.engines.a_star import AStar
+from needful.planning.engines.python_planner import PythonPlanner, with_failure
+from needful.planning.grounding import GroundProblem
+from needful.planning.interfaces import Question, Search
 from planning_problems import (
     Problem,
     cheapest_costs,

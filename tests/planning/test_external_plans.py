@@ -13,12 +13,12 @@ from external_planners import NEVER_ENDING, all_gone, noted_group, script
 from fake_clock import FakeClock
 from needful.core.plans import Effort, Outcome
 from needful.errors import InvalidInputError, PlannerError
-from needful.evaluation.config_hash import config_hash
+from needful.evaluation.records import config_hash
 from needful.planning.budget import Budget
 from needful.planning.external.external_plans import ExternalPlans
 from needful.planning.external.fast_downward import FastDownward
 from needful.planning.external.k_star import KStar
-from needful.planning.ground_problem import GroundProblem
+from needful.planning.grounding import GroundProblem
 from planning_problems import Problem, toy_problem
 
 

@@ -13,9 +13,9 @@ from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
 from needful.core.operators import Operator
 from needful.planning.budget import Budget
-from needful.planning.discovered_failures import with_failure
+from needful.planning.engines.python_planner import with_failure
 from needful.planning.external.sas_task import sas_task
-from needful.planning.ground_problem import GroundProblem
+from needful.planning.grounding import GroundProblem
 from planning_problems import Problem, problems, toy_problem
 
 P, Q, R = (Predicate(name, ()) for name in "PQR")

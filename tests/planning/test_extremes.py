@@ -16,13 +16,13 @@ from needful.core.controllers import Controller
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import Operator
 from needful.core.plans import Effort, Outcome
-from needful.planning.a_star import AStar
 from needful.planning.budget import Budget
-from needful.planning.greedy import Greedy
-from needful.planning.native_planner import NativePlanner
-from needful.planning.planner import Question
-from needful.planning.policy import Policy, Stage, anytime_policy, greedy_policy, paper_policy
-from needful.planning.python_planner import PythonPlanner
+from needful.planning.engines.a_star import AStar
+from needful.planning.engines.greedy import Greedy
+from needful.planning.engines.native_planner import NativePlanner
+from needful.planning.engines.python_planner import PythonPlanner
+from needful.planning.interfaces import Question
+from needful.planning.portfolio import Policy, Stage, anytime_policy, greedy_policy, paper_policy
 from planning_problems import row_problem, toy_problem
 from toy_world import operator
 

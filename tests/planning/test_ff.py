@@ -12,8 +12,8 @@ from needful.core.atoms import AbstractState, GroundAtom, Predicate
 from needful.core.controllers import Controller
 from needful.core.operators import GroundOperator
 from needful.planning.budget import Budget
-from needful.planning.ff import Ff, RelaxedPlan
-from needful.planning.ground_problem import GroundProblem
+from needful.planning.grounding import GroundProblem
+from needful.planning.heuristics import Ff, RelaxedPlan
 from planning_problems import (
     Problem,
     problems,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fake_clock import FakeClock
 from needful.core.plans import Effort, Outcome
 from needful.planning.budget import Budget
-from needful.planning.greedy import Greedy
+from needful.planning.engines.greedy import Greedy
 from planning_problems import (
     Problem,
     cheapest_costs,

@@ -13,9 +13,8 @@ from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
 from needful.core.objects import Type, Variable
 from needful.planning.budget import Budget
-from needful.planning.ground_problem import GroundProblem
-from needful.planning.grounding import ground
-from needful.planning.python_planner import PythonPlanner
+from needful.planning.engines.python_planner import PythonPlanner
+from needful.planning.grounding import GroundProblem, ground
 from planning_problems import Problem, every_grounding, problems, relaxed_reachable, toy_problem
 
 

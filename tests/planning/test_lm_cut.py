@@ -10,9 +10,9 @@ from fake_clock import FakeClock
 from needful.abstraction.atom_table import bits
 from needful.core.operators import GroundOperator
 from needful.planning.budget import Budget
-from needful.planning.ground_problem import GroundProblem
-from needful.planning.lm_cut import LmCut
-from needful.planning.search import Estimate
+from needful.planning.grounding import GroundProblem
+from needful.planning.heuristics import LmCut
+from needful.planning.interfaces import Estimate
 from planning_problems import (
     Problem,
     every_grounding,

@@ -7,22 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
 
+import needful.planning.native_planner as native_planner
 import pytest
 
 import families
-import needful.planning.native_planner as native_planner
 from needful.core.atoms import Predicate
 from needful.core.plans import Effort, Outcome
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.planning.a_star import AStar
 from needful.planning.budget import Budget
-from needful.planning.greedy import Greedy
-from needful.planning.ground_problem import GroundProblem
-from needful.planning.native_planner import NativePlanner, understands
-from needful.planning.planner import Planner, Problem, Question
-from needful.planning.policy import Policy, Stage, anytime_policy, greedy_policy, paper_policy
-from needful.planning.python_planner import PythonPlanner
-from needful.planning.search import Estimate, Heuristic
+from needful.planning.engines.a_star import AStar
+from needful.planning.engines.greedy import Greedy
+from needful.planning.engines.native_planner import NativePlanner, understands
+from needful.planning.engines.python_planner import PythonPlanner
+from needful.planning.grounding import GroundProblem
+from needful.planning.interfaces import Estimate, Heuristic, Planner, Problem, Question
+from needful.planning.portfolio import Policy, Stage, anytime_policy, greedy_policy, paper_policy
 from planning_problems import row_problem, toy_problem
 from toy_world import JAR
 

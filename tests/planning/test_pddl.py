@@ -18,9 +18,9 @@ from needful.core.objects import Type, Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
 from needful.core.plans import Effort
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.planning.a_star import AStar
 from needful.planning.budget import Budget
-from needful.planning.pddl import AbstractTask, Pddl, Style, write_pddl
+from needful.planning.engines.a_star import AStar
+from needful.planning.pddl.writer import AbstractTask, Pddl, Style, write_pddl
 from pddl_tools import fast_downward_plan
 from planning_problems import PREDICATES, VOCABULARY, Problem, random_problem, toy_problem
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needful.planning.pddl_comments import Comments, controller_comment, name_comment
+from needful.planning.pddl.names import Comments, controller_comment, name_comment
 
 NAMES = st.text(max_size=20)
 

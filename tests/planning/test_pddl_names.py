@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from needful.errors import UnknownNameError
-from needful.planning.pddl_names import MAX_LENGTH, NameTable, distinct
+from needful.planning.pddl.names import MAX_LENGTH, NameTable, distinct
 
 AWKWARD = [
     "",

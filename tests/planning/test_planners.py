@@ -8,18 +8,22 @@ import pytest
 import needful.planning.planners as planners
 from needful.core.plans import Effort
 from needful.errors import PlannerError, UnknownNameError
-from needful.evaluation.config_hash import config_hash
-from needful.planning.a_star import AStar
-from needful.planning.abstract_plans import generate_abstract_plans
+from needful.evaluation.records import config_hash
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.budget import Budget
-from needful.planning.ground_problem import GroundProblem
-from needful.planning.native_planner import NativeProblem
-from needful.planning.planner import Planner, Problem
-from needful.planning.planners import Fastest, default_planner, make_planner, planner_names
-from needful.planning.policy import Policy, Stage, greedy_policy, paper_policy
-from needful.planning.python_planner import PythonPlanner, PythonProblem
-from needful.planning.search import Estimate, Heuristic
+from needful.planning.engines.a_star import AStar
+from needful.planning.engines.native_planner import NativeProblem
+from needful.planning.engines.python_planner import PythonPlanner, PythonProblem
+from needful.planning.grounding import GroundProblem
+from needful.planning.interfaces import Estimate, Heuristic, Planner, Problem
+from needful.planning.planners import (
+    Fastest,
+    default_planner,
+    generate_abstract_plans,
+    make_planner,
+    planner_names,
+)
+from needful.planning.portfolio import Policy, Stage, greedy_policy, paper_policy
 from planning_problems import toy_problem
 
 QUESTION = toy_problem(balls=2).question()

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from fake_clock import FakeClock
 from needful.core.plans import Effort, Outcome
 from needful.errors import InvalidInputError
-from needful.planning.a_star import AStar
 from needful.planning.budget import Budget
-from needful.planning.greedy import Greedy
-from needful.planning.ground_problem import GroundProblem
-from needful.planning.planner import PlanStream
-from needful.planning.policy import Policy, Stage, anytime_policy, greedy_policy, paper_policy
+from needful.planning.engines.a_star import AStar
+from needful.planning.engines.greedy import Greedy
+from needful.planning.grounding import GroundProblem
+from needful.planning.interfaces import PlanStream
+from needful.planning.portfolio import Policy, Stage, anytime_policy, greedy_policy, paper_policy
 from planning_problems import Problem, problems, problems_with_twins, toy_problem
 
 Steps = tuple[int, ...]

@@ -9,10 +9,10 @@ import pytest
 import toy_world
 from fake_clock import FakeClock
 from needful.core.controllers import Execute, Execution, GroundController, Parameters
+from needful.core.model import ConstantSampler, Sampler
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator
 from needful.core.plans import AbstractPlan, Failure, Outcome, necessary_atoms
-from needful.core.samplers import ConstantSampler, Sampler
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import InvalidInputError

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import itertools
 
-from needful.planning.splitmix import splitmix64
+from needful.planning.engines.search_space import splitmix64
 
 
 def test_published_sequence() -> None:

@@ -11,13 +11,13 @@ from needful.abstraction.atom_table import bits
 from needful.core.atoms import AbstractState
 from needful.core.objects import Object
 from needful.core.plans import Effort, Outcome
-from needful.planning.a_star import AStar
 from needful.planning.budget import Budget
-from needful.planning.discovered_failures import with_failure
-from needful.planning.greedy import Greedy
-from needful.planning.ground_problem import GroundProblem
-from needful.planning.search import Search
-from needful.planning.search_space import SearchSpace
+from needful.planning.engines.a_star import AStar
+from needful.planning.engines.greedy import Greedy
+from needful.planning.engines.python_planner import with_failure
+from needful.planning.engines.search_space import SearchSpace
+from needful.planning.grounding import GroundProblem
+from needful.planning.interfaces import Search
 from needful.planning.symmetry import Symmetry, interchangeable_objects
 from planning_problems import (
     Problem,

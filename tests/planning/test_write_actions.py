@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import toy_world
-from needful.planning.pddl import write_actions, write_pddl
+from needful.planning.pddl.writer import write_actions, write_pddl
 
 
 def test_each_action_is_the_one_of_the_domain_file() -> None:

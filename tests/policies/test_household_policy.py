@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from needful.demos.collect import collect_demonstrations
-from needful.demos.oracle import OracleDemonstrator
+from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
-from needful.policies.config import PolicyConfig
 from needful.policies.examples import examples_of
-from needful.policies.learn import train_policy
+from needful.policies.graph_policy import PolicyConfig
+from needful.policies.training import train_policy
 
 pytest.importorskip("mujoco", reason="household domains need the extra `household`")
 

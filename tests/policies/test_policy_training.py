@@ -19,21 +19,15 @@ from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
 from needful.core.objects import Type
 from needful.core.state import State
-from needful.demos.collect import collect_demonstrations
-from needful.demos.oracle import OracleDemonstrator
+from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.contract import Split
 from needful.errors import DemonstrationError, InvalidInputError, LearningTimeoutError
-from needful.policies.config import PolicyConfig
-from needful.policies.examples import Examples, batched, examples_of
+from needful.policies.examples import Examples, StandardUnits, batched, examples_of
 from needful.policies.graph_encoding import Graph, GraphEncoding
-from needful.policies.graph_policy import network_size
-from needful.policies.learn import train_policy
-from needful.policies.model_free import follow
+from needful.policies.graph_policy import PolicyConfig, network_size
 from needful.policies.network import NumpyArithmetic, evaluate_network, weight_shapes
-from needful.policies.rollout import RolloutLimits
-from needful.policies.shooting import shoot
-from needful.policies.standard_units import StandardUnits
-from needful.policies.training import imitation_loss, train_network
+from needful.policies.rollout import RolloutLimits, follow, shoot
+from needful.policies.training import imitation_loss, train_network, train_policy
 from needful.seeding import rng_for
 from toy_environment import ToyEnvironment
 

@@ -14,9 +14,7 @@ from needful.core.controllers import Execution, GroundController
 from needful.core.plans import Outcome, PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.policies.model_free import follow
-from needful.policies.rollout import RolloutLimits
-from needful.policies.shooting import MAX_DRAWS, shoot
+from needful.policies.rollout import MAX_DRAWS, RolloutLimits, follow, shoot
 from needful.seeding import rng_for
 from toy_world import DROP, GRASP, HOLDING, MOVE_TO, REACH, TAKE_LID_OFF
 

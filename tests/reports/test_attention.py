@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from needful.evaluation.job import Job
-from needful.evaluation.job_results import DamagedFile, JobResult, Results
-from needful.reports.attention import Concern, find_concerns
+from needful.reports.write_report import Concern, find_concerns
+from needful.sweeps.jobs import Job
+from needful.sweeps.results import DamagedFile, JobResult, Results
 from synthetic_results import make_result, make_sweep
 
 JOB = Job("screws", "necessary", seed=3)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from needful.evaluation.job import Job
-from needful.evaluation.job_results import JobResult
-from needful.reports.comparisons import compare, compare_with_ours
+from needful.reports.figures.paired_differences import compare, compare_with_ours
 from needful.reports.runs import RunGroup, group_runs
+from needful.sweeps.jobs import Job
+from needful.sweeps.results import JobResult
 from synthetic_results import make_result, make_sweep
 
 OURS, CI = Job("screws", "necessary"), Job("screws", "ci")

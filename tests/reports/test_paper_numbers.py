@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from needful.reports import paper_numbers
-from needful.reports.domains import DOMAINS, protocol_of
-from needful.reports.methods import DOWN_EVAL, NO_COMPLEXITY, OURS
-from needful.reports.paper_numbers import PublishedTable
+from needful.paper import published_numbers as paper_numbers
+from needful.paper.domains import DOMAINS, protocol_of
+from needful.paper.methods import DOWN_EVAL, NO_COMPLEXITY, OURS
+from needful.paper.published_numbers import PublishedTable
 from needful.reports.statistics import among_the_best, intervals_overlap, within_spread_of_best
 
 TABLES = {

@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from needful.evaluation.job import Job
-from needful.evaluation.job_results import JobResult
-from needful.reports.measurements import learning_seconds, operator_count
-from needful.reports.runs import group_runs
+from needful.reports.paper_tables import TABLES, fill_table
+from needful.reports.runs import group_runs, learning_seconds, operator_count
 from needful.reports.statistics import Estimate
 from needful.reports.table import Cell, Table, one_decimal, table_rows, three_digits
-from needful.reports.tables import TABLES, fill_table
+from needful.sweeps.jobs import Job
+from needful.sweeps.results import JobResult
 from synthetic_results import make_result, make_sweep
 
 SOLVED, FAILED = "solved", "timeout"

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from needful.evaluation.job import Job
-from needful.evaluation.job_results import JobResult
-from needful.reports.domains import in_paper_order
-from needful.reports.methods import DOWN_EVAL, METHODS, in_column_order, method_look, method_of
+from needful.paper.domains import in_paper_order
+from needful.paper.methods import DOWN_EVAL, METHODS, in_column_order, method_look, method_of
 from needful.reports.runs import group_runs, main_group, main_groups, success_percentages, was_learned
+from needful.sweeps.jobs import Job
+from needful.sweeps.results import JobResult
 from synthetic_results import make_result
 
 SOLVED, FAILED = "solved", "timeout"

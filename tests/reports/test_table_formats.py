@@ -12,13 +12,22 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from needful.reports.csv import FIELDS, as_csv
-from needful.reports.latex import as_latex, escape_latex
-from needful.reports.markdown import as_markdown, escape_markdown
+from needful.reports.paper_tables import TABLES, fill_table
 from needful.reports.runs import group_runs
 from needful.reports.statistics import Estimate
-from needful.reports.table import Cell, Row, Table, one_decimal, table_rows
-from needful.reports.tables import TABLES, fill_table
+from needful.reports.table import (
+    FIELDS,
+    Cell,
+    Row,
+    Table,
+    as_csv,
+    as_latex,
+    as_markdown,
+    escape_latex,
+    escape_markdown,
+    one_decimal,
+    table_rows,
+)
 from synthetic_results import make_sweep
 
 # Any text but what no file can hold; markdown-it takes U+0000 for another character, as it should.

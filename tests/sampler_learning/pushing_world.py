@@ -12,8 +12,7 @@ from needful.core.atoms import GroundAtom, Predicate
 from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Object, Type, Variable
-from needful.core.operator_data import GroundedTransition, OperatorData
-from needful.core.operators import Operator
+from needful.core.operators import GroundedTransition, Operator, OperatorData
 from needful.core.state import State
 
 ROBOT = Type("robot", ("x",))

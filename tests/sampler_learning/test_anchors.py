@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from needful.sampler_learning.anchors import NO_ANCHOR, anchor_values, choose_anchors
+from needful.sampler_learning.sampling import NO_ANCHOR, anchor_values, choose_anchors
 
 
 def test_a_parameter_that_copies_a_feature_is_anchored_to_it() -> None:

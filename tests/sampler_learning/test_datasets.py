@@ -11,8 +11,7 @@ from pushing_world import PUSH, PUSHED, PUSHING, ROBOT, SEEN, THING, R, demonstr
 
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
-from needful.core.operator_data import GroundedTransition, OperatorData
-from needful.core.operators import Operator
+from needful.core.operators import GroundedTransition, Operator, OperatorData
 from needful.core.state import State
 from needful.sampler_learning import datasets
 from needful.sampler_learning.datasets import SamplerExamples, sampler_examples

@@ -6,7 +6,6 @@ import torch
 from torch.nn import functional
 
 from needful.sampler_learning.config import TrainingSchedule
-from needful.sampler_learning.descent import Adam, Problem, descend
 from needful.sampler_learning.networks import (
     GAUSSIAN,
     LOGISTIC,
@@ -19,6 +18,7 @@ from needful.sampler_learning.networks import (
     own_layers,
 )
 from needful.sampler_learning.sampling import Network
+from needful.sampler_learning.training import Adam, Problem, descend
 
 SHORT = TrainingSchedule(iterations=50, patience=1_000, tolerance=0.0)
 

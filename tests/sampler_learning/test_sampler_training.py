@@ -15,7 +15,7 @@ from needful.core.model import PlanningModel, Vocabulary
 from needful.errors import InvalidInputError
 from needful.sampler_learning import training
 from needful.sampler_learning.config import PAPER_SAMPLERS, SamplerConfig, TrainingSchedule
-from needful.sampler_learning.learn import learn_samplers
+from needful.sampler_learning.learn_samplers import learn_samplers
 from needful.sampler_learning.sampler_arrays import sampler_to_arrays
 from needful.sampler_learning.sampling import AnchoredSampler, NeuralSampler, input_vector
 

@@ -11,8 +11,13 @@ from needful.core.controllers import Controller
 from needful.core.objects import Type, Variable
 from needful.core.operators import Operator
 from needful.core.state import State
-from needful.sampler_learning.anchors import NO_ANCHOR
-from needful.sampler_learning.sampling import FIRST_DRAWS, NeuralSampler, input_vector, input_width
+from needful.sampler_learning.sampling import (
+    FIRST_DRAWS,
+    NO_ANCHOR,
+    NeuralSampler,
+    input_vector,
+    input_width,
+)
 
 ROBOT = Type("robot", ("x",))
 THING = Type("thing", ("x", "size"))

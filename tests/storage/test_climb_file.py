@@ -10,7 +10,7 @@ import pytest
 from needful.errors import ModelError
 from needful.operator_learning.hill_climbing import ClimbStep
 from needful.operator_learning.objective import Objective
-from needful.storage.climb import CLIMB_FILE, RecordedClimb, climb_to_json, load_climb
+from needful.storage.evidence import CLIMB_FILE, RecordedClimb, climb_to_json, load_climb
 
 CLIMB = RecordedClimb(
     8,

@@ -14,9 +14,8 @@ from carrying_world import AT, BOX, BOX1, CUP, GO, HELD, IN, NEAR, PUT, ROBOT, A
 from needful.core.atoms import GroundAtom
 from needful.core.model import PlanningModel, Vocabulary
 from needful.errors import ModelError
-from needful.operator_learning.evidence import TransitionEvidence, gather_evidence
-from needful.operator_learning.explanation import explain_operator
-from needful.operator_learning.learn import learn_operators
+from needful.operator_learning.explanation import TransitionEvidence, explain_operator, gather_evidence
+from needful.operator_learning.learn_operators import learn_operators
 from needful.storage.evidence import EVIDENCE_FILE, evidence_to_json, load_evidence
 from needful.storage.json_fields import JsonValue
 from needful.storage.model_directory import save_model

@@ -23,8 +23,7 @@ from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
 from needful.core.state import State
 from needful.errors import InvalidInputError, ModelError, OutputError
-from needful.sampler_learning.anchors import NO_ANCHOR
-from needful.sampler_learning.sampling import AnchoredSampler
+from needful.sampler_learning.sampling import NO_ANCHOR, AnchoredSampler
 from needful.storage.model_directory import load_document, load_model, save_model
 from toy_world import BALL, GRASP, HAND_FREE, HOLDING, MOVE_TO, NEAR, ROBOT, VOCABULARY
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import toy_world
+from needful.core.model import ConstantSampler
 from needful.core.plans import Outcome, PlanningResult
-from needful.core.samplers import ConstantSampler
 from needful.errors import ResultsError
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.storage.plans import (

@@ -20,7 +20,7 @@ from needful.errors import ModelError, OutputExistsError
 from needful.policies.catalogue import POLICIES
 from needful.policies.graph_policy import GraphPolicy, network_size
 from needful.policies.network import weight_shapes
-from needful.storage.policy_directory import (
+from needful.storage.model_directory import (
     POLICY_FILE,
     WEIGHTS_FILE,
     StoredPolicy,

@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 
 from needful.cli.console import FAILED, progress_bars, reporting_errors, say, say_json
+from needful.cli.environments import own_environment
 from needful.cli.options import AsJson, Seed, Timeout
-from needful.cli.own_environment import own_environment
 from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
-from needful.demos.oracle import OracleDemonstrator
+from needful.demos.collect import OracleDemonstrator
 from needful.envs.checker import check_environment
 from needful.envs.contract import Environment
 from needful.envs.findings import Finding, Findings

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.chosen_environment import chosen_environment
 from needful.cli.console import complain, progress_bars, reporting_errors, say, say_json
 from needful.cli.describe import describe_skipped
+from needful.cli.environments import chosen_environment
 from needful.cli.options import AsJson, Demos, Domain, Force, Seed
 from needful.evaluation.pipeline import RunConfig
 from needful.evaluation.pipeline import collect as collect_demonstrations

@@ -9,7 +9,7 @@ from needful.cli.console import reporting_errors, say, say_json
 from needful.cli.options import AsJson
 from needful.envs.catalogue import CATALOGUE, CatalogueEntry, Sizes, make_environment
 from needful.envs.contract import Split
-from needful.extras import install_command
+from needful.errors import install_command
 
 EXAMPLES = 12
 

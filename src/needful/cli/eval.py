@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.chosen_environment import chosen_environment
 from needful.cli.console import check_spared, progress_bars, reporting_errors, say, say_json
 from needful.cli.describe import describe_evaluation
+from needful.cli.environments import chosen_environment
 from needful.cli.options import (
     AbstractPlans,
     AsJson,
@@ -26,9 +26,8 @@ from needful.cli.options import (
 from needful.evaluation.learned_files import open_solver
 from needful.evaluation.model_files import model_digest, model_directory
 from needful.evaluation.pipeline import solve_tasks
-from needful.evaluation.records import identify
+from needful.evaluation.records import evaluation_summary, identify
 from needful.evaluation.run_folder import RunFolder
-from needful.evaluation.summary import evaluation_summary
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import DEFAULT_PLANNER, make_planner
 

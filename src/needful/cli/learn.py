@@ -19,9 +19,9 @@ from needful.evaluation.policy_learning import (
     learn_policy,
     policy_provenance,
 )
-from needful.evaluation.summary import learning_summary
+from needful.evaluation.records import learning_summary
 from needful.policies.catalogue import PolicyKind
-from needful.policies.config import PolicyConfig
+from needful.policies.graph_policy import PolicyConfig
 from needful.sampler_learning.config import SamplerConfig
 from needful.storage.atomic import check_output_directory
 from needful.storage.demonstrations import read_demonstrations

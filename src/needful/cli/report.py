@@ -9,14 +9,14 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.chosen_environment import chosen_environment
 from needful.cli.console import progress_bars, reporting_errors, say, say_json
+from needful.cli.environments import chosen_environment
 from needful.cli.options import AsJson, Force, ending_in
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError, UnknownNameError
+from needful.reports.page.page import make_report
 from needful.reports.page.recorded_run import RecordedRun, read_run
-from needful.reports.page.write_page import make_report
 from needful.storage.atomic import check_output_file, write_text
 from needful.storage.output_kinds import PAGE
 

@@ -1,37 +1,118 @@
-"""`needful reproduce`: the paper's tables and figures, beside the paper's numbers."""
+"""`needful reproduce`: the paper's tables and figures, beside the paper's numbers.
+
+A live table of a sweep on stderr: what is done, what runs, what failed, and how long it takes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Column, Table
 
 from needful.cli.console import FAILED, complain, reporting_errors, say, say_json
 from needful.cli.options import AsJson, LearningTimeout, PlannerName, more_than_zero
-from needful.cli.sweep_table import sweep_table
 from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, NeedfulError
-from needful.evaluation.executor import Executor
-from needful.evaluation.job import Job
-from needful.evaluation.job_results import Results
-from needful.evaluation.paper_experiments import (
-    ANALYTIC,
-    FIGURES,
-    HOUSEHOLD,
-    TABLES,
-    Asked,
-    SweepSettings,
-    jobs_of,
-)
-from needful.evaluation.process_executor import ProcessExecutor
-from needful.evaluation.run_job import run_config
-from needful.evaluation.sweep import sweep
-from needful.evaluation.sweep_folder import SweepFolder
+from needful.paper.experiments import ANALYTIC, FIGURES, HOUSEHOLD, TABLES, Asked, SweepSettings, jobs_of
 from needful.planning.planners import DEFAULT_PLANNER
+from needful.sweeps.jobs import Job, run_config
+from needful.sweeps.process_executor import Executor, ProcessExecutor
+from needful.sweeps.results import JobResult, Results, SweepFolder
+from needful.sweeps.sweep import RemainingTime, sweep
+
+
+class SweepTable:
+    """Counts jobs by domain; `rich` asks for a drawing whenever it likes."""
+
+    def __init__(self) -> None:
+        self.jobs: tuple[Job, ...] = ()
+        self.waiting: dict[Job, None] = {}
+        self.running: dict[Job, None] = {}
+        self.failed: set[Job] = set()
+        self._time = RemainingTime()
+
+    @property
+    def done(self) -> int:
+        """How many jobs have a result."""
+        return len(self.jobs) - len(self.waiting) - len(self.running)
+
+    def begins(self, jobs: Sequence[Job], to_do: Sequence[Job], earlier: Results) -> None:
+        """Learn what there is to do."""
+        self.jobs = tuple(jobs)
+        self.waiting = dict.fromkeys(to_do)
+        for result in earlier.results:
+            self._time.add(result)
+            if result.error is not None and result.job not in self.waiting:
+                self.failed.add(result.job)
+        self.failed &= set(jobs)
+
+    def started(self, job: Job) -> None:
+        """Show a job as running."""
+        self.waiting.pop(job, None)
+        self.running[job] = None
+
+    def finished(self, result: JobResult) -> None:
+        """Show a job as done."""
+        self.running.pop(result.job, None)
+        self._time.add(result)
+        if result.error is not None:
+            self.failed.add(result.job)
+
+    def __rich__(self) -> Group:
+        table = Table("domain", *(_number(name) for name in ("jobs", "done", "running", "failed")))
+        # Copies, since this is asked for by another thread than the one that changes them.
+        total, waiting, running, failed = (
+            Counter(job.domain for job in tuple(jobs))
+            for jobs in (self.jobs, self.waiting, self.running, self.failed)
+        )
+        for domain, count in total.items():
+            done = count - waiting[domain] - running[domain]
+            numbers = (count, done, running[domain], failed[domain])
+            table.add_row(domain, *(str(number) if number else "" for number in numbers))
+        return Group(table, self.line())
+
+    def line(self) -> str:
+        """Return everything in one line."""
+        parts = [f"{self.done} of {len(self.jobs)} jobs done"]
+        if self.failed:
+            parts.append(f"{len(self.failed)} failed")
+        seconds = self._time.estimate([*self.waiting, *self.running], len(self.running))
+        if seconds is not None and (self.waiting or self.running):
+            parts.append(f"about {_duration(seconds)} left")
+        return ", ".join(parts)
+
+
+@contextmanager
+def sweep_table() -> Iterator[SweepTable]:
+    """Show a table on stderr while the block runs, if stderr is a terminal."""
+    table = SweepTable()
+    if not sys.stderr.isatty():
+        yield table
+        return
+    with Live(table, console=Console(stderr=True), refresh_per_second=2):
+        yield table
+
+
+def _number(name: str) -> Column:
+    return Column(name, justify="right")
+
+
+def _duration(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    if minutes < 2:
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.0f} h"
+
 
 ALL = "all"
 
@@ -155,7 +236,7 @@ def _jobs(asked: Asked, settings: SweepSettings) -> tuple[Job, ...]:
 
 def _executor(name: ExecutorName, processes: int, address: str | None) -> Executor:
     if name is ExecutorName.RAY:
-        from needful.evaluation.ray_executor import RayExecutor
+        from needful.sweeps.ray_executor import RayExecutor
 
         return RayExecutor(address)
     if address is not None:
@@ -194,10 +275,9 @@ def _complain_of_failures(results: Results) -> bool:
 
 def _report(results: Results, folder: Path, asked: Asked, wanted: AbstractSet[Job], as_json: bool) -> None:
     """Write the report of everything that the folder holds, and print the tables of what was asked for."""
-    from needful.cli.paper_table import describe_table
+    from needful.reports.paper_tables import fill_table
     from needful.reports.runs import group_runs
-    from needful.reports.table import table_rows
-    from needful.reports.tables import fill_table
+    from needful.reports.table import as_text, table_rows
     from needful.reports.write_report import write_report
 
     paths = write_report(results, folder)
@@ -209,7 +289,7 @@ def _report(results: Results, folder: Path, asked: Asked, wanted: AbstractSet[Jo
         )
         return
     for table in tables:
-        say(describe_table(table))
+        say(as_text(table))
     for path in paths:
         if path.suffix == ".png" and path.stem in asked.figures:
             say(f"Figure: {path}")

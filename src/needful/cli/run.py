@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.chosen_environment import chosen_environment
 from needful.cli.console import FAILED, complain, progress_bars, reporting_errors, say, say_json
 from needful.cli.describe import describe_evaluation, describe_learned, describe_skipped
+from needful.cli.environments import chosen_environment
 from needful.cli.options import (
     AbstractPlans,
     AsJson,
@@ -139,8 +139,7 @@ def draw_example(environment: Environment, evaluation: Evaluation, folder: RunFo
     """
     if evaluation.example is None:
         return None
-    from needful.envs.drawing.captions import captions_of
-    from needful.envs.drawing.pictures import draw_film_strip
+    from needful.envs.drawing.pictures import captions_of, draw_film_strip
 
     task, result = evaluation.example
     path = folder.pictures / "solved_task.png"

@@ -1,16 +1,41 @@
-"""The planning model: everything a planner needs to know of a domain."""
+"""The planning model: everything a planner needs to know of a domain.
+
+Samplers propose continuous parameters for controllers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
 
 from needful.core.atoms import LiftedAtom, Predicate
-from needful.core.controllers import Controller
-from needful.core.objects import Type
+from needful.core.controllers import Controller, Parameters
+from needful.core.objects import Object, Type
 from needful.core.operators import DeletePattern, Operator
-from needful.core.samplers import Sampler
+from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
+
+
+class Sampler(Protocol):
+    """Proposes continuous parameters for the controller of an operator."""
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Sequence[float]:
+        """Draw parameters; `objects` are those bound to all of the operator's parameters, in order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantSampler:
+    """The sampler of an operator whose controller always wants the same parameters."""
+
+    parameters: Parameters
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
+        """Return the parameters."""
+        return self.parameters
 
 
 @dataclass(frozen=True, slots=True)

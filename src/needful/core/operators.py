@@ -5,6 +5,8 @@ An operator is ⟨args, P, E+, E-, Q, C, cargs⟩: `parameters`, `preconditions`
 
 Applying it claims only that the atoms of the result will hold. Whatever is absent from the result is
 unknown, never false.
+
+An operator with the transitions it was induced from.
 """
 
 from __future__ import annotations
@@ -244,3 +246,26 @@ class GroundOperator:
 
 def _names(objects: Sequence[Object]) -> list[str]:
     return [obj.name for obj in objects]
+
+
+@dataclass(frozen=True, slots=True)
+class GroundedTransition:
+    """A transition that an operator explains: (τ, δ) ∈ D_ω.
+
+    Attributes:
+        demonstration: the index of the demonstration.
+        step: the index of the transition in it, so that its action is `actions[step]`.
+        objects: δ, the objects bound to the operator's parameters, in their order.
+    """
+
+    demonstration: int
+    step: int
+    objects: tuple[Object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorData:
+    """An operator ω and its dataset D_ω; a transition is in at most one operator's dataset."""
+
+    operator: Operator
+    groundings: tuple[GroundedTransition, ...]

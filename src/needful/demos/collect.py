@@ -1,16 +1,21 @@
-"""Collect demonstrations on training tasks."""
+"""Collect demonstrations on training tasks.
+
+The oracle demonstrator: bilevel planning with a domain's hand-written operators and samplers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from needful.abstraction.abstract import abstract
 from needful.core.demonstrations import Demonstration
+from needful.core.model import PlanningModel
 from needful.core.plans import Outcome, PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, Split
+from needful.planning.bilevel import PlanningConfig, plan
 from needful.seeding import seed_for
 
 
@@ -62,3 +67,19 @@ def as_demonstration(environment: Environment, task: Task, result: PlanningResul
         actions=result.actions,
         states=result.states,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class OracleDemonstrator:
+    """Solves tasks of one environment with its oracle model."""
+
+    environment: Environment
+    config: PlanningConfig = field(default_factory=PlanningConfig)
+    model: PlanningModel = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "model", self.environment.oracle_model())
+
+    def demonstrate(self, task: Task, seed: int) -> PlanningResult:
+        """Plan for a task."""
+        return plan(task, self.model, self.environment.execute, self.config, seed)

@@ -15,8 +15,8 @@ import numpy as np
 from needful.abstraction.abstract import abstract
 from needful.core.controllers import GroundController
 from needful.core.demonstrations import Demonstration
-from needful.core.injective_tuples import InjectiveTuples
 from needful.core.model import PlanningModel
+from needful.core.objects import InjectiveTuples
 from needful.core.operators import GroundOperator
 from needful.core.state import State
 from needful.envs.contract import Environment

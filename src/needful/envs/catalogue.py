@@ -9,8 +9,7 @@ from importlib.util import find_spec
 from types import MappingProxyType
 
 from needful.envs.contract import Environment
-from needful.errors import InvalidInputError, UnknownNameError
-from needful.extras import install_command
+from needful.errors import InvalidInputError, UnknownNameError, install_command
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,10 @@ import numpy as np
 
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller, GroundController
-from needful.core.model import PlanningModel
+from needful.core.model import PlanningModel, Sampler
 from needful.core.objects import Object, Type
 from needful.core.operators import Operator
 from needful.core.plans import PlanningResult
-from needful.core.samplers import Sampler
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.catalogue import CATALOGUE, CatalogueEntry

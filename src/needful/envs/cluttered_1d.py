@@ -13,14 +13,12 @@ import numpy as np
 
 from needful.core.atoms import AbstractState, Predicate
 from needful.core.controllers import Controller, GroundController
-from needful.core.model import PlanningModel, Vocabulary
+from needful.core.model import ConstantSampler, PlanningModel, Vocabulary
 from needful.core.objects import Object, Type, Variable
-from needful.core.samplers import ConstantSampler
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.envs.contract import Environment, Split
+from needful.envs.contract import Environment, Split, oracle_operator
 from needful.envs.drawing import palette
-from needful.envs.oracle import oracle_operator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

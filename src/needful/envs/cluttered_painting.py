@@ -14,15 +14,13 @@ import numpy as np
 
 from needful.core.atoms import AbstractState, Predicate
 from needful.core.controllers import Controller, GroundController, Parameters
-from needful.core.model import PlanningModel, Vocabulary
+from needful.core.model import PlanningModel, Sampler, Vocabulary
 from needful.core.objects import Object, Variable
 from needful.core.operators import Operator
-from needful.core.samplers import Sampler
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.envs.contract import Split
+from needful.envs.contract import Split, oracle_operator
 from needful.envs.drawing.painting_picture import draw_robot
-from needful.envs.oracle import oracle_operator
 from needful.envs.painting import (
     THE_BOX,
     THE_OBJ,

@@ -3,20 +3,25 @@
 A new domain is one file: a subclass of `Environment` with a vocabulary and four methods. A domain
 whose controllers are closed loops over many small actions derives from `MultiStepEnvironment` and
 writes `step` in the place of `simulate`. `check_environment` tells whether the contract is kept.
+
+The words in which oracle models are written down.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from needful.core.atoms import AbstractState
-from needful.core.controllers import Execution, GroundController
+from needful.core.atoms import AbstractState, LiftedAtom, Predicate
+from needful.core.controllers import Controller, Execution, GroundController
 from needful.core.model import PlanningModel, Vocabulary
+from needful.core.objects import Variable
+from needful.core.operators import DeletePattern, Operator, Wildcard
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import EnvironmentFailure, InvalidInputError, UnknownNameError
@@ -141,3 +146,37 @@ class MultiStepEnvironment(Environment):
                 raise EnvironmentFailure(f"{action} got stuck: step {steps} changed nothing.")
             state = after
         raise EnvironmentFailure(f"{action} did not finish within {MOST_STEPS} steps.")
+
+
+def oracle_operator(
+    name: str,
+    parameters: Sequence[Variable],
+    call: tuple[Controller, Sequence[Variable]],
+    *,
+    needs: Iterable[LiftedAtom] = (),
+    adds: Iterable[LiftedAtom] = (),
+    deletes: Iterable[LiftedAtom] = (),
+    forgets: Iterable[Predicate | DeletePattern] = (),
+) -> Operator:
+    """Return an operator written as one row of a domain's table: name | call | P | E+ | E- | Q.
+
+    `call` is the controller with its arguments. Of each predicate in `forgets` (Q) all atoms become
+    unknown, as in the paper; of a pattern, those that match it.
+    """
+    controller, arguments = call
+    return Operator(
+        name,
+        tuple(parameters),
+        preconditions=frozenset(needs),
+        add_effects=frozenset(adds),
+        delete_effects=frozenset(deletes),
+        delete_patterns=frozenset(map(_pattern, forgets)),
+        controller=controller,
+        controller_arguments=tuple(arguments),
+    )
+
+
+def _pattern(forgotten: Predicate | DeletePattern) -> DeletePattern:
+    if isinstance(forgotten, DeletePattern):
+        return forgotten
+    return DeletePattern(forgotten, tuple(map(Wildcard, forgotten.types)))

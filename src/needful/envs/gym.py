@@ -2,6 +2,8 @@
 
 An action is a whole controller, not one of its low-level steps, so episodes are short and plans can be
 replayed. Planners and the rest of this package use `Environment` itself.
+
+Make the catalogue known to Gymnasium.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from needful.abstraction.abstract import abstract
 from needful.core.controllers import Execution, GroundController
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.envs.catalogue import make_environment
+from needful.envs.catalogue import CATALOGUE, make_environment
 from needful.envs.contract import Environment, Split
 from needful.envs.gym_encoding import Action, GymEncoding, Observation
 from needful.errors import InvalidInputError, UnknownNameError
@@ -198,3 +200,19 @@ def _check_positive(**settings: int | None) -> None:
     for name, value in settings.items():
         if value is not None and value < 1:
             raise InvalidInputError(f"{name} must be at least 1, got {value}.")
+
+
+def register_all() -> tuple[str, ...]:
+    """Register every domain with Gymnasium and return the ids, such as `needful/Screws-v0`.
+
+    `gymnasium.make` takes the arguments of `needful.envs.gym.GymView`. Calling this again does nothing.
+    """
+    import gymnasium  # takes long, so not before it is wanted
+
+    ids = {f"needful/{entry.class_name}-v0": name for name, entry in sorted(CATALOGUE.items())}
+    for identifier, name in ids.items():
+        if identifier not in gymnasium.registry:
+            gymnasium.register(
+                identifier, entry_point="needful.envs.gym:GymView", kwargs={"environment": name}
+            )
+    return tuple(ids)

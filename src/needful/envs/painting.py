@@ -14,15 +14,13 @@ import numpy as np
 
 from needful.core.atoms import AbstractState, Predicate
 from needful.core.controllers import GroundController, Parameters
-from needful.core.model import PlanningModel, Vocabulary
+from needful.core.model import ConstantSampler, PlanningModel, Sampler, Vocabulary
 from needful.core.objects import Object, Variable
 from needful.core.operators import Operator
-from needful.core.samplers import ConstantSampler, Sampler
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.envs.contract import Environment, Split
+from needful.envs.contract import Environment, Split, oracle_operator
 from needful.envs.drawing.painting_picture import draw_scene
-from needful.envs.oracle import oracle_operator
 from needful.envs.painting_vocabulary import (
     BOX,
     BOX_WINDOW,

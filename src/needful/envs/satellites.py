@@ -21,10 +21,9 @@ from needful.core.objects import Object, Type, Variable
 from needful.core.operators import Operator
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.envs.contract import Environment, Split
+from needful.envs.contract import Environment, Split, oracle_operator
 from needful.envs.drawing import palette
-from needful.envs.drawing.legend import draw_legend
-from needful.envs.oracle import oracle_operator
+from needful.envs.drawing.palette import draw_legend
 from needful.errors import UnknownNameError
 
 if TYPE_CHECKING:

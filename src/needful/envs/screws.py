@@ -16,9 +16,8 @@ from needful.core.model import PlanningModel, Vocabulary
 from needful.core.objects import Object, Type, Variable
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.envs.contract import Environment, Split
+from needful.envs.contract import Environment, Split, oracle_operator
 from needful.envs.drawing import palette
-from needful.envs.oracle import oracle_operator
 from needful.errors import UnknownNameError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from needful.evaluation.policy_learning import LearnedPolicy
 from needful.evaluation.solvers import Solver, bilevel_solver, policy_solver
 from needful.planning.bilevel import PlanningConfig
 from needful.storage.json_fields import JsonValue
-from needful.storage.policy_directory import StoredPolicy, load_policy, save_policy
+from needful.storage.model_directory import StoredPolicy, load_policy, save_policy
 
 
 def save_learned(

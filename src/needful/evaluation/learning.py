@@ -14,15 +14,15 @@ from needful.core.model import PlanningModel, Vocabulary
 from needful.core.state import State
 from needful.errors import DemonstrationError, InvalidInputError, LearningTimeoutError
 from needful.operator_learning.catalogue import Learner, find_learner
-from needful.operator_learning.evidence import TransitionEvidence, gather_evidence
 from needful.operator_learning.experiments import (
     AccidentalPrecondition,
     ExperimentConfig,
     drop_accidental_preconditions,
 )
+from needful.operator_learning.explanation import TransitionEvidence, gather_evidence
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.sampler_learning.config import SamplerConfig
-from needful.sampler_learning.learn import learn_samplers
+from needful.sampler_learning.learn_samplers import learn_samplers
 from needful.storage.json_fields import JsonValue
 
 

@@ -12,12 +12,16 @@ from needful.core.model import PlanningModel
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError, ModelError
 from needful.evaluation.learning import LearnedModel
-from needful.planning.pddl import write_pddl
-from needful.storage.climb import CLIMB_FILE, RecordedClimb, climb_to_json
-from needful.storage.evidence import EVIDENCE_FILE, evidence_to_json
+from needful.planning.pddl.writer import write_pddl
+from needful.storage.evidence import (
+    CLIMB_FILE,
+    EVIDENCE_FILE,
+    RecordedClimb,
+    climb_to_json,
+    evidence_to_json,
+)
 from needful.storage.json_fields import Field, JsonValue, Source
-from needful.storage.model_directory import MODEL_FILE, StoredModel, load_model, save_model
-from needful.storage.policy_directory import POLICY_FILE
+from needful.storage.model_directory import MODEL_FILE, POLICY_FILE, StoredModel, load_model, save_model
 
 DROPPED = "dropped_preconditions"
 

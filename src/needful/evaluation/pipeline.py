@@ -1,47 +1,62 @@
-"""The main job, end to end: environment → demonstrations → model → solved tasks → summary."""
+"""The main job, end to end: environment → demonstrations → model → solved tasks → summary.
+
+How long work tells how far it is.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
+from needful.approaches.oracle_samplers import with_oracle_samplers
 from needful.core.deadline import Deadline
 from needful.core.demonstrations import Demonstration
 from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
-from needful.demos.collect import CollectedDemonstrations, collect_demonstrations
-from needful.demos.oracle import OracleDemonstrator
+from needful.demos.collect import CollectedDemonstrations, OracleDemonstrator, collect_demonstrations
 from needful.demos.replays import collect_replays
 from needful.envs.contract import Environment, Split
 from needful.errors import DemonstrationError, InvalidInputError, LearningTimeoutError
 from needful.evaluation.evaluate import evaluate
 from needful.evaluation.learning import LearnedModel, learn_model, provenance, with_experiments
-from needful.evaluation.oracle_samplers import with_oracle_samplers
-from needful.evaluation.policy_learning import (
-    LearnedPolicy,
-    find_method,
-    learn_policy,
-    policy_provenance,
-)
-from needful.evaluation.progress import Progress, Silent
-from needful.evaluation.records import RunIdentity, RunRecord, identify
-from needful.evaluation.run_folder import RunFolder
-from needful.evaluation.solvers import Solver, bilevel_solver, not_learned, policy_solver
-from needful.evaluation.summary import (
+from needful.evaluation.policy_learning import LearnedPolicy, find_method, learn_policy, policy_provenance
+from needful.evaluation.records import (
+    RunIdentity,
+    RunRecord,
     evaluation_summary,
+    identify,
     learning_summary,
     not_learned_summary,
     run_summary,
 )
+from needful.evaluation.run_folder import RunFolder
+from needful.evaluation.solvers import Solver, bilevel_solver, not_learned, policy_solver
 from needful.operator_learning.catalogue import Learner
 from needful.operator_learning.experiments import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig
 from needful.policies.catalogue import PolicyKind
-from needful.policies.config import PolicyConfig
+from needful.policies.graph_policy import PolicyConfig
 from needful.sampler_learning.config import SamplerConfig
 from needful.storage.json_fields import JsonValue
 from needful.storage.plans import record_plan
+
+
+class Progress(Protocol):
+    """Hears of the stages of a job."""
+
+    def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
+        """Begin a stage of so many parts; the function returned is told how many are done."""
+        ...
+
+
+class Silent:
+    """Shows nothing."""
+
+    def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
+        """Begin a stage that nobody watches."""
+        return lambda done: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,8 @@ from needful.errors import UnknownNameError
 from needful.evaluation.learning import check_demonstrations, timed
 from needful.operator_learning.catalogue import LEARNERS, Learner
 from needful.policies.catalogue import POLICIES, PolicyKind
-from needful.policies.config import PolicyConfig
-from needful.policies.graph_policy import GraphPolicy
-from needful.policies.learn import train_policy
+from needful.policies.graph_policy import GraphPolicy, PolicyConfig
+from needful.policies.training import train_policy
 from needful.storage.json_fields import JsonValue
 
 

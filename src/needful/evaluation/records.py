@@ -1,15 +1,57 @@
-"""One record a task, and the summary of a run made from them."""
+"""One record a task, and the summary of a run made from them.
+
+Identify a configuration by its content.
+
+The content of summary.json, made from what was learned and from records.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from typing import Any
 
+import numpy as np
+
+from needful.core.demonstrations import Demonstration
 from needful.core.plans import Outcome, PlanningResult
-from needful.evaluation.config_hash import config_hash
+from needful.errors import InvalidInputError
+from needful.evaluation.learning import LearnedModel
+from needful.evaluation.policy_learning import LearnedPolicy
 from needful.storage.json_fields import Field
+
+
+def config_hash(*parts: object) -> str:
+    """Return 16 hexadecimal digits that depend on the values of configurations alone.
+
+    Parts are numbers, texts, functions, classes, and tuples and dataclasses of these.
+    """
+    text = json.dumps([_described(part) for part in parts], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _described(value: object) -> Any:
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
+        if "<" in value.__qualname__:  # <lambda> and <locals>: many functions share such a name
+            raise InvalidInputError(
+                f"A configuration cannot hold {value.__qualname__}, because others have the same name. "
+                "Define it at the top of a module."
+            )
+        return f"{value.__module__}.{value.__qualname__}"
+    if is_dataclass(value):
+        content = {one.name: _described(getattr(value, one.name)) for one in fields(value)}
+        return {"class": type(value).__qualname__, **content}
+    if isinstance(value, tuple):
+        return [_described(item) for item in value]
+    raise InvalidInputError(
+        f"A configuration cannot hold {value!r}, because nothing tells it from another one. "
+        "Use numbers, texts, functions, tuples and dataclasses."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,3 +194,73 @@ def record(
         config_hash=identity.config_hash,
         objects=objects,
     )
+
+
+def learning_summary(
+    learned: LearnedModel | LearnedPolicy, learner: str, seed: int, demos: int
+) -> dict[str, Any]:
+    """Return what there is to say of a model or a policy before any task was tried.
+
+    A policy has no operators, so they cover nothing.
+    """
+    if isinstance(learned, LearnedPolicy):
+        transitions, operators, coverage = learned.transitions, 0, 0.0
+    else:
+        found = learned.operators
+        transitions, operators, coverage = found.transitions, len(found.operators), found.coverage
+    return {
+        "learner": learner,
+        "seed": seed,
+        "demos": demos,
+        "transitions": transitions,
+        "operators": operators,
+        "coverage": coverage,
+        "seconds": dict(learned.seconds),
+    }
+
+
+def not_learned_summary(
+    demonstrations: Sequence[Demonstration], learner: str, seed: int, seconds: Mapping[str, float]
+) -> dict[str, Any]:
+    """Return what there is to say if learning did not end in time: what it spent until then."""
+    return {
+        "learner": learner,
+        "seed": seed,
+        "demos": len(demonstrations),
+        "transitions": sum(map(len, demonstrations)),
+        "operators": 0,
+        "coverage": 0.0,
+        "seconds": {"operators": 0.0, "samplers": 0.0, **seconds},
+    }
+
+
+def evaluation_summary(records: Sequence[RunRecord]) -> dict[str, Any]:
+    """Return what there is to say of the tasks that were tried."""
+    totals = [record.seconds["total"] for record in records]
+    outcomes = [record.outcome for record in records]
+    solved = outcomes.count(Outcome.SOLVED.value)
+    failures = {Outcome.TIMEOUT.value, *outcomes} - {Outcome.SOLVED.value}
+    return {
+        "seconds": {
+            "planning_mean": _mean(totals),
+            "planning_p90": float(np.quantile(totals, 0.9)) if totals else 0.0,
+        },
+        "tasks": len(records),
+        "solved": solved,
+        "success_rate": solved / len(records) if records else 0.0,
+        "nodes_created_mean": _mean([record.nodes_created for record in records]),
+        "nodes_expanded_mean": _mean([record.nodes_expanded for record in records]),
+        "failures": {outcome: outcomes.count(outcome) for outcome in sorted(failures)},
+    }
+
+
+def run_summary(
+    domain: str, learning: dict[str, Any], collect_seconds: float, evaluation: dict[str, Any]
+) -> dict[str, Any]:
+    """Put the parts of a run's summary together."""
+    seconds = {"collect": collect_seconds, **learning["seconds"], **evaluation["seconds"]}
+    return {"domain": domain, **learning, **evaluation, "seconds": seconds}
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else 0.0

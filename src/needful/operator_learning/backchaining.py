@@ -12,7 +12,7 @@ from functools import cached_property
 from needful.core.operators import Operator
 from needful.operator_learning.encoding import EncodedDemonstration, EncodedTransition
 from needful.operator_learning.matching import ChainLink, Matcher
-from needful.operator_learning.turnover import Turnover
+from needful.operator_learning.operator_diff import Turnover
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,13 +10,13 @@ from typing import Protocol
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.errors import UnknownNameError
-from needful.operator_learning.cluster_intersect import cluster_and_intersect
+from needful.operator_learning.baselines.cluster_intersect import cluster_and_intersect
+from needful.operator_learning.baselines.loft import loft, loft_with_replays
+from needful.operator_learning.baselines.quantified_search import cluster_and_quantify
 from needful.operator_learning.delete_patterns import whole_predicate
-from needful.operator_learning.learn import OperatorLearningConfig, learn_operators
+from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators
-from needful.operator_learning.loft import loft, loft_with_replays
 from needful.operator_learning.merge_types import keep_types
-from needful.operator_learning.quantified_search import cluster_and_quantify
 from needful.operator_learning.reduce_complexity import keep_all_operators
 
 

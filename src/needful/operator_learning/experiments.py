@@ -23,10 +23,9 @@ from needful.abstraction.joins import UNBOUND, Constraint, join
 from needful.core.atoms import AbstractState, LiftedAtom
 from needful.core.controllers import Execute
 from needful.core.demonstrations import Demonstration
-from needful.core.model import PlanningModel
+from needful.core.model import PlanningModel, Sampler
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator, Operator
-from needful.core.samplers import Sampler
 from needful.core.state import State
 from needful.errors import DemonstrationError, InvalidInputError
 from needful.seeding import rng_for

@@ -7,11 +7,10 @@ nothing, it tries to cover one transition by force.
 
 from __future__ import annotations
 
-from needful.operator_learning.candidates import canonical_candidate
 from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.induction import operator_for_change
 from needful.operator_learning.keep_effects import keeping, keeping_copies
-from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+from needful.operator_learning.learning_problem import Hypothesis, LearningProblem, canonical_candidate
 
 
 def improve_coverage(start: Hypothesis, problem: LearningProblem) -> Hypothesis:

@@ -15,10 +15,14 @@ from needful.abstraction.atom_table import bits
 from needful.core.canonical import rename
 from needful.core.objects import Variable
 from needful.core.operators import Operator
-from needful.operator_learning.candidates import Candidate, canonical_candidate
 from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.induction import lift
-from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+from needful.operator_learning.learning_problem import (
+    Candidate,
+    Hypothesis,
+    LearningProblem,
+    canonical_candidate,
+)
 
 
 def keeping_copies(hypothesis: Hypothesis, problem: LearningProblem) -> tuple[Candidate, ...]:

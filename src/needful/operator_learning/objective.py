@@ -15,7 +15,7 @@ from needful.core.operators import Operator
 from needful.operator_learning.backchaining import Backchain, backchain
 from needful.operator_learning.encoding import EncodedDemonstration, EncodedTransition
 from needful.operator_learning.matching import Matcher
-from needful.operator_learning.turnover import Turnover
+from needful.operator_learning.operator_diff import Turnover
 
 
 class Objective(NamedTuple):

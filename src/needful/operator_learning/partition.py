@@ -8,11 +8,11 @@ from itertools import compress
 from operator import ne
 
 from needful.core.operators import Operator
-from needful.operator_learning.candidates import Candidate, merge
 from needful.operator_learning.encoding import EncodedTransition, TransitionIndex
 from needful.operator_learning.induction import Datum, Inducer
+from needful.operator_learning.learning_problem import Candidate, merge
 from needful.operator_learning.matching import Match, Matcher
-from needful.operator_learning.turnover import Turnover
+from needful.operator_learning.operator_diff import Turnover
 
 # The score of a match that no other can beat.
 PINNED = -1_000_000_000

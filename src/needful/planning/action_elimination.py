@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 from needful.core.plans import Outcome
 from needful.planning.budget import Budget
-from needful.planning.changes import Change, change_of
-from needful.planning.ground_problem import GroundProblem
-from needful.planning.planner import PlanStream
+from needful.planning.grounding import Change, GroundProblem, change_of
+from needful.planning.interfaces import PlanStream
 
 
 class TrimmedPlans:

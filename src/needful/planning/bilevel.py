@@ -1,23 +1,49 @@
-"""Bilevel planning: search for abstract plans and refine one after the other until one works."""
+"""Bilevel planning: search for abstract plans and refine one after the other until one works.
+
+What must hold after each step of an abstract plan while it is being refined.
+
+Both choices below are interchangeable objects for `PlanningConfig.subgoals`. Each returns n + 1 sets of
+atoms for a plan of n steps: what holds before the plan and after each step.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from needful.abstraction.abstract import abstract
 from needful.core.atoms import AbstractState
 from needful.core.controllers import Execute
 from needful.core.model import PlanningModel
-from needful.core.plans import Effort, Outcome, PlanningResult
+from needful.core.plans import AbstractPlan, Effort, Outcome, PlanningResult, necessary_atoms
 from needful.core.tasks import Task
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.budget import Budget, Clock
-from needful.planning.planner import Planner, PlanStream, Problem, Question
+from needful.planning.interfaces import Planner, PlanStream, Problem, Question
 from needful.planning.planners import default_planner
 from needful.planning.refinement import Refinement, RefinementLimits, refine
-from needful.planning.subgoals import Subgoals, necessary_subgoals
 from needful.seeding import rng_for, seed_for
+
+Subgoals: TypeAlias = Callable[[AbstractPlan, AbstractState, AbstractState], tuple[AbstractState, ...]]
+
+
+def necessary_subgoals(
+    plan: AbstractPlan, initial: AbstractState, goal: AbstractState
+) -> tuple[AbstractState, ...]:
+    """Ask only for what the rest of the plan needs: α_0..α_n."""
+    return necessary_atoms(plan, goal)
+
+
+def predicted_subgoals(
+    plan: AbstractPlan, initial: AbstractState, goal: AbstractState
+) -> tuple[AbstractState, ...]:
+    """Ask for all that the operators predict: ŝ_0 = s_0 and ŝ_i = F(ŝ_{i-1}, ω_i)."""
+    states = [initial]
+    for step in plan:
+        states.append(step.apply(states[-1]))
+    return tuple(states)
 
 
 @dataclass(frozen=True, slots=True)

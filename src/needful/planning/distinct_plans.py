@@ -11,9 +11,8 @@ import itertools
 from collections.abc import Sequence
 
 from needful.core.plans import Outcome
-from needful.planning.changes import Change, change_of
-from needful.planning.ground_problem import GroundProblem
-from needful.planning.planner import PlanStream
+from needful.planning.grounding import Change, GroundProblem, change_of
+from needful.planning.interfaces import PlanStream
 
 # How many plans like earlier ones are put off in a row before one of them is accepted.
 PATIENCE = 64

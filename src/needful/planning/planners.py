@@ -1,19 +1,22 @@
-"""The planners that ship with the package, by name."""
+"""The planners that ship with the package, by name.
+
+Abstract plans for a task: ground the operators, then search.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from needful.core.plans import AbstractPlan, Effort
 from needful.errors import UnknownNameError
 from needful.planning.budget import Budget
-from needful.planning.native_planner import BUILT, NativePlanner, understands
-from needful.planning.planner import Planner, Problem, Question
-from needful.planning.policy import Policy, anytime_policy, greedy_policy, paper_policy
-from needful.planning.python_planner import PythonPlanner
-from needful.planning.search import Search
+from needful.planning.engines.native_planner import BUILT, NativePlanner, understands
+from needful.planning.engines.python_planner import PythonPlanner
+from needful.planning.interfaces import Planner, Problem, Question, Search
+from needful.planning.portfolio import Policy, anytime_policy, greedy_policy, paper_policy
 
 DEFAULT_PLANNER = "anytime"
 
@@ -94,3 +97,19 @@ def make_planner(name: str) -> Planner:
 def default_planner() -> Planner:
     """Return the planner that is used unless another is asked for."""
     return make_planner(DEFAULT_PLANNER)
+
+
+def generate_abstract_plans(
+    question: Question, planner: Planner | None = None, budget: Budget | None = None, seed: int = 0
+) -> Iterator[AbstractPlan]:
+    """Yield abstract plans, each computed only when it is asked for.
+
+    There can be infinitely many. The iterator ends when there are no more or the budget is spent;
+    whoever must tell the two apart uses a `Planner` themselves, as `bilevel.plan` does.
+    """
+    budget = budget or Budget.unlimited()
+    problem = (planner or default_planner())(question, budget)
+    if problem is None or not problem.goal_reachable:
+        return
+    for steps in problem.plans(seed, budget, Effort()):
+        yield problem.plan(steps)

@@ -14,10 +14,10 @@ import numpy as np
 
 from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.controllers import Execute, Execution, GroundController, Parameters
+from needful.core.model import Sampler
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator
 from needful.core.plans import AbstractPlan, Failure, Outcome
-from needful.core.samplers import Sampler
 from needful.core.state import State
 from needful.errors import InvalidInputError
 from needful.planning.budget import Budget

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from needful.abstraction.atom_table import bits
 from needful.planning.budget import Budget
-from needful.planning.ground_problem import GroundProblem
+from needful.planning.grounding import GroundProblem
 
 # For each object number the number of the object that takes its place.
 Renaming: TypeAlias = tuple[int, ...]

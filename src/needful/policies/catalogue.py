@@ -13,9 +13,7 @@ from needful.core.controllers import Execute
 from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
 from needful.policies.graph_policy import GraphPolicy
-from needful.policies.model_free import follow
-from needful.policies.rollout import RolloutLimits
-from needful.policies.shooting import shoot
+from needful.policies.rollout import RolloutLimits, follow, shoot
 
 Solve: TypeAlias = Callable[
     [GraphPolicy, Task, Execute, RolloutLimits, np.random.Generator], PlanningResult

@@ -1,10 +1,18 @@
-"""Follow a policy from a task's initial state until the goal holds or it fails."""
+"""Follow a policy from a task's initial state until the goal holds or it fails.
+
+Model-free: do what the policy says, once and for good, without a look ahead.
+
+Shooting: roll the policy out in the simulator, with noise, until a rollout reaches the goal.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
+
+import numpy as np
 
 from needful.core.controllers import Execute, GroundController
 from needful.core.plans import Effort, Failure, Outcome, PlanningResult
@@ -81,3 +89,71 @@ def roll_out(
         actions.append(action)
         states.append(state)
     return ended()
+
+
+def follow(
+    policy: GraphPolicy, task: Task, execute: Execute, limits: RolloutLimits, rng: np.random.Generator
+) -> PlanningResult:
+    """Solve a task by executing the mean of what the policy says; `execute` is the world itself.
+
+    Nothing is drawn from `rng`: it is there because shooting needs it.
+    """
+    rollout = roll_out(policy, task, execute, _as_it_is, limits)
+    return rollout.result(Effort(samples=rollout.samples))
+
+
+def _as_it_is(state: State, wanted: GroundController) -> tuple[GroundController | None, int]:
+    return (wanted if wanted.initiable(state) else None), 0
+
+
+# The standard deviation of parameters around what the policy says.
+DEVIATION = 0.1
+# How often parameters are drawn for one action until the controller can start with them.
+MAX_DRAWS = 100
+
+
+def shoot(
+    policy: GraphPolicy, task: Task, execute: Execute, limits: RolloutLimits, rng: np.random.Generator
+) -> PlanningResult:
+    """Plan for a task: the first rollout that reaches the goal is the plan.
+
+    A rollout in which nothing was drawn would be the same for ever, so it is the last one. Without a
+    plan the result is that of the longest rollout.
+    """
+    effort = Effort()
+    longest: Rollout | None = None
+    while True:
+        rollout = roll_out(policy, task, execute, partial(_with_noise, limits, rng), limits)
+        effort.samples += rollout.samples
+        if longest is None or len(rollout.actions) > len(longest.actions):
+            longest = rollout
+        if rollout.failure is None or not rollout.samples:
+            return rollout.result(effort)
+        if limits.expired():
+            return _out_of_time(longest).result(effort)
+
+
+def _with_noise(
+    limits: RolloutLimits, rng: np.random.Generator, state: State, wanted: GroundController
+) -> tuple[GroundController | None, int]:
+    controller = wanted.controller
+    if not controller.dimension:
+        return (wanted if wanted.initiable(state) else None), 0
+    for draw in range(1, MAX_DRAWS + 1):
+        action = replace(
+            wanted, parameters=controller.clip(rng.normal(wanted.parameters, DEVIATION).tolist())
+        )
+        if action.initiable(state):
+            return action, draw
+        if limits.expired():
+            break
+    return None, draw
+
+
+def _out_of_time(longest: Rollout) -> Rollout:
+    """Return the longest rollout with the deadline as the reason of its failure."""
+    assert longest.failure is not None
+    if longest.failure.outcome is Outcome.TIMEOUT:
+        return longest
+    detail = f"Time ran out. The longest rollout ended so: {longest.failure.detail}"
+    return replace(longest, failure=replace(longest.failure, outcome=Outcome.TIMEOUT, detail=detail))

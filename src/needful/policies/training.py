@@ -3,6 +3,8 @@
 The loss is the sum of three means: binary cross-entropy of the nodes' slots, cross-entropy of the
 controller, squared error of the zero-padded parameters. This module imports torch, which takes
 seconds: `train_policy` imports it when there is need.
+
+From demonstrations to a policy.
 """
 
 from __future__ import annotations
@@ -16,10 +18,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from needful.policies.config import PolicyConfig
-from needful.policies.examples import Examples, batched
-from needful.policies.graph_encoding import Graph
-from needful.policies.network import VARIANCE_FLOOR, WIDTH, evaluate_network
+from needful.core.demonstrations import Demonstration
+from needful.core.model import Vocabulary
+from needful.policies.examples import Examples, StandardUnits, batched, examples_of
+from needful.policies.graph_encoding import Graph, GraphEncoding
+from needful.policies.graph_policy import GraphPolicy, PolicyConfig, network_size
+from needful.policies.network import VARIANCE_FLOOR, WIDTH, evaluate_network, weight_shapes
+from needful.seeding import seed_for
 from needful.torch_threads import single_thread
 
 LEARNING_RATE = 1e-3
@@ -168,3 +173,23 @@ def _as_tensors(examples: Examples) -> Examples:
     graph = {one.name: torch.from_numpy(getattr(examples.graph, one.name)) for one in fields(Graph)}
     targets = (examples.slots, examples.controllers, examples.parameters)
     return Examples(Graph(**graph), *map(torch.from_numpy, targets))
+
+
+def train_policy(
+    vocabulary: Vocabulary,
+    demonstrations: Sequence[Demonstration],
+    config: PolicyConfig,
+    seed: int,
+    on_epoch: Callable[[int], None] = lambda done: None,
+) -> GraphPolicy:
+    """Return a policy that imitates the demonstrations, which must have states.
+
+    `on_epoch` hears before each epoch how many are done, and may end it all with an error.
+    """
+
+    examples = examples_of(vocabulary, demonstrations)
+    units = StandardUnits.of(examples, GraphEncoding.of(vocabulary).first_feature)
+    shapes = weight_shapes(network_size(vocabulary))
+    lessons = [units.applied(example) for example in examples]
+    weights = train_network(shapes, lessons, config, seed_for(seed, "policy", "weights"), on_epoch)
+    return GraphPolicy(vocabulary, units.undone(weights))

@@ -1,17 +1,20 @@
-"""Results sorted into what belongs together: runs that differ in nothing but their seed."""
+"""Results sorted into what belongs together: runs that differ in nothing but their seed.
+
+What summaries of runs say about learning; they were written by others, so anything may be missing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from needful.core.plans import Outcome
-from needful.evaluation.job import Job
-from needful.evaluation.job_results import JobResult
 from needful.evaluation.records import RunRecord
+from needful.paper.domains import in_paper_order, protocol_of
+from needful.paper.methods import in_column_order, method_of
 from needful.planning.planners import DEFAULT_PLANNER
-from needful.reports.domains import in_paper_order, protocol_of
-from needful.reports.methods import in_column_order, method_of
+from needful.sweeps.jobs import Job
+from needful.sweeps.results import JobResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,3 +121,35 @@ def success_percentages(runs: Iterable[JobResult]) -> tuple[float, ...]:
         for run in runs
         if run.records
     )
+
+
+# Seconds of a summary that are not spent on learning.
+_OTHER_SECONDS = frozenset({"collect", "planning_mean", "planning_p90"})
+
+
+def learning_seconds(run: JobResult) -> float | None:
+    """Return what learning took in all: operators, samplers, and whatever else was learned."""
+    seconds = run.summary.get("seconds")
+    if not isinstance(seconds, Mapping):
+        return None
+    spent = [value for name, value in sorted(seconds.items()) if name not in _OTHER_SECONDS]
+    numbers = [float(value) for value in spent if isinstance(value, int | float)]
+    return sum(numbers) if numbers and len(numbers) == len(spent) else None
+
+
+def operator_count(run: JobResult) -> float | None:
+    """Return the number of operators that were learned."""
+    count = run.summary.get("operators")
+    return float(count) if isinstance(count, int) else None
+
+
+def summary_fault(run: JobResult) -> str | None:
+    """Return what is wrong with a summary, None if nothing is."""
+    if learning_seconds(run) is None:
+        return "the summary does not say how long learning took"
+    if operator_count(run) is None:
+        return "the summary does not say how many operators there are"
+    solved = sum(record.solved for record in run.records)
+    if run.summary.get("solved") != solved:
+        return f"the summary says {run.summary.get('solved')} tasks were solved, the records {solved}"
+    return None

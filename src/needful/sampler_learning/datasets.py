@@ -17,13 +17,16 @@ import numpy as np
 
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration, Transition
-from needful.core.injective_tuples import InjectiveTuples
-from needful.core.objects import Object
-from needful.core.operator_data import OperatorData
-from needful.core.operators import Operator
+from needful.core.objects import InjectiveTuples, Object
+from needful.core.operators import Operator, OperatorData
 from needful.core.state import State
-from needful.sampler_learning.anchors import CONSTANT_RANGE, anchor_values, choose_anchors
-from needful.sampler_learning.sampling import input_vector, input_width
+from needful.sampler_learning.sampling import (
+    CONSTANT_RANGE,
+    anchor_values,
+    choose_anchors,
+    input_vector,
+    input_width,
+)
 from needful.seeding import rng_for
 
 # Of more groundings than this, only so many are looked at. They are drawn at random: the first ones,

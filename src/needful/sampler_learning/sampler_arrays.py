@@ -6,11 +6,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from needful.core.model import Sampler
 from needful.core.operators import Operator
-from needful.core.samplers import Sampler
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.sampler_learning.anchors import NO_ANCHOR
-from needful.sampler_learning.sampling import AnchoredSampler, Network, NeuralSampler, input_width
+from needful.sampler_learning.sampling import (
+    NO_ANCHOR,
+    AnchoredSampler,
+    Network,
+    NeuralSampler,
+    input_width,
+)
 
 ANCHORED = "anchored"
 NEURAL = "neural"

@@ -1,16 +1,22 @@
-"""Outputs that are there completely or not at all, and that never replace anything unasked."""
+"""Outputs that are there completely or not at all, and that never replace anything unasked.
+
+Gzip data that is the same for the same content, and read back with a complaint that helps.
+"""
 
 from __future__ import annotations
 
 import errno
+import gzip
+import io
 import os
 import secrets
 import shutil
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from needful.errors import OutputError, OutputExistsError
+from needful.errors import InvalidInputError, OutputError, OutputExistsError
 from needful.storage.output_kinds import TEMPORARY, FileKind, FolderKind
 
 
@@ -194,3 +200,29 @@ def _reporting(path: Path) -> Iterator[None]:
 def disk_is_full(error: OSError) -> bool:
     """Return whether an error of the system says that there is no more space."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def compressed(data: bytes) -> bytes:
+    """Return data as one gzip member; members that follow each other are read as one text."""
+    # GzipFile, not gzip.compress: the header then holds no name, no time and no operating system.
+    buffer = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, mtime=0) as file:
+        file.write(data)
+    return buffer.getvalue()
+
+
+def read_gzipped(path: Path, error: type[InvalidInputError], remedy: str) -> bytes:
+    """Return the content of a gzip file; raise `error` with the remedy if it cannot be read."""
+    try:
+        data = path.read_bytes()
+    except OSError as cause:
+        raise error(f"{path}: cannot be read: {cause.strerror or cause}. {remedy}") from None
+    return decompressed(data, path, error, remedy)
+
+
+def decompressed(data: bytes, path: str | Path, error: type[InvalidInputError], remedy: str) -> bytes:
+    """Return what the gzip data of a file holds; raise `error` with the remedy if it is damaged."""
+    try:
+        return gzip.decompress(data)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as cause:
+        raise error(f"{path}: the gzip data is broken or cut off ({cause}). {remedy}") from None

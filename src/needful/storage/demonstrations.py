@@ -15,19 +15,16 @@ from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
 from needful.core.state import State
 from needful.errors import DemonstrationError
-from needful.storage.atomic import check_output_file, write_bytes
-from needful.storage.ground_atoms_json import (
-    GroundAtomReader,
-    atoms_to_json,
-    objects_from_json,
-    objects_to_json,
-)
-from needful.storage.gzipped import compressed, decompressed
+from needful.storage.atomic import check_output_file, compressed, decompressed, write_bytes
 from needful.storage.json_fields import Field, JsonValue, Source, dump_json, parse_json
 from needful.storage.output_kinds import DEMONSTRATIONS
 from needful.storage.vocabulary_json import (
     VOCABULARY_FIELDS,
+    GroundAtomReader,
     Names,
+    atoms_to_json,
+    objects_from_json,
+    objects_to_json,
     vocabulary_from_json,
     vocabulary_to_json,
 )

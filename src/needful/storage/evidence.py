@@ -1,11 +1,14 @@
 """The document `evidence.json` of a model directory: the transitions behind each operator.
 
 It is what `needful explain` reads. The objects of each demonstration are listed once.
+
+The document `climb.json` of a model directory: the way that hill climbing took.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -13,21 +16,23 @@ from needful.core.demonstrations import Demonstration
 from needful.core.model import PlanningModel
 from needful.core.objects import Object
 from needful.core.operators import Operator
-from needful.operator_learning.evidence import TransitionEvidence
-from needful.storage.ground_atoms_json import (
+from needful.operator_learning.explanation import TransitionEvidence
+from needful.operator_learning.hill_climbing import ClimbStep
+from needful.operator_learning.objective import Objective
+from needful.storage.json_fields import Field, JsonValue
+from needful.storage.model_directory import load_document
+from needful.storage.vocabulary_json import (
     GroundAtomReader,
+    Names,
     atom_to_json,
     atoms_to_json,
     objects_from_json,
     objects_to_json,
 )
-from needful.storage.json_fields import Field, JsonValue
-from needful.storage.model_directory import load_document
-from needful.storage.vocabulary_json import Names
 
 EVIDENCE_FILE = "evidence.json"
-FORMAT = "needful-evidence"
-VERSION = 1
+EVIDENCE_FORMAT = "needful-evidence"
+EVIDENCE_VERSION = 1
 
 Evidence: TypeAlias = Mapping[str, tuple[TransitionEvidence, ...]]
 
@@ -35,8 +40,8 @@ Evidence: TypeAlias = Mapping[str, tuple[TransitionEvidence, ...]]
 def evidence_to_json(evidence: Evidence, demonstrations: Sequence[Demonstration]) -> dict[str, JsonValue]:
     """Return the content of evidence.json."""
     return {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": EVIDENCE_FORMAT,
+        "version": EVIDENCE_VERSION,
         "demonstrations": [objects_to_json(demonstration.objects) for demonstration in demonstrations],
         "operators": {
             name: [_transition_to_json(one) for one in transitions]
@@ -48,7 +53,7 @@ def evidence_to_json(evidence: Evidence, demonstrations: Sequence[Demonstration]
 def load_evidence(path: Path, model: PlanningModel) -> dict[str, tuple[TransitionEvidence, ...]]:
     """Read the evidence for the model of a directory, by the operators' names."""
     field = load_document(path, EVIDENCE_FILE)
-    field.check_format(FORMAT, VERSION)
+    field.check_format(EVIDENCE_FORMAT, EVIDENCE_VERSION)
     record = field.record("format", "version", "demonstrations", "operators")
     names = Names.of(model.vocabulary)
     demonstrations = []
@@ -104,4 +109,54 @@ def _transition_from_json(
         reader.atoms(record["added"]),
         reader.atoms(record["deleted"]),
         needed_by,
+    )
+
+
+CLIMB_FILE = "climb.json"
+CLIMB_FORMAT = "needful-climb"
+CLIMB_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedClimb:
+    """The steps of hill climbing, and how many transitions there were to cover."""
+
+    transitions: int
+    steps: tuple[ClimbStep, ...]
+
+
+def climb_to_json(climb: RecordedClimb) -> dict[str, JsonValue]:
+    """Return the content of climb.json."""
+    return {
+        "format": CLIMB_FORMAT,
+        "version": CLIMB_VERSION,
+        "transitions": climb.transitions,
+        "steps": [
+            {
+                "move": step.move,
+                "uncovered": step.objective.uncovered,
+                "operators": step.objective.operators,
+                "added": list(step.added),
+                "removed": list(step.removed),
+            }
+            for step in climb.steps
+        ],
+    }
+
+
+def load_climb(path: Path) -> RecordedClimb:
+    """Read the climb that led to the model of a directory."""
+    field = load_document(path, CLIMB_FILE)
+    field.check_format(CLIMB_FORMAT, CLIMB_VERSION)
+    record = field.record("format", "version", "transitions", "steps")
+    return RecordedClimb(record["transitions"].integer(), tuple(map(_step, record["steps"].items())))
+
+
+def _step(field: Field) -> ClimbStep:
+    record = field.record("move", "uncovered", "operators", "added", "removed")
+    return ClimbStep(
+        record["move"].text(),
+        Objective(record["uncovered"].integer(), record["operators"].integer()),
+        tuple(item.text() for item in record["added"].items()),
+        tuple(item.text() for item in record["removed"].items()),
     )

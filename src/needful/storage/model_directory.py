@@ -6,31 +6,98 @@
     evidence.json, climb.json, ...   further documents, if given
 
 Loading a model executes no code that comes with it.
+
+The parts of a directory that holds something learned: JSON, and arrays with their digest beside it.
+
+Whatever is wrong with a part is a `ModelError` that says what to do.
+
+Policy directories: `needful-policy` version 1.
+
+    policy.json          which policy it is, vocabulary, provenance
+    policy.safetensors   the weights of its network by name
+
+Loading a policy executes no code that comes with it.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
-from needful.core.model import PlanningModel
+from needful.core.model import PlanningModel, Sampler
 from needful.core.operators import Operator
-from needful.core.samplers import Sampler
 from needful.errors import ModelError
+from needful.policies.catalogue import POLICIES, PolicyKind
+from needful.policies.graph_policy import GraphPolicy
 from needful.sampler_learning.sampler_arrays import sampler_from_arrays, sampler_to_arrays
 from needful.storage.atomic import staged_directory, write_bytes, write_text
-from needful.storage.directory_parts import check_directory, digest_of, json_part, parse_arrays, read_part
-from needful.storage.json_fields import Field, JsonValue, Source, parse_json
-from needful.storage.operators_json import OPERATOR_FIELDS, operator_from_json, operator_to_json
+from needful.storage.json_fields import Field, JsonValue, Source, dump_json, parse_json
 from needful.storage.output_kinds import MODEL
-from needful.storage.vocabulary_json import VOCABULARY_FIELDS, vocabulary_from_json, vocabulary_to_json
+from needful.storage.vocabulary_json import (
+    OPERATOR_FIELDS,
+    VOCABULARY_FIELDS,
+    operator_from_json,
+    operator_to_json,
+    vocabulary_from_json,
+    vocabulary_to_json,
+)
 
-FORMAT = "needful-model"
-VERSION = 1
+
+def check_directory(path: Path) -> None:
+    """Raise unless there is a directory at a path."""
+    if not os.path.isdir(path):
+        what = "is a file" if os.path.exists(path) else "does not exist"
+        raise ModelError(f"{path} {what}. Give a model directory, as written by `needful learn --out`.")
+
+
+def read_part(file: Path) -> bytes:
+    """Return the content of a file."""
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise ModelError(
+            f"{file} cannot be read: {error.strerror}. The model is incomplete; learn it again."
+        ) from None
+
+
+def json_part(name: str, value: JsonValue) -> str:
+    """Return the text of a JSON file."""
+    try:
+        return dump_json(value, indent=1) + "\n"
+    except (TypeError, ValueError) as error:
+        raise ModelError(
+            f"{name} cannot be written as JSON: {error}. Use only numbers, strings, lists and mappings."
+        ) from None
+
+
+def digest_of(data: bytes) -> str:
+    """Return what tells a content from any other: its SHA-256."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def parse_arrays(data: bytes, digest: str, file: Path, described_in: str) -> dict[str, np.ndarray]:
+    """Return arrays by name; raise unless the data have the digest that the description says."""
+    if digest_of(data) != digest:
+        raise ModelError(
+            f"{file}: the content is not what {described_in} says (SHA-256). The file is damaged or "
+            "belongs to another model; copy the whole directory again, or learn the model again."
+        )
+    try:
+        return load_arrays(data)
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise ModelError(f"{file}: not a safetensors file: {error}. Learn the model again.") from None
+
+
+MODEL_FORMAT = "needful-model"
+MODEL_VERSION = 1
 MODEL_FILE = "model.json"
 SAMPLERS_FILE = "samplers.safetensors"
 PDDL_FILE = "domain.pddl"
@@ -73,8 +140,8 @@ def save_model(
     kinds, arrays = _samplers_to_arrays(model)
     tensors = save_arrays(arrays)
     description: dict[str, JsonValue] = {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": MODEL_FORMAT,
+        "version": MODEL_VERSION,
         **vocabulary_to_json(model.vocabulary),
         "operators": [
             {**operator_to_json(operator), "sampler": kinds.get(operator.name)}
@@ -85,7 +152,7 @@ def save_model(
     }
     texts[MODEL_FILE] = json_part(MODEL_FILE, description)
     # Read back what will be written, so that no directory comes about that cannot be loaded.
-    _parse(texts[MODEL_FILE].encode(), tensors, path)
+    _parse_model(texts[MODEL_FILE].encode(), tensors, path)
     with staged_directory(path, MODEL, force) as staging:
         write_bytes(staging / SAMPLERS_FILE, tensors)
         for name, text in sorted(texts.items()):
@@ -96,7 +163,7 @@ def load_model(path: str | Path) -> StoredModel:
     """Load a model directory; whatever is wrong with it is a `ModelError` that says what to do."""
     path = Path(path)
     check_directory(path)
-    return _parse(read_part(path / MODEL_FILE), read_part(path / SAMPLERS_FILE), path)
+    return _parse_model(read_part(path / MODEL_FILE), read_part(path / SAMPLERS_FILE), path)
 
 
 def load_document(path: str | Path, name: str) -> Field:
@@ -126,9 +193,9 @@ def _samplers_to_arrays(
     return kinds, arrays
 
 
-def _parse(description: bytes, tensors: bytes, path: Path) -> StoredModel:
+def _parse_model(description: bytes, tensors: bytes, path: Path) -> StoredModel:
     root = parse_json(description, Source(str(path / MODEL_FILE), ModelError))
-    root.check_format(FORMAT, VERSION)
+    root.check_format(MODEL_FORMAT, MODEL_VERSION)
     record = root.record(
         "format", "version", *VOCABULARY_FIELDS, "operators", "samplers_sha256", "provenance"
     )
@@ -154,3 +221,61 @@ def _parse(description: bytes, tensors: bytes, path: Path) -> StoredModel:
     with root.located():
         model = PlanningModel(names.vocabulary(), tuple(operators), samplers)
     return StoredModel(model, record["provenance"].plain())
+
+
+POLICY_FORMAT = "needful-policy"
+POLICY_VERSION = 1
+POLICY_FILE = "policy.json"
+WEIGHTS_FILE = "policy.safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPolicy:
+    """A policy, how it acts, and the record of how it came to be.
+
+    The policy knows signatures only: bind it to a domain's vocabulary (`GraphPolicy.bound_to`)
+    before it acts.
+    """
+
+    policy: GraphPolicy
+    kind: PolicyKind
+    provenance: Mapping[str, JsonValue]
+
+
+def save_policy(path: str | Path, stored: StoredPolicy, force: bool = False) -> None:
+    """Write a policy directory, whole or not at all; the same policy gives the same bytes."""
+    path, policy = Path(path), stored.policy
+    weights = save_arrays({name: np.ascontiguousarray(array) for name, array in policy.weights.items()})
+    description: dict[str, JsonValue] = {
+        "format": POLICY_FORMAT,
+        "version": POLICY_VERSION,
+        "policy": stored.kind.name,
+        **vocabulary_to_json(policy.vocabulary),
+        "weights_sha256": digest_of(weights),
+        "provenance": stored.provenance,
+    }
+    text = json_part(POLICY_FILE, description)
+    # Read back what will be written, so that no directory comes about that cannot be loaded.
+    _parse_policy(text.encode(), weights, path)
+    with staged_directory(path, MODEL, force) as staging:
+        write_bytes(staging / WEIGHTS_FILE, weights)
+        write_text(staging / POLICY_FILE, text)
+
+
+def load_policy(path: str | Path) -> StoredPolicy:
+    """Load a policy directory; whatever is wrong with it is a `ModelError` that says what to do."""
+    path = Path(path)
+    check_directory(path)
+    return _parse_policy(read_part(path / POLICY_FILE), read_part(path / WEIGHTS_FILE), path)
+
+
+def _parse_policy(description: bytes, weights: bytes, path: Path) -> StoredPolicy:
+    root = parse_json(description, Source(str(path / POLICY_FILE), ModelError))
+    root.check_format(POLICY_FORMAT, POLICY_VERSION)
+    record = root.record("format", "version", "policy", *VOCABULARY_FIELDS, "weights_sha256", "provenance")
+    kind = record["policy"].one_of("policy", POLICIES)
+    vocabulary = vocabulary_from_json(record).vocabulary()
+    arrays = parse_arrays(weights, record["weights_sha256"].text(), path / WEIGHTS_FILE, POLICY_FILE)
+    with record["weights_sha256"].located():
+        policy = GraphPolicy(vocabulary, arrays)
+    return StoredPolicy(policy, kind, record["provenance"].plain())

@@ -19,17 +19,15 @@ from needful.core.plans import Outcome, PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import ResultsError
-from needful.storage.ground_atoms_json import (
-    GroundAtomReader,
-    atom_to_json,
-    objects_from_json,
-    objects_to_json,
-)
-from needful.storage.gzipped import compressed, read_gzipped
+from needful.storage.atomic import compressed, read_gzipped
 from needful.storage.json_fields import Field, JsonValue, Source, dump_json, parse_json
 from needful.storage.vocabulary_json import (
     VOCABULARY_FIELDS,
+    GroundAtomReader,
     Names,
+    atom_to_json,
+    objects_from_json,
+    objects_to_json,
     vocabulary_from_json,
     vocabulary_to_json,
 )

@@ -9,8 +9,8 @@ from envs.plan_following import follow
 from needful.core.plans import necessary_atoms
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
-from needful.envs.drawing.animation import draw_animation
-from needful.envs.drawing.captions import captions_of
+from needful.envs.drawing.film import draw_animation
+from needful.envs.drawing.pictures import captions_of
 from needful.errors import InvalidInputError
 
 

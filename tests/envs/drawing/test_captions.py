@@ -6,7 +6,7 @@ import pytest
 
 from needful.core.atoms import Predicate
 from needful.core.objects import Type
-from needful.envs.drawing.captions import LINE_HEIGHT, Caption, caption_lines
+from needful.envs.drawing.pictures import LINE_HEIGHT, Caption, caption_lines
 
 CUP = Type("cup")
 CLEAN = Predicate("Clean", (CUP,))

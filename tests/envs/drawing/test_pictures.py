@@ -18,8 +18,7 @@ from needful.envs.catalogue import environment_names, make_environment
 from needful.envs.cluttered_1d import DOT, GRASPED, NEXT_TO, ROBOT, Cluttered1D
 from needful.envs.contract import Split
 from needful.envs.drawing import palette
-from needful.envs.drawing.captions import Caption, captions_of
-from needful.envs.drawing.pictures import draw_film_strip, draw_state
+from needful.envs.drawing.pictures import Caption, captions_of, draw_film_strip, draw_state
 from needful.envs.screws import GRIPPER, IN_RECEPTACLE, RECEPTACLE, SCREW, Screws
 from needful.errors import InvalidInputError
 

@@ -6,13 +6,12 @@ from functools import cache
 from math import cos, sin
 
 from needful.envs.contract import Split
-from needful.envs.household.activities import ACTIVITIES
-from needful.envs.household.bddl import Definition
-from needful.envs.household.categories import CATEGORIES, bounding_box
-from needful.envs.household.floor_plan import Rect
-from needful.envs.household.furnishing import NoPlaceError
-from needful.envs.household.layout import draw_scene
-from needful.envs.household.scene import Box, Scene, Thing
+from needful.envs.household.scene.activities import ACTIVITIES, Definition
+from needful.envs.household.scene.categories import CATEGORIES, bounding_box
+from needful.envs.household.scene.floor_plan import Rect
+from needful.envs.household.scene.furnishing import NoPlaceError
+from needful.envs.household.scene.layout import draw_scene
+from needful.envs.household.scene.scene import Box, Scene, Thing
 from needful.seeding import rng_for
 
 

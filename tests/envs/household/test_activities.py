@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 
 from needful.envs.contract import Split
-from needful.envs.household.activities import ACTIVITIES, Activity, in_our_names, scaled
-from needful.envs.household.bddl import Definition, Literal
-from needful.envs.household.categories import CATEGORIES
+from needful.envs.household.scene.activities import (
+    ACTIVITIES,
+    Activity,
+    Definition,
+    Literal,
+    in_our_names,
+    scaled,
+)
+from needful.envs.household.scene.categories import CATEGORIES
 from needful.errors import InvalidInputError, UnknownNameError
 
 BY_NAME = {activity.name: activity for activity in ACTIVITIES}

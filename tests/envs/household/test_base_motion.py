@@ -10,9 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
 
-from needful.envs.household.base_motion import CELL, Disc, Drives, FreeGrid, _a_star, clear_at
-from needful.envs.household.footprints import Footprints
-from needful.envs.household.scene import Room, Scene
+from needful.envs.household.motion.base_motion import (
+    CELL,
+    Disc,
+    Drives,
+    Footprints,
+    FreeGrid,
+    _a_star,
+    clear_at,
+)
+from needful.envs.household.scene.scene import Room, Scene
 
 ROBOT = (Disc(0.2, 0.0, 0.8), Disc(0.12, 0.8, np.inf))
 ROOM = Scene((), (Room("room", "floor", (0.0, 0.0), (4.0, 3.0)),), (), (), (0.0, 0.0, 0.0))

@@ -6,7 +6,7 @@ from importlib import resources
 
 import pytest
 
-from needful.envs.household.bddl import Definition, Literal, read_bddl
+from needful.envs.household.scene.activities import Definition, Literal, read_bddl
 from needful.errors import InvalidInputError, UnknownNameError
 
 FILES = resources.files("needful.envs.household") / "bddl_files"

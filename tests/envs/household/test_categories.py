@@ -7,8 +7,8 @@ from math import cos, pi, sin
 
 import pytest
 
-from needful.envs.household.categories import CATEGORIES, CLUTTER, bounding_box, swept_box
-from needful.envs.household.scene import Box, Category
+from needful.envs.household.scene.categories import CATEGORIES, CLUTTER, bounding_box, swept_box
+from needful.envs.household.scene.scene import Box, Category
 
 ALL = [pytest.param(category, id=name) for name, category in CATEGORIES.items()]
 GRASPABLE_VOLUME = 0.027

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from needful.envs.household.floor_plan import (
+from needful.envs.household.scene.floor_plan import (
     DOOR_WIDTH,
     NARROWEST_ROOM,
     WALL,
@@ -22,7 +22,7 @@ from needful.envs.household.floor_plan import (
     draw_floor_plan,
     wall_boxes,
 )
-from needful.envs.household.scene import Box
+from needful.envs.household.scene.scene import Box
 
 PLANS = st.integers(0, 2**32).map(lambda seed: draw_floor_plan(np.random.default_rng(seed)))
 

@@ -10,8 +10,8 @@ from tiny_errand import ERRAND, cut_short, run_errand
 from tiny_house import tiny_scene
 
 from needful.core.plans import Outcome, PlanningResult
-from needful.envs.household.footage import footage, rooms_shown
-from needful.envs.household.object_types import THE_ROBOT
+from needful.envs.household.scene.scene import THE_ROBOT
+from needful.envs.household.view.film import footage, rooms_shown
 from needful.errors import InvalidInputError
 
 WORLD, RESULT = run_errand()

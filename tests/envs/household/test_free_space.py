@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from needful.envs.household.floor_plan import Rect
-from needful.envs.household.free_space import FreeSpace
+from needful.envs.household.scene.floor_plan import Rect
+from needful.envs.household.scene.furnishing import FreeSpace
 
 OUTLINE = Rect((0.0, 0.0), (2.0, 1.5))
 COORDINATE = st.floats(-0.5, 2.5)

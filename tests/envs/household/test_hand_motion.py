@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 from tiny_house import scene_of
 
-from needful.envs.household.base_motion import FreeGrid
-from needful.envs.household.hand_motion import GAP, TOUCH, HandPlanner
-from needful.envs.household.model import build_model
-from needful.envs.household.robot import HAND_RADIUS
-from needful.envs.household.scene import Box, Thing
-from needful.envs.household.snapshot import HELD, first_snapshot
-from needful.envs.household.still_house import StillHouse
-from needful.envs.household.view import View
+from needful.envs.household.motion.base_motion import FreeGrid
+from needful.envs.household.motion.hand_motion import GAP, TOUCH, HandPlanner
+from needful.envs.household.motion.still_house import StillHouse
+from needful.envs.household.scene.scene import HAND_RADIUS, Box, Thing
+from needful.envs.household.simulation.house_model import build_model
+from needful.envs.household.simulation.situation import View
+from needful.envs.household.simulation.snapshot import HELD, first_snapshot
 
 
 def view_of(things, walls=(), held=None):

@@ -9,10 +9,14 @@ import numpy as np
 import pytest
 from tiny_house import scene_of, tiny_scene
 
-from needful.envs.household.categories import CATEGORIES
-from needful.envs.household.house_model import HOUSE_ITSELF, THE_GROUND, THE_ROBOT_ITSELF
-from needful.envs.household.model import build_model
-from needful.envs.household.scene import Thing
+from needful.envs.household.scene.categories import CATEGORIES
+from needful.envs.household.scene.scene import Thing
+from needful.envs.household.simulation.house_model import (
+    HOUSE_ITSELF,
+    THE_GROUND,
+    THE_ROBOT_ITSELF,
+    build_model,
+)
 
 
 @pytest.fixture(scope="module")

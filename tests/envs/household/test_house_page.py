@@ -14,11 +14,10 @@ from headless_browser import CHROMIUM, Browser, open_browser
 from needful.core.objects import Object
 from needful.core.plans import PlanningResult
 from needful.envs.drawing.inline_page import as_safe_json
-from needful.envs.household.footage import footage
-from needful.envs.household.page.page import MOST_SHOTS, make_page
-from needful.envs.household.posing import pose
-from needful.envs.household.rendering import CUT
-from needful.envs.household.snapshot import as_snapshot
+from needful.envs.household.simulation.snapshot import as_snapshot, pose
+from needful.envs.household.view.film import footage
+from needful.envs.household.view.page import MOST_SHOTS, make_page
+from needful.envs.household.view.rendering import CUT
 
 WORLD, RESULT = run_errand()
 GOAL = RESULT.subgoals[-1]

@@ -8,10 +8,17 @@ import numpy as np
 import pytest
 from tiny_house import THINGS, WALLS, alcove, named, scene_of, tiny_scene, true_of
 
-from needful.envs.household.object_types import THE_ROBOT, heading
-from needful.envs.household.robot import CARRY_HEIGHT, CLEARANCE, HAND_RADIUS, RADIUS
-from needful.envs.household.scene import Box, Thing
-from needful.envs.household.world import World
+from needful.envs.household.scene.scene import (
+    CARRY_HEIGHT,
+    CLEARANCE,
+    HAND_RADIUS,
+    RADIUS,
+    THE_ROBOT,
+    Box,
+    Thing,
+    heading,
+)
+from needful.envs.household.simulation.world import World
 from needful.errors import EnvironmentFailure
 
 WORLD = World(tiny_scene())

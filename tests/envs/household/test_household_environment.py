@@ -17,10 +17,7 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.checker import check_environment
 from needful.envs.contract import Split
-from needful.envs.household import environment, worlds
-from needful.envs.household.activities import ACTIVITIES
-from needful.envs.household.bddl import Definition, Literal
-from needful.envs.household.categories import CATEGORIES, CLUTTER
+from needful.envs.household import environment
 from needful.envs.household.environment import (
     CollectingCans,
     Household,
@@ -28,10 +25,12 @@ from needful.envs.household.environment import (
     OpeningPresents,
     SortingBooks,
 )
-from needful.envs.household.furnishing import NoPlaceError
-from needful.envs.household.object_types import FLOOR, THE_HOUSE, THE_ROBOT, THING
-from needful.envs.household.scene import Box, Thing
-from needful.envs.household.worlds import MOST_WORLDS, make_house
+from needful.envs.household.scene.activities import ACTIVITIES, Definition, Literal
+from needful.envs.household.scene.categories import CATEGORIES, CLUTTER
+from needful.envs.household.scene.furnishing import NoPlaceError
+from needful.envs.household.scene.scene import FLOOR, THE_HOUSE, THE_ROBOT, THING, Box, Thing
+from needful.envs.household.simulation import world as worlds
+from needful.envs.household.simulation.world import MOST_WORLDS, make_house
 from needful.errors import InvalidInputError
 from needful.planning.bilevel import PlanningConfig, plan
 

@@ -12,8 +12,7 @@ from matplotlib.patches import Circle
 from needful.envs.contract import Split
 from needful.envs.drawing import palette
 from needful.envs.household.environment import LockingWindows, OpeningPresents
-from needful.envs.household.object_types import THE_ROBOT, THING
-from needful.envs.household.robot import RADIUS, REACH
+from needful.envs.household.scene.scene import RADIUS, REACH, THE_ROBOT, THING
 
 
 def empty_axes() -> Axes:

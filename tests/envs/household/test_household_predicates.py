@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_house import named, scene_of, tiny_scene, true_of
 
-from needful.envs.household.object_types import THE_ROBOT
-from needful.envs.household.predicates import OPEN_FROM, PREDICATE_NAMES
-from needful.envs.household.scene import Box, Thing
-from needful.envs.household.world import World
+from needful.envs.household.scene.scene import THE_ROBOT, Box, Thing
+from needful.envs.household.simulation.predicates import OPEN_FROM, PREDICATE_NAMES
+from needful.envs.household.simulation.world import World
 
 WORLD = World(tiny_scene())
 START = WORLD.settled()

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from tiny_house import named, tiny_scene
 
-from needful.envs.household.object_types import THE_ROBOT
-from needful.envs.household.rendering import Camera, HouseRenderer, overview
-from needful.envs.household.world import World
+from needful.envs.household.scene.scene import THE_ROBOT
+from needful.envs.household.simulation.world import World
+from needful.envs.household.view.rendering import Camera, HouseRenderer, overview
 from needful.errors import InvalidInputError
 
 WORLD = World(tiny_scene())

@@ -10,14 +10,12 @@ from scipy import ndimage
 
 from envs.household.house_drawing import drawn_house, ground, ground_under
 from needful.envs.contract import Split
-from needful.envs.household.activities import ACTIVITIES
-from needful.envs.household.bddl import Definition, Literal
-from needful.envs.household.categories import CATEGORIES, CLUTTER, WINDOW_SILL
-from needful.envs.household.floor_plan import DOOR_WIDTH, WALL, Rect
-from needful.envs.household.furnishing import NoPlaceError
-from needful.envs.household.layout import draw_scene
-from needful.envs.household.robot import CLEARANCE, RADIUS, REACH
-from needful.envs.household.scene import Scene, Thing
+from needful.envs.household.scene.activities import ACTIVITIES, Definition, Literal
+from needful.envs.household.scene.categories import CATEGORIES, CLUTTER, WINDOW_SILL
+from needful.envs.household.scene.floor_plan import DOOR_WIDTH, WALL, Rect
+from needful.envs.household.scene.furnishing import NoPlaceError
+from needful.envs.household.scene.layout import draw_scene
+from needful.envs.household.scene.scene import CLEARANCE, RADIUS, REACH, Scene, Thing
 from needful.seeding import rng_for
 
 HOUSES = [(activity, split, seed) for activity, split, seed in product(range(4), Split, (0, 1))]

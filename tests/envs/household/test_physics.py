@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from tiny_house import WALLS, scene_of, tiny_scene
 
-from needful.envs.household.categories import CATEGORIES
-from needful.envs.household.course import Refusal
-from needful.envs.household.model import build_model
-from needful.envs.household.physics import MOST_STEPS, Physics
-from needful.envs.household.scene import Thing
-from needful.envs.household.snapshot import HELD, JOINT, Snapshot, first_snapshot
+from needful.envs.household.scene.categories import CATEGORIES
+from needful.envs.household.scene.scene import Thing
+from needful.envs.household.simulation.course import Refusal
+from needful.envs.household.simulation.house_model import build_model
+from needful.envs.household.simulation.physics import MOST_STEPS, Physics
+from needful.envs.household.simulation.snapshot import HELD, JOINT, Snapshot, first_snapshot
 from needful.errors import EnvironmentFailure
 
 LOOSE = sorted(name for name, category in CATEGORIES.items() if not category.fixed)

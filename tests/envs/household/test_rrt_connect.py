@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 
-from needful.envs.household.rrt_connect import rrt_connect
-from needful.envs.household.still_house import Boxes
+from needful.envs.household.motion.hand_motion import rrt_connect
+from needful.envs.household.motion.still_house import Boxes
 
 SQUARE = Boxes(np.zeros((1, 2)), np.ones((1, 2)))
 START, GOAL = np.array([0.1, 0.1]), np.array([0.9, 0.1])

@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from needful.envs.household.scene_json import scene_from_json, scene_to_json
 
 from envs.household.house_drawing import drawn_house
 from needful.envs.contract import Split
-from needful.envs.household.scene_json import scene_from_json, scene_to_json
 from needful.errors import InvalidInputError
 
 _, SCENE = drawn_house(0, Split.TRAIN, 0)

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_house import named, tiny_scene
 
-from needful.envs.household.model import build_model
-from needful.envs.household.object_types import THE_ROBOT
-from needful.envs.household.snapshot import (
+from needful.envs.household.scene.scene import THE_ROBOT
+from needful.envs.household.simulation.house_model import build_model
+from needful.envs.household.simulation.snapshot import (
     HELD,
     JOINT,
     as_snapshot,

@@ -9,12 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_house import scene_of, tiny_scene
 
-from needful.envs.household.house_model import SOLID
-from needful.envs.household.model import build_model
-from needful.envs.household.physics import Physics
-from needful.envs.household.scene import Thing
-from needful.envs.household.snapshot import HELD, JOINT, first_snapshot
-from needful.envs.household.still_house import Boxes, StillHouse
+from needful.envs.household.motion.still_house import Boxes, StillHouse
+from needful.envs.household.scene.scene import Thing
+from needful.envs.household.simulation.house_model import SOLID, build_model
+from needful.envs.household.simulation.physics import Physics
+from needful.envs.household.simulation.snapshot import HELD, JOINT, first_snapshot
 
 MODEL = build_model(tiny_scene())
 SETTLED = Physics(MODEL).settle_all(first_snapshot(MODEL))

@@ -7,9 +7,9 @@ import pytest
 from test_view import view_in, view_of
 from tiny_house import alcove
 
-from needful.envs.household.scene import Thing
-from needful.envs.household.snapshot import JOINT
-from needful.envs.household.swing import STOPS, hits_robot, shuts_in, swept
+from needful.envs.household.scene.scene import Thing
+from needful.envs.household.simulation.manipulate import STOPS, hits_robot, shuts_in, swept
+from needful.envs.household.simulation.snapshot import JOINT
 
 FRIDGE = Thing("it", "fridge", (3.0, 1.5, 0.0), yaw=0.4, opened=0.2)
 PACKAGE = Thing("it", "package", (3.0, 1.5, 0.0), yaw=-0.8)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from needful.envs.household.object_types import heading
-from needful.envs.household.turning import turned, turned_pose, yaw_quaternion
+from needful.envs.household.scene.scene import heading
+from needful.envs.household.simulation.snapshot import turned, turned_pose, yaw_quaternion
 
 angles = st.floats(-3.1, 3.1)
 

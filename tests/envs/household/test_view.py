@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 from tiny_house import scene_of
 
-from needful.envs.household.base_motion import Disc, FreeGrid
-from needful.envs.household.model import build_model
-from needful.envs.household.robot import HAND_RADIUS, HAND_ROOM, HEIGHT, RADIUS
-from needful.envs.household.scene import Thing
-from needful.envs.household.snapshot import HELD, first_snapshot
-from needful.envs.household.still_house import StillHouse
-from needful.envs.household.view import View
+from needful.envs.household.motion.base_motion import Disc, FreeGrid
+from needful.envs.household.motion.still_house import StillHouse
+from needful.envs.household.scene.scene import HAND_RADIUS, HAND_ROOM, HEIGHT, RADIUS, Thing
+from needful.envs.household.simulation.house_model import build_model
+from needful.envs.household.simulation.situation import View
+from needful.envs.household.simulation.snapshot import HELD, first_snapshot
 
 
 def view_of(things, *, held=None):

@@ -14,9 +14,9 @@ import pytest
 from tiny_house import named, tiny_scene, true_of
 
 from needful.core.state import State
-from needful.envs.household import world as world_module
-from needful.envs.household.object_types import THE_HOUSE, THE_ROBOT
-from needful.envs.household.world import World
+from needful.envs.household.scene.scene import THE_HOUSE, THE_ROBOT
+from needful.envs.household.simulation import world as world_module
+from needful.envs.household.simulation.world import World
 from needful.errors import EnvironmentFailure, UnknownNameError
 
 # From a navigation to things that fall into each other; (controller, target, θ).

@@ -5,10 +5,9 @@ from __future__ import annotations
 from tiny_house import named, tiny_scene
 
 from needful.core.plans import Failure, Outcome, PlanningResult, necessary_atoms
+from needful.envs.household.environment import make_vocabulary
 from needful.envs.household.oracle import make_oracle
-from needful.envs.household.vocabulary import make_vocabulary
-from needful.envs.household.world import World
-from needful.envs.household.worlds import Worlds
+from needful.envs.household.simulation.world import World, Worlds
 
 # Operator, its objects, and the parameters of its controller, whose target is the last object.
 ERRAND = (

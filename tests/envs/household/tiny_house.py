@@ -12,9 +12,9 @@ from math import pi
 
 from needful.core.objects import Object
 from needful.core.state import State
-from needful.envs.household.categories import CATEGORIES
-from needful.envs.household.scene import Box, Room, Scene, Thing
-from needful.envs.household.world import World
+from needful.envs.household.scene.categories import CATEGORIES
+from needful.envs.household.scene.scene import Box, Room, Scene, Thing
+from needful.envs.household.simulation.world import World
 
 WALLS = (
     Box((4.0, -0.05, 0.75), (4.1, 0.05, 0.75)),

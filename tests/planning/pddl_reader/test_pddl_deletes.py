@@ -6,7 +6,7 @@ import pytest
 
 from needful.core.operators import Operator
 from needful.errors import InvalidInputError
-from needful.planning.pddl_reader.domain import read_pddl_domain
+from needful.planning.pddl.reader import read_pddl_domain
 
 
 def operator(effect: str) -> Operator:

@@ -16,10 +16,10 @@ from needful.core.model import Vocabulary
 from needful.core.objects import Type
 from needful.core.plans import Effort
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.planning.a_star import AStar
 from needful.planning.budget import Budget
+from needful.planning.engines.a_star import AStar
 from needful.planning.grounding import ground
-from needful.planning.pddl_reader.domain import PddlDomain, read_pddl_domain
+from needful.planning.pddl.reader import PddlDomain, read_pddl_domain
 
 # Words in capitals, comments, several names for one type, an action without `and`.
 GRIPPER = """

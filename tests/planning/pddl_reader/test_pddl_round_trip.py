@@ -15,10 +15,10 @@ from needful.core.objects import Type, Variable
 from needful.core.operators import GroundOperator, Operator, Wildcard
 from needful.core.plans import Effort
 from needful.envs.catalogue import make_environment
-from needful.planning.a_star import AStar
 from needful.planning.budget import Budget
-from needful.planning.pddl import AbstractTask, Style, write_pddl
-from needful.planning.pddl_reader.domain import read_pddl_domain
+from needful.planning.engines.a_star import AStar
+from needful.planning.pddl.reader import read_pddl_domain
+from needful.planning.pddl.writer import AbstractTask, Style, write_pddl
 from pddl_tools import fast_downward_plan
 from planning_problems import VOCABULARY, Problem, problems, random_problem, state_space
 

@@ -12,6 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
+from needful.paper.methods import METHODS
 from needful.reports.figures.canvas import (
     DOTS_PER_INCH,
     LONGEST_NAME,
@@ -25,7 +26,6 @@ from needful.reports.figures.canvas import (
     method_rows,
     panels,
 )
-from needful.reports.methods import METHODS
 
 
 def test_panels_stand_in_rows_of_three() -> None:

@@ -15,9 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from needful.core.plans import Outcome
-from needful.evaluation.job import Job
-from needful.evaluation.job_results import JobResult
-from needful.reports.domains import DOMAINS
+from needful.paper.domains import DOMAINS
+from needful.paper.methods import METHODS, method_look
 from needful.reports.figures.canvas import house_style
 from needful.reports.figures.catalogue import FIGURES, render_figure
 from needful.reports.figures.data_efficiency import draw_data_efficiency, learning_curves
@@ -26,8 +25,9 @@ from needful.reports.figures.nodes_created import draw_nodes_created
 from needful.reports.figures.paired_differences import draw_paired_differences
 from needful.reports.figures.success_by_objects import SizeClass, draw_success_by_objects, size_classes
 from needful.reports.figures.survival import draw_survival, solved_within
-from needful.reports.methods import METHODS, method_look
 from needful.reports.runs import RunGroup, group_runs
+from needful.sweeps.jobs import Job
+from needful.sweeps.results import JobResult
 from synthetic_results import make_record, make_result, make_sweep
 
 JOB = Job("screws", "necessary")

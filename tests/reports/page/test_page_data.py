@@ -15,10 +15,9 @@ from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError
 from needful.reports.page import operator_cards, task_films
-from needful.reports.page.page_data import page_data, run_labels
+from needful.reports.page.page import make_report, page_data, run_labels
 from needful.reports.page.recorded_run import RecordedRun, read_run
 from needful.reports.page.task_films import Films, choose_films
-from needful.reports.page.write_page import make_report
 from recorded_runs import run_lamps
 
 ENV = Lamps()
@@ -168,7 +167,7 @@ def test_of_many_demonstrations_the_first_are_shown(
     lamps: RecordedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(operator_cards, "MOST_DEMONSTRATIONS", 1)
-    monkeypatch.setattr("needful.reports.page.page_data.MOST_DEMONSTRATIONS", 1)
+    monkeypatch.setattr("needful.reports.page.page.MOST_DEMONSTRATIONS", 1)
     (run,) = page_data([lamps], find)["runs"]
     assert list(run["model"]["demonstrations"]) == [0]
     assert run["model"]["operators"][0]["transitions"] == 8

@@ -15,8 +15,8 @@ from matplotlib.patches import Circle, PathPatch, Polygon, Rectangle
 from matplotlib.path import Path
 from PIL import Image
 
-from needful.reports.page.gallery import Gallery, as_ranges
-from needful.reports.page.recorder import Recorder
+from needful.reports.page.shared_tables import Gallery, as_ranges
+from needful.reports.page.svg_recorder import Recorder
 
 SIZE = (100.0, 50.0)
 

@@ -19,9 +19,9 @@ from headless_browser import CHROMIUM, Browser, open_browser
 from lamp_world import HOSTILE, MARKUP, LampNames, Lamps
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
+from needful.reports.page.page import make_report
 from needful.reports.page.recorded_run import RecordedRun, read_run
 from needful.reports.page.task_films import bound_to
-from needful.reports.page.write_page import make_report
 from needful.storage.plans import PLANS_FILE, header_line, plan_line, read_plans
 from recorded_runs import run_lamps, run_screws
 

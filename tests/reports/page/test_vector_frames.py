@@ -10,7 +10,7 @@ from needful.core.atoms import AbstractState
 from needful.core.state import State
 from needful.envs.catalogue import CATALOGUE, make_environment
 from needful.envs.contract import Environment, Split
-from needful.reports.page.vector_frames import MOST_INCHES, POINTS_PER_INCH, Easel
+from needful.reports.page.svg_recorder import MOST_INCHES, POINTS_PER_INCH, Easel
 
 ANALYTIC = sorted(name for name, entry in CATALOGUE.items() if entry.extra is None)
 

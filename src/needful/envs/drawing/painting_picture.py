@@ -12,7 +12,7 @@ from needful.core.atoms import AbstractState
 from needful.core.objects import Object
 from needful.core.state import State
 from needful.envs.drawing import palette
-from needful.envs.drawing.legend import draw_legend
+from needful.envs.drawing.palette import draw_legend
 from needful.envs.painting_vocabulary import (
     BOX,
     BOX_WINDOW,

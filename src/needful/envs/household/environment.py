@@ -1,35 +1,108 @@
-"""The household domains: activities of BEHAVIOR in houses of our own, which are drawn for each task."""
+"""The household domains: activities of BEHAVIOR in houses of our own, which are drawn for each task.
+
+The types, predicates and controllers of all household domains.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from needful.core.atoms import AbstractState, GroundAtom
-from needful.core.controllers import GroundController
-from needful.core.model import PlanningModel
-from needful.core.objects import Object
+from needful.core.atoms import AbstractState, GroundAtom, Predicate
+from needful.core.controllers import Controller, GroundController, Parameters
+from needful.core.model import PlanningModel, Vocabulary
+from needful.core.objects import Object, Type
 from needful.core.plans import PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, Split
-from needful.envs.household.activities import ACTIVITIES
-from needful.envs.household.bddl import Definition, Literal
-from needful.envs.household.furnishing import NoPlaceError
-from needful.envs.household.object_types import THE_ROBOT
 from needful.envs.household.oracle import make_oracle
-from needful.envs.household.scene import Scene
-from needful.envs.household.vocabulary import make_vocabulary
-from needful.envs.household.world import World
-from needful.envs.household.worlds import SEEDS, SPLITS, Worlds, make_house
+from needful.envs.household.scene.activities import ACTIVITIES, Definition, Literal
+from needful.envs.household.scene.categories import CATEGORIES
+from needful.envs.household.scene.furnishing import NoPlaceError
+from needful.envs.household.scene.scene import FLOOR, HOUSE, OBJ, ROBOT, THE_ROBOT, THING, Scene, type_of
+from needful.envs.household.simulation.world import SEEDS, SPLITS, World, Worlds, make_house
 from needful.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from needful.envs.drawing.film import Film
+
+TYPES = (OBJ, FLOOR, THING, *(type_of(name) for name in CATEGORIES), HOUSE, ROBOT)
+
+PREDICATES: dict[str, tuple[Type, ...]] = {
+    "Closed": (OBJ,),
+    "HandEmpty": (),
+    "Holding": (OBJ,),
+    "Inside": (OBJ, OBJ),
+    "NotOpenable": (OBJ,),
+    "OnTop": (OBJ, OBJ),
+    "Open": (OBJ,),
+    "Openable": (OBJ,),
+    "Reachable": (OBJ,),
+    "ReachableNothing": (),
+}
+
+# The boxes of the parameters: offsets from the target, in metres and in its own heading.
+CONTROLLERS: dict[str, tuple[Parameters, Parameters]] = {
+    "NavigateTo": ((-2.5, -2.5), (2.5, 2.5)),
+    "Grasp": ((-0.2, -0.2, 0.0), (0.2, 0.2, 0.4)),
+    "PlaceOnTop": ((-1.2, -1.2, 0.0), (1.2, 1.2, 2.0)),
+    "PlaceInside": ((-0.3, -0.3, 0.0), (0.3, 0.3, 0.8)),
+    "Open": ((-0.1, -0.1, -0.1), (0.1, 0.1, 0.1)),
+    "Close": ((-0.1, -0.1, -0.1), (0.1, 0.1, 0.1)),
+}
+
+
+def make_vocabulary(worlds: Worlds) -> Vocabulary:
+    """Return the vocabulary, decided in the worlds of the states."""
+    return Vocabulary(
+        TYPES,
+        tuple(
+            Predicate(name, types, _Classifier(worlds, name), _Extension(worlds, name))
+            for name, types in PREDICATES.items()
+        ),
+        tuple(
+            Controller(name, (OBJ,), low, high, _InitiationTest(worlds, name))
+            for name, (low, high) in CONTROLLERS.items()
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Classifier:
+    worlds: Worlds
+    name: str
+
+    def __call__(self, state: State, objects: Sequence[Object]) -> bool:
+        return self.worlds.of(state).holds(state, self.name, tuple(objects))
+
+
+@dataclass(frozen=True, slots=True)
+class _Extension:
+    worlds: Worlds
+    name: str
+
+    def __call__(self, state: State) -> Iterable[tuple[Object, ...]]:
+        return self.worlds.of(state).extension(state, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _InitiationTest:
+    worlds: Worlds
+    name: str
+
+    def __call__(self, state: State, objects: Sequence[Object], parameters: Parameters) -> bool:
+        return self.why_not(state, objects, parameters) is None
+
+    def why_not(self, state: State, objects: Sequence[Object], parameters: Parameters) -> str | None:
+        return self.worlds.of(state).can_start(state, self.name, objects[0], parameters)
+
 
 MOST_HOUSES = 100
 
@@ -90,19 +163,19 @@ class Household(Environment):
 
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
         """Draw the plan of the house from above; what the goal speaks of has a bright edge."""
-        from needful.envs.household.picture import draw_plan
+        from needful.envs.household.view.picture import draw_plan
 
         draw_plan(self._worlds.of(state).model.scene, state, axes, goal)
 
     def film(self, result: PlanningResult, goal: AbstractState) -> Film:
         """Return a film of a plan, seen from above at an angle; needs OpenGL."""
-        from needful.envs.household.film import film_house
+        from needful.envs.household.view.film import film_house
 
         return film_house(self._worlds.of(result.states[0]), result, goal)
 
     def page(self, result: PlanningResult, goal: AbstractState) -> str:
         """Return a page in which one can walk around the house while the plan is carried out."""
-        from needful.envs.household.page.page import make_page
+        from needful.envs.household.view.page import make_page
 
         return make_page(self._worlds.of(result.states[0]), result, goal, self.name)
 

@@ -1,16 +1,173 @@
-"""The hand-written model of the household domains: an operator for each controller, two for one."""
+"""The hand-written model of the household domains: an operator for each controller, two for one.
+
+Samplers that know how things are used; what cannot start is sorted out by the controllers themselves.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import cos, sin
+
+import numpy as np
+
 from needful.core.atoms import LiftedAtom
-from needful.core.model import PlanningModel, Vocabulary
-from needful.core.objects import Variable
+from needful.core.controllers import Parameters
+from needful.core.model import PlanningModel, Sampler, Vocabulary
+from needful.core.objects import Object, Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
-from needful.core.samplers import Sampler
-from needful.envs.household.object_types import OBJ, THING
-from needful.envs.household.oracle_samplers import Around, AtHandle, IntoCavity, NearBy, OnSurface
-from needful.envs.household.worlds import Worlds
-from needful.envs.oracle import oracle_operator
+from needful.core.state import State
+from needful.envs.contract import oracle_operator
+from needful.envs.household.scene.categories import CATEGORIES, bounding_box, swept_box
+from needful.envs.household.scene.floor_plan import Rect
+from needful.envs.household.scene.scene import (
+    HAND_RANGE,
+    OBJ,
+    RADIUS,
+    SHOULDER,
+    THE_ROBOT,
+    THING,
+    Box,
+    Vector,
+    heading,
+)
+from needful.envs.household.simulation.world import Worlds
+
+# How far from a thing the robot stands: its base between these distances from the bounding box.
+NEAREST, FURTHEST = RADIUS + 0.02, 0.7
+
+DRAWS = 100
+
+NO_SIZE: Vector = (0.0, 0.0, 0.0)
+
+# Things are let go this high above a surface, and so far from others on it.
+RELEASE, GAP = 0.02, 0.01
+
+# Things are dropped into a container from between these heights above its bottom.
+DROPPED_FROM = (0.2, 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class NearBy:
+    """Samples where to stand: anywhere around a thing, or in front of what is used from its front."""
+
+    worlds: Worlds
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
+        """Draw an offset from the thing in its own heading."""
+        (target,) = objects
+        category = CATEGORIES[target.type.name]
+        if category.fixed and (category.hinge or len(category.surfaces) > 1):
+            half = bounding_box(category).half
+            low, high = (-half[0], half[1] + NEAREST), (half[0], half[1] + FURTHEST)
+            return tuple(rng.uniform(low, high).tolist())
+        turn = _turn(state, target)
+        if category.hinge:
+            # The robot stands near the handle, but not where the lid turns.
+            body, wanted = _plan_of(swept_box(category)), _plan_of(Box(category.hinge.handle, NO_SIZE))
+        else:
+            body = wanted = _plan_of(self._box(state, target, turn))
+        around = wanted.grown(FURTHEST)
+        for _ in range(DRAWS):
+            x, y = rng.uniform(around.low, around.high).tolist()
+            if body.gap(x, y) >= NEAREST and wanted.gap(x, y) <= FURTHEST:
+                break
+        return x, y
+
+    def _box(self, state: State, target: Object, turn: np.ndarray) -> Box:
+        """Return a box around a thing in its own heading, however it lies there."""
+        low, high = map(np.array, self.worlds.of(state).bounds(state, target))
+        x, y = (turn.T @ ((low + high)[:2] / 2 - state[target][:2])).tolist()
+        hx, hy = (np.abs(turn.T) @ (high - low)[:2] / 2).tolist()
+        return Box((x, y, 0.0), (hx, hy, 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """Samples where the hand comes from to take hold of a thing: its sides or above."""
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
+        """Draw an offset of the hand."""
+        return (*rng.uniform(-0.2, 0.2, size=2).tolist(), float(rng.uniform(0.0, 0.2)))
+
+
+@dataclass(frozen=True, slots=True)
+class AtHandle:
+    """Samples where the hand comes from to take hold of a handle."""
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
+        """Draw an offset of the hand."""
+        return tuple(rng.uniform(-0.1, 0.1, size=3).tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class IntoCavity:
+    """Samples where above the second object to let go of the first."""
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
+        """Draw an offset over the middle of the container."""
+        _, container = objects
+        hx, hy = state.get(container, "hx"), state.get(container, "hy")
+        low, high = (-hx / 2, -hy / 2, DROPPED_FROM[0]), (hx / 2, hy / 2, DROPPED_FROM[1])
+        return tuple(rng.uniform(low, high).tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class OnSurface:
+    """Samples a free place for the first object on the surfaces of the second, within the hand's range."""
+
+    worlds: Worlds
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
+        """Draw places and return one that is free, or just any if none is."""
+        held, target = objects
+        world = self.worlds.of(state)
+        low, high = map(np.array, world.bounds(state, held))
+        turn = _turn(state, target)
+        half = (high - low) / 2
+        own_half = np.abs(turn.T) @ half[:2]
+        offsets = _on_surfaces(target, own_half, rng)
+        places = np.column_stack((offsets[:, :2] @ turn.T, offsets[:, 2])) + state[target][:3]
+        shoulder = (*state[THE_ROBOT][:2], SHOULDER)
+        good = np.linalg.norm(places - shoulder, axis=1) < HAND_RANGE
+        good &= ~_taken(places, half + GAP, [world.bounds(state, obj) for obj in _others(state, objects)])
+        return tuple(offsets[good.argmax()].tolist())
+
+
+def _others(state: State, objects: Sequence[Object]) -> list[Object]:
+    return [obj for obj in state.of_type(THING) if obj not in objects]
+
+
+def _taken(places: np.ndarray, half: np.ndarray, others: Sequence[tuple[Vector, Vector]]) -> np.ndarray:
+    """Return where a box, given by the middles of its bottom, would overlap others."""
+    lows, highs = (np.array([box[i] for box in others]).reshape(-1, 3) for i in (0, 1))
+    middles = (places + half * (0, 0, 1))[:, None, :]
+    apart = np.any((middles - half >= highs) | (middles + half <= lows), axis=2)
+    return np.asarray(~apart.all(axis=1))
+
+
+def _on_surfaces(target: Object, half: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw offsets at which something of that size is on the target, as far as it is large enough."""
+    category = CATEGORIES[target.type.name]
+    surfaces = category.surfaces or (bounding_box(category),)
+    chosen = rng.integers(len(surfaces), size=DRAWS)
+    centres = np.array([surface.centre for surface in surfaces])[chosen]
+    halves = np.array([surface.half for surface in surfaces])[chosen]
+    room = np.maximum(halves[:, :2] - half, 0.0)
+    heights = centres[:, 2] + halves[:, 2] + RELEASE
+    return np.column_stack((centres[:, :2] + rng.uniform(-room, room), heights))
+
+
+def _plan_of(box: Box) -> Rect:
+    (x, y, _), (hx, hy, _) = box.centre, box.half
+    return Rect((x - hx, y - hy), (x + hx, y + hy))
+
+
+def _turn(state: State, target: Object) -> np.ndarray:
+    """Return the rotation from the target's heading to the house."""
+    yaw = heading(state[target][3:7])
+    return np.array(((cos(yaw), -sin(yaw)), (sin(yaw), cos(yaw))))
+
 
 # Floors are left out: the robot can do nothing to them.
 THE_OBJ, THE_HELD = Variable("?obj", THING), Variable("?held", THING)

@@ -9,9 +9,8 @@ from needful.core.plans import Effort
 from needful.errors import InvalidInputError
 from needful.planning.action_elimination import TrimmedPlans
 from needful.planning.budget import Budget
-from needful.planning.external.external_plans import ExternalPlans, Program, Steps, step_of
-from needful.planning.external.installation import find_program
-from needful.planning.ground_problem import GroundProblem
+from needful.planning.external.external_plans import ExternalPlans, Program, Steps, find_program, step_of
+from needful.planning.grounding import GroundProblem
 
 OPTIMAL = "astar(lmcut())"
 # The first search of LAMA (Richter and Westphal 2010), which Fast Downward calls lama-first.

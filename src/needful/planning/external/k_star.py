@@ -9,9 +9,8 @@ from pathlib import Path
 from needful.core.plans import Effort
 from needful.errors import InvalidInputError
 from needful.planning.budget import Budget
-from needful.planning.external.external_plans import ExternalPlans, Program, Steps, step_of
-from needful.planning.external.installation import find_program
-from needful.planning.ground_problem import GroundProblem
+from needful.planning.external.external_plans import ExternalPlans, Program, Steps, find_program, step_of
+from needful.planning.grounding import GroundProblem
 
 # States that are alike up to renaming objects are searched once, and their plans are told apart after.
 _SYMMETRIES = "sym=structural_symmetries(search_symmetries=oss, stabilize_initial_state=false, "

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from needful.abstraction.atom_table import bits
 from needful.planning.budget import Budget
-from needful.planning.ground_problem import EncodedOperator, GroundProblem
+from needful.planning.grounding import EncodedOperator, GroundProblem
 
 # The variable that always holds.
 _TRUE = 0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from needful.envs.drawing.palette import FAINT, GREY, INK, PAPER
-from needful.reports.methods import method_look
+from needful.paper.methods import method_look
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from needful.envs.drawing.palette import INK, PAPER
+from needful.paper.domains import domain_title, in_paper_order, protocol_of
+from needful.paper.methods import in_column_order, method_look
+from needful.paper.published_numbers import SUCCESS
 from needful.planning.planners import DEFAULT_PLANNER
-from needful.reports.domains import domain_title, in_paper_order, protocol_of
 from needful.reports.figures.canvas import label_outer, legend_below, method_line, panels
-from needful.reports.methods import in_column_order, method_look
-from needful.reports.paper_numbers import SUCCESS
 from needful.reports.runs import RunGroup, success_percentages
 from needful.reports.statistics import estimate, standard_error
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from needful.core.plans import Outcome
 from needful.envs.drawing.palette import PAPER
 from needful.evaluation.records import RunRecord
-from needful.reports.domains import domain_title, in_paper_order
+from needful.paper.domains import domain_title, in_paper_order
+from needful.paper.methods import in_column_order
 from needful.reports.figures.canvas import label_outer, legend_below, method_rows, panels
-from needful.reports.methods import in_column_order
 from needful.reports.runs import RunGroup, main_group, main_groups
 
 if TYPE_CHECKING:

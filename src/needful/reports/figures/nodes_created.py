@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from needful.envs.drawing.palette import GREY, INK
-from needful.reports.domains import domain_title, in_paper_order, protocol_of
+from needful.paper.domains import domain_title, in_paper_order, protocol_of
+from needful.paper.methods import POLICIES, in_column_order, method_look
 from needful.reports.figures.canvas import SMALL, label_outer, method_rows, panels
-from needful.reports.methods import POLICIES, in_column_order, method_look
 from needful.reports.runs import RunGroup, main_group, main_groups
 from needful.seeding import rng_for
 

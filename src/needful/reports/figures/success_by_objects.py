@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from needful.evaluation.records import RunRecord
-from needful.reports.domains import domain_title, in_paper_order
+from needful.paper.domains import domain_title, in_paper_order
+from needful.paper.methods import in_column_order, method_look
 from needful.reports.figures.canvas import label_outer, legend_below, method_line, panels
-from needful.reports.methods import in_column_order, method_look
 from needful.reports.runs import RunGroup, main_groups
 
 if TYPE_CHECKING:

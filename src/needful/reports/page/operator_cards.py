@@ -6,11 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from needful.core.operators import GroundOperator, Operator
-from needful.operator_learning.evidence import TransitionEvidence
-from needful.operator_learning.explanation import OperatorExplanation, Reason, explain_operator
-from needful.planning.pddl import write_actions
-from needful.reports.page.atom_list import AtomList
+from needful.operator_learning.explanation import (
+    OperatorExplanation,
+    Reason,
+    TransitionEvidence,
+    explain_operator,
+)
+from needful.planning.pddl.writer import write_actions
 from needful.reports.page.recorded_run import RecordedModel
+from needful.reports.page.shared_tables import AtomList
 
 # Further ones would make the page long to load, and nobody reads so many.
 MOST_DEMONSTRATIONS = 100

@@ -11,9 +11,8 @@ from needful.core.plans import Outcome
 from needful.errors import ResultsError
 from needful.evaluation.model_files import dropped_preconditions
 from needful.evaluation.records import RunRecord
-from needful.operator_learning.evidence import TransitionEvidence
-from needful.storage.climb import CLIMB_FILE, RecordedClimb, load_climb
-from needful.storage.evidence import EVIDENCE_FILE, load_evidence
+from needful.operator_learning.explanation import TransitionEvidence
+from needful.storage.evidence import CLIMB_FILE, EVIDENCE_FILE, RecordedClimb, load_climb, load_evidence
 from needful.storage.json_fields import JsonValue, Source, parse_json
 from needful.storage.model_directory import MODEL_FILE, StoredModel, load_model
 from needful.storage.plans import PLANS_FILE, RecordedPlan, read_plans

@@ -11,13 +11,12 @@ from needful.core.atoms import AbstractState
 from needful.core.model import Vocabulary
 from needful.errors import UnknownNameError
 from needful.evaluation.records import RunRecord
-from needful.reports.page.atom_list import AtomList
-from needful.reports.page.gallery import as_ranges
 from needful.reports.page.recorded_run import RecordedRun
+from needful.reports.page.shared_tables import AtomList, as_ranges
 from needful.storage.plans import RecordedPlan
 
 if TYPE_CHECKING:
-    from needful.reports.page.vector_frames import Easel
+    from needful.reports.page.svg_recorder import Easel
 
 # A picture takes some milliseconds to draw, and so many films are more than anybody watches.
 MOST_PICTURES = 1_500

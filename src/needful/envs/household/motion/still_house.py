@@ -1,0 +1,166 @@
+"""Look at a house in which nothing moves: where everything is, what touches what, what is in sight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from needful.envs.household.motion.base_motion import Footprints
+from needful.envs.household.simulation.house_model import HOUSE_ITSELF, SOLID, THE_GROUND, HouseModel
+from needful.envs.household.simulation.snapshot import Snapshot, positions
+
+# How much of a contact's normal must point up for the lower body to be what supports the upper one.
+SUPPORTING = 0.5
+
+_SOLID_ONLY = np.array([group == SOLID for group in range(6)], dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Boxes along the axes of the house: their lowest and highest corners, one box a row."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+    @property
+    def middle(self) -> np.ndarray:
+        """The middles."""
+        middle: np.ndarray = (self.low + self.high) / 2
+        return middle
+
+    def nearest(self, point: np.ndarray) -> np.ndarray:
+        """Return the point of each box that is nearest to a point."""
+        nearest: np.ndarray = np.clip(point, self.low, self.high)
+        return nearest
+
+
+class StillHouse:
+    """The house as it is in one snapshot after the other."""
+
+    def __init__(self, model: HouseModel) -> None:
+        self._model = model
+        self._data = mujoco.MjData(model.still)
+        self._shown: Snapshot | None = None
+        # The parts of a thing are next to each other, and things are in order.
+        owned = np.flatnonzero(model.owner >= 0)
+        self._starts = owned[np.diff(model.owner[owned], prepend=-1) > 0]
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Turn to another snapshot."""
+        if snapshot is not self._shown:
+            self._data.qpos[:] = positions(self._model, snapshot)
+            mujoco.mj_kinematics(self._model.still, self._data)
+            self._shown = snapshot
+
+    @property
+    def centres(self) -> np.ndarray:
+        """The middle of each geom."""
+        centres: np.ndarray = self._data.geom_xpos
+        return centres
+
+    @property
+    def axes(self) -> np.ndarray:
+        """The axes of each geom, as the columns of a matrix."""
+        axes: np.ndarray = self._data.geom_xmat.reshape(-1, 3, 3)
+        return axes
+
+    def bodies(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the origin and the axes, as the columns of a matrix, of each body."""
+        return self._data.xpos, self._data.xmat.reshape(-1, 3, 3)
+
+    def geom_boxes(self) -> Boxes:
+        """Return the box around each geom."""
+        reach = np.einsum("gij,gj->gi", np.abs(self.axes), self._model.half_sizes)
+        return Boxes(self.centres - reach, self.centres + reach)
+
+    def thing_boxes(self) -> Boxes:
+        """Return the box around each thing with all of its parts, those on hinges where they are now."""
+        geoms = self.geom_boxes()
+        if len(self._starts) == 0:
+            return Boxes(np.empty((0, 3)), np.empty((0, 3)))
+        return Boxes(
+            np.minimum.reduceat(geoms.low, self._starts), np.maximum.reduceat(geoms.high, self._starts)
+        )
+
+    def supports(self) -> list[tuple[int, int]]:
+        """Return the pairs (a, b) of which b supports a; floors follow after the things.
+
+        What is held rests on nothing, and nothing on it.
+        """
+        model, data = self._model, self._data
+        mujoco.mj_collision(model.still, data)
+        contacts = data.contact
+        owners, up = model.owner[contacts.geom], contacts.frame[:, 2]
+        owners = np.where((up > 0)[:, None], owners, owners[:, ::-1])
+        lower, upper = owners[:, 0], owners[:, 1]
+        assert self._shown is not None
+        held = self._shown.held
+        counts = (np.abs(up) > SUPPORTING) & (upper >= 0) & (lower != upper) & (lower != HOUSE_ITSELF)
+        counts &= (lower != held) & (upper != held) if held >= 0 else True
+        counts[counts] = model.free_address[upper[counts]] >= 0
+        ground = counts & (lower == THE_GROUND)
+        lower = lower.copy()
+        lower[ground] = len(model.things) + self._rooms(contacts.pos[ground])
+        return sorted(set(zip(upper[counts].tolist(), lower[counts].tolist(), strict=True)))
+
+    def in_sight(self, eye: np.ndarray, points: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Return of each point whether nothing but its owner is between it and the eye.
+
+        Neither the robot nor what it holds gets in the way.
+        """
+        assert self._shown is not None
+        ways = points - eye
+        lengths = np.sqrt((ways * ways).sum(axis=1))
+        ways = ways / np.maximum(lengths, 1e-9)[:, None]
+        hits, distances = np.empty(len(points), dtype=np.int32), np.empty(len(points))
+        held = self._shown.held
+        excluded = int(self._model.body[held]) if held >= 0 else -1
+        mujoco.mj_multiRay(
+            self._model.still, self._data, eye, ways.ravel(), _SOLID_ONLY, True, excluded,
+            hits, distances, None, len(points), float(lengths.max(initial=0.0)) + 0.01,
+        )  # fmt: skip
+        free: np.ndarray = (hits < 0) | (distances >= lengths) | (self._model.owner[hits] == owners)
+        return free
+
+    def distance(self, one: int, other: int, limit: float) -> float:
+        """Return how far two geoms are apart, negative if they overlap, but no more than a limit."""
+        found: float = mujoco.mj_geomDistance(self._model.still, self._data, one, other, limit, None)
+        return found
+
+    def move_geom(self, geom: int, centre: np.ndarray) -> None:
+        """Put a borrowed geom somewhere."""
+        self._data.geom_xpos[geom] = centre
+
+    @contextmanager
+    def borrowed(self, geoms: np.ndarray) -> Iterator[None]:
+        """Put geoms back to where they are when the block is left."""
+        before = self._data.geom_xpos[geoms].copy()
+        try:
+            yield
+        finally:
+            self._data.geom_xpos[geoms] = before
+
+    def touched(self, thing: int) -> list[int]:
+        """Return the things that touch a thing."""
+        mujoco.mj_collision(self._model.still, self._data)
+        owners = self._model.owner[self._data.contact.geom]
+        beside = np.concatenate([owners[owners[:, 0] == thing, 1], owners[owners[:, 1] == thing, 0]])
+        return sorted(set(beside[(beside >= 0) & (beside != thing)].tolist()))
+
+    def footprints(self) -> Footprints:
+        """Return the plan view of all geoms."""
+        round_ = self._model.moving.geom_type == mujoco.mjtGeom.mjGEOM_CYLINDER
+        return Footprints.of(self.centres, self.axes, self._model.half_sizes, round_)
+
+    def _rooms(self, points: np.ndarray) -> np.ndarray:
+        """Return the room that each point is in or nearest to."""
+        low = np.array([room.low for room in self._model.scene.rooms])
+        high = np.array([room.high for room in self._model.scene.rooms])
+        flat = points[:, None, :2]
+        outside = np.maximum(np.maximum(low - flat, flat - high), 0.0)
+        nearest: np.ndarray = (outside**2).sum(axis=2).argmin(axis=1)
+        return nearest

@@ -1,0 +1,259 @@
+"""Draw the plan of a house: rooms that fill a rectangle, the walls between them, and doors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import hypot
+from typing import TypeAlias
+
+import numpy as np
+
+from needful.envs.household.scene.scene import Box, Room
+
+Point: TypeAlias = tuple[float, float]
+
+WALL = 0.1
+WALL_HEIGHT = 1.5
+DOOR_WIDTH = 0.95
+
+# Where people live always comes first; further rooms are named as they are needed.
+ROOM_NAMES = ("living_room", "bedroom", "kitchen", "study", "bathroom")
+ROOM_COUNTS = (3, 4, 5)
+ROOM_AREA = (15.0, 18.0)
+UNEVENNESS = (0.9, 1.3)
+NARROWEST_ROOM = 3.0
+EXTRA_DOORS = 0.4
+
+# What a door keeps from the ends of its wall, so that it is not in a corner.
+DOOR_MARGIN = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Rect:
+    """A rectangle along the axes of the plan."""
+
+    low: Point
+    high: Point
+
+    def overlaps(self, other: Rect) -> bool:
+        """Return whether the two have more than an edge in common."""
+        (x0, y0), (x1, y1) = self.low, self.high
+        (a0, b0), (a1, b1) = other.low, other.high
+        return x0 < a1 and a0 < x1 and y0 < b1 and b0 < y1
+
+    def contains(self, other: Rect) -> bool:
+        """Return whether the other one lies inside of this one."""
+        (x0, y0), (x1, y1) = self.low, self.high
+        (a0, b0), (a1, b1) = other.low, other.high
+        return x0 <= a0 and a1 <= x1 and y0 <= b0 and b1 <= y1
+
+    def grown(self, margin: float) -> Rect:
+        """Return this rectangle with a margin on all sides; a negative one shrinks it."""
+        (x0, y0), (x1, y1) = self.low, self.high
+        return Rect((x0 - margin, y0 - margin), (x1 + margin, y1 + margin))
+
+    def gap(self, x: float, y: float) -> float:
+        """Return the distance of a point."""
+        dx = max(self.low[0] - x, 0.0, x - self.high[0])
+        dy = max(self.low[1] - y, 0.0, y - self.high[1])
+        return hypot(dx, dy)
+
+    @property
+    def size(self) -> Point:
+        """Width and depth."""
+        return self.high[0] - self.low[0], self.high[1] - self.low[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Wall:
+    """A straight stretch of wall between two rooms, or between a room and the outside.
+
+    Attributes:
+        axis: 0 if it runs in x, 1 if it runs in y.
+        at: its place on the other axis.
+        low: where it begins on its own axis.
+        high: where it ends.
+        rooms: whom it belongs to; one room for outer walls.
+        inward: +1 if the first of the rooms lies on the side of higher coordinates, -1 otherwise.
+    """
+
+    axis: int
+    at: float
+    low: float
+    high: float
+    rooms: tuple[str, ...]
+    inward: int
+
+    @property
+    def length(self) -> float:
+        """How long it is."""
+        return self.high - self.low
+
+    def strip(self, centre: float, width: float, depth: Point) -> Rect:
+        """Return the rectangle along a part of the wall, between two depths inwards from its middle."""
+        across = sorted(self.at + self.inward * d for d in depth)
+        along = (centre - width / 2, centre + width / 2)
+        low, high = (along[0], across[0]), (along[1], across[1])
+        return Rect(low, high) if self.axis == 0 else Rect(low[::-1], high[::-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A hole in a wall from `bottom` to `top`: a door or the place of a window."""
+
+    wall: Wall
+    centre: float
+    width: float
+    bottom: float = 0.0
+    top: float = WALL_HEIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class FloorPlan:
+    """Rooms, all stretches of wall, and the doors by which every room can be reached."""
+
+    rooms: tuple[Room, ...]
+    walls: tuple[Wall, ...]
+    doors: tuple[Opening, ...]
+
+    def room(self, name: str) -> Rect:
+        """Return a room up to the middle of its walls."""
+        (found,) = (room for room in self.rooms if room.name == name)
+        return Rect(found.low, found.high)
+
+    def inner(self, name: str) -> Rect:
+        """Return what is between the walls of a room."""
+        return self.room(name).grown(-WALL / 2)
+
+    @property
+    def outline(self) -> Rect:
+        """The rectangle that the rooms fill."""
+        lows, highs = zip(*((room.low, room.high) for room in self.rooms), strict=True)
+        (x0, y0), (x1, y1) = np.min(lows, axis=0).tolist(), np.max(highs, axis=0).tolist()
+        return Rect((x0, y0), (x1, y1))
+
+
+def draw_floor_plan(rng: np.random.Generator) -> FloorPlan:
+    """Draw three to five rooms, the largest of which is the living room, and doors between them."""
+    count = int(rng.choice(ROOM_COUNTS))
+    while True:
+        rects = _split(_outline(count, rng), count, rng)
+        if min(side for rect in rects for side in rect.size) < NARROWEST_ROOM:
+            continue
+        rooms = _named(rects, rng)
+        walls = tuple(_walls(rooms))
+        doors = _doors(rooms, [wall for wall in walls if len(wall.rooms) == 2], rng)
+        if doors is not None:
+            return FloorPlan(rooms, walls, doors)
+
+
+def _outline(count: int, rng: np.random.Generator) -> Rect:
+    area, stretch = count * rng.uniform(*ROOM_AREA), rng.uniform(1.0, 1.4)
+    return Rect((0.0, 0.0), (round((area * stretch) ** 0.5, 2), round((area / stretch) ** 0.5, 2)))
+
+
+def _split(rect: Rect, count: int, rng: np.random.Generator) -> list[Rect]:
+    """Cut a rectangle into smaller ones of about the same area, always across the longer side."""
+    if count == 1:
+        return [rect]
+    first = count // 2
+    share = first / count * rng.uniform(*UNEVENNESS)
+    (x0, y0), (x1, y1) = rect.low, rect.high
+    if x1 - x0 > y1 - y0:
+        cut = round(x0 + share * (x1 - x0), 2)
+        halves = Rect((x0, y0), (cut, y1)), Rect((cut, y0), (x1, y1))
+    else:
+        cut = round(y0 + share * (y1 - y0), 2)
+        halves = Rect((x0, y0), (x1, cut)), Rect((x0, cut), (x1, y1))
+    return _split(halves[0], first, rng) + _split(halves[1], count - first, rng)
+
+
+def _named(rects: list[Rect], rng: np.random.Generator) -> tuple[Room, ...]:
+    """Name the largest rectangle and then the others, in any order."""
+    largest = max(rects, key=lambda rect: rect.size[0] * rect.size[1])
+    others = [rect for rect in rects if rect is not largest]
+    order = [largest, *(others[i] for i in rng.permutation(len(others)))]
+    return tuple(
+        Room(name, f"{name}_floor", rect.low, rect.high)
+        for name, rect in sorted(zip(ROOM_NAMES, order, strict=False), key=lambda pair: pair[0])
+    )
+
+
+def _walls(rooms: Sequence[Room]) -> Iterator[Wall]:
+    """Yield the stretches that two rooms share, then what is left over for the outside."""
+    shared: list[Wall] = []
+    for one, other in combinations(rooms, 2):
+        for axis in (0, 1):
+            across = 1 - axis
+            low = max(one.low[axis], other.low[axis])
+            high = min(one.high[axis], other.high[axis])
+            if low < high and one.low[across] == other.high[across]:
+                shared.append(Wall(axis, one.low[across], low, high, (one.name, other.name), 1))
+            elif low < high and one.high[across] == other.low[across]:
+                shared.append(Wall(axis, one.high[across], low, high, (one.name, other.name), -1))
+    yield from shared
+    for room in rooms:
+        for axis in (0, 1):
+            for at, inward in ((room.low[1 - axis], 1), (room.high[1 - axis], -1)):
+                taken = [
+                    (wall.low, wall.high)
+                    for wall in shared
+                    if room.name in wall.rooms and (wall.axis, wall.at) == (axis, at)
+                ]
+                for low, high in _left_over(room.low[axis], room.high[axis], taken):
+                    yield Wall(axis, at, low, high, (room.name,), inward)
+
+
+def _left_over(low: float, high: float, taken: Sequence[Point]) -> Iterator[Point]:
+    """Yield what some intervals leave of one that contains them."""
+    for start, end in sorted(taken):
+        if low < start:
+            yield low, start
+        low = max(low, end)
+    if low < high:
+        yield low, high
+
+
+def _doors(
+    rooms: Sequence[Room], shared: list[Wall], rng: np.random.Generator
+) -> tuple[Opening, ...] | None:
+    """Draw doors that connect all rooms, and a few more; None if the shared walls are too short."""
+    leader = {room.name: room.name for room in rooms}
+    doors: list[Opening] = []
+    for wall in (shared[i] for i in rng.permutation(len(shared))):
+        room_for_door = wall.length - DOOR_WIDTH - 2 * DOOR_MARGIN
+        one, other = (leader[name] for name in wall.rooms)
+        place, wanted = rng.uniform(), rng.uniform() < EXTRA_DOORS
+        if room_for_door < 0 or (one == other and not wanted):
+            continue
+        leader = {name: one if head == other else head for name, head in leader.items()}
+        centre = wall.low + DOOR_MARGIN + DOOR_WIDTH / 2 + place * room_for_door
+        doors.append(Opening(wall, centre, DOOR_WIDTH))
+    return tuple(doors) if len(set(leader.values())) == 1 else None
+
+
+def wall_boxes(walls: Sequence[Wall], openings: Sequence[Opening]) -> tuple[Box, ...]:
+    """Return the walls as boxes, without their openings."""
+    return tuple(
+        box for wall in walls for box in _pieces(wall, [one for one in openings if one.wall == wall])
+    )
+
+
+def _pieces(wall: Wall, openings: Sequence[Opening]) -> Iterator[Box]:
+    holes = [(one.centre - one.width / 2, one.centre + one.width / 2) for one in openings]
+    # Walls reach over their ends by half their thickness: that closes the corners.
+    for low, high in _left_over(wall.low - WALL / 2, wall.high + WALL / 2, holes):
+        yield _piece(wall, (low, high), (0.0, WALL_HEIGHT))
+    for one, hole in zip(openings, holes, strict=True):
+        for bottom, top in _left_over(0.0, WALL_HEIGHT, [(one.bottom, one.top)]):
+            yield _piece(wall, hole, (bottom, top))
+
+
+def _piece(wall: Wall, along: Point, height: Point) -> Box:
+    middle, half = (along[0] + along[1]) / 2, (along[1] - along[0]) / 2
+    z, half_height = (height[0] + height[1]) / 2, (height[1] - height[0]) / 2
+    if wall.axis == 0:
+        return Box((middle, wall.at, z), (half, WALL / 2, half_height))
+    return Box((wall.at, middle, z), (WALL / 2, half, half_height))

@@ -1,0 +1,290 @@
+"""Put windows and furniture into the rooms of a plan, with room to stand in front of them.
+
+Where a disc can stand in a plan, and what it can reach from there by rolling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import pi
+
+import numpy as np
+from scipy import ndimage
+
+from needful.envs.household.scene.activities import Definition
+from needful.envs.household.scene.categories import (
+    CATEGORIES,
+    WINDOW_HEIGHT,
+    WINDOW_SILL,
+    WINDOW_WIDTH,
+    bounding_box,
+)
+from needful.envs.household.scene.floor_plan import WALL, FloorPlan, Opening, Rect, Wall
+from needful.envs.household.scene.scene import Thing
+from needful.errors import NeedfulError
+
+CELL = 0.05
+
+
+@dataclass(frozen=True)
+class FreeSpace:
+    """A grid over the plan.
+
+    Attributes:
+        xs: the x coordinates of the cells' middles.
+        ys: their y coordinates.
+        free: whether the disc fits with its middle there.
+    """
+
+    xs: np.ndarray
+    ys: np.ndarray
+    free: np.ndarray
+
+    @classmethod
+    def around(cls, obstacles: Iterable[Rect], outline: Rect, radius: float) -> FreeSpace:
+        """Return where a disc has all obstacles at least its radius away."""
+        (x0, y0), (x1, y1) = outline.low, outline.high
+        xs, ys = np.arange(x0 + CELL / 2, x1, CELL), np.arange(y0 + CELL / 2, y1, CELL)
+        space = cls(xs, ys, np.ones((len(xs), len(ys)), dtype=bool))
+        for obstacle in obstacles:
+            for window, squared in space._near(obstacle, radius):
+                space.free[window] &= squared >= radius**2
+        return space
+
+    @cached_property
+    def connected(self) -> np.ndarray:
+        """The largest part of the free cells that hangs together."""
+        labels, count = ndimage.label(self.free)
+        if count == 0:
+            return self.free
+        sizes = np.bincount(labels.ravel())
+        sizes[0] = 0
+        return np.asarray(labels == sizes.argmax())
+
+    def standing_places(self, target: Rect, within: float, room: Rect) -> int:
+        """Count the connected cells of a room from which a target is no further away than `within`."""
+        return self._count(self.connected, target, within, room)
+
+    def pockets(self, target: Rect, within: float, room: Rect) -> int:
+        """Count the free cells near a target that are cut off from the connected ones."""
+        return self._count(self.free & ~self.connected, target, within, room)
+
+    def _count(self, cells: np.ndarray, target: Rect, within: float, room: Rect) -> int:
+        count = 0
+        for window, squared in self._near(target, within):
+            xs, ys = self.xs[window[0]], self.ys[window[1]]
+            inside_x = (room.low[0] < xs) & (xs < room.high[0])
+            inside_y = (room.low[1] < ys) & (ys < room.high[1])
+            near = (squared <= within**2) & inside_x[:, None] & inside_y[None, :]
+            count += int(np.count_nonzero(near & cells[window]))
+        return count
+
+    def _near(self, target: Rect, distance: float) -> Iterator[tuple[tuple[slice, slice], np.ndarray]]:
+        """Yield the window of cells around a target and their squared distances, if there are any."""
+        slices, gaps = [], []
+        for axis, coordinates in enumerate((self.xs, self.ys)):
+            low, high = target.low[axis], target.high[axis]
+            first, last = np.searchsorted(coordinates, (low - distance, high + distance))
+            if first == last:
+                return
+            near = coordinates[first:last]
+            slices.append(slice(first, last))
+            gaps.append(np.maximum(np.maximum(low - near, near - high), 0.0))
+        yield (slices[0], slices[1]), gaps[0][:, None] ** 2 + gaps[1][None, :] ** 2
+
+
+# What stands in each kind of room if there is a place for it.
+USUAL = {
+    "bathroom": ("cabinet",),
+    "bedroom": ("bed", "cabinet"),
+    "kitchen": ("table", "fridge", "cabinet"),
+    "living_room": ("shelf", "table", "sofa", "coffee_table"),
+    "study": ("shelf", "coffee_table"),
+}
+WITH_WINDOW = ("bedroom", "kitchen", "living_room")
+
+TRIES = 100
+
+# From where to where windows stand open.
+AJAR = (0.5, 1.0)
+GAP = 0.01
+
+# How deep the place in front of furniture is that stays empty: the robot stands there, doors turn there.
+FRONT = 0.7
+DOORWAY = 0.75
+WINDOW_DEPTH, WINDOW_MARGIN = 1.0, 0.15
+# A coffee table stands this far in front of the sofa: the robot passes between them.
+BEFORE_SOFA = FRONT
+
+
+class NoPlaceError(NeedfulError):
+    """Something found no place, so that the house is to be drawn anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A fixed thing in its room: the ground that it covers and the zones that it wants empty."""
+
+    thing: Thing
+    room: str
+    body: Rect
+    zones: tuple[Rect, ...] = ()
+
+
+@dataclass(slots=True)
+class Furnishing:
+    """What is in the rooms so far."""
+
+    plan: FloorPlan
+    pieces: list[Piece] = field(default_factory=list)
+    windows: list[Opening] = field(default_factory=list)
+
+    def doorways(self) -> Iterator[Rect]:
+        """Yield the ground in front of doors, on both sides."""
+        for door in self.plan.doors:
+            yield door.wall.strip(door.centre, door.width, (-DOORWAY, DOORWAY))
+
+    def zones(self) -> Iterator[Rect]:
+        """Yield all that no furniture may stand on."""
+        yield from self.doorways()
+        for piece in self.pieces:
+            yield from piece.zones
+
+    def fits(self, piece: Piece) -> bool:
+        """Return whether a piece stands within its room and in nobody's way, and nobody in its own."""
+        inner = self.plan.inner(piece.room)
+        bodies = [other.body for other in self.pieces]
+        return (
+            all(inner.contains(rect) for rect in (piece.body, *piece.zones))
+            and not any(piece.body.overlaps(other.grown(GAP)) for other in bodies)
+            and not any(piece.body.overlaps(zone) for zone in self.zones())
+            and not any(zone.overlaps(body) for zone in piece.zones for body in bodies)
+        )
+
+
+def furnish(plan: FloorPlan, definition: Definition, rng: np.random.Generator) -> Furnishing:
+    """Place what the definition names, then what is usual in such rooms as far as there is a place."""
+    rooms = {
+        one.arguments[0]: one.arguments[1]
+        for one in definition.initial
+        if one.predicate == "inroom" and definition.categories[one.arguments[0]] in CATEGORIES
+    }
+    opened = {
+        one.arguments[0]: float(rng.uniform(*AJAR)) if one.positive else 0.0
+        for one in definition.initial
+        if one.predicate == "open"
+    }
+    furnishing = Furnishing(plan)
+    numbers = _Numbers(definition.categories)
+    windows = [name for name in rooms if definition.categories[name] == "window"]
+    for name in windows or [numbers.next("window") for _ in WITH_WINDOW]:
+        room = rooms.get(name) or WITH_WINDOW[len(furnishing.windows)]
+        _place_window(furnishing, name, room, opened.get(name, 0.0), rng)
+    for name, room in rooms.items():
+        if name not in windows:
+            _place(furnishing, name, definition.categories[name], room, rng)
+    for room in (one.name for one in plan.rooms):
+        for category in USUAL[room]:
+            if any(piece.room == room and piece.thing.category == category for piece in furnishing.pieces):
+                continue
+            try:
+                _place(furnishing, numbers.next(category), category, room, rng)
+            except NoPlaceError:
+                numbers.give_back(category)
+    return furnishing
+
+
+class _Numbers:
+    """Counts things of each category on from those that have a name."""
+
+    def __init__(self, named: Mapping[str, str]) -> None:
+        self._last = {category: list(named.values()).count(category) for category in CATEGORIES}
+
+    def next(self, category: str) -> str:
+        self._last[category] += 1
+        return f"{category}_{self._last[category]}"
+
+    def give_back(self, category: str) -> None:
+        self._last[category] -= 1
+
+
+def _place_window(
+    furnishing: Furnishing, name: str, room: str, opened: float, rng: np.random.Generator
+) -> None:
+    """Put a window into an outer wall, with its swept volume empty down to the ground."""
+    wide = WINDOW_WIDTH + 2 * WINDOW_MARGIN
+    walls = [wall for wall in furnishing.plan.walls if wall.rooms == (room,) and wall.length > wide + WALL]
+    for _ in range(TRIES if walls else 0):
+        wall = walls[rng.integers(len(walls))]
+        centre = float(rng.uniform(wall.low + (wide + WALL) / 2, wall.high - (wide + WALL) / 2))
+        x, y = (centre, wall.at) if wall.axis == 0 else (wall.at, centre)
+        thing = Thing(name, "window", (x, y, WINDOW_SILL), _facing(wall), opened)
+        zone = wall.strip(centre, wide, (WALL / 2, WINDOW_DEPTH))
+        piece = Piece(thing, room, wall.strip(centre, wide, (WALL / 2, WALL / 2 + GAP)), (zone,))
+        # Two windows beside each other would turn into each other: their zones count as bodies here.
+        beside = any(zone.overlaps(other) for done in furnishing.pieces for other in done.zones)
+        if furnishing.fits(piece) and not beside:
+            furnishing.pieces.append(piece)
+            furnishing.windows.append(
+                Opening(wall, centre, WINDOW_WIDTH, WINDOW_SILL, WINDOW_SILL + WINDOW_HEIGHT)
+            )
+            return
+    raise NoPlaceError(f"There is no place for {name} in the walls of the {room}.")
+
+
+def _facing(wall: Wall) -> float:
+    """Return the yaw of what looks from a wall into its room."""
+    if wall.axis == 0:
+        return 0.0 if wall.inward > 0 else pi
+    return -pi / 2 if wall.inward > 0 else pi / 2
+
+
+def _place(furnishing: Furnishing, name: str, category: str, room: str, rng: np.random.Generator) -> None:
+    """Put a piece of furniture with its back to a wall, or a coffee table in front of the sofa."""
+    sofas = [piece for piece in furnishing.pieces if piece.room == room and piece.thing.category == "sofa"]
+    for _ in range(TRIES):
+        if category == "coffee_table" and sofas:
+            piece = _before_sofa(sofas[0], name)
+        else:
+            piece = _at_wall(furnishing.plan, name, category, room, rng)
+        if furnishing.fits(piece):
+            furnishing.pieces.append(piece)
+            return
+    raise NoPlaceError(f"There is no place for {name} in the {room}.")
+
+
+def _at_wall(plan: FloorPlan, name: str, category: str, room: str, rng: np.random.Generator) -> Piece:
+    half_width, half_depth, _ = bounding_box(CATEGORIES[category]).half
+    inner = plan.inner(room)
+    axis, inward = int(rng.integers(2)), int(rng.choice((-1, 1)))
+    at = (inner.low if inward > 0 else inner.high)[1 - axis]
+    wall = Wall(axis, at, inner.low[axis], inner.high[axis], (room,), inward)
+    margin = half_width + GAP
+    centre = float(rng.uniform(wall.low + margin, max(wall.high - margin, wall.low + margin)))
+    depth = 2 * half_depth + GAP
+    body = wall.strip(centre, 2 * half_width, (GAP, depth))
+    zones = [wall.strip(centre, 2 * half_width, (depth, depth + FRONT))]
+    if category == "bed":
+        # A bed is used from its foot and from one of its sides.
+        beside = centre + float(rng.choice((-1, 1))) * (half_width + FRONT / 2)
+        zones.append(wall.strip(beside, FRONT, (GAP, depth)))
+    return Piece(_standing(name, category, body, _facing(wall)), room, body, tuple(zones))
+
+
+def _before_sofa(sofa: Piece, name: str) -> Piece:
+    yaw = sofa.thing.yaw
+    half_width, half_depth, _ = bounding_box(CATEGORIES["coffee_table"]).half
+    ahead = bounding_box(CATEGORIES["sofa"]).half[1] + BEFORE_SOFA + half_depth
+    x = sofa.thing.position[0] - ahead * np.sin(yaw)
+    y = sofa.thing.position[1] + ahead * np.cos(yaw)
+    if abs(np.sin(yaw)) > 0.5:
+        half_width, half_depth = half_depth, half_width
+    body = Rect((x - half_width, y - half_depth), (x + half_width, y + half_depth))
+    return Piece(_standing(name, "coffee_table", body, yaw), sofa.room, body)
+
+
+def _standing(name: str, category: str, body: Rect, yaw: float) -> Thing:
+    x, y = ((body.low[i] + body.high[i]) / 2 for i in (0, 1))
+    return Thing(name, category, (float(x), float(y), 0.0), yaw)

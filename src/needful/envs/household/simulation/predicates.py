@@ -1,0 +1,98 @@
+"""The ten predicates, decided for all objects of a snapshot at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from needful.core.objects import Object
+from needful.envs.household.simulation.situation import View
+from needful.envs.household.simulation.snapshot import JOINT
+
+Extension: TypeAlias = tuple[tuple[Object, ...], ...]
+
+# Something is open if its hinge is past this share of its limit.
+OPEN_FROM = 0.05
+
+PREDICATE_NAMES = (
+    "Closed",
+    "HandEmpty",
+    "Holding",
+    "Inside",
+    "NotOpenable",
+    "OnTop",
+    "Open",
+    "Openable",
+    "Reachable",
+    "ReachableNothing",
+)
+
+
+class Facts:
+    """What holds in the snapshot that a view is of."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+
+    @cached_property
+    def extensions(self) -> Mapping[str, Extension]:
+        """For each predicate all tuples of objects for which it holds.
+
+        They are in the order of the model's things, followed by floors.
+        """
+        model, snapshot = self.view.model, self.view.snapshot
+        held, things = snapshot.held, np.arange(len(model.things))
+        opens = model.hinge_address >= 0
+        is_open = snapshot.rows[:, JOINT] > OPEN_FROM
+        near = self.view.reachable_from(snapshot.robot[:2], things)
+        floors = range(len(model.things), len(model.objects))
+        return {
+            "Closed": self._each(np.flatnonzero(opens & ~is_open)),
+            "HandEmpty": ((),) if held < 0 else (),
+            "Holding": self._each([held] if held >= 0 else []),
+            "Inside": self._pairs(_inside(self.view)),
+            "NotOpenable": self._each([*np.flatnonzero(~opens), *floors]),
+            "OnTop": self._pairs(self.view.house.supports()),
+            "Open": self._each(np.flatnonzero(opens & is_open)),
+            "Openable": self._each(np.flatnonzero(opens)),
+            "Reachable": self._each(np.flatnonzero(near)),
+            "ReachableNothing": () if near.any() else ((),),
+        }
+
+    @cached_property
+    def _sets(self) -> Mapping[str, frozenset[tuple[Object, ...]]]:
+        return {name: frozenset(extension) for name, extension in self.extensions.items()}
+
+    def holds(self, predicate: str, objects: tuple[Object, ...]) -> bool:
+        """Decide one ground atom."""
+        return objects in self._sets[predicate]
+
+    def _each(self, indices: Iterable[int]) -> Extension:
+        objects = self.view.model.objects
+        return tuple((objects[index],) for index in indices)
+
+    def _pairs(self, found: Iterable[tuple[int, int]]) -> Extension:
+        objects = self.view.model.objects
+        return tuple((objects[one], objects[other]) for one, other in found)
+
+
+def _inside(view: View) -> list[tuple[int, int]]:
+    """Return the pairs (a, b) of which a's middle lies in a cavity of b; what is held is in nothing."""
+    model, held = view.model, view.snapshot.held
+    owners, centres, halves = model.cavities
+    if len(owners) == 0:
+        return []
+    origins, axes = view.house.bodies()
+    hosts = model.body[owners]
+    apart = view.boxes.middle[None, :, :] - origins[hosts][:, None, :]
+    local = np.einsum("cij,cti->ctj", axes[hosts], apart) - centres[:, None, :]
+    within = (np.abs(local) <= halves[:, None, :]).all(axis=2) & (model.free_address >= 0)
+    within[np.arange(len(owners)), owners] = False
+    if held >= 0:
+        within[:, held] = False
+        within[owners == held] = False
+    cavities, things = np.nonzero(within)
+    return sorted(set(zip(things.tolist(), owners[cavities].tolist(), strict=True)))

@@ -1,0 +1,96 @@
+"""What can be seen and measured in one snapshot; each thing is found out once, when it is asked for."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from needful.envs.household.motion.base_motion import Disc, Drives, Footprints, FreeGrid
+from needful.envs.household.motion.still_house import Boxes, StillHouse
+from needful.envs.household.scene.scene import EYE, HAND_RADIUS, HAND_ROOM, HEIGHT, RADIUS, REACH, SHOULDER
+from needful.envs.household.simulation.house_model import HouseModel
+from needful.envs.household.simulation.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from needful.envs.household.simulation.course import Refusal
+
+_CORNERS = np.array([(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)], dtype=float)
+
+
+class View:
+    """A snapshot and what follows from it."""
+
+    def __init__(self, model: HouseModel, house: StillHouse, grid: FreeGrid, snapshot: Snapshot) -> None:
+        self.model = model
+        self.grid = grid
+        self.snapshot = snapshot
+        self._house = house
+        # Why a thing's hinge cannot be turned to a share of its limit, where that was asked.
+        self.swings: dict[tuple[int, float], Refusal | None] = {}
+
+    @property
+    def house(self) -> StillHouse:
+        """The house, showing the snapshot."""
+        self._house.show(self.snapshot)
+        return self._house
+
+    @cached_property
+    def boxes(self) -> Boxes:
+        """The boxes around all things."""
+        return self.house.thing_boxes()
+
+    @cached_property
+    def loose(self) -> Footprints:
+        """The plan view of all that can move, but for what is held."""
+        model = self.model
+        return self.house.footprints()[model.is_loose & (model.owner != self.snapshot.held)]
+
+    @cached_property
+    def obstacles(self) -> Footprints:
+        """The plan view of all that the robot must not drive into."""
+        return self.grid.fixed.joined(self.loose)
+
+    @cached_property
+    def discs(self) -> tuple[Disc, ...]:
+        """The robot with what it holds, in plan, however it is turned."""
+        apart = self.snapshot.hand[:2] - self.snapshot.robot[:2]
+        upper = max(HAND_ROOM, HAND_RADIUS + float(np.hypot(apart[0], apart[1])))
+        if self.snapshot.held >= 0:
+            geoms = np.flatnonzero(self.model.owner == self.snapshot.held)
+            reach = np.einsum(
+                "gij,gj,cj->gci", self.house.axes[geoms], self.model.half_sizes[geoms], _CORNERS
+            )
+            corners = self.house.centres[geoms][:, None, :2] + reach[:, :, :2] - self.snapshot.robot[:2]
+            upper = max(upper, float(np.hypot(corners[..., 0], corners[..., 1]).max()))
+        return Disc(RADIUS, 0.0, HEIGHT), Disc(upper, HEIGHT, inf)
+
+    @cached_property
+    def drives(self) -> Drives:
+        """Where the robot can drive to."""
+        x, y = self.snapshot.robot[:2].tolist()
+        return Drives(self.grid, self.discs, self.loose, (x, y))
+
+    def farthest(self, thing: int, point: np.ndarray) -> float:
+        """Return a distance from a point at which the hand cannot touch a thing."""
+        corner = np.maximum(np.abs(self.boxes.low[thing] - point), np.abs(self.boxes.high[thing] - point))
+        return float(np.sqrt(corner @ corner)) + 2 * HAND_RADIUS
+
+    def reachable_from(self, base: np.ndarray, things: np.ndarray) -> np.ndarray:
+        """Return which of some things are reachable with the base at a place: near enough and in sight.
+
+        A thing is in sight if the nearest point of the box around it is, or the middle of that box.
+        """
+        shoulder, eye = np.array([*base, SHOULDER]), np.array([*base, EYE])
+        boxes = Boxes(self.boxes.low[things], self.boxes.high[things])
+        nearest = boxes.nearest(shoulder)
+        reachable: np.ndarray = ((nearest - shoulder) ** 2).sum(axis=1) < REACH**2
+        reachable &= things != self.snapshot.held
+        rows = np.flatnonzero(reachable)
+        if len(rows):
+            points = np.concatenate([nearest[rows], boxes.middle[rows]])
+            seen = self.house.in_sight(eye, points, np.concatenate([things[rows], things[rows]]))
+            reachable[rows] = seen[: len(rows)] | seen[len(rows) :]
+        return reachable

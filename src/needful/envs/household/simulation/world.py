@@ -1,0 +1,160 @@
+"""The simulated houses of the states that are looked at, made again from what a state says of its house.
+
+A house in which controllers run and predicates are decided: everything is a function of states.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from functools import cached_property
+
+from needful.core.controllers import Parameters
+from needful.core.objects import Object
+from needful.core.state import State
+from needful.envs.contract import Split
+from needful.envs.household.motion.base_motion import FreeGrid
+from needful.envs.household.motion.still_house import StillHouse
+from needful.envs.household.scene.activities import ACTIVITIES, Definition
+from needful.envs.household.scene.layout import draw_scene
+from needful.envs.household.scene.scene import THE_HOUSE, Scene, Vector
+from needful.envs.household.simulation.controllers import perform, refusal
+from needful.envs.household.simulation.course import Course, Refusal
+from needful.envs.household.simulation.house_model import build_model
+from needful.envs.household.simulation.physics import Physics
+from needful.envs.household.simulation.predicates import Extension, Facts
+from needful.envs.household.simulation.situation import View
+from needful.envs.household.simulation.snapshot import as_snapshot, as_state, changed_state, first_snapshot
+from needful.envs.household.simulation.trace import FilmedPhysics, trace
+from needful.errors import EnvironmentFailure, UnknownNameError
+from needful.seeding import rng_for
+
+# How many states are remembered with what holds in them.
+REMEMBERED = 32
+
+
+class World:
+    """The simulator of one scene.
+
+    It remembers what it found out about the last states that it was asked about, and nothing else.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self.model = build_model(scene)
+        self._physics = Physics(self.model)
+        self._house = StillHouse(self.model)
+        self._house.show(first_snapshot(self.model))
+        self._grid = FreeGrid(scene, self._house.footprints()[self.model.is_fixed])
+        self._numbers = {thing: number for number, thing in enumerate(self.model.things)}
+        # By identity, for states are large; each is kept along so that no other gets its identity.
+        self._known: OrderedDict[int, tuple[State, Facts]] = OrderedDict()
+
+    @cached_property
+    def _first_state(self) -> State:
+        settled = self._physics.settle_all(first_snapshot(self.model))
+        return as_state(self.model, settled)
+
+    def settled(self) -> State:
+        """Return the state in which everything that was put into the scene has come to rest."""
+        return self._first_state
+
+    def run(self, state: State, controller: str, target: Object, theta: Parameters) -> State:
+        """Return the state after a controller; raise `EnvironmentFailure` with a reason if it fails."""
+        course = self._course(state, controller, target, theta, self._physics)
+        return changed_state(self.model, state, course.after)
+
+    def trace(self, state: State, controller: str, target: Object, theta: Parameters) -> tuple[State, ...]:
+        """Return the states of a controller's whole motion, the first and the last included."""
+        physics = FilmedPhysics(self.model)
+        course = self._course(state, controller, target, theta, physics)
+        snapshots = trace(self.model, self._facts(state).view.snapshot, course, physics)
+        return tuple(changed_state(self.model, state, snapshot) for snapshot in snapshots)
+
+    def can_start(self, state: State, controller: str, target: Object, theta: Parameters) -> str | None:
+        """Return why a controller cannot start, or None if only its motion is yet to be planned."""
+        thing = self._number(target)
+        if thing is None:
+            return Refusal.NOT_REACHABLE.value
+        reason = refusal(self._facts(state).view, controller, thing, theta)
+        return None if reason is None else reason.value
+
+    def holds(self, state: State, predicate: str, objects: tuple[Object, ...]) -> bool:
+        """Decide one ground atom."""
+        return self._facts(state).holds(predicate, objects)
+
+    def extension(self, state: State, predicate: str) -> Extension:
+        """Return all tuples of objects for which a predicate holds."""
+        return self._facts(state).extensions[predicate]
+
+    def bounds(self, state: State, obj: Object) -> tuple[Vector, Vector]:
+        """Return the lowest and the highest corner of the box around a thing with all of its parts."""
+        thing = self._number(obj)
+        if thing is None:
+            raise UnknownNameError("thing", obj.name, (thing.name for thing in self.model.things))
+        boxes = self._facts(state).view.boxes
+        low, high = boxes.low[thing].tolist(), boxes.high[thing].tolist()
+        return (low[0], low[1], low[2]), (high[0], high[1], high[2])
+
+    def _course(
+        self, state: State, controller: str, target: Object, theta: Parameters, physics: Physics
+    ) -> Course:
+        thing = self._number(target)
+        if thing is None:
+            raise EnvironmentFailure(Refusal.NOT_REACHABLE.value)
+        return perform(self._facts(state).view, physics, controller, thing, theta)
+
+    def _number(self, target: Object) -> int | None:
+        return self._numbers.get(target)
+
+    def _facts(self, state: State) -> Facts:
+        known = self._known.get(id(state))
+        if known is None:
+            snapshot = as_snapshot(self.model, state)
+            facts = Facts(View(self.model, self._house, self._grid, snapshot))
+            known = self._known[id(state)] = (state, facts)
+            if len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
+        return known[1]
+
+
+SPLITS = tuple(Split)
+
+# Seeds are features of a state, which are floats: larger integers would be rounded.
+SEEDS = 2**53
+
+MOST_WORLDS = 8
+
+
+def make_house(identity: Vector) -> tuple[Definition, Scene]:
+    """Return the activity and the house that belong to the features of `house`: activity, split and seed.
+
+    Raises `NoPlaceError` if no house comes of this seed.
+    """
+    activity, split = ACTIVITIES[int(identity[0])], SPLITS[int(identity[1])]
+    rng = rng_for(int(identity[2]), "house", activity.name, split.value)
+    definition, clutter = activity.draw(split, rng)
+    return definition, draw_scene(definition, clutter, rng, identity)
+
+
+class Worlds:
+    """Keeps the worlds that were used last, because making one takes a while; it knows nothing else."""
+
+    def __init__(self) -> None:
+        self._worlds: OrderedDict[Vector, World] = OrderedDict()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Worlds, ()
+
+    def of(self, state: State) -> World:
+        """Return the world of a state."""
+        activity, split, seed = state[THE_HOUSE]
+        identity = (activity, split, seed)
+        if identity not in self._worlds:
+            self.keep(World(make_house(identity)[1]))
+        self._worlds.move_to_end(identity)
+        return self._worlds[identity]
+
+    def keep(self, world: World) -> None:
+        """Remember a world in the place of the one that was not used for the longest time."""
+        self._worlds[world.model.scene.identity] = world
+        if len(self._worlds) > MOST_WORLDS:
+            self._worlds.popitem(last=False)

@@ -1,0 +1,113 @@
+"""A film of a plan in a house: what happens on the left, the step and its subgoal on the right.
+
+What happens while a plan is carried out, from moment to moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING
+
+from needful.core.atoms import AbstractState
+from needful.core.objects import Object
+from needful.core.plans import PlanningResult
+from needful.core.state import State
+from needful.envs.drawing.film import DOTS_PER_INCH, LAST_FRAME_MILLISECONDS, Film, draw_sheet
+from needful.envs.drawing.pictures import Caption, judged, titles_of
+from needful.envs.household.scene.scene import THE_ROBOT, Scene
+from needful.envs.household.simulation.world import World
+from needful.envs.household.view.rendering import HouseRenderer, overview
+from needful.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A moment of a plan.
+
+    Attributes:
+        step: the number of the step that is being carried out; 0 is the start.
+        state: where everything is.
+        last: whether the step ends here.
+    """
+
+    step: int
+    state: State
+    last: bool
+
+
+def footage(world: World, result: PlanningResult, most: int) -> tuple[Shot, ...]:
+    """Return the moments of a plan, evenly left out until there are at most so many.
+
+    The end of each step is always kept. A plan that failed is shown as far as it went.
+    """
+    if not result.states:
+        raise InvalidInputError("There is nothing to show: planning ended before the first step.")
+    shots = [Shot(0, result.states[0], last=True)]
+    done = zip(result.actions, result.states, result.states[1:], strict=False)
+    for step, (action, before, after) in enumerate(done, 1):
+        theta = action.controller.clip(action.parameters)
+        between = world.trace(before, action.controller.name, action.objects[0], theta)[1:-1]
+        shots += [Shot(step, state, last=False) for state in between]
+        shots.append(Shot(step, after, last=True))
+    ends = sum(shot.last for shot in shots)
+    every = ceil((len(shots) - ends) / max(1, most - ends)) or 1
+    return tuple(shot for number, shot in enumerate(shots) if shot.last or number % every == 0)
+
+
+def rooms_shown(scene: Scene, shots: Sequence[Shot], goal: AbstractState) -> tuple[str, ...]:
+    """Return the names of the rooms that the robot is in, or in which the goal's objects are."""
+    places = [_place(shot.state, THE_ROBOT) for shot in shots]
+    wanted = sorted({obj for atom in goal for obj in atom.objects})
+    places += [_place(shot.state, obj) for shot in (shots[0], shots[-1]) for obj in wanted]
+    return tuple(
+        room.name
+        for room in scene.rooms
+        if any(
+            room.low[0] <= x <= room.high[0] and room.low[1] <= y <= room.high[1] for x, y in set(places)
+        )
+    )
+
+
+def _place(state: State, obj: Object) -> tuple[float, float]:
+    return state.get(obj, "x"), state.get(obj, "y")
+
+
+# Without a graphics card a picture takes about a fifth of a second.
+MOST_PICTURES = 80
+WIDTH, HEIGHT = 640, 480
+MILLISECONDS, STEP_MILLISECONDS = 100, 400
+
+
+def film_house(world: World, result: PlanningResult, goal: AbstractState) -> Film:
+    """Return a film of a plan as far as it went; needs OpenGL."""
+    from PIL import Image
+
+    scene = world.model.scene
+    shots = footage(world, result, MOST_PICTURES)
+    titles, subgoals = titles_of(result.steps), result.milestones(goal)
+    captions = [judged(titles[shot.step], subgoals[shot.step], shot.state) for shot in shots]
+    camera = overview(scene, rooms_shown(scene, shots, goal), WIDTH / HEIGHT)
+    sheets: dict[Caption, Image.Image] = {}
+    pictures = []
+    with HouseRenderer(world.model, WIDTH, HEIGHT) as renderer:
+        for shot, caption in zip(shots, captions, strict=True):
+            if caption not in sheets:
+                sheets[caption] = draw_sheet(caption, HEIGHT / DOTS_PER_INCH)
+            house = Image.fromarray(renderer.frame(shot.state, camera))
+            pictures.append(_side_by_side(house, sheets[caption]))
+    pauses = [STEP_MILLISECONDS if shot.last else MILLISECONDS for shot in shots]
+    return Film(tuple(pictures), (*pauses[:-1], LAST_FRAME_MILLISECONDS))
+
+
+def _side_by_side(left: Image, right: Image) -> Image:
+    from PIL import Image
+
+    both = Image.new("RGB", (left.width + right.width, left.height))
+    both.paste(left, (0, 0))
+    both.paste(right, (left.width, 0))
+    return both

@@ -1,0 +1,186 @@
+"""Write the page of a plan that is carried out in a house.
+
+What stands in a house and how it moves, as numbers for the page to draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from needful.core.atoms import AbstractState, GroundAtom
+from needful.core.plans import PlanningResult
+from needful.core.state import State
+from needful.envs.drawing.inline_page import fill_page
+from needful.envs.household.scene.scene import SHOULDER, Scene
+from needful.envs.household.simulation.house_model import (
+    HINGED,
+    HOUSE_ITSELF,
+    ROBOT_BODY,
+    ROBOT_HAND,
+    HouseModel,
+)
+from needful.envs.household.simulation.snapshot import as_snapshot, pose
+from needful.envs.household.simulation.world import World
+from needful.envs.household.view.film import Shot, footage, rooms_shown
+from needful.envs.household.view.rendering import ARM_COLOUR, ARM_RADIUS, CUT, WALL_OPACITY
+
+# To the millimetre, a thousandth of a quaternion, and what an eye tells apart of colours.
+LENGTH_DIGITS, TURN_DIGITS, COLOUR_DIGITS = 3, 4, 3
+
+KINDS = {
+    mujoco.mjtGeom.mjGEOM_BOX.value: "box",
+    mujoco.mjtGeom.mjGEOM_CYLINDER.value: "cylinder",
+    mujoco.mjtGeom.mjGEOM_SPHERE.value: "ball",
+}
+
+
+def shapes(model: HouseModel) -> list[dict[str, Any]]:
+    """Return all that is seen: the body that it moves with, its place in it, half its size, its colour.
+
+    Walls are cut off and can be seen through, so that one can look into the rooms.
+    """
+    still, found = model.still, []
+    for geom, owner in enumerate(model.owner):
+        kind = KINDS.get(int(still.geom_type[geom]))
+        if kind is None:
+            continue  # the ground, which is a plane under all floors
+        centre, half = still.geom_pos[geom].copy(), model.half_sizes[geom].copy()
+        opacity = float(still.geom_rgba[geom, 3])
+        if owner == HOUSE_ITSELF:
+            low, high = centre[2] - half[2], min(centre[2] + half[2], CUT)
+            if high <= low:
+                continue
+            centre[2], half[2], opacity = (low + high) / 2, (high - low) / 2, WALL_OPACITY
+        found.append(
+            {
+                "kind": kind,
+                "body": int(still.geom_bodyid[geom]),
+                "centre": _rounded(centre, LENGTH_DIGITS),
+                "half": _rounded(half, LENGTH_DIGITS),
+                "colour": _rounded([*still.geom_rgba[geom, :3], opacity], COLOUR_DIGITS),
+            }
+        )
+    return found
+
+
+def arm(model: HouseModel) -> dict[str, Any]:
+    """Return between which bodies the arm is, from what height, and how it looks."""
+    return {
+        "from": int(model.still.body(ROBOT_BODY).id),
+        "shoulder": SHOULDER,
+        "to": int(model.still.body(ROBOT_HAND).id),
+        "radius": ARM_RADIUS,
+        "colour": list(ARM_COLOUR),
+    }
+
+
+def bodies_of(model: HouseModel) -> dict[str, list[int]]:
+    """Return the bodies that each thing is made of, by its name."""
+    found: dict[str, list[int]] = {}
+    for number in range(model.still.nbody):
+        found.setdefault(model.still.body(number).name.removesuffix(HINGED), []).append(number)
+    return found
+
+
+def movements(model: HouseModel, states: Sequence[State]) -> Iterator[list[list[float]]]:
+    """Yield for each state the bodies that are not where they were in the one before.
+
+    Each is a list of the body's number, its place and its quaternion, w first.
+    """
+    data = mujoco.MjData(model.still)
+    before: list[list[float] | None] = [None] * model.still.nbody
+    for state in states:
+        pose(model, data, as_snapshot(model, state))
+        mujoco.mj_kinematics(model.still, data)
+        now = [
+            _rounded(place, LENGTH_DIGITS) + _rounded(turn, TURN_DIGITS)
+            for place, turn in zip(data.xpos, data.xquat, strict=True)
+        ]
+        yield [[body, *new] for body, (old, new) in enumerate(zip(before, now, strict=True)) if old != new]
+        before = list(now)
+
+
+def _rounded(numbers: Sequence[float] | np.ndarray, digits: int) -> list[float]:
+    """Return numbers that are short when they are written down; whole ones without a point."""
+    rounded = (round(float(number), digits) for number in numbers)
+    return [int(number) if number.is_integer() else number for number in rounded]
+
+
+# Enough for half a minute of pictures; the page fills in what is between them.
+MOST_SHOTS = 1_500
+
+
+def make_page(world: World, result: PlanningResult, goal: AbstractState, domain: str) -> str:
+    """Return the page of a plan, as far as it went, as one HTML file without a link to anything.
+
+    Its policy lets nothing run or load but the script and the style that are in it.
+    """
+    script = _asset("viewer.js") + _asset("player.js")
+    texts = {"heading": domain.replace("-", " ").capitalize(), "outcome": _outcome(result)}
+    return fill_page(_asset("page.html"), _asset("page.css"), script, _data(world, result, goal), texts)
+
+
+def _data(world: World, result: PlanningResult, goal: AbstractState) -> dict[str, Any]:
+    model, scene = world.model, world.model.scene
+    shots, subgoals = footage(world, result, MOST_SHOTS), result.milestones(goal)
+    states = [shot.state for shot in shots]
+    atoms = sorted(goal.union(*subgoals))
+    numbers = {atom: number for number, atom in enumerate(atoms)}
+    bodies = bodies_of(model)
+    start = {"name": "Start", "bodies": []}
+    steps = [start] + [
+        {
+            "name": str(step),
+            "bodies": sorted(body for obj in step.objects for body in bodies.get(obj.name, [])),
+        }
+        for step in result.steps
+    ]
+    return {
+        "shapes": shapes(model),
+        "arm": arm(model),
+        "focus": _focus(scene, shots, goal),
+        "moves": list(movements(model, states)),
+        "steps": [
+            {**step, "subgoal": sorted(numbers[atom] for atom in subgoal)}
+            for step, subgoal in zip(steps, subgoals, strict=True)
+        ],
+        "stepOf": [shot.step for shot in shots],
+        "atoms": [str(atom) for atom in atoms],
+        "goal": sorted(numbers[atom] for atom in goal),
+        "flips": _flips(atoms, states),
+    }
+
+
+def _focus(scene: Scene, shots: Sequence[Shot], goal: AbstractState) -> list[list[float]]:
+    """Return the low and the high corner of the rooms that matter."""
+    shown = rooms_shown(scene, shots, goal)
+    rooms = [room for room in scene.rooms if room.name in shown]
+    low = np.min([room.low for room in rooms], axis=0)
+    high = np.max([room.high for room in rooms], axis=0)
+    return [low.round(3).tolist(), high.round(3).tolist()]
+
+
+def _flips(atoms: Sequence[GroundAtom], states: Sequence[State]) -> list[list[int]]:
+    """Return for each state the numbers of the atoms that became true or false; at first all are false."""
+    flips, before = [], frozenset[int]()
+    for state in states:
+        true = frozenset(number for number, atom in enumerate(atoms) if atom.holds(state))
+        flips.append(sorted(true ^ before))
+        before = true
+    return flips
+
+
+def _outcome(result: PlanningResult) -> str:
+    if result.solved:
+        return f"Solved in {len(result.actions)} steps."
+    reason = result.failure.detail if result.failure else result.outcome.value.replace("_", " ")
+    return f"Not solved: {reason}"
+
+
+def _asset(name: str) -> str:
+    return files("needful.envs.household.page").joinpath(name).read_text(encoding="utf-8")

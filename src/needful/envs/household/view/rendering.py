@@ -1,0 +1,194 @@
+"""Pictures of houses in three dimensions, made offscreen.
+
+This needs OpenGL: `MUJOCO_GL=egl`, which is the default on Linux, or `MUJOCO_GL=osmesa`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import product
+from types import TracebackType
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from needful.core.state import State
+from needful.envs.household.scene.scene import SHOULDER, Scene
+from needful.envs.household.simulation.house_model import HOUSE_ITSELF, HouseModel
+from needful.envs.household.simulation.snapshot import as_snapshot, pose
+from needful.errors import InvalidInputError
+
+# Walls are cut off at this height, so that one can look into the rooms.
+CUT = 0.9
+WALL_OPACITY = 0.35
+
+# How high what stands in a room may be, and how much of a picture rooms may fill, of its height and width.
+TALL, FILLED = 1.8, 0.97
+ELEVATION = -55.0
+FIELD_OF_VIEW = 45.0  # the engine's, in degrees, from the bottom of a picture to its top
+
+ARM_RADIUS, ARM_COLOUR = 0.025, (0.55, 0.58, 0.63, 1.0)
+MOST_GEOMS = 2000
+
+# Where the engine keeps what starts OpenGL offscreen, by the value of MUJOCO_GL.
+CONTEXTS = {"egl": "mujoco.egl", "osmesa": "mujoco.osmesa"}
+
+
+@dataclass(frozen=True, slots=True)
+class Camera:
+    """Where a picture is taken from.
+
+    Attributes:
+        centre: the point that is in the middle of the picture.
+        distance: from there, in metres.
+        azimuth: the direction of sight in plan, in degrees; 90 looks along +y.
+        elevation: how much it looks down, as a negative number of degrees.
+    """
+
+    centre: tuple[float, float, float]
+    distance: float
+    azimuth: float = 90.0
+    elevation: float = ELEVATION
+
+
+def overview(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4 / 3) -> Camera:
+    """Return a camera that sees all of some rooms, or of the house, from above at an angle.
+
+    `aspect` is the width of the picture in units of its height.
+    """
+    chosen = [room for room in scene.rooms if not rooms or room.name in rooms]
+    if not chosen:
+        known = ", ".join(sorted(room.name for room in scene.rooms))
+        raise InvalidInputError(f"The house has no room {', '.join(rooms)!r}. Its rooms: {known}.")
+    low = np.min([room.low for room in chosen], axis=0)
+    high = np.max([room.high for room in chosen], axis=0)
+    corners = np.array(list(product((low[0], high[0]), (low[1], high[1]), (0.0, TALL))))
+    x, y = ((low + high) / 2).tolist()
+    # What is near the camera looks larger, so the middle of the picture is not that of the rooms.
+    cameras = [
+        (*_fitted(corners - (x, y + shift, 0.3), aspect), y + shift)
+        for shift in np.linspace(-1.5, 1.5, 61).tolist()
+    ]
+    _, distance, y = min(cameras)
+    return Camera((x, y, 0.3), distance)
+
+
+def _fitted(corners: np.ndarray, aspect: float) -> tuple[float, float]:
+    """Return how far up or down corners reach in a picture that shows all, and its camera's distance.
+
+    Corners are given from the centre of the picture.
+    """
+    down = np.radians(-ELEVATION)
+    ahead, up = np.array([0.0, np.cos(down), -np.sin(down)]), np.array([0.0, np.sin(down), np.cos(down)])
+    heights, depths = np.abs(corners @ up), corners @ ahead
+    half = FILLED * np.tan(np.radians(FIELD_OF_VIEW) / 2)
+    distance = float((np.maximum(heights, np.abs(corners[:, 0]) / aspect) / half - depths).max())
+    return round(float((heights / (distance + depths)).max()), 6), distance
+
+
+class HouseRenderer:
+    """Makes pictures of the states of one house; close it, or use it in a `with` statement."""
+
+    def __init__(self, model: HouseModel, width: int = 960, height: int = 720) -> None:
+        self._model = model
+        self._data = mujoco.MjData(model.still)
+        self._rect = mujoco.MjrRect(0, 0, width, height)
+        self._scene = mujoco.MjvScene(model.still, MOST_GEOMS)
+        visual = model.still.vis
+        visual.global_.offwidth, visual.global_.offheight = width, height
+        visual.headlight.ambient[:], visual.headlight.diffuse[:], visual.headlight.specular[:] = (
+            0.4,
+            0.35,
+            0.0,
+        )
+        self._gl, self._context = _start_opengl(model, width, height)
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
+
+    def __enter__(self) -> HouseRenderer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back the memory of the graphics driver."""
+        self._gl.make_current()
+        self._context.free()
+        self._gl.free()
+
+    def frame(self, state: State, camera: Camera | None = None) -> np.ndarray:
+        """Return a picture of a state as an array of height × width × 3 bytes."""
+        self._show(state)
+        camera = camera or overview(self._model.scene)
+        eye = mujoco.MjvCamera()
+        eye.lookat[:] = camera.centre
+        eye.distance, eye.azimuth, eye.elevation = camera.distance, camera.azimuth, camera.elevation
+        self._gl.make_current()
+        mujoco.mjv_updateScene(
+            self._model.still, self._data, _options(), None, eye, mujoco.mjtCatBit.mjCAT_ALL, self._scene
+        )
+        self._cut_walls()
+        self._add_arm()
+        pixels = np.empty((self._rect.height, self._rect.width, 3), dtype=np.uint8)
+        mujoco.mjr_render(self._rect, self._scene, self._context)
+        mujoco.mjr_readPixels(pixels, None, self._rect, self._context)
+        return pixels[::-1].copy()
+
+    def _show(self, state: State) -> None:
+        snapshot = as_snapshot(self._model, state)
+        pose(self._model, self._data, snapshot)
+        mujoco.mj_forward(self._model.still, self._data)
+        x, y = snapshot.robot[:2]
+        self._arm = (np.array([x, y, SHOULDER]), snapshot.hand.copy())
+
+    def _cut_walls(self) -> None:
+        owner = self._model.owner
+        for geom in self._scene.geoms[: self._scene.ngeom]:
+            is_geom = geom.objtype == mujoco.mjtObj.mjOBJ_GEOM
+            if is_geom and owner[geom.objid] == HOUSE_ITSELF:
+                low, high = geom.pos[2] - geom.size[2], min(geom.pos[2] + geom.size[2], CUT)
+                geom.pos[2], geom.size[2] = (low + high) / 2, max(high - low, 0.0) / 2
+                geom.rgba[3] = WALL_OPACITY
+
+    def _add_arm(self) -> None:
+        """Draw a line from the robot's shoulder to its hand."""
+        geom = self._scene.geoms[self._scene.ngeom]
+        kind = mujoco.mjtGeom.mjGEOM_CAPSULE
+        mujoco.mjv_initGeom(
+            geom, kind, np.zeros(3), np.zeros(3), np.zeros(9), np.array(ARM_COLOUR, np.float32)
+        )
+        mujoco.mjv_connector(geom, kind, ARM_RADIUS, *self._arm)
+        self._scene.ngeom += 1
+
+
+def _options() -> Any:
+    options = mujoco.MjvOption()
+    options.geomgroup[:] = 1
+    return options
+
+
+def _start_opengl(model: HouseModel, width: int, height: int) -> tuple[Any, Any]:
+    """Return a current OpenGL context and one to draw with, or raise an error that says what to install."""
+    backend = os.environ.get("MUJOCO_GL", "")
+    # The engine's own default wants a screen.
+    wanted = backend or ("egl" if sys.platform.startswith("linux") else "")
+    try:
+        context = import_module(CONTEXTS.get(wanted, "mujoco.gl_context")).GLContext(width, height)
+        context.make_current()
+        return context, mujoco.MjrContext(model.still, mujoco.mjtFontScale.mjFONTSCALE_100.value)
+    except Exception as error:
+        reason = str(error).rstrip(".")
+        raise InvalidInputError(
+            f"Pictures of houses need OpenGL, which did not start with MUJOCO_GL={backend!r}: {reason}. "
+            "Set MUJOCO_GL=egl (Debian: apt install libegl1 libegl-mesa0 libgl1-mesa-dri libopengl0) or "
+            "MUJOCO_GL=osmesa (apt install libosmesa6)."
+        ) from error

@@ -1,0 +1,170 @@
+"""A* that goes on: a stream of the cheapest abstract plans of a problem.
+
+The plans are those of a tree search, which keeps all paths to a state and so explodes. Here a node is
+set aside if its state was already expanded K times from paths no longer than its own. Each of those
+continues to the goal as well as this one would, so K plans come before any that needs it. K is 1 for
+the first plan, which then costs as much as plain A*, and rises by one with each plan asked for.
+
+Heuristics are evaluated late: a child enters the queue with the bound that follows from its parent's
+landmarks, and is evaluated only when it comes to the front.
+
+Nodes are taken in the order of (f, h, random number, creation), and each draws its random number when
+it is created, so a run can be repeated exactly. With a weight w, f = g + w·h: plans come sooner and
+cost at most w times as much as they could; needless steps are left out of them.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from needful.core.plans import Effort, Outcome
+from needful.errors import InvalidInputError
+from needful.planning.action_elimination import TrimmedPlans
+from needful.planning.budget import Budget
+from needful.planning.engines.search_space import SearchSpace, SearchTree, splitmix64
+from needful.planning.grounding import GroundProblem
+from needful.planning.heuristics import LmCut
+from needful.planning.interfaces import Heuristic, PlanStream
+
+# (f, h, random number, node): nodes are numbered in the order of their creation.
+QueueEntry: TypeAlias = tuple[int, int, int, int]
+
+
+class _Known(NamedTuple):
+    """What is kept of a state's estimate: its value, how many landmarks, all operators in them."""
+
+    value: int | None
+    landmarks: int
+    in_landmark: int
+
+
+@dataclass(frozen=True, slots=True)
+class AStar:
+    """The search for abstract plans by A*, with LM-cut unless another heuristic is given.
+
+    Attributes:
+        heuristic: makes the heuristic for a problem; if time runs out, it may be left unfinished.
+        weight: how much more the estimate counts than the steps so far; 1 gives the cheapest plans.
+        symmetries: whether states that differ by an exchange of interchangeable objects are one.
+    """
+
+    heuristic: Callable[[GroundProblem, Budget], Heuristic] = LmCut
+    weight: int = 1
+    symmetries: bool = False
+
+    def __post_init__(self) -> None:
+        if self.weight < 1:
+            raise InvalidInputError(f"The weight of A* must be at least 1, got {self.weight}.")
+
+    def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> PlanStream:
+        """Start a search; `seed` alone breaks ties."""
+        space = SearchSpace(problem, self.symmetries, budget)
+        plans = AStarStream(space, self.heuristic(problem, budget), self.weight, seed, budget, effort)
+        # The first of the cheapest plans has no needless steps, and those after it are to be different.
+        return plans if self.weight == 1 else TrimmedPlans(plans, problem, budget)
+
+
+class AStarStream:
+    """The plans of one search, cheapest first; see `PlanStream`."""
+
+    def __init__(
+        self,
+        space: SearchSpace,
+        heuristic: Heuristic,
+        weight: int,
+        seed: int,
+        budget: Budget,
+        effort: Effort,
+    ) -> None:
+        self.ended: Outcome | None = None
+        self._space = space
+        self._heuristic = heuristic
+        self._weight = weight
+        self._budget = budget
+        self._effort = effort
+        self._random = splitmix64(seed)
+        self._tree = SearchTree(space)
+        # The costs of the paths from which each state was expanded, and its estimate.
+        self._expansions: dict[int, list[int]] = {}
+        self._estimates: dict[int, _Known] = {}
+        self._expansion_limit = 0
+        self._queue: list[QueueEntry] = []
+        self._parked: list[QueueEntry] = []
+        self._enqueue(node=0, bound=0)
+
+    def __iter__(self) -> AStarStream:
+        return self
+
+    def __next__(self) -> tuple[int, ...]:
+        if self.ended is None:
+            self._expansion_limit += 1
+            for entry in self._parked:
+                heapq.heappush(self._queue, entry)
+            self._parked.clear()
+            found = self._next_goal_node()
+            if isinstance(found, int):
+                return self._tree.plan(found)
+            self.ended = found
+        raise StopIteration
+
+    def _next_goal_node(self) -> int | Outcome:
+        while self._queue:
+            if self._budget.expired():
+                return Outcome.TIMEOUT
+            entry = heapq.heappop(self._queue)
+            _, bound, tie, node = entry
+            state, cost = self._tree.state(node), self._tree.costs[node]
+            if self._space.is_goal(state):
+                return node
+            if self._expanded_enough(state, cost):
+                self._parked.append(entry)
+                continue
+            estimate = self._estimate(state)
+            if estimate.value is None:
+                continue
+            if estimate.value > bound:
+                f = cost + self._weight * estimate.value
+                heapq.heappush(self._queue, (f, estimate.value, tie, node))
+                continue
+            if not self._may_expand():
+                return Outcome.OUT_OF_NODES
+            self._expand(node, bound, estimate)
+        # An expansion that time cut short may have left nothing to go on with.
+        return Outcome.TIMEOUT if self._budget.expired() else Outcome.NO_ABSTRACT_PLAN
+
+    def _expanded_enough(self, state: int, cost: int) -> bool:
+        as_good = sum(earlier <= cost for earlier in self._expansions.get(state, ()))
+        return as_good >= self._expansion_limit
+
+    def _estimate(self, state: int) -> _Known:
+        known = self._estimates.get(state)
+        if known is None:
+            estimate = self._heuristic(state, self._budget)
+            # Landmarks are disjoint, so their sum is their union.
+            known = self._estimates[state] = _Known(
+                estimate.value, len(estimate.landmarks), sum(estimate.landmarks)
+            )
+            self._effort.nodes_evaluated += 1
+        return known
+
+    def _may_expand(self) -> bool:
+        return (
+            self._budget.allows(self._effort.nodes_created)
+            and len(self._tree.distinct_states) <= self._space.max_states
+        )
+
+    def _expand(self, node: int, bound: int, estimate: _Known) -> None:
+        self._effort.nodes_expanded += 1
+        state = self._tree.state(node)
+        self._expansions.setdefault(state, []).append(self._tree.costs[node])
+        for step in self._budget.while_it_lasts(self._space.applicable(state)):
+            remaining = estimate.landmarks - (estimate.in_landmark >> step & 1)
+            self._enqueue(self._tree.add(node, step), max(bound - 1, remaining, 0))
+
+    def _enqueue(self, node: int, bound: int) -> None:
+        self._effort.nodes_created += 1
+        f = self._tree.costs[node] + self._weight * bound
+        heapq.heappush(self._queue, (f, bound, next(self._random), node))

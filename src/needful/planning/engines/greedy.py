@@ -1,0 +1,146 @@
+"""Lazy greedy best-first search with the FF heuristic and preferred operators.
+
+It asks only how near the goal seems, not how long the way was, and finds some plan where A* cannot
+find a cheapest one in time. A child waits with its parent's estimate and is evaluated when its turn
+comes. Children by a preferred operator wait in a second queue as well; the queues take turns, and the
+second has more of them whenever an estimate falls below all before it.
+
+It goes on after a plan as A* does: a state is expanded K times, and K rises with each plan asked for.
+Needless steps are left out of what it finds.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from needful.core.plans import Effort, Outcome
+from needful.planning.action_elimination import TrimmedPlans
+from needful.planning.budget import Budget
+from needful.planning.engines.search_space import SearchSpace, SearchTree, splitmix64
+from needful.planning.grounding import GroundProblem
+from needful.planning.heuristics import Ff, RelaxedPlan
+
+# (h of the parent, cost, random number, node): of equally promising nodes the nearest, for shorter plans.
+QueueEntry: TypeAlias = tuple[int, int, int, int]
+
+_ALL, _PREFERRED = 0, 1
+# How many turns progress is worth.
+_BOOST = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Greedy:
+    """Lazy greedy best-first search.
+
+    Attributes:
+        symmetries: whether states that differ by an exchange of interchangeable objects are one.
+    """
+
+    symmetries: bool = False
+
+    def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> TrimmedPlans:
+        """Start a search; `seed` alone breaks ties."""
+        space = SearchSpace(problem, self.symmetries, budget)
+        plans = GreedyStream(space, Ff(problem, budget), seed, budget, effort)
+        return TrimmedPlans(plans, problem, budget)
+
+
+class GreedyStream:
+    """The plans of one search, as they are found; see `PlanStream`."""
+
+    def __init__(self, space: SearchSpace, ff: Ff, seed: int, budget: Budget, effort: Effort) -> None:
+        self.ended: Outcome | None = None
+        self._space = space
+        self._ff = ff
+        self._budget = budget
+        self._effort = effort
+        self._random = splitmix64(seed)
+        self._tree = SearchTree(space)
+        self._expansions: dict[int, int] = {}
+        self._relaxed_plans: dict[int, RelaxedPlan | None] = {}
+        self._expansion_limit = 0
+        self._least: int | None = None
+        self._queues: tuple[list[QueueEntry], list[QueueEntry]] = ([], [])
+        self._turns = [0, 0]
+        self._taken: set[int] = set()
+        self._parked: list[tuple[int, QueueEntry]] = []
+        self._enqueue(node=0, bound=0, preferred=False)
+
+    def __iter__(self) -> GreedyStream:
+        return self
+
+    def __next__(self) -> tuple[int, ...]:
+        if self.ended is None:
+            self._expansion_limit += 1
+            for queue, entry in self._parked:
+                heapq.heappush(self._queues[queue], entry)
+                self._taken.discard(entry[-1])
+            self._parked.clear()
+            found = self._next_goal_node()
+            if isinstance(found, int):
+                return self._tree.plan(found)
+            self.ended = found
+        raise StopIteration
+
+    def _next_goal_node(self) -> int | Outcome:
+        while any(self._queues):
+            if self._budget.expired():
+                return Outcome.TIMEOUT
+            queue = self._next_queue()
+            entry = heapq.heappop(self._queues[queue])
+            node = entry[-1]
+            if node in self._taken:
+                continue
+            self._taken.add(node)
+            state = self._tree.state(node)
+            if self._space.is_goal(state):
+                return node
+            if self._expansions.get(state, 0) >= self._expansion_limit:
+                self._parked.append((queue, entry))
+                continue
+            relaxed_plan = self._relaxed_plan(state)
+            if relaxed_plan is None:
+                continue
+            if not self._may_expand():
+                return Outcome.OUT_OF_NODES
+            self._expand(node, relaxed_plan)
+        # An expansion that time cut short may have left nothing to go on with.
+        return Outcome.TIMEOUT if self._budget.expired() else Outcome.NO_ABSTRACT_PLAN
+
+    def _next_queue(self) -> int:
+        waiting = [queue for queue in (_ALL, _PREFERRED) if self._queues[queue]]
+        queue = min(waiting, key=self._turns.__getitem__)
+        self._turns[queue] += 1
+        return queue
+
+    def _relaxed_plan(self, state: int) -> RelaxedPlan | None:
+        if state not in self._relaxed_plans:
+            found = self._relaxed_plans[state] = self._ff(state)
+            self._effort.nodes_evaluated += 1
+            if found is not None and (self._least is None or found.length < self._least):
+                self._least = found.length
+                self._turns[_PREFERRED] -= _BOOST
+        return self._relaxed_plans[state]
+
+    def _may_expand(self) -> bool:
+        return (
+            self._budget.allows(self._effort.nodes_created)
+            and len(self._tree.distinct_states) <= self._space.max_states
+        )
+
+    def _expand(self, node: int, relaxed_plan: RelaxedPlan) -> None:
+        self._effort.nodes_expanded += 1
+        state = self._tree.state(node)
+        self._expansions[state] = self._expansions.get(state, 0) + 1
+        for step in self._budget.while_it_lasts(self._space.applicable(state)):
+            child = self._tree.add(node, step)
+            self._enqueue(child, relaxed_plan.length, step in relaxed_plan.preferred)
+
+    def _enqueue(self, node: int, bound: int, preferred: bool) -> None:
+        self._effort.nodes_created += 1
+        entry = (bound, self._tree.costs[node], next(self._random), node)
+        heapq.heappush(self._queues[_ALL], entry)
+        if preferred:
+            heapq.heappush(self._queues[_PREFERRED], entry)

@@ -1,0 +1,130 @@
+"""States and paths as every search sees them: what follows a state, and how a node was reached.
+
+SplitMix64: a sequence of 64-bit numbers that any language reproduces bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from needful.planning.budget import Budget
+from needful.planning.grounding import GroundProblem
+from needful.planning.symmetry import Symmetry
+
+_MASK = (1 << 64) - 1
+
+
+def splitmix64(seed: int) -> Iterator[int]:
+    """Yield the endless sequence that belongs to a seed (Steele, Lea and Flood, OOPSLA 2014)."""
+    state = seed & _MASK
+    while True:
+        state = (state + 0x9E3779B97F4A7C15) & _MASK
+        mixed = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
+        yield mixed ^ (mixed >> 31)
+
+
+# The memory that the states of one search may take.
+_STATE_BYTES = 1 << 31
+
+
+class SearchSpace:
+    """The states of a problem, reduced to what makes a difference.
+
+    Atoms that no precondition and no goal asks for are left out of states. With `symmetries`, states
+    that differ only by an exchange of interchangeable objects are one.
+    """
+
+    def __init__(self, problem: GroundProblem, symmetries: bool, budget: Budget) -> None:
+        self._operators = problem.ground_operators
+        self._masks = problem.pattern_masks
+        self._goal = problem.goal
+        self._preconditions = [operator.preconditions for operator in problem.ground_operators]
+        self._asked_for = problem.goal
+        for needed in budget.while_it_lasts(self._preconditions):
+            self._asked_for |= needed
+        self._symmetry = Symmetry.of(problem, self._asked_for, budget) if symmetries else None
+        self.initial = problem.initial & self._asked_for
+        self.max_states = _STATE_BYTES // (problem.atom_count // 64 * 8 + 8)
+
+    def is_goal(self, state: int) -> bool:
+        """Return whether the goal holds in a state."""
+        return state & self._goal == self._goal
+
+    def applicable(self, state: int) -> list[int]:
+        """Return the ground operators whose preconditions hold, in ascending order."""
+        missing = self._asked_for & ~state
+        return [step for step, needed in enumerate(self._preconditions) if not needed & missing]
+
+    def successor(self, state: int, step: int) -> int:
+        """Return the state that a step leads to."""
+        child = self._after(state, step)
+        return child if self._symmetry is None else self._symmetry.canonical(child)
+
+    def _after(self, state: int, step: int) -> int:
+        operator = self._operators[step]
+        child = state & ~operator.deletes
+        for pattern in operator.patterns:
+            child &= ~self._masks[pattern]
+        return (child | operator.adds) & self._asked_for
+
+    def true_steps(self, steps: list[int]) -> tuple[int, ...]:
+        """Return the plan whose steps were taken from one state to its `successor` after the other.
+
+        Each exchange of objects that made a state canonical is undone in the steps after it.
+        """
+        if self._symmetry is None:
+            return tuple(steps)
+        plan = []
+        state, renaming = self.initial, self._symmetry.identity
+        for step in steps:
+            plan.append(self._symmetry.renamed_step(step, renaming))
+            raw = self._after(state, step)
+            exchange = self._symmetry.exchange(raw)
+            state = self._symmetry.renamed_state(raw, exchange)
+            undone = list(renaming)
+            for obj, place in enumerate(exchange):
+                undone[place] = renaming[obj]
+            renaming = tuple(undone)
+        return tuple(plan)
+
+
+class SearchTree:
+    """The nodes of a search, each a path from the initial state, numbered as they are created.
+
+    The state of a node is only computed when it is asked for: most nodes are never taken up.
+    """
+
+    def __init__(self, space: SearchSpace) -> None:
+        self.space = space
+        self.costs = [0]
+        self.distinct_states: set[int] = {space.initial}
+        self._states: list[int | None] = [space.initial]
+        self._parents = [-1]
+        self._steps = [-1]
+
+    def add(self, parent: int, step: int) -> int:
+        """Return the number of a new node: the parent's path and one more step."""
+        self.costs.append(self.costs[parent] + 1)
+        self._states.append(None)
+        self._parents.append(parent)
+        self._steps.append(step)
+        return len(self.costs) - 1
+
+    def state(self, node: int) -> int:
+        """Return the state in which a node's path ends; its parent's must have been asked for before."""
+        state = self._states[node]
+        if state is None:
+            before = self._states[self._parents[node]]
+            assert before is not None
+            state = self._states[node] = self.space.successor(before, self._steps[node])
+            self.distinct_states.add(state)
+        return state
+
+    def plan(self, node: int) -> tuple[int, ...]:
+        """Return the ground operators on the path to a node."""
+        backwards = []
+        while self._parents[node] >= 0:
+            backwards.append(self._steps[node])
+            node = self._parents[node]
+        return self.space.true_steps(backwards[::-1])

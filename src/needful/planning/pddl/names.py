@@ -1,0 +1,182 @@
+"""Names that PDDL accepts, for names that people chose.
+
+PDDL names are ASCII, start with a letter, and do not tell upper from lower case. People's names may be
+anything. Names that PDDL accepts stay as they are; for the others a comment tells the original.
+
+PDDL lets a type and an object share a name, but not all tools do: so no two things get the same name.
+
+What PDDL cannot say of our operators, as comments that can be read back.
+
+; predicate and_ is "and"                   a name that PDDL does not accept; originals are JSON strings
+; action Grasp runs "Grasp" with (?r ?b)    the controller of an action, and its arguments
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from needful.errors import UnknownNameError
+
+_NAME = re.compile(r'\s*; (\w+) (\S+) is (".*")\s*')
+_CONTROLLER = re.compile(r'\s*; action (\S+) runs (".*") with \(([^()]*)\)\s*')
+
+
+def name_comment(kind: str, pddl: str, original: str) -> str:
+    """Return the comment for a name that had to be changed."""
+    return f"; {kind} {pddl} is {json.dumps(original)}"
+
+
+def controller_comment(action: str, controller: str, arguments: Sequence[str]) -> str:
+    """Return the comment on what an action runs; the arguments are parameters of the action."""
+    return f"; action {action} runs {json.dumps(controller)} with ({' '.join(arguments)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Comments:
+    """What the comments of a PDDL file tell; other people's comments are passed over.
+
+    Attributes:
+        names: original names by kind and PDDL name in lower case. Variables are left out.
+        variables: those of all actions, as the line, the PDDL name in lower case and the original.
+        controllers: the controller and its arguments, by action in lower case.
+    """
+
+    names: Mapping[tuple[str, str], str]
+    variables: tuple[tuple[int, str, str], ...]
+    controllers: Mapping[str, tuple[str, tuple[str, ...]]]
+
+    @classmethod
+    def of(cls, text: str) -> Comments:
+        """Return what the comments of a text tell."""
+        names: dict[tuple[str, str], str] = {}
+        variables: list[tuple[int, str, str]] = []
+        controllers: dict[str, tuple[str, tuple[str, ...]]] = {}
+        for number, line in enumerate(text.split("\n"), start=1):
+            if found := _NAME.fullmatch(line):
+                kind, pddl, original = found[1], found[2].lower(), _json_string(found[3])
+                if original is not None and kind == "variable":
+                    variables.append((number, pddl, original))
+                elif original is not None:
+                    names[kind, pddl] = original
+            elif found := _CONTROLLER.fullmatch(line):
+                controller = _json_string(found[2])
+                if controller is not None:
+                    controllers[found[1].lower()] = (controller, tuple(found[3].lower().split()))
+        return cls(names, tuple(variables), controllers)
+
+    def original(self, kind: str, pddl: str) -> str:
+        """Return the original of a name, which is the name itself if no comment tells another."""
+        return self.names.get((kind, pddl.lower()), str(pddl))
+
+    def variables_before(self, line: int, after: int) -> dict[str, str]:
+        """Return the originals of the variables that comments between two lines tell."""
+        return {pddl: original for number, pddl, original in self.variables if after < number < line}
+
+
+def _json_string(text: str) -> str | None:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, str) else None
+
+
+MAX_LENGTH = 60
+
+_ACCEPTED = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+KEYWORD = re.compile(
+    r"action|all|always|and|assign|at|constants|decrease|define|derived|domain|effect|either|end|exists|"
+    r"forall|functions|goal|imply|increase|init|maximize|metric|minimize|not|number|object|objects|oneof|or|"
+    r"over|parameters|precondition|predicates|problem|requirements|scale-down|scale-up|start|total-cost|"
+    r"total-time|types|undefined|when",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NameTable:
+    """The PDDL names of one kind of thing, unique even if case is ignored.
+
+    Attributes:
+        kind: what is named, for messages and comments.
+        by_original: the PDDL name of each original name, sorted by original name.
+    """
+
+    kind: str
+    by_original: Mapping[str, str]
+    _by_pddl: Mapping[str, str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        reverse = {pddl.lower(): original for original, pddl in self.by_original.items()}
+        object.__setattr__(self, "_by_pddl", reverse)
+
+    @classmethod
+    def of(cls, kind: str, originals: Iterable[str], taken: Iterable[str] = ()) -> NameTable:
+        """Return the table for a set of names; it does not depend on their order.
+
+        `taken` are the PDDL names of things of other kinds.
+        """
+        elsewhere = {name.lower() for name in taken}
+
+        def proposed(name: str) -> str:
+            clean = _sanitised(name)
+            return f"{clean}_{kind}" if clean.lower() in elsewhere else clean
+
+        # Names that are fine as they are come first, so that no other name can take theirs.
+        ordered = sorted(set(originals), key=lambda name: (proposed(name) != name, name))
+        named = dict(zip(ordered, distinct(map(proposed, ordered), elsewhere), strict=True))
+        return cls(kind, {name: named[name] for name in sorted(named)})
+
+    def __getitem__(self, original: str) -> str:
+        try:
+            return self.by_original[original]
+        except KeyError:
+            raise UnknownNameError(self.kind, original, self.by_original) from None
+
+    def original(self, pddl: str) -> str:
+        """Return the original of a PDDL name; planners may have changed its case."""
+        try:
+            return self._by_pddl[pddl.lower()]
+        except KeyError:
+            raise UnknownNameError(f"PDDL {self.kind}", pddl, self.by_original.values()) from None
+
+    def changes(self) -> list[str]:
+        """Return one comment line for each name that had to be changed."""
+        return [
+            name_comment(self.kind, pddl, original)
+            for original, pddl in self.by_original.items()
+            if pddl != original
+        ]
+
+
+def _sanitised(name: str) -> str:
+    """Return the PDDL name nearest to a name."""
+    if _ACCEPTED.fullmatch(name) and len(name) <= MAX_LENGTH and not KEYWORD.fullmatch(name):
+        return name
+    ascii_only = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    clean = re.sub(r"[^A-Za-z0-9-]+", "_", ascii_only).strip("_-")[:MAX_LENGTH]
+    if not clean or not clean[0].isalpha():
+        clean = f"n{clean}"
+    return f"{clean}_" if KEYWORD.fullmatch(clean) else clean
+
+
+def distinct(names: Iterable[str], elsewhere: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the names with numbers appended where one was there before or elsewhere, case ignored."""
+    names = tuple(names)
+    seen = {name.lower() for name in elsewhere}
+    taken = seen | {name.lower() for name in names}
+    result = []
+    for name in names:
+        unique, number = name, 2
+        if name.lower() in seen:
+            while f"{name}-{number}".lower() in taken:
+                number += 1
+            unique = f"{name}-{number}"
+        seen.add(unique.lower())
+        taken.add(unique.lower())
+        result.append(unique)
+    return tuple(result)

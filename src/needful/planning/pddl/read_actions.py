@@ -1,0 +1,255 @@
+"""Actions of a PDDL domain, read as operators that still lack their controllers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from needful.core.atoms import LiftedAtom
+from needful.core.objects import Variable
+from needful.core.operators import DeletePattern, PatternArgument, Wildcard
+from needful.core.s_expressions import Expression, Form, Word, shown
+from needful.errors import InvalidInputError
+from needful.planning.pddl.names import KEYWORD
+from needful.planning.pddl.read_deletes import WrittenDelete, forgotten, ways_to_repeat
+from needful.planning.pddl.read_symbols import Symbols
+
+FIELDS = (":parameters", ":precondition", ":effect")
+COMPARISONS = ("=", "<", ">", "<=", ">=")
+
+
+@dataclass(frozen=True, slots=True)
+class ActionBody:
+    """An operator without a controller.
+
+    Attributes:
+        action: the action that it comes from.
+        name: the original name; if parameters were put together, it says which.
+        arguments: what the parameters that the action lists stand for.
+        parameters: the same, each once, and one for each constant that the action speaks of.
+        terms: the parameter that each name of the text stands for, in lower case.
+    """
+
+    action: Action
+    name: str
+    arguments: tuple[Variable, ...]
+    parameters: tuple[Variable, ...]
+    preconditions: frozenset[LiftedAtom]
+    add_effects: frozenset[LiftedAtom]
+    delete_effects: frozenset[LiftedAtom]
+    delete_patterns: frozenset[DeletePattern]
+    terms: Mapping[str, Variable]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """An action as it is written."""
+
+    name: Word
+    fields: Mapping[str, Expression]
+    at: Form
+
+    @classmethod
+    def of(cls, form: Form, symbols: Symbols) -> Action:
+        """Read `(:action name :parameters (...) :precondition (...) :effect (...))`."""
+        syntax = symbols.syntax
+        if len(form) < 2 or len(form) % 2:
+            raise syntax.fault(form, "an action has the form (:action name :parameters (...) ...).")
+        fields: dict[str, Expression] = {}
+        for key, value in zip(form[2::2], form[3::2], strict=True):
+            name = syntax.word(key)
+            if name.lower() not in FIELDS:
+                raise syntax.unknown("part of an action", name, FIELDS)
+            if name.lower() in fields:
+                raise syntax.fault(name, f"the action has {name} twice.")
+            fields[name.lower()] = value
+        return cls(syntax.word(form[1]), fields, form)
+
+
+def read_action(form: Form, last_line: int, symbols: Symbols, repeated_objects: bool) -> list[ActionBody]:
+    """Return the operator of an action; if objects may be repeated, also one for each way to do so.
+
+    `last_line` is where the action before this one begins: what lies between belongs to this one.
+    """
+    action = Action.of(form, symbols)
+    own = _parameters(action, last_line, symbols)
+    terms = own | _constants(form, own, symbols)
+    apart = {variable: variable for variable in terms.values()}
+    bodies = []
+    for together in ways_to_repeat(list(apart)) if repeated_objects else [apart]:
+        meaning = {name: together[variable] for name, variable in terms.items()}
+        arguments = tuple(together[variable] for variable in own.values())
+        body = _Scope(symbols, meaning).body(action, arguments)
+        if body is not None:
+            bodies.append(replace(body, name=_variant(body.name, together)))
+    if not bodies:
+        raise symbols.syntax.fault(
+            form,
+            f"{action.name} can never be applied, because distinct parameters stand for distinct objects. "
+            "Pass repeated_objects=True if they need not.",
+        )
+    return bodies
+
+
+def _parameters(action: Action, last_line: int, symbols: Symbols) -> dict[str, Variable]:
+    """Return the parameters of an action by name, with their original names."""
+    syntax = symbols.syntax
+    originals = symbols.comments.variables_before(action.at.line, after=last_line)
+    found = {}
+    for name, kind in syntax.typed(syntax.form(action.fields.get(FIELDS[0], Form(action.at.line)))):
+        if not name.startswith("?"):
+            raise syntax.fault(name, f"the parameter {name} must begin with a question mark.")
+        original = originals.get(name[1:].lower(), name[1:])
+        found[name.lower()] = Variable(f"?{original}", symbols.type(kind))
+    return found
+
+
+def _constants(form: Form, own: Mapping[str, Variable], symbols: Symbols) -> dict[str, Variable]:
+    """Return a parameter for each constant that an action speaks of; its type allows for nothing else."""
+    taken = {variable.name for variable in own.values()}
+    found = {}
+    for name in dict.fromkeys(word.lower() for word in _words(form)):
+        if name in symbols.constants:
+            constant = symbols.constants[name]
+            variable = f"?{constant.name}"
+            while variable in taken:
+                variable += "_"
+            taken.add(variable)
+            found[name] = Variable(variable, constant.type)
+    return found
+
+
+def _words(expression: Expression) -> Iterator[Word]:
+    if isinstance(expression, Word):
+        yield expression
+    else:
+        for part in expression:
+            yield from _words(part)
+
+
+def _variant(name: str, together: Mapping[Variable, Variable]) -> str:
+    """Return the name of an operator some of whose parameters are one object."""
+    same = [f"{one.name}={other.name}" for one, other in together.items() if one != other]
+    return f"{name}[{','.join(same)}]" if same else name
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """Reads what is inside an action; `terms` are the parameters by name."""
+
+    symbols: Symbols
+    terms: Mapping[str, Variable]
+
+    def body(self, action: Action, arguments: tuple[Variable, ...]) -> ActionBody | None:
+        """Return the operator, or None if an equality says that it can never be applied."""
+        _, condition, effect = (action.fields.get(name, Form(action.at.line)) for name in FIELDS)
+        conditions = list(self.conditions(condition))
+        if any(one is False for one in conditions):
+            return None
+        effects = list(self.effects(effect, {}, None))
+        adds = frozenset(one for one in effects if isinstance(one, LiftedAtom))
+        deletes = [one for one in effects if isinstance(one, WrittenDelete)]
+        atoms, patterns = _bound_and_quantified(forgotten(deletes, adds, self.symbols.syntax))
+        return ActionBody(
+            action=action,
+            name=self.symbols.comments.original("action", action.name),
+            arguments=arguments,
+            parameters=tuple(dict.fromkeys((*arguments, *self.terms.values()))),
+            preconditions=frozenset(one for one in conditions if isinstance(one, LiftedAtom)),
+            add_effects=adds,
+            delete_effects=atoms,
+            delete_patterns=patterns,
+            terms=self.terms,
+        )
+
+    def conditions(self, expression: Expression) -> Iterator[LiftedAtom | bool]:
+        """Yield the atoms of a conjunction, and what becomes of equalities."""
+        if not self.symbols.syntax.form(expression):
+            return
+        match self.symbols.syntax.parts(expression):
+            case "and", parts:
+                for part in parts:
+                    yield from self.conditions(part)
+            case "=", [one, other]:
+                yield self._term(one) == self._term(other)
+            case "not", [["=", one, other]]:
+                yield self._term(one) != self._term(other)
+            case head, arguments if head in self.symbols.predicates:
+                yield self._atom(expression, head, arguments)
+            case _:
+                raise self._unreadable(expression, "Preconditions are atoms and inequalities.")
+
+    def effects(
+        self, expression: Expression, quantified: Mapping[str, Wildcard], condition: Expression | None
+    ) -> Iterator[LiftedAtom | WrittenDelete]:
+        """Yield the effects; `quantified` are the variables of `forall`, `condition` is that of `when`."""
+        if not self.symbols.syntax.form(expression):
+            return
+        match self.symbols.syntax.parts(expression):
+            case "and", parts:
+                for part in parts:
+                    yield from self.effects(part, quantified, condition)
+            case "forall", [Form() as variables, part]:
+                typed = self.symbols.syntax.typed(variables)
+                found = {name.lower(): Wildcard(self.symbols.type(kind)) for name, kind in typed}
+                yield from self.effects(part, {**quantified, **found}, condition)
+            case "when", [given, part] if condition is None:
+                yield from self.effects(part, quantified, given)
+            case "not", [Form() as atom]:
+                yield self._delete(atom, quantified, condition)
+            case head, arguments if head in self.symbols.predicates and not quantified and not condition:
+                yield self._atom(expression, head, arguments)
+            case _:
+                raise self._unreadable(expression, "Effects are atoms, and deletes of one atom each.")
+
+    def _delete(
+        self, atom: Form, quantified: Mapping[str, Wildcard], condition: Expression | None
+    ) -> WrittenDelete:
+        syntax = self.symbols.syntax
+        head, arguments = syntax.parts(atom)
+        if head not in self.symbols.predicates:
+            raise self._unreadable(atom, "Effects are atoms, and deletes of one atom each.")
+        names = [syntax.word(argument).lower() for argument in arguments]
+        if sorted(name for name in names if name in quantified) != sorted(quantified):
+            raise self._unreadable(atom, f"Each of {', '.join(quantified)} must stand in it once.")
+        meant: list[PatternArgument] = [
+            quantified[name] if name in quantified else self._term(argument)
+            for name, argument in zip(names, arguments, strict=True)
+        ]
+        with syntax.located(atom):
+            pattern = DeletePattern(self.symbols.predicates[head], tuple(meant))
+        places = tuple(name if name in quantified else None for name in names)
+        return WrittenDelete(pattern, places, condition, self.terms, atom)
+
+    def _atom(self, at: Expression, head: str, arguments: list[Expression]) -> LiftedAtom:
+        terms = tuple(map(self._term, arguments))
+        with self.symbols.syntax.located(at):
+            return LiftedAtom(self.symbols.predicates[head], terms)
+
+    def _term(self, expression: Expression) -> Variable:
+        name = self.symbols.syntax.word(expression)
+        if name.lower() not in self.terms:
+            kind = "parameter" if name.startswith("?") else "constant"
+            raise self.symbols.syntax.unknown(kind, name, (*self.terms, *self.symbols.constants))
+        return self.terms[name.lower()]
+
+    def _unreadable(self, expression: Expression, remedy: str) -> InvalidInputError:
+        syntax = self.symbols.syntax
+        head, _ = syntax.parts(expression)
+        if head in (*COMPARISONS, *self.symbols.predicates) or KEYWORD.fullmatch(head):
+            return syntax.fault(expression, f"{shown(expression)} is not supported. {remedy}")
+        return syntax.unknown("predicate", syntax.word(syntax.form(expression)[0]), self.symbols.predicates)
+
+
+def _bound_and_quantified(
+    patterns: frozenset[DeletePattern],
+) -> tuple[frozenset[LiftedAtom], frozenset[DeletePattern]]:
+    """Return the atoms that patterns without wildcards are, and the other patterns."""
+    atoms, quantified = [], []
+    for pattern in patterns:
+        variables = tuple(one for one in pattern.arguments if isinstance(one, Variable))
+        if len(variables) == len(pattern.arguments):
+            atoms.append(LiftedAtom(pattern.predicate, variables))
+        else:
+            quantified.append(pattern)
+    return frozenset(atoms), frozenset(quantified)

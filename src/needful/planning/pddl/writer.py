@@ -1,0 +1,254 @@
+"""Write operators and tasks as PDDL, and read the plans of PDDL planners.
+
+Three styles, which differ in how a quantified delete is written:
+
+    forall   (forall (?any0 - t) (not (P ?any0))) beside the add effects, which win
+    paper    the same with a guard that spares the add effects, as in the paper's figures
+    strips   no quantifiers at all: one action without parameters for each ground operator
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from needful.core.atoms import AbstractState, Predicate
+from needful.core.model import Vocabulary
+from needful.core.objects import Object, Type
+from needful.core.operators import GroundOperator, Operator
+from needful.core.plans import AbstractPlan
+from needful.errors import InvalidInputError, UnknownNameError
+from needful.planning.budget import Budget
+from needful.planning.grounding import ground
+from needful.planning.pddl.actions import (
+    DomainNames,
+    Forget,
+    forget_all,
+    forget_guarded,
+    ground_actions,
+    lifted_action,
+)
+from needful.planning.pddl.names import NameTable, distinct
+
+_STRIPS = ":strips :typing"
+_QUANTIFIED = (
+    ":strips :typing :equality :negative-preconditions :conditional-effects :quantified-preconditions"
+)
+
+
+class Style(Enum):
+    """How quantified deletes are written."""
+
+    FORALL = "forall"
+    PAPER = "paper"
+    STRIPS = "strips"
+
+
+@dataclass(frozen=True, slots=True)
+class AbstractTask:
+    """A task as a symbolic planner sees it."""
+
+    objects: tuple[Object, ...]
+    initial: AbstractState
+    goal: AbstractState
+
+
+@dataclass(frozen=True, slots=True)
+class Pddl:
+    """PDDL text, and what it takes to understand plans for it.
+
+    Attributes:
+        domain: the domain file.
+        problem: the problem file, if there was a task.
+        actions: what each action stands for, by its name in lower case.
+        objects: the task's objects, by their names in lower case.
+    """
+
+    domain: str
+    problem: str | None
+    actions: Mapping[str, Operator | GroundOperator]
+    objects: Mapping[str, Object]
+
+    def read_plan(self, text: str) -> AbstractPlan:
+        """Return the plan in a planner's output: a line `(action object ...)` for each step."""
+        lines = (line.split(";")[0].strip() for line in text.splitlines())
+        return tuple(self._read_step(line) for line in lines if line)
+
+    def write_plan(self, plan: AbstractPlan) -> str:
+        """Return a plan as planners write theirs, for whoever checks plans; `read_plan` reads it back."""
+        actions = {meaning: name for name, meaning in self.actions.items()}
+        objects = {obj: name for name, obj in self.objects.items()}
+        lines = []
+        for step in plan:
+            if step in actions:  # it stands for a ground operator
+                words = [actions[step]]
+            elif step.operator in actions and objects.keys() >= set(step.objects):
+                words = [actions[step.operator], *(objects[obj] for obj in step.objects)]
+            else:
+                raise InvalidInputError(
+                    f"{step} is no step of a plan for this domain and task. Write the plan of this task."
+                )
+            lines.append(f"({' '.join(words)})\n")
+        return "".join(lines)
+
+    def _read_step(self, line: str) -> GroundOperator:
+        name, *arguments = line.strip("()").lower().split()
+        if name not in self.actions:
+            raise UnknownNameError("action in the plan", name, self.actions)
+        action = self.actions[name]
+        if isinstance(action, GroundOperator):
+            return action
+        for argument in arguments:
+            if argument not in self.objects:
+                raise UnknownNameError("object in the plan", argument, self.objects)
+        return action.ground([self.objects[argument] for argument in arguments])
+
+
+def write_pddl(
+    vocabulary: Vocabulary,
+    operators: Sequence[Operator],
+    task: AbstractTask | None = None,
+    style: Style = Style.FORALL,
+    name: str = "needful",
+) -> Pddl:
+    """Return operators as a PDDL domain and, if a task is given, the task as a PDDL problem.
+
+    The style `strips` is expanded over the objects of a task, so it needs one.
+    """
+    text = _Text(vocabulary, tuple(operators), task.objects if task else (), name)
+    if style is not Style.STRIPS:
+        return _lifted(text, task, forget_guarded if style is Style.PAPER else forget_all)
+    if task is None:
+        raise InvalidInputError(
+            "The style 'strips' is expanded over the objects of a task. "
+            "Give a task, or use the style 'forall' or 'paper'."
+        )
+    return _expanded(text, task)
+
+
+def write_actions(vocabulary: Vocabulary, operators: Sequence[Operator]) -> tuple[str, ...]:
+    """Return the action of each operator alone, as it stands in the domain of style `forall`."""
+    names = _Text(vocabulary, tuple(operators), (), "needful").names
+    return tuple("\n".join(lifted_action(operator, names, forget_all)) for operator in operators)
+
+
+def _lifted(text: _Text, task: AbstractTask | None, forget: Forget) -> Pddl:
+    names = text.names
+    actions = [lifted_action(operator, names, forget) for operator in text.operators]
+    return Pddl(
+        text.domain(_QUANTIFIED, (), actions),
+        text.problem(task, task.objects) if task else None,
+        {names.operators[operator.name].lower(): operator for operator in text.operators},
+        {names.objects[obj.name].lower(): obj for obj in text.objects},
+    )
+
+
+def _expanded(text: _Text, task: AbstractTask) -> Pddl:
+    problem = ground(text.operators, task.objects, task.initial, task.goal, Budget.unlimited())
+    assert problem is not None  # nothing but the end of a budget prevents it
+    meanings = problem.plan(range(len(problem.ground_operators)))
+    heads = distinct(map(text.head, meanings), text.names.other_than_actions())
+    actions = list(ground_actions(problem, text.names, heads))
+    return Pddl(
+        # Actions without parameters name objects, so the objects are constants of the domain.
+        text.domain(_STRIPS, task.objects, actions),
+        text.problem(task, ()),
+        {head.lower(): meaning for head, meaning in zip(heads, meanings, strict=True)},
+        {},
+    )
+
+
+class _Text:
+    """Writes the parts that all styles share."""
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        operators: tuple[Operator, ...],
+        objects: tuple[Object, ...],
+        name: str,
+    ) -> None:
+        self.operators = operators
+        self.objects = objects
+        self._predicates = sorted(vocabulary.predicates)
+        self._types = _all_types(vocabulary, operators, objects)
+        self._domain_names = NameTable.of("domain", [name])
+        self._domain = self._domain_names[name]
+        self.names = DomainNames.of(
+            types=(kind.name for kind in self._types),
+            predicates=(predicate.name for predicate in self._predicates),
+            operators=(operator.name for operator in operators),
+            objects=(obj.name for obj in objects),
+        )
+
+    def head(self, operator: GroundOperator) -> str:
+        """Return the name of a ground operator's action."""
+        objects = (self.names.objects[obj.name] for obj in operator.objects)
+        return "__".join([self.names.operators[operator.operator.name], *objects])
+
+    def domain(
+        self, requirements: str, constants: Sequence[Object], actions: Iterable[Sequence[str]]
+    ) -> str:
+        """Return the domain file."""
+        names = self.names
+        tables = [self._domain_names, names.types, names.predicates, names.operators]
+        if constants:
+            tables.append(names.objects)
+        lines = [change for table in tables for change in table.changes()]
+        lines += [f"(define (domain {self._domain})", f"  (:requirements {requirements})"]
+        lines += _section("types", _typed((names.types[k.name], self._parent(k)) for k in self._types))
+        lines += _section("constants", self._typed_objects(constants))
+        lines += _section("predicates", [self._signature(predicate) for predicate in self._predicates])
+        for action in actions:
+            lines += ["", *(f"  {line}" for line in action)]
+        return "\n".join([*lines, ")", ""])
+
+    def problem(self, task: AbstractTask, objects: Sequence[Object]) -> str:
+        """Return the problem file, with those objects that are not constants of the domain."""
+        lines = list(self.names.objects.changes()) if objects else []
+        lines += [f"(define (problem task) (:domain {self._domain})"]
+        lines += _section("objects", self._typed_objects(objects)) or ["  (:objects)"]
+        lines += _section("init", map(self.names.atom, sorted(task.initial))) or ["  (:init)"]
+        lines += _section("goal (and", map(self.names.atom, sorted(task.goal)), closing="))")
+        return "\n".join([*lines, ")", ""])
+
+    def _parent(self, kind: Type) -> str:
+        return self.names.types[kind.parent.name] if kind.parent else "object"
+
+    def _typed_objects(self, objects: Iterable[Object]) -> list[str]:
+        names = self.names
+        return _typed((names.objects[obj.name], names.types[obj.type.name]) for obj in sorted(objects))
+
+    def _signature(self, predicate: Predicate) -> str:
+        slots = (f" ?x{i} - {self.names.types[kind.name]}" for i, kind in enumerate(predicate.types))
+        return f"({self.names.predicates[predicate.name]}{''.join(slots)})"
+
+
+def _all_types(
+    vocabulary: Vocabulary, operators: Iterable[Operator], objects: Iterable[Object]
+) -> list[Type]:
+    """Return every type that can come up, and its ancestors, sorted."""
+    mentioned = [*vocabulary.types, *(obj.type for obj in objects)]
+    mentioned += [kind for predicate in vocabulary.predicates for kind in predicate.types]
+    for operator in operators:
+        mentioned += [variable.type for variable in operator.parameters]
+        mentioned += [a.type for pattern in operator.delete_patterns for a in pattern.arguments]
+    by_name = {ancestor.name: ancestor for kind in mentioned for ancestor in kind.ancestry()}
+    return sorted(by_name.values())
+
+
+def _typed(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a typed list, one line a type."""
+    by_type: dict[str, list[str]] = {}
+    for name, kind in pairs:
+        by_type.setdefault(kind, []).append(name)
+    return [f"{' '.join(by_type[kind])} - {kind}" for kind in sorted(by_type)]
+
+
+def _section(title: str, lines: Iterable[str], closing: str = ")") -> list[str]:
+    """Return a section of a file, or nothing if it has no lines."""
+    indented = [f"    {line}" for line in lines]
+    if not indented:
+        return []
+    return [f"  (:{title}", *indented[:-1], indented[-1] + closing]

@@ -1,1 +1,0 @@
-"""PDDL domains as operators: the way back from what `pddl` writes."""

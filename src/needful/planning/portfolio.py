@@ -1,0 +1,140 @@
+"""Several searches in a row: the best plans if they can be had, and some plan in any case.
+
+Optimal search alone finds nothing at all on tasks that are a little too large for it. A policy lets
+it work for a while, then goes on to a search that promises less. How long is counted in nodes, not in
+seconds, so the same plans come on a slow machine as on a fast one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from needful.core.plans import Effort, Outcome
+from needful.errors import InvalidInputError
+from needful.planning.budget import Budget
+from needful.planning.distinct_plans import DistinctPlans
+from needful.planning.engines.a_star import AStar
+from needful.planning.engines.greedy import Greedy
+from needful.planning.grounding import GroundProblem
+from needful.planning.interfaces import PlanStream, Search
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One search of a policy.
+
+    Attributes:
+        search: the search.
+        work: how many nodes may be created, each counted once for every ground operator, before the
+            next stage begins. None if the stage may take all that is left.
+    """
+
+    search: Search
+    work: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.work is not None and self.work < 1:
+            raise InvalidInputError(f"A stage needs work of at least 1, got {self.work}. Use None for all.")
+
+    def budget(self, left: Budget, nodes_created: int, ground_operators: int) -> Budget:
+        """Return the part of a budget that the stage may spend."""
+        if self.work is None:
+            return left
+        most = nodes_created + max(1, self.work // max(1, ground_operators))
+        return replace(left, max_nodes=most if left.max_nodes is None else min(most, left.max_nodes))
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Searches that follow each other; itself a search.
+
+    Attributes:
+        stages: the searches, most ambitious first.
+        distinct: whether plans like earlier ones are put off; see `DistinctPlans`.
+    """
+
+    stages: tuple[Stage, ...]
+    distinct: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.stages:
+            raise InvalidInputError("A policy needs at least one stage.")
+
+    def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> PlanStream:
+        """Start the first search; `seed` alone breaks ties."""
+        plans = StagedPlans(self.stages, problem, seed, budget, effort)
+        return DistinctPlans(plans, problem) if self.distinct else plans
+
+
+class StagedPlans:
+    """The plans of one stage after the other, none of them twice; see `PlanStream`."""
+
+    def __init__(
+        self,
+        stages: tuple[Stage, ...],
+        problem: GroundProblem,
+        seed: int,
+        budget: Budget,
+        effort: Effort,
+    ) -> None:
+        self._stages = list(stages)
+        self._problem = problem
+        self._seed = seed
+        self._budget = budget
+        self._effort = effort
+        self._seen: set[tuple[int, ...]] = set()
+        self._current = self._start_next_stage()
+
+    @property
+    def ended(self) -> Outcome | None:
+        """Why there are no more plans, if there are none."""
+        return self._current.ended
+
+    def __iter__(self) -> StagedPlans:
+        return self
+
+    def __next__(self) -> tuple[int, ...]:
+        while True:
+            steps = next(self._current, None)
+            if steps is not None:
+                if steps not in self._seen:
+                    self._seen.add(steps)
+                    return steps
+            elif self._another_may_do():
+                self._current = self._start_next_stage()
+            else:
+                raise StopIteration
+
+    def _another_may_do(self) -> bool:
+        return (
+            bool(self._stages)
+            and self._current.ended is Outcome.OUT_OF_NODES
+            and self._budget.allows(self._effort.nodes_created)
+        )
+
+    def _start_next_stage(self) -> PlanStream:
+        stage = self._stages.pop(0)
+        budget = stage.budget(self._budget, self._effort.nodes_created, len(self._problem.ground_operators))
+        return stage.search(self._problem, self._seed, budget, self._effort)
+
+
+def paper_policy() -> Policy:
+    """Return the paper's search: A* with LM-cut and nothing else."""
+    return Policy((Stage(AStar()),))
+
+
+def greedy_policy() -> Policy:
+    """Return the search for some plan as soon as possible."""
+    return Policy((Stage(Greedy(symmetries=True)),), distinct=True)
+
+
+def anytime_policy() -> Policy:
+    """Return A* with LM-cut, then with weight 2, then greedy search; really different plans first."""
+    return Policy(
+        (
+            Stage(AStar(symmetries=True), work=20_000_000),
+            Stage(AStar(weight=2, symmetries=True), work=5_000_000),
+            Stage(Greedy(symmetries=True)),
+        ),
+        distinct=True,
+    )

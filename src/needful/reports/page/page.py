@@ -1,0 +1,210 @@
+"""Write the page: one HTML file that needs nothing else.
+
+Everything that the page shows, as plain values for JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from needful.envs.contract import Environment
+from needful.envs.drawing.inline_page import fill_page
+from needful.errors import InvalidInputError
+from needful.reports.page.operator_cards import MOST_DEMONSTRATIONS, demonstration_steps, operator_cards
+from needful.reports.page.recorded_run import RecordedModel, RecordedRun
+from needful.reports.page.shared_tables import AtomList
+from needful.reports.page.task_films import Films, choose_films, task_rows
+from needful.storage.evidence import RecordedClimb
+from needful.storage.json_fields import JsonValue
+
+if TYPE_CHECKING:
+    from needful.reports.page.svg_recorder import Easel
+
+FACTS = ("demos", "transitions", "operators", "coverage")
+
+# Returns the environment of a domain, or raises `InvalidInputError` if there is none.
+FindEnvironment: TypeAlias = Callable[[str], Environment]
+
+
+@dataclass(frozen=True, slots=True)
+class Studio:
+    """One easel for each domain, made when it is needed, or the reason why there is none."""
+
+    find_environment: FindEnvironment
+    easels: dict[str, Easel | str] = field(default_factory=dict)
+
+    def easel(self, domain: str) -> Easel | str:
+        """Return the easel of a domain, or why there is none."""
+        if domain not in self.easels:
+            self.easels[domain] = self._set_up(domain)
+        return self.easels[domain]
+
+    def give_up(self, domain: str, reason: str) -> None:
+        """Do without pictures of a domain."""
+        self.easels[domain] = reason
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what the films of each domain are made of."""
+        return {
+            domain: {"size": easel.size, **easel.gallery.as_json()}
+            for domain, easel in self.easels.items()
+            if not isinstance(easel, str)
+        }
+
+    def _set_up(self, domain: str) -> Easel | str:
+        from needful.reports.page.svg_recorder import Easel
+
+        try:
+            return Easel(self.find_environment(domain))
+        except InvalidInputError as error:
+            return str(error)
+
+
+def page_data(runs: Sequence[RecordedRun], find_environment: FindEnvironment) -> dict[str, Any]:
+    """Return what the page shows of the runs."""
+    studio = Studio(find_environment)
+    labels = run_labels(runs)
+    shown = [_run_data(run, label, studio) for run, label in zip(runs, labels, strict=True)]
+    return {"runs": shown, "scenes": studio.as_json()}
+
+
+def run_labels(runs: Sequence[RecordedRun]) -> list[str]:
+    """Return a name for each run, as short as it can be without being that of another one."""
+    levels: tuple[Callable[[RecordedRun], str], ...] = (
+        lambda run: run.learner,
+        lambda run: f"{run.learner}, seed {run.seed}",
+        lambda run: f"{run.learner}, seed {run.seed} ({run.name})",
+    )
+    labels: list[str] = []
+    for level in levels:
+        labels = list(map(level, runs))
+        if len({(run.domain, label) for run, label in zip(runs, labels, strict=True)}) == len(runs):
+            return labels
+    return [f"{label}, number {place}" for place, label in enumerate(labels, 1)]
+
+
+def _run_data(run: RecordedRun, label: str, studio: Studio) -> dict[str, Any]:
+    atoms = AtomList()
+    notes: list[str] = []
+    tasks = _tasks(run, atoms, studio, notes)
+    model = None if run.model is None else _model(run.model, atoms, notes)
+    return {
+        "label": label,
+        "domain": run.domain,
+        "learner": run.learner,
+        "seed": run.seed,
+        "learned": run.learned,
+        "facts": _numbers(run.summary, FACTS),
+        "seconds": _numbers(run.summary.get("seconds")),
+        "versions": dict(run.records[0].versions) if run.records else {},
+        "model": model,
+        "tasks": tasks,
+        "notes": notes,
+        "atoms": atoms.texts(),
+    }
+
+
+def _numbers(values: JsonValue, names: Sequence[str] | None = None) -> dict[str, float]:
+    """Return those members of an object that are numbers and, if names are given, have one of them."""
+    found = values if isinstance(values, Mapping) else {}
+    return {
+        name: value
+        for name, value in found.items()
+        if (names is None or name in names) and isinstance(value, int | float) and type(value) is not bool
+    }
+
+
+def _tasks(run: RecordedRun, atoms: AtomList, studio: Studio, notes: list[str]) -> list[dict[str, Any]]:
+    """Return the rows of the tasks; what is missing there, and why, goes to the notes."""
+    if not run.plans:
+        if run.records and run.learned:
+            notes.append("The plans of this run were not recorded, so there is nothing to replay.")
+        return task_rows(run, atoms, None, Films(frozenset()))
+    films, easel = choose_films(run), studio.easel(run.domain)
+    if not isinstance(easel, str):
+        try:
+            rows = task_rows(run, atoms, easel, films)
+        except Exception as error:  # drawing is the environment's own code, which may raise anything
+            easel = f"{type(error).__name__}: {error}"
+            studio.give_up(run.domain, easel)
+        else:
+            notes += _thinned(run, films)
+            return rows
+    notes.append(f"Plans are shown without pictures, because the domain cannot be drawn. {easel}")
+    return task_rows(run, atoms, None, films)
+
+
+def _thinned(run: RecordedRun, films: Films) -> Iterator[str]:
+    """Yield what was left out to keep the page small."""
+    if len(films.tasks) < len(run.plans):
+        yield (
+            f"To keep this page small, {len(films.tasks)} of {len(run.records)} tasks have pictures: "
+            "failed and solved ones, evenly spread."
+        )
+    if films.every > 1:
+        yield f"To keep this page small, one in {films.every} states is drawn of each plan."
+
+
+def _model(model: RecordedModel, atoms: AtomList, notes: list[str]) -> dict[str, Any]:
+    demonstrations = 1 + max(
+        (one.demonstration for seen in (model.evidence or {}).values() for one in seen), default=-1
+    )
+    if demonstrations > MOST_DEMONSTRATIONS:
+        notes.append(
+            f"Of {demonstrations} demonstrations the first {MOST_DEMONSTRATIONS} can be looked at "
+            "step by step; all of them are counted."
+        )
+    return {
+        "operators": operator_cards(model),
+        "explained": model.evidence is not None,
+        "demonstrations": demonstration_steps(model, atoms),
+        "climb": model.climb and _climb(model.climb),
+    }
+
+
+def _climb(climb: RecordedClimb) -> dict[str, Any]:
+    return {
+        "transitions": climb.transitions,
+        "steps": [
+            {
+                "move": step.move,
+                "uncovered": step.objective.uncovered,
+                "operators": step.objective.operators,
+                "added": list(step.added),
+                "removed": list(step.removed),
+            }
+            for step in climb.steps
+        ],
+    }
+
+
+# In this order they are one script.
+SCRIPTS = (
+    "elements.js",
+    "charts.js",
+    "summary.js",
+    "operators.js",
+    "climb.js",
+    "picture.js",
+    "tasks.js",
+    "comparison.js",
+    "page.js",
+)
+
+
+def make_report(runs: Sequence[RecordedRun], find_environment: FindEnvironment) -> str:
+    """Return a page about runs as HTML without a link to anything; the same runs give the same page."""
+    if not runs:
+        raise InvalidInputError("A report needs at least one run.")
+    script = "".join(['(() => {\n"use strict";\n', *map(_asset, SCRIPTS), "})();\n"])
+    domains = dict.fromkeys(run.domain for run in runs)
+    title = {"title": f"{', '.join(domains)} · needful"}
+    data = page_data(runs, find_environment)
+    return fill_page(_asset("page.html"), _asset("page.css"), script, data, title)
+
+
+def _asset(name: str) -> str:
+    return files("needful.reports.page").joinpath(name).read_text(encoding="utf-8")

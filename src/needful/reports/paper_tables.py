@@ -1,0 +1,241 @@
+"""The paper's four tables, filled from groups of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TypeAlias
+
+from needful.paper import published_numbers as paper_numbers
+from needful.paper.domains import domain_title, in_paper_order, protocol_of
+from needful.paper.methods import (
+    ABLATIONS,
+    DOWN_EVAL,
+    NO_COMPLEXITY,
+    OURS,
+    POLICIES,
+    in_column_order,
+    method_look,
+)
+from needful.paper.published_numbers import PublishedTable
+from needful.planning.planners import DEFAULT_PLANNER
+from needful.reports.runs import RunGroup, learning_seconds, main_group, operator_count, success_percentages
+from needful.reports.statistics import (
+    Estimate,
+    among_the_best,
+    estimate,
+    intervals_overlap,
+    standard_deviation,
+    standard_error,
+    within_spread_of_best,
+)
+from needful.reports.table import Cell, Row, Table, one_decimal, three_digits
+from needful.sweeps.results import JobResult
+
+Rule: TypeAlias = Callable[[Estimate, Estimate], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its label, its name among the published numbers, and the methods it is filled from.
+
+    The first method with runs fills an entry.
+    """
+
+    label: str
+    published: str
+    methods: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableSpec:
+    """What a table shows.
+
+    Attributes:
+        title, caption: for readers.
+        columns: those of the paper.
+        published: its numbers.
+        values: turns a group into one value a seed.
+        spread: of these values.
+        text: how a number is written.
+        highest: whether more is better.
+        bold: which entries count as good as the best; None for no bold entries.
+        strangers: whether methods that the paper does not know get a column.
+        about_tasks: whether the numbers are about tasks, so that it matters how many there were.
+    """
+
+    title: str
+    caption: str
+    columns: tuple[Column, ...]
+    published: PublishedTable
+    values: Callable[[RunGroup], Sequence[float]]
+    spread: Callable[[Sequence[float]], float]
+    text: Callable[[float], str]
+    highest: bool = True
+    bold: Rule | None = None
+    strangers: bool = True
+    about_tasks: bool = False
+
+
+def _columns(*methods: str) -> tuple[Column, ...]:
+    return tuple(Column(method_look(method).label, method, (method,)) for method in methods)
+
+
+def _known(value: Callable[[JobResult], float | None], runs: Sequence[JobResult]) -> list[float]:
+    return [found for found in map(value, runs) if found is not None]
+
+
+_OPERATOR_LEARNERS = (OURS, "loft", "loft-replay", "ci", "ci-qe")
+
+TABLES: Mapping[str, TableSpec] = MappingProxyType(
+    {
+        "main": TableSpec(
+            title="Success on unseen tasks",
+            caption=(
+                "Percentage of tasks solved: mean over seeds, standard error in brackets. "
+                "Bold: no further from the best than the standard errors of both together. "
+                "A learner that ran out of time solves nothing."
+            ),
+            columns=_columns(*_OPERATOR_LEARNERS, "gnn-shooting", "gnn-model-free"),
+            published=paper_numbers.SUCCESS,
+            values=lambda group: success_percentages(group.runs),
+            spread=standard_error,
+            text=one_decimal,
+            bold=intervals_overlap,
+            about_tasks=True,
+        ),
+        "times": TableSpec(
+            title="Learning times",
+            caption=(
+                "Seconds of learning: mean over seeds, standard deviation in brackets. "
+                "Bold: within one standard deviation of the shortest. "
+                "A learner out of time counts with the time it had. The paper used another machine."
+            ),
+            columns=(
+                *_columns(*_OPERATOR_LEARNERS),
+                Column("GNN", paper_numbers.GNN, ("gnn-shooting", "gnn-model-free")),
+            ),
+            published=paper_numbers.LEARNING_SECONDS,
+            values=lambda group: _known(learning_seconds, group.runs),
+            spread=standard_deviation,
+            text=three_digits,
+            highest=False,
+            bold=within_spread_of_best,
+        ),
+        "operators": TableSpec(
+            title="Operators learned",
+            caption=(
+                "Number of operators: mean over seeds, standard deviation in brackets. "
+                "Bold: within one standard deviation of the fewest. "
+                "Seeds whose learner ran out of time are left out."
+            ),
+            columns=_columns(*_OPERATOR_LEARNERS),
+            published=paper_numbers.OPERATORS,
+            values=lambda group: () if group.method in POLICIES else _known(operator_count, group.learned),
+            spread=standard_deviation,
+            text=one_decimal,
+            highest=False,
+            bold=within_spread_of_best,
+        ),
+        "ablations": TableSpec(
+            title="Ablations",
+            caption=(
+                "Percentage of tasks solved without deleting superfluous operators (No complexity) or with "
+                "one abstract plan a task (Down Eval): mean over seeds, standard deviation in brackets."
+            ),
+            columns=_columns(OURS, NO_COMPLEXITY, DOWN_EVAL),
+            published=paper_numbers.ABLATION_SUCCESS,
+            values=lambda group: success_percentages(group.runs),
+            spread=standard_deviation,
+            text=one_decimal,
+            strangers=False,
+            about_tasks=True,
+        ),
+    }
+)
+
+
+def fill_table(name: str, groups: Sequence[RunGroup]) -> Table:
+    """Return one of `TABLES` with a row for each domain that has runs and something to show."""
+    spec = TABLES[name]
+    columns = spec.columns + (_stranger_columns(spec, groups) if spec.strangers else ())
+    domains = in_paper_order(group.domain for group in groups)
+    rows = [_row(spec, columns, domain, groups) for domain in domains]
+    return Table(
+        name,
+        spec.title,
+        " ".join([spec.caption, *_learning_limits(columns, domains, groups)]),
+        tuple(column.label for column in columns),
+        tuple(row for row in rows if any(cell.measured or cell.published for cell in row.cells)),
+        spec.text,
+    )
+
+
+def _learning_limits(
+    columns: Sequence[Column], domains: Sequence[str], groups: Sequence[RunGroup]
+) -> Iterator[str]:
+    """Yield a sentence for each limit that learners had, which the paper's had not."""
+    limited: dict[float, list[str]] = {}
+    for column in columns:
+        shown = filter(None, (_shown_group(column, domain, groups) for domain in domains))
+        for limit in {group.setting.learning_timeout for group in shown} - {None}:
+            assert limit is not None
+            limited.setdefault(limit, []).append(column.label)
+    for limit, labels in sorted(limited.items()):
+        yield f"Learning was limited to {limit:g} s for {', '.join(labels)}."
+
+
+def _stranger_columns(spec: TableSpec, groups: Sequence[RunGroup]) -> tuple[Column, ...]:
+    known = {method for column in spec.columns for method in column.methods} | ABLATIONS
+    strangers = (group for group in groups if group.method not in known)
+    return _columns(*in_column_order(group.method for group in strangers if spec.values(group)))
+
+
+def _row(spec: TableSpec, columns: Sequence[Column], domain: str, groups: Sequence[RunGroup]) -> Row:
+    cells = [_cell(spec, column, domain, groups) for column in columns]
+    if spec.bold is not None:
+        best = among_the_best([_comparable(spec, cell) for cell in cells], spec.highest, spec.bold)
+        cells = [replace(cell, best=bold) for cell, bold in zip(cells, best, strict=True)]
+    return Row(domain, domain_title(domain), tuple(cells))
+
+
+def _comparable(spec: TableSpec, cell: Cell) -> Estimate | None:
+    """Return what may be best: not a small number that is small because learning was cut short."""
+    return cell.measured if spec.highest or not cell.unlearned else None
+
+
+def _cell(spec: TableSpec, column: Column, domain: str, groups: Sequence[RunGroup]) -> Cell:
+    published = spec.published.get(domain, {}).get(column.published)
+    group = _shown_group(column, domain, groups)
+    if group is None:
+        return Cell(None, published)
+    found = estimate(spec.values(group), spec.spread)
+    unlearned = len(group.runs) - len(group.learned)
+    notes = _notes(spec, group, found)
+    return Cell(found, published, group.tasks, unlearned, notes=notes, setting=group.setting)
+
+
+def _shown_group(column: Column, domain: str, groups: Sequence[RunGroup]) -> RunGroup | None:
+    found = (main_group(groups, domain, method) for method in column.methods)
+    return next((group for group in found if group is not None), None)
+
+
+def _notes(spec: TableSpec, group: RunGroup, found: Estimate | None) -> tuple[str, ...]:
+    """Return what distinguishes an entry from the paper's: its size, and runs that came to nothing."""
+    notes = []
+    protocol = protocol_of(group.domain)
+    if found is not None:
+        few_tasks = spec.about_tasks and (protocol is None or group.tasks < protocol.tasks)
+        if few_tasks or protocol is None or found.count < protocol.seeds:
+            notes.append(f"n = {found.count}" + (f" × {group.tasks}" if spec.about_tasks else ""))
+        if protocol is None or group.setting.demos != protocol.demos:
+            notes.append(f"{group.setting.demos} demos")
+        if group.setting.planner != DEFAULT_PLANNER:
+            notes.append(f"planner {group.setting.planner}")
+    unlearned = len(group.runs) - len(group.learned)
+    if unlearned:
+        notes.append(f"{unlearned} of {len(group.runs)} not learned")
+    if group.errors:
+        notes.append("1 error" if group.errors == 1 else f"{group.errors} errors")
+    return tuple(notes)

@@ -1,0 +1,193 @@
+"""Run jobs in processes of this machine.
+
+What runs the jobs of a sweep: two protocols, so that a sweep does not care where.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from typing import Protocol, TypeAlias
+
+from needful.errors import InvalidInputError
+from needful.sweeps.jobs import Job
+from needful.sweeps.results import JobResult
+
+# Called in other processes, so it must be a function of a module.
+Work: TypeAlias = Callable[[Job], JobResult]
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """Whatever ran a job is gone and the job with it; `reason` is a sentence."""
+
+    reason: str
+
+
+class Workers(Protocol):
+    """Runs jobs, several at a time; `begin` may be called while fewer run than `capacity` says."""
+
+    def capacity(self) -> int:
+        """Return how many jobs can run at the same time, which may change."""
+        ...
+
+    def begin(self, job: Job) -> None:
+        """Have a job run."""
+        ...
+
+    def finished(self) -> Sequence[tuple[Job, JobResult | Died]]:
+        """Wait for jobs that are running, and return those that have ended, each of them once.
+
+        There may be none, where the capacity has to be looked at again from time to time.
+        """
+        ...
+
+
+class Executor(Protocol):
+    """Has workers to run jobs."""
+
+    def workers(self, work: Work) -> AbstractContextManager[Workers]:
+        """Return workers that do some work; leaving the context ends whatever still runs."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessExecutor:
+    """So many processes, each of which takes one job after the other."""
+
+    processes: int = 2
+
+    def __post_init__(self) -> None:
+        if self.processes < 1:
+            raise InvalidInputError(f"There must be at least one process, got {self.processes}.")
+
+    @contextmanager
+    def workers(self, work: Work) -> Iterator[ProcessWorkers]:
+        """Start processes as they are needed; kill them in the end."""
+        workers = ProcessWorkers(self.processes, work)
+        try:
+            yield workers
+        finally:
+            workers.kill()
+
+
+@dataclass(frozen=True, slots=True)
+class _Worker:
+    process: SpawnProcess
+    connection: Connection[Job, JobResult]
+
+    @classmethod
+    def start(cls, work: Work) -> _Worker:
+        # Not forked: threads of torch do not survive that.
+        context = multiprocessing.get_context("spawn")
+        connection, far_end = context.Pipe()
+        process = context.Process(target=_serve, args=(far_end, work), daemon=True)
+        with _interrupts_held():
+            process.start()
+        far_end.close()  # so that the pipe ends with the process
+        return cls(process, connection)
+
+    def result(self) -> JobResult | Died:
+        """Return what came of a job, once there is something to read."""
+        try:
+            return self.connection.recv()
+        except (EOFError, OSError):  # OSError: it was killed while it was writing
+            self.process.join()
+            return Died(_how_it_ended(self.process.exitcode))
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+class ProcessWorkers:
+    """The processes of one sweep; a process that died is replaced when it is needed."""
+
+    def __init__(self, processes: int, work: Work) -> None:
+        self._processes = processes
+        self._work = work
+        self._idle: list[_Worker] = []
+        self._busy: dict[Connection[Job, JobResult], tuple[_Worker, Job]] = {}
+
+    def capacity(self) -> int:
+        """Return the number of processes."""
+        return self._processes
+
+    def begin(self, job: Job) -> None:
+        """Give a job to an idle process, or to a new one."""
+        worker = self._idle.pop() if self._idle else _Worker.start(self._work)
+        with suppress(ConnectionError):  # it died while idle, and `result` will tell
+            worker.connection.send(job)
+        self._busy[worker.connection] = worker, job
+
+    def finished(self) -> list[tuple[Job, JobResult | Died]]:
+        """Wait until a process has a result or dies."""
+        ended = []
+        for connection in wait(list(self._busy)):
+            assert isinstance(connection, Connection)
+            worker, job = self._busy.pop(connection)
+            result = worker.result()
+            if isinstance(result, Died):
+                worker.kill()
+            else:
+                self._idle.append(worker)
+            ended.append((job, result))
+        return ended
+
+    def kill(self) -> None:
+        """End all processes at once; they hold nothing that could be lost."""
+        for worker in (*self._idle, *(worker for worker, _ in self._busy.values())):
+            worker.kill()
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Let no Ctrl-C through while the block runs, and none ever to a process that is started in it.
+
+    A terminal sends it to all processes, but it is the sweep that ends its workers.
+    """
+    resource_tracker.ensure_running()  # Otherwise it begins with the first process, and lets them through.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(connection: Connection[JobResult, Job], work: Work) -> None:
+    """Do what a worker does: take a job, send its result, until nobody listens any more."""
+    # What a library prints must not get between the results on stdout.
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    # Torch is not imported yet. More threads would compete for the cores, and on other machines there
+    # would be more or fewer of them.
+    os.environ["OMP_NUM_THREADS"] = "1"
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with suppress(EOFError, ConnectionError):
+        while True:
+            connection.send(work(connection.recv()))
+
+
+def _end_with_parent() -> None:
+    """Exit when the sweep is gone, even if it was killed: nobody wants this worker's result then."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)
+
+
+def _how_it_ended(exit_code: int | None) -> str:
+    if exit_code is None or exit_code >= 0:
+        return f"Its process ended with exit code {exit_code}."
+    name = signal.Signals(-exit_code).name
+    hint = " Was there too little memory? Try fewer processes." if name == "SIGKILL" else ""
+    return f"Its process was ended by the signal {name}.{hint}"
