@@ -15,8 +15,8 @@ import tempfile
 from needful.reports.paper_tables import fill_table
 from needful.reports.runs import group_runs
 from needful.reports.table import as_markdown
+from needful.sweeps.executors import ProcessExecutor
 from needful.sweeps.jobs import Job
-from needful.sweeps.process_executor import ProcessExecutor
 from needful.sweeps.results import SweepFolder
 from needful.sweeps.sweep import sweep
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from needful.errors import PlannerError
-from needful.planning.external.fast_downward import OPTIMAL, FastDownward
-from needful.planning.external.k_star import KStar
+from needful.planning.external.programs import OPTIMAL, FastDownward, KStar
 from needful.planning.interfaces import Search
 
 # Notes its process group, leaves grandchildren behind that ignore signals, and never comes back.

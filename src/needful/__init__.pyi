@@ -1,156 +1,101 @@
-"""What type checkers and editors are told: the same names as in `__init__.py`, which loads them late."""
+"""The public names of `needful`, each with its home module. `__init__.py` loads them on first use."""
 
-from needful.abstraction.abstract import abstract
-from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
-from needful.core.controllers import Controller, Execution, GroundController, Policy
-from needful.core.demonstrations import Demonstration, Transition
-from needful.core.model import ConstantSampler, PlanningModel, Sampler, Vocabulary
-from needful.core.objects import Object, Type, Variable
-from needful.core.operators import DeletePattern, GroundOperator, Operator, Wildcard
-from needful.core.plans import AbstractPlan, Failure, Outcome, PlanningResult, necessary_atoms
-from needful.core.state import State
-from needful.core.tasks import Task
-from needful.demos.collect import OracleDemonstrator, collect_demonstrations
-from needful.demos.episodes import (
-    Episode,
-    Segment,
-    demonstrations_from_episodes,
-    segment_by_controller,
-    segment_by_step,
+from needful.abstraction.abstract import abstract as abstract
+from needful.core.atoms import AbstractState as AbstractState
+from needful.core.atoms import GroundAtom as GroundAtom
+from needful.core.atoms import LiftedAtom as LiftedAtom
+from needful.core.atoms import Predicate as Predicate
+from needful.core.controllers import Controller as Controller
+from needful.core.controllers import Execution as Execution
+from needful.core.controllers import GroundController as GroundController
+from needful.core.controllers import Policy as Policy
+from needful.core.demonstrations import Demonstration as Demonstration
+from needful.core.demonstrations import Transition as Transition
+from needful.core.model import ConstantSampler as ConstantSampler
+from needful.core.model import PlanningModel as PlanningModel
+from needful.core.model import Sampler as Sampler
+from needful.core.model import Vocabulary as Vocabulary
+from needful.core.objects import Object as Object
+from needful.core.objects import Type as Type
+from needful.core.objects import Variable as Variable
+from needful.core.operators import DeletePattern as DeletePattern
+from needful.core.operators import GroundOperator as GroundOperator
+from needful.core.operators import Operator as Operator
+from needful.core.operators import Wildcard as Wildcard
+from needful.core.plans import AbstractPlan as AbstractPlan
+from needful.core.plans import Failure as Failure
+from needful.core.plans import Outcome as Outcome
+from needful.core.plans import PlanningResult as PlanningResult
+from needful.core.plans import necessary_atoms as necessary_atoms
+from needful.core.state import State as State
+from needful.core.tasks import Task as Task
+from needful.demos.collect import OracleDemonstrator as OracleDemonstrator
+from needful.demos.collect import collect_demonstrations as collect_demonstrations
+from needful.demos.episodes import Episode as Episode
+from needful.demos.episodes import Segment as Segment
+from needful.demos.episodes import demonstrations_from_episodes as demonstrations_from_episodes
+from needful.demos.episodes import segment_by_controller as segment_by_controller
+from needful.demos.episodes import segment_by_step as segment_by_step
+from needful.envs.catalogue import environment_names as environment_names
+from needful.envs.catalogue import make_environment as make_environment
+from needful.envs.checker import check_environment as check_environment
+from needful.envs.contract import Environment as Environment
+from needful.envs.contract import MultiStepEnvironment as MultiStepEnvironment
+from needful.envs.contract import Split as Split
+from needful.envs.contract import oracle_operator as oracle_operator
+from needful.envs.findings import Finding as Finding
+from needful.envs.gym import register_all as register_all
+from needful.errors import DemonstrationError as DemonstrationError
+from needful.errors import EnvironmentFailure as EnvironmentFailure
+from needful.errors import InvalidInputError as InvalidInputError
+from needful.errors import LearningTimeoutError as LearningTimeoutError
+from needful.errors import ModelError as ModelError
+from needful.errors import NeedfulError as NeedfulError
+from needful.errors import OutputError as OutputError
+from needful.errors import OutputExistsError as OutputExistsError
+from needful.errors import PlannerError as PlannerError
+from needful.errors import ResultsError as ResultsError
+from needful.errors import UnknownNameError as UnknownNameError
+from needful.evaluation.evaluate import evaluate as evaluate
+from needful.evaluation.learning import LearnedModel as LearnedModel
+from needful.evaluation.learning import learn_model as learn_model
+from needful.evaluation.model_files import open_model as open_model
+from needful.evaluation.model_files import save_learned_model as save_learned_model
+from needful.evaluation.pipeline import RunConfig as RunConfig
+from needful.evaluation.pipeline import RunResult as RunResult
+from needful.evaluation.pipeline import run as run
+from needful.evaluation.policy_learning import LearnedPolicy as LearnedPolicy
+from needful.evaluation.policy_learning import learn_policy as learn_policy
+from needful.evaluation.records import RunRecord as RunRecord
+from needful.evaluation.run_folder import RunFolder as RunFolder
+from needful.evaluation.solvers import Solver as Solver
+from needful.evaluation.solvers import bilevel_solver as bilevel_solver
+from needful.evaluation.solvers import policy_solver as policy_solver
+from needful.operator_learning.catalogue import LEARNERS as LEARNERS
+from needful.operator_learning.catalogue import Learner as Learner
+from needful.operator_learning.catalogue import find_learner as find_learner
+from needful.operator_learning.experiments import ExperimentConfig as ExperimentConfig
+from needful.operator_learning.experiments import (
+    drop_accidental_preconditions as drop_accidental_preconditions,
 )
-from needful.envs.catalogue import environment_names, make_environment
-from needful.envs.checker import check_environment
-from needful.envs.contract import Environment, MultiStepEnvironment, Split, oracle_operator
-from needful.envs.findings import Finding
-from needful.envs.gym import register_all
-from needful.errors import (
-    DemonstrationError,
-    EnvironmentFailure,
-    InvalidInputError,
-    LearningTimeoutError,
-    ModelError,
-    NeedfulError,
-    OutputError,
-    OutputExistsError,
-    PlannerError,
-    ResultsError,
-    UnknownNameError,
-)
-from needful.evaluation.evaluate import evaluate
-from needful.evaluation.learning import LearnedModel, learn_model
-from needful.evaluation.model_files import open_model, save_learned_model
-from needful.evaluation.pipeline import RunConfig, RunResult, run
-from needful.evaluation.policy_learning import LearnedPolicy, learn_policy
-from needful.evaluation.records import RunRecord
-from needful.evaluation.run_folder import RunFolder
-from needful.evaluation.solvers import Solver, bilevel_solver, policy_solver
-from needful.operator_learning.catalogue import LEARNERS, Learner, find_learner
-from needful.operator_learning.experiments import ExperimentConfig, drop_accidental_preconditions
-from needful.operator_learning.explanation import explain_operator
-from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
-from needful.operator_learning.learned_operators import LearnedOperators
-from needful.planning.bilevel import PlanningConfig, plan
-from needful.planning.pddl.reader import PddlDomain, read_pddl_domain
-from needful.planning.pddl.writer import AbstractTask, Style, write_pddl
-from needful.policies.catalogue import POLICIES, PolicyKind
-from needful.policies.graph_policy import GraphPolicy, PolicyConfig
-from needful.sampler_learning.config import SamplerConfig
-from needful.storage.demonstrations import DemonstrationSet, read_demonstrations, write_demonstrations
+from needful.operator_learning.explanation import explain_operator as explain_operator
+from needful.operator_learning.learn_operators import OperatorLearningConfig as OperatorLearningConfig
+from needful.operator_learning.learn_operators import learn_operators as learn_operators
+from needful.operator_learning.learned_operators import LearnedOperators as LearnedOperators
+from needful.planning.bilevel import PlanningConfig as PlanningConfig
+from needful.planning.bilevel import plan as plan
+from needful.planning.pddl.reader import PddlDomain as PddlDomain
+from needful.planning.pddl.reader import read_pddl_domain as read_pddl_domain
+from needful.planning.pddl.writer import AbstractTask as AbstractTask
+from needful.planning.pddl.writer import Style as Style
+from needful.planning.pddl.writer import write_pddl as write_pddl
+from needful.policies.catalogue import POLICIES as POLICIES
+from needful.policies.catalogue import PolicyKind as PolicyKind
+from needful.policies.graph_policy import GraphPolicy as GraphPolicy
+from needful.policies.graph_policy import PolicyConfig as PolicyConfig
+from needful.sampler_learning.config import SamplerConfig as SamplerConfig
+from needful.storage.demonstrations import DemonstrationSet as DemonstrationSet
+from needful.storage.demonstrations import read_demonstrations as read_demonstrations
+from needful.storage.demonstrations import write_demonstrations as write_demonstrations
 
-__all__ = [
-    "LEARNERS",
-    "POLICIES",
-    "AbstractPlan",
-    "AbstractState",
-    "AbstractTask",
-    "ConstantSampler",
-    "Controller",
-    "DeletePattern",
-    "Demonstration",
-    "DemonstrationError",
-    "DemonstrationSet",
-    "Environment",
-    "EnvironmentFailure",
-    "Episode",
-    "Execution",
-    "ExperimentConfig",
-    "Failure",
-    "Finding",
-    "GraphPolicy",
-    "GroundAtom",
-    "GroundController",
-    "GroundOperator",
-    "InvalidInputError",
-    "LearnedModel",
-    "LearnedOperators",
-    "LearnedPolicy",
-    "Learner",
-    "LearningTimeoutError",
-    "LiftedAtom",
-    "ModelError",
-    "MultiStepEnvironment",
-    "NeedfulError",
-    "Object",
-    "Operator",
-    "OperatorLearningConfig",
-    "OracleDemonstrator",
-    "Outcome",
-    "OutputError",
-    "OutputExistsError",
-    "PddlDomain",
-    "PlannerError",
-    "PlanningConfig",
-    "PlanningModel",
-    "PlanningResult",
-    "Policy",
-    "PolicyConfig",
-    "PolicyKind",
-    "Predicate",
-    "ResultsError",
-    "RunConfig",
-    "RunFolder",
-    "RunRecord",
-    "RunResult",
-    "Sampler",
-    "SamplerConfig",
-    "Segment",
-    "Solver",
-    "Split",
-    "State",
-    "Style",
-    "Task",
-    "Transition",
-    "Type",
-    "UnknownNameError",
-    "Variable",
-    "Vocabulary",
-    "Wildcard",
-    "abstract",
-    "bilevel_solver",
-    "check_environment",
-    "collect_demonstrations",
-    "demonstrations_from_episodes",
-    "drop_accidental_preconditions",
-    "environment_names",
-    "evaluate",
-    "explain_operator",
-    "find_learner",
-    "learn_model",
-    "learn_operators",
-    "learn_policy",
-    "make_environment",
-    "necessary_atoms",
-    "open_model",
-    "oracle_operator",
-    "plan",
-    "policy_solver",
-    "read_demonstrations",
-    "read_pddl_domain",
-    "register_all",
-    "run",
-    "save_learned_model",
-    "segment_by_controller",
-    "segment_by_step",
-    "write_demonstrations",
-    "write_pddl",
-]
+__all__: list[str]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from needful.reports.table import as_text
-from needful.reports.table import Table, one_decimal
+from needful.reports.table import Table, as_text, one_decimal
 
 
 @pytest.mark.parametrize("caption", ["Solved tasks", "Solved tasks.", "Solved tasks. Bold is best."])

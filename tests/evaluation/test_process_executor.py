@@ -12,7 +12,7 @@ import pytest
 
 import sweep_work
 from needful.errors import InvalidInputError
-from needful.sweeps.process_executor import Died, ProcessExecutor, ProcessWorkers, Work
+from needful.sweeps.executors import Died, ProcessExecutor, ProcessWorkers, Work
 from needful.sweeps.results import JobResult, Results, SweepFolder
 from needful.sweeps.sweep import sweep
 from sweep_work import MARKS, PATIENCE, is_alive, marks, toy_jobs, wait_until

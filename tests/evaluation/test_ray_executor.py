@@ -12,8 +12,8 @@ import pytest
 
 import sweep_work
 from needful.errors import InvalidInputError
-from needful.sweeps import ray_executor
-from needful.sweeps.ray_executor import RayExecutor
+from needful.sweeps import executors as ray_executor
+from needful.sweeps.executors import RayExecutor
 from needful.sweeps.results import SweepFolder
 from needful.sweeps.sweep import sweep
 from sweep_work import MARKS, is_alive, marks, toy_jobs, wait_until

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from needful.errors import OutputError
+from needful.sweeps.executors import Died, Work
 from needful.sweeps.jobs import Job
-from needful.sweeps.process_executor import Died, Work
 from needful.sweeps.results import JobResult, Results, SweepFolder, results_path
 from needful.sweeps.sweep import TRIES, SweepWatch, sweep
 from sweep_work import toy_jobs

@@ -15,13 +15,13 @@ from needful.core.plans import Effort, Outcome
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.grounding import GroundProblem
-from needful.planning.interfaces import Estimate, Heuristic, Search
+from needful.planning.interfaces import Heuristic, HeuristicEstimate, Search
 from planning_problems import Problem, cheapest_costs, check_plan, problems, state_space, toy_problem
 
 
 def blind(problem: GroundProblem, budget: Budget) -> Heuristic:
     """A heuristic that knows nothing: one function is all that another heuristic takes."""
-    return lambda state, budget: Estimate(0)
+    return lambda state, budget: HeuristicEstimate(0)
 
 
 SEARCHES = [AStar(), AStar(heuristic=blind)]
@@ -100,7 +100,7 @@ def test_a_better_way_to_a_state_that_was_expanded_already_is_taken() -> None:
     at_a = 1 << [str(atom) for atom in problem.atoms].index("AtA()")
 
     def only_knows_a(problem: GroundProblem, budget: Budget) -> Heuristic:
-        return lambda state, budget: Estimate(4 if state & at_a else 0)
+        return lambda state, budget: HeuristicEstimate(4 if state & at_a else 0)
 
     stream = AStar(heuristic=only_knows_a)(problem, 0, Budget.unlimited(), Effort())
     assert [walk(problem, plan) for plan in stream] == ["SA AB BE EF FG", "SC CD DB BE EF FG"]

@@ -11,15 +11,9 @@ from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.operators import GroundOperator
 from needful.core.plans import Effort, Outcome
 from needful.planning.budget import Budget
-from needful.planning.distinct_plans import (
-    PATIENCE,
-    DistinctPlans,
-    independent,
-    normal_form,
-    revisits_a_state,
-)
 from needful.planning.engines.a_star import AStar
 from needful.planning.grounding import GroundProblem
+from needful.planning.portfolio import PATIENCE, DistinctPlans, independent, normal_form, revisits_a_state
 from planning_problems import (
     Problem,
     problems,

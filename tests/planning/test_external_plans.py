@@ -16,8 +16,7 @@ from needful.errors import InvalidInputError, PlannerError
 from needful.evaluation.records import config_hash
 from needful.planning.budget import Budget
 from needful.planning.external.external_plans import ExternalPlans
-from needful.planning.external.fast_downward import FastDownward
-from needful.planning.external.k_star import KStar
+from needful.planning.external.programs import FastDownward, KStar
 from needful.planning.grounding import GroundProblem
 from planning_problems import Problem, toy_problem
 
@@ -233,7 +232,7 @@ def test_what_is_not_installed_can_be(search: type, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_package_without_its_program_counts_as_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("needful.planning.external.k_star._PROGRAM", "somewhere/else")
+    monkeypatch.setattr("needful.planning.external.programs._K_STAR", "somewhere/else")
     with pytest.raises(PlannerError, match="not installed"):
         KStar()
 

@@ -12,7 +12,7 @@ from needful.core.operators import GroundOperator
 from needful.planning.budget import Budget
 from needful.planning.grounding import GroundProblem
 from needful.planning.heuristics import LmCut
-from needful.planning.interfaces import Estimate
+from needful.planning.interfaces import HeuristicEstimate
 from planning_problems import (
     Problem,
     every_grounding,
@@ -25,7 +25,7 @@ from planning_problems import (
 )
 
 
-def estimate(problem: Problem) -> tuple[Estimate, list[GroundOperator]]:
+def estimate(problem: Problem) -> tuple[HeuristicEstimate, list[GroundOperator]]:
     compact = problem.grounded()
     steps = [compact.ground_operator(i) for i in range(len(compact.ground_operators))]
     return LmCut(compact, Budget.unlimited())(compact.initial, Budget.unlimited()), steps

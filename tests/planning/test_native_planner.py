@@ -20,7 +20,7 @@ from needful.planning.engines.greedy import Greedy
 from needful.planning.engines.native_planner import NativePlanner, understands
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.grounding import GroundProblem
-from needful.planning.interfaces import Estimate, Heuristic, Planner, Problem, Question
+from needful.planning.interfaces import Heuristic, HeuristicEstimate, Planner, Problem, Question
 from needful.planning.portfolio import Policy, Stage, anytime_policy, greedy_policy, paper_policy
 from planning_problems import row_problem, toy_problem
 from toy_world import JAR
@@ -30,7 +30,7 @@ QUESTION = toy_problem(balls=2).question()
 
 
 def blind(problem: GroundProblem, budget: Budget) -> Heuristic:
-    return lambda state, budget: Estimate(0)
+    return lambda state, budget: HeuristicEstimate(0)
 
 
 @dataclass(frozen=True)

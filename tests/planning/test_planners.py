@@ -15,7 +15,7 @@ from needful.planning.engines.a_star import AStar
 from needful.planning.engines.native_planner import NativeProblem
 from needful.planning.engines.python_planner import PythonPlanner, PythonProblem
 from needful.planning.grounding import GroundProblem
-from needful.planning.interfaces import Estimate, Heuristic, Planner, Problem
+from needful.planning.interfaces import Heuristic, HeuristicEstimate, Planner, Problem
 from needful.planning.planners import (
     Fastest,
     default_planner,
@@ -31,7 +31,7 @@ OWN = [name for name in planner_names() if "fast-downward" not in name and name 
 
 
 def blind(problem: GroundProblem, budget: Budget) -> Heuristic:
-    return lambda state, budget: Estimate(0)
+    return lambda state, budget: HeuristicEstimate(0)
 
 
 def grounded(planner: Planner) -> Problem:

@@ -8,9 +8,8 @@ import pytest
 from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
-from needful.policies.examples import examples_of
 from needful.policies.graph_policy import PolicyConfig
-from needful.policies.training import train_policy
+from needful.policies.training import examples_of, train_policy
 
 pytest.importorskip("mujoco", reason="household domains need the extra `household`")
 

@@ -22,12 +22,19 @@ from needful.core.state import State
 from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.contract import Split
 from needful.errors import DemonstrationError, InvalidInputError, LearningTimeoutError
-from needful.policies.examples import Examples, StandardUnits, batched, examples_of
 from needful.policies.graph_encoding import Graph, GraphEncoding
 from needful.policies.graph_policy import PolicyConfig, network_size
 from needful.policies.network import NumpyArithmetic, evaluate_network, weight_shapes
 from needful.policies.rollout import RolloutLimits, follow, shoot
-from needful.policies.training import imitation_loss, train_network, train_policy
+from needful.policies.training import (
+    Examples,
+    StandardUnits,
+    batched,
+    examples_of,
+    imitation_loss,
+    train_network,
+    train_policy,
+)
 from needful.seeding import rng_for
 from toy_environment import ToyEnvironment
 

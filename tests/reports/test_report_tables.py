@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from needful.paper.published_numbers import Estimate
 from needful.reports.paper_tables import TABLES, fill_table
 from needful.reports.runs import group_runs, learning_seconds, operator_count
-from needful.reports.statistics import Estimate
 from needful.reports.table import Cell, Table, one_decimal, table_rows, three_digits
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult

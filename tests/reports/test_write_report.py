@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from needful.errors import OutputError, UnknownNameError
-from needful.reports.figures.catalogue import FIGURES
 from needful.reports.paper_tables import TABLES
-from needful.reports.write_report import write_report
+from needful.reports.write_report import FIGURES, write_report
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult, Results, read_results, write_result
 from synthetic_results import make_result, make_sweep

@@ -7,8 +7,12 @@ from handmade_samplers import random_sampler
 from needful.core.objects import Variable
 from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.sampler_learning.sampler_arrays import sampler_from_arrays, sampler_to_arrays
-from needful.sampler_learning.sampling import NO_ANCHOR, AnchoredSampler
+from needful.sampler_learning.sampling import (
+    NO_ANCHOR,
+    AnchoredSampler,
+    sampler_from_arrays,
+    sampler_to_arrays,
+)
 from toy_world import BALL, MOVE_TO, NEAR, ROBOT, operator
 
 R, B = Variable("?r", ROBOT), Variable("?b", BALL)

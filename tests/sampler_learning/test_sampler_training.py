@@ -16,8 +16,12 @@ from needful.errors import InvalidInputError
 from needful.sampler_learning import training
 from needful.sampler_learning.config import PAPER_SAMPLERS, SamplerConfig, TrainingSchedule
 from needful.sampler_learning.learn_samplers import learn_samplers
-from needful.sampler_learning.sampler_arrays import sampler_to_arrays
-from needful.sampler_learning.sampling import AnchoredSampler, NeuralSampler, input_vector
+from needful.sampler_learning.sampling import (
+    AnchoredSampler,
+    NeuralSampler,
+    input_vector,
+    sampler_to_arrays,
+)
 
 QUICK = SamplerConfig(
     generator=TrainingSchedule(iterations=60, patience=60), classifier=TrainingSchedule(60, patience=60)

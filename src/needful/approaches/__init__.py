@@ -1,0 +1,1 @@
+"""Approaches: everything that learns from demonstrations and solves tasks, behind one interface."""

@@ -25,8 +25,8 @@ from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, NeedfulError
 from needful.paper.experiments import ANALYTIC, FIGURES, HOUSEHOLD, TABLES, Asked, SweepSettings, jobs_of
 from needful.planning.planners import DEFAULT_PLANNER
+from needful.sweeps.executors import Executor, ProcessExecutor
 from needful.sweeps.jobs import Job, run_config
-from needful.sweeps.process_executor import Executor, ProcessExecutor
 from needful.sweeps.results import JobResult, Results, SweepFolder
 from needful.sweeps.sweep import RemainingTime, sweep
 
@@ -236,7 +236,7 @@ def _jobs(asked: Asked, settings: SweepSettings) -> tuple[Job, ...]:
 
 def _executor(name: ExecutorName, processes: int, address: str | None) -> Executor:
     if name is ExecutorName.RAY:
-        from needful.sweeps.ray_executor import RayExecutor
+        from needful.sweeps.executors import RayExecutor
 
         return RayExecutor(address)
     if address is not None:

@@ -1,1 +1,1 @@
-"""The vocabulary that every other part of the package speaks."""
+"""The vocabulary shared by all packages: types, states, atoms, operators, tasks, plans, models."""

@@ -1,1 +1,1 @@
-"""Demonstrations: who shows how to solve a task, and collecting what they show."""
+"""Demonstrations: demonstrators, collection, recorded episodes and replays."""

@@ -1,1 +1,1 @@
-"""Environments: one domain a file, the contract they keep, its checker and the catalogue."""
+"""Environments: the contract, its checker, the catalogue, and one file per analytic domain."""

@@ -1,1 +1,1 @@
-"""From a domain to a summary: the pipeline, its records, and how tasks are judged."""
+"""One run: the pipeline, the evaluation of test tasks, records and the run folder."""

@@ -1,1 +1,1 @@
-"""Learn operators that predict only what is necessary for reaching goals; one step of it a file."""
+"""Learn operators that predict only the changes necessary for reaching goals; one step per file."""

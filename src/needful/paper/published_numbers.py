@@ -8,17 +8,30 @@ five at 100 % have a published standard error of 15.81 = 50 / sqrt(10).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
 from needful.paper.methods import DOWN_EVAL, NO_COMPLEXITY, OURS
-from needful.reports.statistics import Estimate
 
 SEEDS = 10
 BLANK = "-"
 
 # Both policies share one network, so there is one learning time for them.
 GNN = "gnn"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over `count` values with its spread: a standard error or deviation.
+
+    `spread` is None if it is unknown, as it is for one value.
+    """
+
+    mean: float
+    spread: float | None
+    count: int
+
 
 # By domain, then by method. What the paper leaves blank is not there.
 PublishedTable: TypeAlias = Mapping[str, Mapping[str, Estimate]]

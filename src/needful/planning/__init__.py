@@ -1,1 +1,1 @@
-"""From a task to a plan: ground, search for abstract plans, refine them."""
+"""From a task to a plan: ground operators, search for abstract plans, refine them."""

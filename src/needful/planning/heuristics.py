@@ -23,7 +23,7 @@ from typing import NamedTuple
 from needful.abstraction.atom_table import bits
 from needful.planning.budget import Budget
 from needful.planning.grounding import GroundProblem
-from needful.planning.interfaces import Estimate
+from needful.planning.interfaces import HeuristicEstimate
 
 # Sums of sums can grow beyond all bounds; from here on costs count as equal.
 _MOST = (1 << 30) - 1
@@ -166,12 +166,12 @@ class LmCut:
                 added_by[atom].append(operator)
         return added_by
 
-    def __call__(self, state: int, budget: Budget) -> Estimate:
+    def __call__(self, state: int, budget: Budget) -> HeuristicEstimate:
         """Return the number of disjoint landmarks, and the landmarks."""
         graph = self._justification(state)
         _, values, costs, supporters, supported = graph
         if values[supporters[-1]] == _UNREACHED:
-            return Estimate(None)
+            return HeuristicEstimate(None)
         landmarks: list[int] = []
         while values[supporters[-1]] > 0 and not budget.expired():
             cut = self._cut(graph)
@@ -188,7 +188,7 @@ class LmCut:
                     supported[supporters[operator]].remove(operator)
             landmarks.append(landmark)
             self._lower(cut, graph)
-        return Estimate(len(landmarks), tuple(landmarks))
+        return HeuristicEstimate(len(landmarks), tuple(landmarks))
 
     def _mask(self, cut: list[int]) -> int:
         """Return the operators of a cut as bits; shifting a number of a million bits takes long."""

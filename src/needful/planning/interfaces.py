@@ -106,7 +106,7 @@ class Search(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class HeuristicEstimate:
     """What a heuristic says of a state.
 
     Attributes:
@@ -122,6 +122,6 @@ class Estimate:
 class Heuristic(Protocol):
     """Estimates states of the problem that it was made for."""
 
-    def __call__(self, state: int, budget: Budget) -> Estimate:
-        """Estimate a state; when time runs out, return a bound that holds but may be weak."""
+    def __call__(self, state: int, budget: Budget) -> HeuristicEstimate:
+        """HeuristicEstimate a state; when time runs out, return a bound that holds but may be weak."""
         ...

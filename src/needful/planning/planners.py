@@ -50,19 +50,19 @@ def say_once_that_python_serves() -> None:
 
 # Only who asks for a program of others has to wait for what starts it.
 def _fast_downward_lama() -> Planner:
-    from needful.planning.external.fast_downward import LAMA_FIRST, FastDownward
+    from needful.planning.external.programs import LAMA_FIRST, FastDownward
 
     return PythonPlanner(FastDownward(LAMA_FIRST))
 
 
 def _fast_downward_lmcut() -> Planner:
-    from needful.planning.external.fast_downward import OPTIMAL, FastDownward
+    from needful.planning.external.programs import OPTIMAL, FastDownward
 
     return PythonPlanner(FastDownward(OPTIMAL))
 
 
 def _k_star() -> Planner:
-    from needful.planning.external.k_star import KStar
+    from needful.planning.external.programs import KStar
 
     return PythonPlanner(KStar())
 

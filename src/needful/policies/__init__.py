@@ -1,1 +1,1 @@
-"""Policies that imitate demonstrations: a graph neural network says what to do next."""
+"""Graph neural network policies that imitate demonstrations."""

@@ -1,1 +1,1 @@
-"""Tables and figures from recorded results alone, beside the numbers that were published."""
+"""Tables, figures and pages made from recorded results alone."""

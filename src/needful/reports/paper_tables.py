@@ -18,11 +18,10 @@ from needful.paper.methods import (
     in_column_order,
     method_look,
 )
-from needful.paper.published_numbers import PublishedTable
+from needful.paper.published_numbers import Estimate, PublishedTable
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.reports.runs import RunGroup, learning_seconds, main_group, operator_count, success_percentages
 from needful.reports.statistics import (
-    Estimate,
     among_the_best,
     estimate,
     intervals_overlap,

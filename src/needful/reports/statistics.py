@@ -11,22 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from needful.paper.published_numbers import Estimate
+
 # Means of the same share of solved tasks may differ in their last bits.
 ROUNDING = 1e-9
 CONFIDENCE = 0.95
 RESAMPLES = 9_999
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A mean over `count` values with its spread: a standard error or deviation.
-
-    `spread` is None if it is unknown, as it is for one value.
-    """
-
-    mean: float
-    spread: float | None
-    count: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from needful.reports.statistics import Estimate
+from needful.paper.published_numbers import Estimate
 from needful.storage.json_fields import JsonValue
 from needful.sweeps.jobs import Job
 

@@ -1,1 +1,1 @@
-"""From the transitions of operators to samplers of controller parameters."""
+"""Learn samplers of controller parameters from the transitions of operators."""

@@ -1,1 +1,1 @@
-"""The files of the product: demonstrations and models, written whole or not at all."""
+"""File formats, with atomic writes."""

@@ -37,7 +37,7 @@ from needful.core.operators import Operator
 from needful.errors import ModelError
 from needful.policies.catalogue import POLICIES, PolicyKind
 from needful.policies.graph_policy import GraphPolicy
-from needful.sampler_learning.sampler_arrays import sampler_from_arrays, sampler_to_arrays
+from needful.sampler_learning.sampling import sampler_from_arrays, sampler_to_arrays
 from needful.storage.atomic import staged_directory, write_bytes, write_text
 from needful.storage.json_fields import Field, JsonValue, Source, dump_json, parse_json
 from needful.storage.output_kinds import MODEL

@@ -1,0 +1,1 @@
+"""Many runs: jobs, executors, stored results and resuming."""

@@ -9,8 +9,8 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
+from needful.sweeps.executors import Executor, Work, Workers
 from needful.sweeps.jobs import Job, run_job
-from needful.sweeps.process_executor import Executor, Work, Workers
 from needful.sweeps.results import JobResult, Results, SweepFolder
 
 # Part of `seconds` in a summary, but about one task or part of another entry.

@@ -9,7 +9,7 @@ import pytest
 from needful.envs.household.scene.activities import Definition, Literal, read_bddl
 from needful.errors import InvalidInputError, UnknownNameError
 
-FILES = resources.files("needful.envs.household") / "bddl_files"
+FILES = resources.files("needful.envs.household.scene") / "bddl_files"
 
 TEXT = """
 ; two cups, each with a saucer

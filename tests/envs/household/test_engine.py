@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from needful.envs.household.engine import import_engine
+from needful.envs.household import import_mujoco
 
 PROGRAM = """
 import sys
@@ -82,11 +82,11 @@ def test_a_second_import_does_without_opengl_and_leaves_no_trace(
         monkeypatch.setenv("MUJOCO_GL", wanted)
     with monkeypatch.context() as patched:
         patched.setattr(builtins, "__import__", imported)
-        import_engine()
+        import_mujoco()
     assert asked == [("mujoco", wanted), ("mujoco", "disabled")]
     assert os.environ.get("MUJOCO_GL") == wanted
 
 
 def test_an_engine_that_is_not_there_is_left_to_those_who_need_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    import_engine()
+    import_mujoco()

@@ -18,7 +18,6 @@ from needful.core.plans import Outcome
 from needful.paper.domains import DOMAINS
 from needful.paper.methods import METHODS, method_look
 from needful.reports.figures.canvas import house_style
-from needful.reports.figures.catalogue import FIGURES, render_figure
 from needful.reports.figures.data_efficiency import draw_data_efficiency, learning_curves
 from needful.reports.figures.failures import REASONS, draw_failures, reason
 from needful.reports.figures.nodes_created import draw_nodes_created
@@ -26,6 +25,7 @@ from needful.reports.figures.paired_differences import draw_paired_differences
 from needful.reports.figures.success_by_objects import SizeClass, draw_success_by_objects, size_classes
 from needful.reports.figures.survival import draw_survival, solved_within
 from needful.reports.runs import RunGroup, group_runs
+from needful.reports.write_report import FIGURES, render_figure
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult
 from synthetic_results import make_record, make_result, make_sweep

@@ -1,1 +1,1 @@
-"""Pictures of states and of plans."""
+"""Pictures and films of states and plans."""

@@ -1,0 +1,1 @@
+"""The baseline operator learners of the paper."""

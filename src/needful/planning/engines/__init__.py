@@ -1,0 +1,1 @@
+"""The search engines: the Python reference and the binding of the C++ engine."""

@@ -1,1 +1,1 @@
-"""Searches by other people's programs, each started as a process of its own."""
+"""Third-party planners as subprocesses."""

@@ -1,0 +1,1 @@
+"""PDDL: names, writer and reader."""

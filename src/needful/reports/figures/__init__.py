@@ -1,1 +1,1 @@
-"""One figure a file: each turns groups of runs into a drawing."""
+"""One file per figure."""

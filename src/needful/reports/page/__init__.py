@@ -1,1 +1,1 @@
-"""One page about recorded runs: what was learned and why, and every task to look at."""
+"""The HTML page about one or more runs."""

@@ -1,0 +1,1 @@
+"""Collision-free motion of the robot's base and hand."""

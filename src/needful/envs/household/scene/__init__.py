@@ -1,0 +1,1 @@
+"""Procedural houses: floor plans, furniture, objects, and the activities that take place in them."""

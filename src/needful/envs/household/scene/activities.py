@@ -206,7 +206,7 @@ class Activity:
 
     def definition(self) -> Definition:
         """Return the definition as it was published, in our names."""
-        path = resources.files("needful.envs.household") / "bddl_files" / f"{self.file}.bddl"
+        path = resources.files("needful.envs.household.scene") / "bddl_files" / f"{self.file}.bddl"
         text = path.read_text("utf-8")
         return in_our_names(read_bddl(text, path.name, OUR_CATEGORIES))
 

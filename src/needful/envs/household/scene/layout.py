@@ -1,23 +1,250 @@
-"""Draw whole houses: rooms, furniture and all that lies about, for an activity to take place in."""
+"""Draw whole houses: rooms, furniture and all that lies about, for an activity to take place in.
+
+Put movable things on floors and furniture: what an activity is about first, then clutter.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from math import cos, pi, sin
 
 import numpy as np
 
 from needful.envs.household.scene.activities import Definition
-from needful.envs.household.scene.arrangement import (
-    ENOUGH_PLACES,
-    STAND_WITHIN,
-    Arrangement,
-    arrange,
-    scatter,
-)
-from needful.envs.household.scene.categories import CATEGORIES
+from needful.envs.household.scene.categories import CATEGORIES, CLUTTER, swept_box
 from needful.envs.household.scene.floor_plan import FloorPlan, Rect, draw_floor_plan, wall_boxes
-from needful.envs.household.scene.furnishing import FreeSpace, Furnishing, NoPlaceError, furnish
-from needful.envs.household.scene.scene import CLEARANCE, RADIUS, Box, Scene, Vector
+from needful.envs.household.scene.furnishing import (
+    CELL,
+    TRIES,
+    FreeSpace,
+    Furnishing,
+    NoPlaceError,
+    Piece,
+    furnish,
+)
+from needful.envs.household.scene.scene import (
+    CLEARANCE,
+    RADIUS,
+    REACH,
+    THE_ROBOT,
+    Box,
+    Scene,
+    Thing,
+    Vector,
+)
+
+# Furniture on which clutter lies; nobody needs to reach what is on a fridge.
+CLUTTERED = ("bed", "cabinet", "coffee_table", "sofa", "table")
+ON_FURNITURE = 0.5
+
+# How high above a surface things are before they settle.
+DROP = 0.002
+
+# How much air is around things: about a hand's breadth where the hand must come.
+GAP, HAND_GAP = 0.03, 0.12
+
+# A place to stand is no further away than this from what is to be reached, and there are several.
+STAND_WITHIN = 0.75
+ENOUGH_PLACES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A movable thing, the ground that it covers, open or closed, and what it is on; None for the floor."""
+
+    thing: Thing
+    body: Rect
+    room: str
+    on: str | None = None
+
+    @property
+    def grip(self) -> Rect:
+        """Where the hand must get to: the handle, or any side of what has none."""
+        hinge = CATEGORIES[self.thing.category].hinge
+        if hinge is None:
+            return self.body
+        return _on_plan(self.thing, Box(hinge.handle, (0.0, 0.0, 0.0)))
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """What lies about so far, where the robot starts, and the ground on which nothing may lie."""
+
+    furnishing: Furnishing
+    start: Vector
+    keep_off: tuple[Rect, ...]
+    placed: tuple[Placed, ...] = ()
+
+    def obstacles(self) -> Iterator[Rect]:
+        """Yield the ground that the robot cannot stand on, but for walls."""
+        yield from (piece.body for piece in self.furnishing.pieces)
+        yield from (one.body for one in self.placed if one.on is None)
+
+
+def draw_start(
+    furnishing: Furnishing, definition: Definition, space: FreeSpace, rng: np.random.Generator
+) -> Vector:
+    """Draw a place for the robot in its room, away from the furniture that the goal speaks of."""
+    room = furnishing.plan.inner(_room_of_floor(_support(definition, THE_ROBOT.name)))
+    wanted = _wanted(definition)
+    away_from = [piece.body for piece in furnishing.pieces if piece.thing.name in wanted]
+    cells = np.argwhere(space.connected)
+    for cell in cells[rng.permutation(len(cells))]:
+        x, y = float(space.xs[cell[0]]), float(space.ys[cell[1]])
+        if room.gap(x, y) == 0.0 and all(body.gap(x, y) > REACH + CELL for body in away_from):
+            return x, y, float(rng.uniform(-pi, pi))
+    raise NoPlaceError("The robot finds no place to start.")
+
+
+def arrange(
+    furnishing: Furnishing, definition: Definition, space: FreeSpace, rng: np.random.Generator
+) -> Arrangement:
+    """Place the robot and the things of a definition, each within reach of a place to stand.
+
+    `space` is where the robot can stand among the furniture. Nothing that the goal speaks of is
+    within reach of the robot's start: a plan would else depend on the accident.
+    """
+    windows = (z for p in furnishing.pieces if p.thing.category == "window" for z in p.zones)
+    bodies = (piece.body for piece in furnishing.pieces)
+    keep_off = (*furnishing.doorways(), *windows, *bodies)
+    arrangement = Arrangement(furnishing, draw_start(furnishing, definition, space, rng), keep_off)
+    movable = [n for n, c in definition.categories.items() if c in CATEGORIES and not CATEGORIES[c].fixed]
+    # The largest first: they find a place hardest.
+    for name in sorted(movable, key=lambda name: -_footprint(definition.categories[name])):
+        arrangement = _with_wanted(arrangement, name, definition, space, rng)
+    return arrangement
+
+
+def scatter(
+    arrangement: Arrangement, definition: Definition, clutter: int, rng: np.random.Generator
+) -> Arrangement:
+    """Add clutter, but none on the floor in front of furniture that the activity needs."""
+    pieces = arrangement.furnishing.pieces
+    needed = [zone for p in pieces if p.thing.name in definition.categories for zone in p.zones]
+    arrangement = replace(arrangement, keep_off=(*arrangement.keep_off, *needed))
+    counts = dict.fromkeys((category.name for category in CLUTTER), 0)
+    for kind in rng.integers(len(CLUTTER), size=clutter):
+        category = CLUTTER[kind].name
+        counts[category] += 1
+        arrangement = _with_clutter(arrangement, f"{category}_{counts[category]}", category, rng)
+    return arrangement
+
+
+def _support(definition: Definition, name: str) -> str:
+    """Return what something is on, according to a definition."""
+    for one in definition.initial:
+        if one.predicate == "ontop" and one.arguments[0] == name:
+            return one.arguments[1]
+    raise NoPlaceError(f"{definition.name} does not say where {name} is.")
+
+
+def _wanted(definition: Definition) -> set[str]:
+    return {name for one in definition.goal for name in one.arguments}
+
+
+def _room_of_floor(floor: str) -> str:
+    return floor.removesuffix("_floor")
+
+
+def _footprint(category: str) -> float:
+    half = _swept(category).half
+    return half[0] * half[1]
+
+
+def _swept(category: str) -> Box:
+    return swept_box(CATEGORIES[category])
+
+
+def _with_wanted(
+    arrangement: Arrangement, name: str, definition: Definition, space: FreeSpace, rng: np.random.Generator
+) -> Arrangement:
+    """Place one thing of the definition on what it is said to be on."""
+    support, category = _support(definition, name), definition.categories[name]
+    pieces = [piece for piece in arrangement.furnishing.pieces if piece.thing.name == support]
+    away = REACH + CELL if name in _wanted(definition) else 0.0
+    for _ in range(TRIES):
+        if pieces:
+            placed = _on_piece(arrangement, name, category, pieces[0], HAND_GAP, rng)
+        else:
+            placed = _on_floor(arrangement, name, category, _room_of_floor(support), HAND_GAP, rng)
+        if placed is None or placed.body.gap(*arrangement.start[:2]) < away:
+            continue
+        room = arrangement.furnishing.plan.inner(placed.room)
+        if space.standing_places(placed.grip, STAND_WITHIN, room) >= ENOUGH_PLACES:
+            return replace(arrangement, placed=(*arrangement.placed, placed))
+    raise NoPlaceError(f"There is no place for {name} on {support}.")
+
+
+def _with_clutter(
+    arrangement: Arrangement, name: str, category: str, rng: np.random.Generator
+) -> Arrangement:
+    """Place one thing on any floor or furniture."""
+    rooms = arrangement.furnishing.plan.rooms
+    surfaces = [p for p in arrangement.furnishing.pieces if p.thing.category in CLUTTERED]
+    for _ in range(TRIES):
+        if rng.random() < ON_FURNITURE:
+            piece = surfaces[rng.integers(len(surfaces))]
+            placed = _on_piece(arrangement, name, category, piece, GAP, rng)
+        else:
+            room = rooms[rng.integers(len(rooms))].name
+            placed = _on_floor(arrangement, name, category, room, GAP, rng)
+        if placed is not None and placed.body.gap(*arrangement.start[:2]) > RADIUS + CELL:
+            return replace(arrangement, placed=(*arrangement.placed, placed))
+    raise NoPlaceError(f"There is no place for {name} among so much clutter.")
+
+
+def _on_floor(
+    arrangement: Arrangement, name: str, category: str, room: str, gap: float, rng: np.random.Generator
+) -> Placed | None:
+    """Draw a place on the floor of a room; None if something is in the way."""
+    inner = arrangement.furnishing.plan.inner(room).grown(-gap)
+    drawn = _drawn(name, category, inner, 0.0, rng)
+    if drawn is None:
+        return None
+    body = drawn[1].grown(gap)
+    others = (one.body for one in arrangement.placed if one.on is None)
+    in_the_way = any(map(body.overlaps, (*arrangement.keep_off, *others)))
+    return None if in_the_way else Placed(*drawn, room)
+
+
+def _on_piece(
+    arrangement: Arrangement, name: str, category: str, piece: Piece, gap: float, rng: np.random.Generator
+) -> Placed | None:
+    """Draw a place on the top of a piece of furniture; None if something is in the way."""
+    top = CATEGORIES[piece.thing.category].surfaces[-1]
+    surface = _on_plan(piece.thing, top).grown(-GAP)
+    height = piece.thing.position[2] + top.centre[2] + top.half[2]
+    drawn = _drawn(name, category, surface, height, rng)
+    if drawn is None:
+        return None
+    body = drawn[1].grown(gap)
+    others = (one.body for one in arrangement.placed if one.on == piece.thing.name)
+    in_the_way = any(map(body.overlaps, others))
+    return None if in_the_way else Placed(*drawn, piece.room, piece.thing.name)
+
+
+def _drawn(
+    name: str, category: str, surface: Rect, height: float, rng: np.random.Generator
+) -> tuple[Thing, Rect] | None:
+    """Draw a thing on a surface, with the ground that it covers; None if it juts out."""
+    u, v, turn = rng.random(3).tolist()
+    x = surface.low[0] + u * (surface.high[0] - surface.low[0])
+    y = surface.low[1] + v * (surface.high[1] - surface.low[1])
+    thing = Thing(name, category, (x, y, height + DROP), (2 * turn - 1) * pi)
+    body = _on_plan(thing, _swept(category))
+    return (thing, body) if surface.contains(body) else None
+
+
+def _on_plan(thing: Thing, box: Box) -> Rect:
+    """Return the bounding rectangle of a box of a thing that stands upright."""
+    c, s = cos(thing.yaw), sin(thing.yaw)
+    x = thing.position[0] + c * box.centre[0] - s * box.centre[1]
+    y = thing.position[1] + s * box.centre[0] + c * box.centre[1]
+    hx = abs(c) * box.half[0] + abs(s) * box.half[1]
+    hy = abs(s) * box.half[0] + abs(c) * box.half[1]
+    return Rect((x - hx, y - hy), (x + hx, y + hy))
+
 
 # Ways are a little wider than the robot needs, so that its planner need not thread a needle.
 EASE = 0.03

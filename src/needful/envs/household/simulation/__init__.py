@@ -1,0 +1,1 @@
+"""The simulated house: MuJoCo model, physics, predicates and controllers."""

@@ -1,0 +1,1 @@
+"""Pictures, films and 3D pages of a house."""

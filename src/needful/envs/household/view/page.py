@@ -183,4 +183,4 @@ def _outcome(result: PlanningResult) -> str:
 
 
 def _asset(name: str) -> str:
-    return files("needful.envs.household.page").joinpath(name).read_text(encoding="utf-8")
+    return files("needful.envs.household.view").joinpath(name).read_text(encoding="utf-8")

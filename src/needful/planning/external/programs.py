@@ -1,0 +1,111 @@
+"""Search by K* (Katz and Lee 2023), a top-k planner that is installed beside this package.
+
+Search by Fast Downward (Helmert 2006), a planner that is installed beside this package.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from needful.core.plans import Effort
+from needful.errors import InvalidInputError
+from needful.planning.action_elimination import TrimmedPlans
+from needful.planning.budget import Budget
+from needful.planning.external.external_plans import ExternalPlans, Program, Steps, find_program, step_of
+from needful.planning.grounding import GroundProblem
+
+OPTIMAL = "astar(lmcut())"
+# The first search of LAMA (Richter and Westphal 2010), which Fast Downward calls lama-first.
+LAMA_FIRST = (
+    "let(landmarks, landmark_sum(lm_reasonable_orders_hps(lm_rhw())), let(ff, ff(), "
+    "lazy_greedy([ff, landmarks], preferred=[ff, landmarks])))"
+)
+
+_FAST_DOWNWARD = "downward/builds/release/bin/downward"
+_FAST_DOWNWARD_UNSOLVABLE = 11
+
+
+@dataclass(frozen=True, slots=True)
+class FastDownward:
+    """The search for one abstract plan by Fast Downward; see `Search`.
+
+    Attributes:
+        search: a search in Fast Downward's own words, such as `OPTIMAL` or `LAMA_FIRST`. It must end
+            with its first plan.
+        memory: how many bytes it may use.
+        program: its search component; None for the one of the package up-fast-downward.
+    """
+
+    search: str = LAMA_FIRST
+    memory: int = 4 * 1024**3
+    program: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.search.strip():
+            raise InvalidInputError(f"Fast Downward needs a search, for example {OPTIMAL!r}.")
+        self._find()
+
+    def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> TrimmedPlans:
+        """Return the plan as a stream; Fast Downward breaks ties in its own way, whatever the seed.
+
+        Needless steps are left out of it; the cheapest plan has none.
+        """
+        command = (self._find(), "--search", self.search, "--internal-plan-file", "plan")
+        program = Program("Fast Downward", command, self.memory, 1, _FAST_DOWNWARD_UNSOLVABLE, _read_plan)
+        return TrimmedPlans(ExternalPlans(program, problem, budget, effort), problem, budget)
+
+    def _find(self) -> str:
+        return find_program("Fast Downward", self.program, "up_fast_downward", _FAST_DOWNWARD)
+
+
+def _read_plan(folder: Path) -> list[Steps]:
+    """Return the plan: a step in brackets on each line, and a comment on its cost."""
+    lines = (folder / "plan").read_text().splitlines()
+    return [tuple(step_of(line.strip("()")) for line in lines if not line.startswith(";"))]
+
+
+# States that are alike up to renaming objects are searched once, and their plans are told apart after.
+_SYMMETRIES = "sym=structural_symmetries(search_symmetries=oss, stabilize_initial_state=false, "
+_SYMMETRIES += "keep_operator_symmetries=true, time_bound=0)"
+_SEARCH = "kstar(lmcut(transform=undo_to_origin()), k={}, symmetries=sym, dump_plan_files=false, "
+_SEARCH += "json_file_to_dump=plans.json)"
+
+_K_STAR = "builds/release/bin/downward"
+_K_STAR_UNSOLVABLE = 12
+
+
+@dataclass(frozen=True, slots=True)
+class KStar:
+    """The search for the cheapest abstract plans by K*; see `Search`.
+
+    Attributes:
+        plans: how many plans to ask for. Those that go on after the goal is reached are left out, and
+            in some domains they are most; asking for more takes little longer.
+        memory: how many bytes it may use.
+        program: its search component; None for the one of the package kstar-planner.
+    """
+
+    plans: int = 64
+    memory: int = 4 * 1024**3
+    program: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.plans < 1:
+            raise InvalidInputError(f"K* must be asked for at least 1 plan, got plans={self.plans}.")
+        self._find()
+
+    def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> ExternalPlans:
+        """Return the plans, cheapest first; K* breaks ties in its own way, whatever the seed."""
+        command = (self._find(), "--symmetries", _SYMMETRIES, "--search", _SEARCH.format(self.plans))
+        program = Program("K*", command, self.memory, self.plans, _K_STAR_UNSOLVABLE, _read_plans)
+        return ExternalPlans(program, problem, budget, effort)
+
+    def _find(self) -> str:
+        return find_program("K*", self.program, "kstar_planner", _K_STAR)
+
+
+def _read_plans(folder: Path) -> list[Steps]:
+    found = json.loads((folder / "plans.json").read_text())
+    return [tuple(step_of(name) for name in plan["actions"]) for plan in found["plans"]]
