@@ -16,7 +16,7 @@ import argparse
 import time
 
 from families import books
-from needful.core.plans import Effort
+from needful.core.plans import SearchStatistics
 from needful.planning.budget import Budget
 from needful.planning.interfaces import Planner, Question
 from needful.planning.planners import make_planner
@@ -78,10 +78,10 @@ def _lateness(planner: Planner, question: Question, limit: float) -> float:
 
 def _plan_until_time_is_up(planner: Planner, question: Question, budget: Budget) -> None:
     """Ask for plans, and blame an object for the last step of each, as a simulator would."""
-    problem, effort = planner(question, budget), Effort()
+    problem, statistics = planner(question, budget), SearchStatistics()
     objects = sorted(question.objects)
     while problem is not None and not budget.expired():
-        steps = next(iter(problem.plans(0, budget, effort)), None)
+        steps = next(iter(problem.plans(0, budget, statistics)), None)
         if steps is None:
             return
         problem = problem.with_failure(steps[-1], [objects[len(problem.failures)]])

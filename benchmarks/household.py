@@ -52,7 +52,7 @@ def measure_house(houses: int) -> dict[str, float]:
     """Build the test houses that come nearest to the wanted size; return median milliseconds."""
     import needful
     from needful.abstraction.abstract import abstract
-    from needful.envs.household.scene.scene import THE_HOUSE
+    from needful.envs.household.scene.scene import HOUSE_OBJECT
     from needful.envs.household.simulation.world import make_house
 
     env = needful.make_environment("sorting-books")
@@ -60,7 +60,7 @@ def measure_house(houses: int) -> dict[str, float]:
     chosen = sorted(tasks, key=lambda task: abs(len(task.objects) - OBJECTS))[:houses]
     builds, looks = [], []
     for task in chosen:
-        activity, split, seed = task.initial_state[THE_HOUSE]
+        activity, split, seed = task.initial_state[HOUSE_OBJECT]
         _, scene = make_house((activity, split, seed))
         builds.append(_milliseconds(functools.partial(_settled, scene)))
         for _ in range(LOOKS):

@@ -7,11 +7,11 @@ from dataclasses import asdict, replace
 
 from answers import Answer, best, stopped, valid
 from families import Case
-from needful.core.plans import Effort
+from needful.core.plans import SearchStatistics
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.interfaces import Planner, Question
-from needful.planning.planners import Fastest, make_planner
+from needful.planning.planners import AutoPlanner, make_planner
 from needful.planning.portfolio import Policy, Stage
 from processes import call
 
@@ -43,15 +43,15 @@ def measure(planner: str, case: dict[str, object], seconds: float, repeat: int) 
 
 def _planner(name: str) -> Planner:
     if name == "weighted":
-        return Fastest(Policy((Stage(AStar(weight=2)),)))
+        return AutoPlanner(Policy((Stage(AStar(weight=2)),)))
     return make_planner(name)
 
 
 def _first_plan(planner: Planner, question: Question, seconds: float) -> Answer:
     cpu, wall = time.process_time(), time.perf_counter()
-    budget, effort = Budget.seconds(seconds), Effort()
+    budget, statistics = Budget.seconds(seconds), SearchStatistics()
     problem = planner(question, budget)
-    steps = next(iter(problem.plans(0, budget, effort)), None) if problem is not None else None
+    steps = next(iter(problem.plans(0, budget, statistics)), None) if problem is not None else None
     if problem is None or steps is None:
         return stopped(seconds)
     plan = problem.plan(steps)
@@ -60,5 +60,5 @@ def _first_plan(planner: Planner, question: Question, seconds: float) -> Answer:
         wall_ms=1000 * (time.perf_counter() - wall),
         problem=None if valid(question, plan) else "invalid plan",
         cost=len(plan),
-        evaluated=effort.nodes_evaluated,
+        evaluated=statistics.nodes_evaluated,
     )

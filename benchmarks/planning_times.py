@@ -47,7 +47,7 @@ def measure(domain: str, demos: int, count: int) -> dict[str, Any]:
         results.append(needful.plan(task, model, environment.execute, seed=seed, clock=time.process_time))
     total = time.process_time() - start
     stages = {
-        stage: 1000 * sum(getattr(result.effort, f"seconds_{stage}") for result in results) / count
+        stage: 1000 * sum(getattr(result.statistics, f"seconds_{stage}") for result in results) / count
         for stage in STAGES
     }
     return {"total": 1000 * total / count, **stages, "solved": sum(result.solved for result in results)}

@@ -20,7 +20,7 @@ from typing import Any
 
 import needful
 from needful.evaluation.pipeline import solve_tasks
-from needful.evaluation.records import RunRecord, evaluation_summary, identify
+from needful.evaluation.records import RunRecord, evaluation_summary, run_identity
 from needful.evaluation.solvers import bilevel_solver
 from needful.planning.planners import DEFAULT_PLANNER, make_planner
 
@@ -44,7 +44,7 @@ def run_job(job: Job) -> tuple[Job, dict[str, Any], tuple[RunRecord, ...]]:
         max_abstract_plans=job.abstract_plans, planner=make_planner(job.planner)
     )
     if job.oracle:
-        identity = identify(job.domain, "oracle", job.seed, planning)
+        identity = run_identity(job.domain, "oracle", job.seed, planning)
         model = env.oracle_model()
         evaluation = solve_tasks(
             bilevel_solver(model, env.execute, planning), env, job.tasks, planning.horizon, identity

@@ -74,7 +74,7 @@ def planning_row(domain: str, choice: str, data: Sequence[Sequence[Demonstration
         cpu += time.process_time() - start
     solved = sum(result.outcome == Outcome.SOLVED for result in results)
     nodes, tries = (
-        statistics.mean(getattr(result.effort, counter) for result in results)
+        statistics.mean(getattr(result.statistics, counter) for result in results)
         for counter in ("nodes_created", "samples")
     )
     seconds = cpu / len(results)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import needful
 from needful.envs.drawing.film import Filmable, as_gif, film_plan
-from needful.envs.drawing.pictures import captions_of, draw_film_strip
+from needful.envs.drawing.pictures import draw_film_strip, make_captions
 from needful.storage.atomic import write_bytes
 
 IMAGES = Path(__file__).parent / "images"
@@ -31,7 +31,7 @@ def draw_domain(name: str) -> None:
     _, _, task, found = min(plans, key=lambda entry: entry[:2])
     write_bytes(IMAGES / f"{name}.gif", as_gif(film_plan(env, found, task.goal)))
     if not isinstance(env, Filmable):
-        captions = captions_of(found.abstract_plan, found.subgoals, found.states)
+        captions = make_captions(found.abstract_plan, found.subgoals, found.states)
         strip = draw_film_strip(env, found.states, captions, task.goal)
         write_bytes(IMAGES / f"{name}.png", strip)
     print(IMAGES / f"{name}.*")

@@ -26,7 +26,7 @@ def main() -> None:
             draws = [sampler.sample(state, step.objects, np.random.default_rng(seed)) for seed in range(3)]
             print(f"{step}: {np.round(draws, 2).tolist()}")
 
-    samples = sum(result.effort.samples for result in results)
+    samples = sum(result.statistics.samples for result in results)
     actions = sum(len(result.actions) for result in results)
     solved = sum(result.solved for result in results)
     print(f"Solved {solved} of {len(tasks)} unseen tasks: {samples} samples for {actions} actions.")

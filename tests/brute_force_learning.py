@@ -9,7 +9,7 @@ from needful.core.atoms import AbstractState
 from needful.core.demonstrations import Demonstration, Transition
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator, Operator
-from needful.operator_learning.learning_problem import Candidate
+from needful.operator_learning.candidates import Candidate
 
 
 def groundings(

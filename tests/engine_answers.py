@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from needful.core.objects import Object
-from needful.core.plans import AbstractPlan, Effort, Outcome
+from needful.core.plans import AbstractPlan, Outcome, SearchStatistics
 from needful.planning.budget import Budget
 from needful.planning.engines.native_planner import NativePlanner
 from needful.planning.engines.python_planner import PythonPlanner
@@ -23,16 +23,16 @@ class Answers:
     steps: list[tuple[int, ...]]
     plans: list[AbstractPlan]
     ended: Outcome | None
-    effort: Effort
+    statistics: SearchStatistics
 
 
 def answers(problem: Problem, seed: int, max_nodes: int | None, count: int) -> Answers:
     """Search; `seed` also says how much was spent before."""
-    effort = Effort(nodes_created=seed, nodes_expanded=2 * seed, nodes_evaluated=3 * seed)
+    statistics = SearchStatistics(nodes_created=seed, nodes_expanded=2 * seed, nodes_evaluated=3 * seed)
     budget = Budget(math.inf, None if max_nodes is None else seed + max_nodes)
-    stream = problem.plans(seed, budget, effort)
+    stream = problem.plans(seed, budget, statistics)
     steps = list(itertools.islice(stream, count))
-    return Answers(steps, [problem.plan(one) for one in steps], stream.ended, effort)
+    return Answers(steps, [problem.plan(one) for one in steps], stream.ended, statistics)
 
 
 @dataclass(frozen=True)

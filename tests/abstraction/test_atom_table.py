@@ -46,8 +46,8 @@ def test_atoms_are_found_by_key():
     number = table.number(ON(B, A))
     assert table.find(("On", (1, 0))) == number
     assert table.find(("On", (0, 1))) is None
-    assert table.number_of_key(ON, (1, 0)) == number
-    assert table.decode(1 << table.number_of_key(ON, (0, 0))) == {ON(A, A)}
+    assert table.number_by_arguments(ON, (1, 0)) == number
+    assert table.decode(1 << table.number_by_arguments(ON, (0, 0))) == {ON(A, A)}
 
 
 def test_lifted_atoms_under_a_binding():

@@ -9,7 +9,7 @@ from carrying_world import AT, BOX, CUP, GO, HELD, IN, NEAR, PUT, ROBOT, A, B, C
 from needful.cli.describe import describe_evaluation, describe_failure, describe_learned, describe_plan
 from needful.core.controllers import Execution
 from needful.core.model import ConstantSampler, Vocabulary
-from needful.core.plans import Effort, Outcome, PlanningResult
+from needful.core.plans import Outcome, PlanningResult, SearchStatistics
 from needful.evaluation.learning import learn_model
 from needful.evaluation.records import evaluation_summary
 from needful.operator_learning.catalogue import Learner
@@ -51,7 +51,7 @@ def test_a_plan_that_fails_says_where_and_why() -> None:
 
 
 def test_which_cap_was_reached_is_said() -> None:
-    result = PlanningResult(Outcome.OUT_OF_NODES, effort=Effort(nodes_created=5))
+    result = PlanningResult(Outcome.OUT_OF_NODES, statistics=SearchStatistics(nodes_created=5))
     assert describe_failure(result) == "too large: more search nodes than may be."
 
 

@@ -13,7 +13,7 @@ from pddl.parser.problem import ProblemParser
 from command_line import succeed
 from needful.abstraction.abstract import abstract
 from needful.core.model import PlanningModel
-from needful.core.plans import Effort
+from needful.core.plans import SearchStatistics
 from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
@@ -65,7 +65,7 @@ class Exporter:
         initial = abstract(task.initial_state, environment.vocabulary.predicates)
         problem = ground(model.operators, task.objects, initial, task.goal, Budget.unlimited())
         assert problem is not None
-        return path, len(next(iter(AStar()(problem, 0, Budget.unlimited(), Effort()))))
+        return path, len(next(iter(AStar()(problem, 0, Budget.unlimited(), SearchStatistics()))))
 
     def _export(self, domain: str, style: str) -> Exported:
         model, cost = self.model(domain)

@@ -32,7 +32,7 @@ def plan(model: Path, folder: Path, *options: str, domain: str = "opening-presen
 def test_a_household_plan_is_filmed_and_shown_in_a_page(
     presents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(film, "MOST_PICTURES", 5)
+    monkeypatch.setattr(film, "MAX_PICTURES", 5)
     said = needful(*plan(presents, tmp_path, "gif", "mp4", "page"))
     if "need OpenGL" in said.err:
         pytest.skip(said.err)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needful.core.s_expressions import MOST_NESTED, Form, Word, read_expression, shown
+from needful.core.s_expressions import MAX_NESTING, Form, Word, read_expression, shown
 from needful.errors import InvalidInputError
 
 WORDS = st.text("abcXYZ?:-_=.0ä", min_size=1)
@@ -40,7 +40,7 @@ def test_lines_and_comments() -> None:
         ("(a\n(b\n", "here: there are 2 `)` too few; the last `(` without one is in line 2."),
         ("", "here: a file holds one definition, got 0 expressions."),
         ("a (b)", "here: a file holds one definition, got 2 expressions."),
-        ("(" * 10**6, f"here: brackets are nested more than {MOST_NESTED} deep in line 1."),
+        ("(" * 10**6, f"here: brackets are nested more than {MAX_NESTING} deep in line 1."),
     ],
 )
 def test_broken_text(text: str, message: str) -> None:
@@ -50,5 +50,5 @@ def test_broken_text(text: str, message: str) -> None:
 
 
 def test_the_deepest_nesting_is_read() -> None:
-    depth = MOST_NESTED - 1
+    depth = MAX_NESTING - 1
     assert shown(read_expression("(" * depth + ")" * depth, "here")).count("(") == depth

@@ -42,7 +42,7 @@ def test_a_single_abstract_plan_works_only_if_the_lid_is_open(env: Painting) -> 
         result = plan(task, env.oracle_model(), env.execute, single, seed=number)
         opened.append(task.initial_state.get(THE_LID, "is_open") == 1.0)
         assert result.solved is opened[-1]
-        assert result.effort.abstract_plans == 1
+        assert result.statistics.abstract_plans == 1
     assert set(opened) == {False, True}
 
 

@@ -38,7 +38,7 @@ def test_counts_of_operators(domain: str) -> None:
     learned = {name: find_learner(name).learn(demos) for name in ("ci", "ci-qe", "loft")}
     assert {name: len(one.operators) for name, one in learned.items()} == COUNTS[domain]
     assert learned["ci"].coverage == 1.0
-    assert learned["ci"].unreplayable == ()
+    assert learned["ci"].not_reproduced == ()
     for one in learned.values():
         places = [(g.demonstration, g.step) for data in one.data for g in data.groundings]
         assert len(set(places)) == len(places)

@@ -82,7 +82,7 @@ def test_each_task_gives_a_record() -> None:
         assert record.objects == len(tasks[index].objects) > 0
         assert (record.abstract_plans, record.samples) == (1, 1)
         assert (record.failure, record.missing) == (None, ())
-        assert record.nodes_created == result.effort.nodes_created > 0
+        assert record.nodes_created == result.statistics.nodes_created > 0
         seed = planning_seed(7, "toy", index)
         alone = plan(tasks[index], TOY.oracle_model(), TOY.execute, PlanningConfig(), seed)
         assert alone.actions == result.actions

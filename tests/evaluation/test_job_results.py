@@ -10,17 +10,24 @@ from typing import Any
 
 import pytest
 
-from needful.core.plans import Effort, Outcome, PlanningResult
+from needful.core.plans import Outcome, PlanningResult, SearchStatistics
 from needful.errors import OutputError, ResultsError
-from needful.evaluation.records import RunRecord, identify, record
+from needful.evaluation.records import RunRecord, record, run_identity
 from needful.storage.json_fields import Source, parse_json
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult, read_result, read_results, results_path, write_result
 
 JOB = Job("screws", "necessary", 0, 5, 2)
-IDENTITY = identify("screws", "necessary", 0)
+IDENTITY = run_identity("screws", "necessary", 0)
 RECORDS = tuple(
-    record(IDENTITY, task, PlanningResult(Outcome.TIMEOUT, effort=Effort(7, 6)), Outcome.TIMEOUT, 2.5, 9)
+    record(
+        IDENTITY,
+        task,
+        PlanningResult(Outcome.TIMEOUT, statistics=SearchStatistics(7, 6)),
+        Outcome.TIMEOUT,
+        2.5,
+        9,
+    )
     for task in range(2)
 )
 RESULT = JobResult(JOB, {"operators": 4, "seconds": {"collect": 0.5}}, RECORDS)

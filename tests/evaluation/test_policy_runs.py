@@ -79,7 +79,7 @@ def test_what_was_learned_solves_the_same_from_disk(result: RunResult, folder: R
     assert result.evaluation.example is not None
     task, found = result.evaluation.example
     assert solver.solve(task, 0).solved
-    assert found.milestones(task.goal) == (task.goal,) * 4
+    assert found.expected_atoms(task.goal) == (task.goal,) * 4
     assert found.steps == found.actions
 
 
@@ -116,7 +116,7 @@ def test_without_a_model_of_the_world_the_world_decides(result: RunResult) -> No
         world = Unreliable(idle)
         found = policy_solver(kind, policy, world.execute, PlanningConfig())(task, 0)
         assert (found.solved, len(found.actions), world.executions) == (True, actions, actions)
-        assert found.effort.samples == 0
+        assert found.statistics.samples == 0
 
 
 def test_the_same_weights_act_either_way() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import sweep_work
 from needful.errors import InvalidInputError
-from needful.sweeps.executors import Died, ProcessExecutor, ProcessWorkers, Work
+from needful.sweeps.executors import ProcessExecutor, ProcessWorkers, Work, WorkerCrash
 from needful.sweeps.results import JobResult, Results, SweepFolder
 from needful.sweeps.sweep import sweep
 from sweep_work import MARKS, PATIENCE, is_alive, marks, toy_jobs, wait_until
@@ -78,7 +78,7 @@ def test_a_process_that_dies_while_idle_is_noticed() -> None:
         wait_until(lambda: not is_alive(pid), "the kill")
         workers.begin(job)
         ((_, died),) = workers.finished()
-        assert isinstance(died, Died)
+        assert isinstance(died, WorkerCrash)
         assert _process_of(workers) != pid
 
 

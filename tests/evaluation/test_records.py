@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from needful.core.plans import Effort, Outcome, PlanningResult
+from needful.core.plans import Outcome, PlanningResult, SearchStatistics
 from needful.errors import OutputExistsError
-from needful.evaluation.records import RunRecord, identify, record, versions
+from needful.evaluation.records import RunRecord, record, run_identity, versions
 from needful.evaluation.run_folder import RunFolder
 
-IDENTITY = identify("screws", "necessary", 3)
-EFFORT = Effort(7, 6, 5, 4, 3, 0.25, 0.5, 1.0)
+IDENTITY = run_identity("screws", "necessary", 3)
+EFFORT = SearchStatistics(7, 6, 5, 4, 3, 0.25, 0.5, 1.0)
 
 
 def test_what_planning_spent_is_recorded() -> None:
-    found = record(IDENTITY, 9, PlanningResult(Outcome.TIMEOUT, effort=EFFORT), Outcome.TIMEOUT, 2.0)
+    found = record(IDENTITY, 9, PlanningResult(Outcome.TIMEOUT, statistics=EFFORT), Outcome.TIMEOUT, 2.0)
     assert found.seconds == {"grounding": 0.25, "search": 0.5, "refinement": 1.0, "total": 2.0}
     assert (found.nodes_created, found.nodes_expanded, found.nodes_evaluated) == (7, 6, 5)
     assert (found.abstract_plans, found.samples, found.task) == (4, 3, 9)

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from needful.core.plans import Outcome, PlanningResult
-from needful.evaluation.records import identify, record
+from needful.evaluation.records import record, run_identity
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult
 from needful.sweeps.sweep import RemainingTime, seconds_of
 
 JOB = Job("screws", "necessary")
-IDENTITY = identify("screws", "necessary", 0)
+IDENTITY = run_identity("screws", "necessary", 0)
 
 
 def lasting(job: Job, seconds: float) -> JobResult:

@@ -10,10 +10,10 @@ import pytest
 
 from needful.core.plans import Outcome, PlanningResult
 from needful.errors import OutputExistsError
-from needful.evaluation.records import RunRecord, identify, record
+from needful.evaluation.records import RunRecord, record, run_identity
 from needful.evaluation.run_folder import RunFolder
 
-IDENTITY = identify("screws", "necessary", 3)
+IDENTITY = run_identity("screws", "necessary", 3)
 
 
 def one_record() -> RunRecord:

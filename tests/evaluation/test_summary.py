@@ -6,23 +6,23 @@ import pytest
 
 from carrying_world import AT, BOX, CUP, GO, HELD, IN, NEAR, PUT, ROBOT, A, B, C, carrying
 from needful.core.model import Vocabulary
-from needful.core.plans import Effort, Outcome, PlanningResult
+from needful.core.plans import Outcome, PlanningResult, SearchStatistics
 from needful.evaluation.learning import learn_model
 from needful.evaluation.records import (
     RunRecord,
     evaluation_summary,
-    identify,
     learning_summary,
     record,
+    run_identity,
     run_summary,
 )
 
-IDENTITY = identify("screws", "necessary", 0)
+IDENTITY = run_identity("screws", "necessary", 0)
 
 
 def made(task: int, outcome: Outcome, seconds: float, nodes: int = 0) -> RunRecord:
-    effort = Effort(nodes_created=nodes, nodes_expanded=nodes // 2)
-    return record(IDENTITY, task, PlanningResult(outcome, effort=effort), outcome, seconds)
+    statistics = SearchStatistics(nodes_created=nodes, nodes_expanded=nodes // 2)
+    return record(IDENTITY, task, PlanningResult(outcome, statistics=statistics), outcome, seconds)
 
 
 def test_ten_tasks_by_hand() -> None:

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from needful.errors import OutputError
-from needful.sweeps.executors import Died, Work
+from needful.sweeps.executors import Work, WorkerCrash
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult, Results, SweepFolder, results_path
-from needful.sweeps.sweep import TRIES, SweepWatch, sweep
+from needful.sweeps.sweep import TRIES, SweepObserver, sweep
 from sweep_work import toy_jobs
 
 
@@ -45,11 +45,11 @@ class HereAndNow:
         self.running.append(job)
         assert len(self.running) <= self.most
 
-    def finished(self) -> Sequence[tuple[Job, JobResult | Died]]:
+    def finished(self) -> Sequence[tuple[Job, JobResult | WorkerCrash]]:
         job = self.running.pop()
         if self.deaths.get(job, 0):
             self.deaths[job] -= 1
-            return [(job, Died("Out of luck."))]
+            return [(job, WorkerCrash("Out of luck."))]
         return [(job, self.work(job))]
 
 
@@ -79,7 +79,7 @@ def sweep_in(
     executor: HereAndNow,
     work: Work = fine,
     retry_errors: bool = False,
-    watch: SweepWatch | None = None,
+    watch: SweepObserver | None = None,
 ) -> Results:
     with SweepFolder.open(path) as folder:
         return sweep(jobs, folder, executor, retry_errors, watch, work)

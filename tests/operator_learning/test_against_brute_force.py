@@ -11,7 +11,7 @@ from needful.core.operators import Operator
 from needful.core.plans import necessary_atoms
 from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
-from needful.operator_learning.learned_operators import replayable
+from needful.operator_learning.learned_operators import reproduces_demonstration
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.matching import Matcher
 from needful.operator_learning.objective import Coverage, cover
@@ -80,7 +80,7 @@ def test_explaining_lists_all_eligible_groundings_best_first(demonstration, oper
 @given(demos=st.lists(demonstrations(), min_size=1, max_size=2), candidates=few_operators)
 def test_backchaining_coverage_and_necessary_atoms(demos, candidates):
     encoded = encode_demonstrations(demos)
-    coverage = cover(candidates, Coverage.by_nobody(encoded), Matcher())
+    coverage = cover(candidates, Coverage.empty(encoded), Matcher())
     by_text = {operator.text: operator for operator in candidates}
     uncovered = 0
     for demo, fast, chain in zip(demos, encoded, coverage.chains, strict=True):
@@ -118,7 +118,7 @@ def test_coverage_theorem(demos):
     assert all(covered_chain_reaches_the_goal(list(learned.operators), demo) for demo in demos)
     for demo, alphas in zip(encode_demonstrations(demos), learned.necessary, strict=True):
         if alphas[0] is not None:
-            assert replayable(learned.operators, demo, Matcher())
+            assert reproduces_demonstration(learned.operators, demo, Matcher())
 
 
 @settings(max_examples=150, deadline=None)

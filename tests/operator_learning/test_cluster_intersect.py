@@ -52,7 +52,7 @@ def test_an_operator_for_every_set_of_effects():
     assert [len(one.groundings) for one in learned.data] == [2, 1, 3]
     assert learned.data[0].groundings[1].objects == (R, BOX1, D)
     assert (learned.transitions, learned.uncovered, learned.coverage) == (6, 0, 1.0)
-    assert learned.unreplayable == ()
+    assert learned.not_reproduced == ()
     assert not any(operator.delete_patterns for operator in learned.operators)
 
 

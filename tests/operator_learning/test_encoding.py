@@ -32,6 +32,6 @@ def test_transitions_are_found_by_number_and_by_controller(demos):
     index = TransitionIndex.of(encoded)
     assert list(index.numbered) == [one for demo in encoded for one in demo.transitions]
     assert [one.number for one in index.numbered] == list(range(len(index.numbered)))
-    for name, transitions in index.of_controller.items():
+    for name, transitions in index.by_controller.items():
         assert transitions == [one for one in index.numbered if one.controller.name == name]
-    assert sum(map(len, index.of_controller.values())) == len(index.numbered)
+    assert sum(map(len, index.by_controller.values())) == len(index.numbered)

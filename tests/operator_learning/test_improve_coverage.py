@@ -10,7 +10,7 @@ from needful.core.demonstrations import Demonstration
 from needful.core.operators import DeletePattern, Wildcard
 from needful.operator_learning import improve_coverage as module
 from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
-from needful.operator_learning.improve_coverage import cover_by_force, improve_coverage
+from needful.operator_learning.improve_coverage import cover_with_pinned_operator, improve_coverage
 from needful.operator_learning.learn_operators import learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
 from tiny_worlds import BALL, BLOCK, CLEAN, ON, PUSH, RAIN, demonstrations
@@ -59,7 +59,7 @@ CIRCULAR = {
 @pytest.mark.parametrize("world", CIRCULAR)
 def test_force_covers_what_ordinary_rounds_do_not(world, monkeypatch):
     assert learn_operators(CIRCULAR[world]).uncovered == 0
-    monkeypatch.setattr(module, "_by_force", lambda start, last, problem: start)
+    monkeypatch.setattr(module, "_try_pinned_operators", lambda start, last, problem: start)
     assert learn_operators(CIRCULAR[world]).uncovered > 0
 
 
@@ -94,7 +94,7 @@ def forced_operator(generalise):
     problem = LearningProblem.of([FORGETFUL], generalise)
     start = problem.nothing()
     (transition,) = start.coverage.failing()
-    forced = cover_by_force(transition, start, problem)
+    forced = cover_with_pinned_operator(transition, start, problem)
     assert forced.objective == (0, 1)
     ((_, objects),) = forced.fitted[0].data
     return forced.fitted[0].operator, {transition.table.objects[number] for number in objects}
@@ -131,7 +131,7 @@ def test_a_forced_operator_covers_its_transition_if_that_is_all_it_explains(demo
     problem = LearningProblem.of(demos, generalise)
     start = problem.nothing()
     for transition in start.coverage.failing():
-        forced = cover_by_force(transition, start, problem)
+        forced = cover_with_pinned_operator(transition, start, problem)
         (fitted,) = [one for one in forced.fitted if one.candidate.pinned]
         assert transition in [datum for datum, _ in fitted.data], "pinned to its operator"
         if len(fitted.data) == 1:

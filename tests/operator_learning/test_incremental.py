@@ -12,12 +12,13 @@ from carrying_world import A, B, C, carrying
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
+from needful.operator_learning.candidates import canonical_candidate, merge
 from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
 from needful.operator_learning.hill_climbing import alternate, steepest_descent
 from needful.operator_learning.improve_coverage import improve_coverage
-from needful.operator_learning.induction import Inducer, operator_for_change
-from needful.operator_learning.keep_effects import keeping, keeping_copies
-from needful.operator_learning.learning_problem import LearningProblem, canonical_candidate, merge
+from needful.operator_learning.induction import Inducer, induce_operator
+from needful.operator_learning.keep_effects import copies_with_keep_effects, keeping
+from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.merge_types import merge_types
 from needful.operator_learning.reduce_complexity import reduce_complexity
 from tiny_worlds import BLOCK, CLEAN, ON, PUSH, STACK, demonstrations
@@ -72,7 +73,9 @@ def assert_copies_where_something_is_forgotten(demos, problem, hypothesis):
             missing = encoded.table.decode(necessary or 0) - ground.apply(transition.before)
             if missing and missing <= transition.before:
                 expected.append(encoded.where)
-    assert [where for copy in keeping_copies(hypothesis, problem) for where in copy.hints] == expected
+    assert [
+        where for copy in copies_with_keep_effects(hypothesis, problem) for where in copy.hints
+    ] == expected
 
 
 def subset(draw, mask: int) -> int:
@@ -85,7 +88,7 @@ def sets_of_candidates(draw, problem):
     drawn = []
     for _ in range(draw(st.integers(1, 4))):
         transition = draw(st.sampled_from(problem.transitions.numbered))
-        operator, objects = operator_for_change(transition, subset(draw, transition.added))
+        operator, objects = induce_operator(transition, subset(draw, transition.added))
         kept = subset(draw, transition.before & transition.after)
         if kept:
             operator, objects = keeping(operator, transition, objects, kept)

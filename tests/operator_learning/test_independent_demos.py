@@ -55,7 +55,7 @@ def canonical(operators) -> set[Operator]:
 def test_counts_and_full_coverage(learner, name):
     learned = learned_by(learner, name)
     assert len(learned.operators) == COUNTS[name]
-    assert (learned.uncovered, learned.coverage, learned.unreplayable) == (0, 1.0, ())
+    assert (learned.uncovered, learned.coverage, learned.not_reproduced) == (0, 1.0, ())
     assert learned.transitions == sum(map(len, recorded(name).demonstrations))
 
 

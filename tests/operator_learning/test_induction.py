@@ -7,7 +7,7 @@ from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Type
 from needful.operator_learning.encoding import encode_demonstrations
-from needful.operator_learning.induction import operator_for_change
+from needful.operator_learning.induction import induce_operator
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.merge_types import keep_types
 from tiny_worlds import BALL, BLOCK, CLEAN, ON, PUSH, RAIN, STACK, THING
@@ -19,7 +19,7 @@ NONE = frozenset()
 def change(action, before, after, necessary):
     demo = Demonstration((A, B, C, P), NONE, (frozenset(before), frozenset(after)), (action,))
     encoded = encode_demonstrations([demo])[0]
-    operator, numbers = operator_for_change(encoded.transitions[0], encoded.table.encode(necessary))
+    operator, numbers = induce_operator(encoded.transitions[0], encoded.table.encode(necessary))
     return operator, [encoded.table.objects[number].name for number in numbers]
 
 

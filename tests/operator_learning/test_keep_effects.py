@@ -12,11 +12,12 @@ from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
+from needful.operator_learning.candidates import canonical_candidate, merge
 from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
 from needful.operator_learning.improve_coverage import improve_coverage
-from needful.operator_learning.keep_effects import keeping_copies
+from needful.operator_learning.keep_effects import copies_with_keep_effects
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
-from needful.operator_learning.learning_problem import LearningProblem, canonical_candidate, merge
+from needful.operator_learning.learning_problem import LearningProblem
 from tiny_worlds import BLOCK, CLEAN, PUSH, RAIN
 
 # In both demonstrations another cup stays near all the way as well: a, and b, which sort before the
@@ -75,7 +76,7 @@ def forgetful_start() -> tuple:
 
 def test_copies_remember_what_their_fresh_variables_stand_for():
     problem, start = forgetful_start()
-    one, other = keeping_copies(start, problem)
+    one, other = copies_with_keep_effects(start, problem)
     assert one.operator == other.operator
     assert {str(atom) for atom in one.operator.keep_effects} == {"Near(?x0, ?x2)"}
     fresh = Variable("?x2", CUP)
@@ -87,7 +88,7 @@ def test_copies_remember_what_their_fresh_variables_stand_for():
 
 def test_the_memory_decides_between_groundings_that_score_equally():
     problem, start = forgetful_start()
-    (copy,) = merge(keeping_copies(start, problem))
+    (copy,) = merge(copies_with_keep_effects(start, problem))
     transition = problem.demonstrations[0].transitions[0]
     best, second, *_ = problem.matcher.explaining(copy.operator, transition, 0)
     assert best.score == second.score
@@ -106,7 +107,7 @@ def test_the_memory_decides_between_groundings_that_score_equally():
 
 def test_memory_that_fits_no_grounding_is_ignored():
     problem, start = forgetful_start()
-    (copy,) = merge(keeping_copies(start, problem))
+    (copy,) = merge(copies_with_keep_effects(start, problem))
     number = problem.demonstrations[0].table.object_number
     wrong = replace(copy, hints={(0, 0): {Variable("?x2", CUP): number[D]}})
     fitted = problem.fit((*start.candidates, wrong), start).fitted
@@ -123,7 +124,7 @@ def test_an_atom_that_was_not_true_before_cannot_be_kept():
     )
     start = problem.fit((*putting.candidates, canonical_candidate(idle, {})), problem.nothing())
     assert {one.operator.controller for one in start.fitted} == {GO, PUTTING.controller}
-    assert keeping_copies(start, problem) == ()
+    assert copies_with_keep_effects(start, problem) == ()
 
 
 def test_a_copy_of_a_copy_remembers_both():
@@ -142,7 +143,7 @@ def test_a_copy_of_a_copy_remembers_both():
     near_kept = replace(GOING, preconditions=frozenset({NEAR.lifted(r, c)}))
     first = canonical_candidate(near_kept, {(0, 0): {c: number[B]}})
     fitted = problem.fit((*putting.candidates, first), putting)
-    (second,) = keeping_copies(fitted, problem)
+    (second,) = copies_with_keep_effects(fitted, problem)
     (near,) = (atom.variables[-1] for atom in second.operator.keep_effects if atom.predicate == NEAR)
     (fresh,) = set(second.operator.parameters) - {near, *second.operator.controller_arguments}
     assert {HELD.lifted(near), HELD.lifted(fresh)} <= second.operator.keep_effects
@@ -165,5 +166,5 @@ def test_a_datum_whose_operator_forgets_gets_a_copy_though_another_grounding_cov
     ((link,),) = (chain.links for chain in start.coverage.chains)
     ((_, bound),) = start.fitted[0].data
     assert (link.match.objects, bound) == ((number[a], number[b]), (number[a], number[c]))
-    (copy,) = keeping_copies(start, problem)
+    (copy,) = copies_with_keep_effects(start, problem)
     assert {str(atom) for atom in copy.operator.keep_effects} == {"Clean(?x1)", "Clean(?x2)"}

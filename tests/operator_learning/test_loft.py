@@ -10,14 +10,14 @@ from carrying_world import BOX1, HELD, PUT, A, B, R, carrying
 from needful.core.deadline import NO_DEADLINE
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.baselines.cluster_intersect import clusters
-from needful.operator_learning.baselines.loft import loft, loft_with_replays, told_apart
+from needful.operator_learning.baselines.loft import loft, loft_with_replays, split_by_preconditions
 from needful.operator_learning.encoding import encode_demonstrations
 from tiny_worlds import demonstrations
 
 few_demonstrations = st.lists(demonstrations(max_steps=2), min_size=1, max_size=3)
 
 
-def told_apart_slowly(cluster, rivals, everything):
+def told_apart_slowly(cluster, competitors, everything):
     """Return the preconditions of each operator of a cluster with the numbers of its transitions."""
 
     def binding(datum):
@@ -26,7 +26,7 @@ def told_apart_slowly(cluster, rivals, everything):
         return dict(zip(cluster.operator.parameters, bound, strict=True))
 
     found, remaining = [], list(cluster.data)
-    negatives = [everything[transition.number] for transition in rivals]
+    negatives = [everything[transition.number] for transition in competitors]
     while remaining:
         positives = [(everything[datum[0].number][1], binding(datum)) for datum in remaining]
         needs = brute_force_baselines.search_preconditions(cluster.operator, positives, negatives)
@@ -49,7 +49,7 @@ def test_clusters_are_told_apart_as_defined(demos):
     everything = brute_force_baselines.cases(demos)
     found = clusters(encode_demonstrations(demos), NO_DEADLINE)
     for cluster in found:
-        rivals = [
+        competitors = [
             transition
             for other in found
             if other is not cluster and other.operator.controller == cluster.operator.controller
@@ -57,9 +57,9 @@ def test_clusters_are_told_apart_as_defined(demos):
         ]
         got = [
             (one.operator.preconditions, [transition.number for transition, _ in one.data])
-            for one in told_apart(cluster, rivals)
+            for one in split_by_preconditions(cluster, competitors)
         ]
-        assert got == told_apart_slowly(cluster, rivals, everything)
+        assert got == told_apart_slowly(cluster, competitors, everything)
 
 
 def tried(held, after=None) -> Demonstration:

@@ -18,11 +18,12 @@ from needful.core.atoms import AbstractState
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import Operator
-from needful.core.plans import Effort
+from needful.core.plans import SearchStatistics
+from needful.operator_learning.candidates import canonical_candidate
 from needful.operator_learning.delete_patterns import partly_bound
 from needful.operator_learning.hill_climbing import Climb
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
-from needful.operator_learning.learning_problem import LearningProblem, canonical_candidate
+from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.merge_types import (
     keep_types,
     merge_operators,
@@ -32,7 +33,7 @@ from needful.operator_learning.merge_types import (
 from needful.planning.budget import Budget
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.interfaces import Question
-from needful.planning.portfolio import greedy_policy
+from needful.planning.portfolio import greedy_portfolio
 from tiny_worlds import CLEAN, ON, PUSH, demonstrations
 
 NARROW = OperatorLearningConfig(types=keep_types)
@@ -79,7 +80,7 @@ def test_operators_and_deletes_that_differ_in_types_alone_become_one():
         *("Put(?x0:bag, ?x1:book)", "Put(?x0:bag, ?x1:toy)"),
     }
     assert written(learned.operators) == WIDENED
-    assert (learned.uncovered, learned.unreplayable) == (0, ())
+    assert (learned.uncovered, learned.not_reproduced) == (0, ())
     assert [step.move for step in learned.steps[len(narrow.steps) :]] == [
         "merge",
         "merge",
@@ -98,8 +99,8 @@ def test_order_of_demonstrations_does_not_matter(order):
 def carried_out(operators, start: AbstractState, goal: AbstractState, objects: tuple[Object, ...]) -> bool:
     """Plan, do what the plan says, and look whether that leads to the goal."""
     question = Question(operators, objects, start, goal)
-    problem = PythonPlanner(greedy_policy())(question, Budget.unlimited())
-    steps = next(problem.plans(0, Budget.unlimited(), Effort()), None)
+    problem = PythonPlanner(greedy_portfolio())(question, Budget.unlimited())
+    steps = next(problem.plans(0, Budget.unlimited(), SearchStatistics()), None)
     if steps is None:
         return False
     state = start

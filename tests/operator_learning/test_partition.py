@@ -7,8 +7,9 @@ from dataclasses import replace
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
+from needful.operator_learning.candidates import canonical_candidate, merge
 from needful.operator_learning.delete_patterns import partly_bound
-from needful.operator_learning.learning_problem import LearningProblem, canonical_candidate, merge
+from needful.operator_learning.learning_problem import LearningProblem
 from tiny_worlds import BALL, BLOCK, CLEAN, PUSH, RAIN
 
 A, B = BLOCK("a"), BLOCK("b")

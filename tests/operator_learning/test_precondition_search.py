@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fake_clock import FakeClock
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.errors import LearningTimeoutError
-from needful.operator_learning.baselines.loft import Contrast, best_preconditions
+from needful.operator_learning.baselines.loft import LabelledExamples, best_preconditions
 
 ATOMS = 6
 atom_sets = st.integers(0, 2**ATOMS - 1)
@@ -41,10 +41,10 @@ def union(masks) -> int:
 @settings(max_examples=200, deadline=None)
 @given(atom_sets, variable_sets, positive_sets, negative_sets)
 def test_costs_are_counted_as_defined(atoms, variables, positives, negatives):
-    contrast = Contrast.of(variables, positives, negatives)
-    assert contrast.cost(atoms) == cost(atoms, variables, positives, negatives)
+    labelled_examples = LabelledExamples.of(variables, positives, negatives)
+    assert labelled_examples.cost(atoms) == cost(atoms, variables, positives, negatives)
     fewer = [atoms & ~(1 << atom) for atom in range(ATOMS) if atoms >> atom & 1]
-    assert list(contrast.without_one(atoms)) == [
+    assert list(labelled_examples.with_one_atom_removed(atoms)) == [
         (one, cost(one, variables, positives, negatives)) for one in fewer
     ]
 
@@ -54,7 +54,7 @@ def test_costs_are_counted_as_defined(atoms, variables, positives, negatives):
 def test_of_few_atoms_the_best_set_of_all_is_found(variables, positives, negatives):
     start = union(positives)
     subsets = [atoms for atoms in range(2**ATOMS) if not atoms & ~start]
-    found = best_preconditions(Contrast.of(variables, positives, negatives), start, NO_DEADLINE)
+    found = best_preconditions(LabelledExamples.of(variables, positives, negatives), start, NO_DEADLINE)
     assert not found & ~start
     least = min(cost(atoms, variables, positives, negatives) for atoms in subsets)
     assert cost(found, variables, positives, negatives) == least
@@ -62,14 +62,14 @@ def test_of_few_atoms_the_best_set_of_all_is_found(variables, positives, negativ
 
 def test_what_tells_the_examples_apart_is_kept():
     """Atom 0 holds in all examples; atom 1 in the positive ones alone; atom 2 in one of those."""
-    contrast = Contrast.of([1, 1, 1], [0b011, 0b111], [[0b001], [0b101, 0b001]])
-    assert best_preconditions(contrast, 0b111, NO_DEADLINE) == 0b010
+    labelled_examples = LabelledExamples.of([1, 1, 1], [0b011, 0b111], [[0b001], [0b101, 0b001]])
+    assert best_preconditions(labelled_examples, 0b111, NO_DEADLINE) == 0b010
 
 
 def test_a_negative_example_fits_only_if_one_way_to_read_it_does():
     """Atoms 0 and 1 hold in it, but never together."""
-    together = Contrast.of([1, 2], [0b11], [[0b11]])
-    apart = Contrast.of([1, 2], [0b11], [[0b01, 0b10]])
+    together = LabelledExamples.of([1, 2], [0b11], [[0b11]])
+    apart = LabelledExamples.of([1, 2], [0b11], [[0b01, 0b10]])
     assert (together.cost(0b11), apart.cost(0b11)) == (-1000 + 100 + 22, -1000 + 22)
 
 
@@ -77,13 +77,13 @@ def test_where_nothing_fits_the_first_set_stays():
     """The union of positives that share nothing holds in none, nor does any set that is met in time."""
     atoms = 40
     positives = [(1 << 20) - 1, ((1 << 20) - 1) << 20]
-    contrast = Contrast.of([1] * atoms, positives, [])
+    labelled_examples = LabelledExamples.of([1] * atoms, positives, [])
     start = union(positives)
-    assert contrast.cost(start) == math.inf
-    assert best_preconditions(contrast, start, NO_DEADLINE) == start
+    assert labelled_examples.cost(start) == math.inf
+    assert best_preconditions(labelled_examples, start, NO_DEADLINE) == start
 
 
 def test_the_deadline_is_looked_at_in_every_expansion():
-    contrast = Contrast.of([1] * 20, [(1 << 20) - 1], [])
+    labelled_examples = LabelledExamples.of([1] * 20, [(1 << 20) - 1], [])
     with pytest.raises(LearningTimeoutError, match="within 50 s"):
-        best_preconditions(contrast, (1 << 20) - 1, Deadline.after(50.0, FakeClock(tick=1.0)))
+        best_preconditions(labelled_examples, (1 << 20) - 1, Deadline.after(50.0, FakeClock(tick=1.0)))

@@ -109,8 +109,8 @@ def test_an_operator_that_predicts_nothing_of_its_own_is_dropped():
     predictions = Predictions(index_of(demos))
     two, three, put = cluster_and_intersect(demos).operators
     assert [len(one.delete_effects) for one in (two, three, put)] == [2, 3, 1]
-    judgements = [predictions.judge(one) for one in (two, three, put)]
-    assert [(one.wrong, one.right.bit_count()) for one in judgements] == [(67, 7), (56, 9), (0, 9)]
+    scores = [predictions.judge(one) for one in (two, three, put)]
+    assert [(one.wrong, one.right.bit_count()) for one in scores] == [(67, 7), (56, 9), (0, 9)]
     learned = cluster_and_quantify(demos)
     assert [one.delete_effects for one in learned.operators] == [three.delete_effects, put.delete_effects]
     assert [len(one.groundings) for one in learned.data] == [9, 9]

@@ -14,7 +14,7 @@ from needful.abstraction.atom_table import lifted_key
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
-from needful.operator_learning.baselines.loft import Reader, maximal
+from needful.operator_learning.baselines.loft import Reader, maximal_masks
 from needful.operator_learning.encoding import encode_demonstrations
 from tiny_worlds import all_lifted_atoms, demonstrations, operators
 
@@ -37,12 +37,12 @@ def test_the_ways_are_the_largest_sets_that_hold_under_one_binding(demo, operato
     reader = Reader(operator, [lifted_key(atom, number) for atom in atoms])
     ways = reader.ways(encode_demonstrations([demo])[0].transitions[0])
     assert ways is not None
-    assert sorted(ways) == sorted(maximal(held))
+    assert sorted(ways) == sorted(maximal_masks(held))
 
 
 @given(st.sets(st.integers(0, 63)))
 def test_maximal_masks(masks):
-    kept = maximal(masks)
+    kept = maximal_masks(masks)
     assert all(any(not mask & ~other for other in kept) for mask in masks)
     assert not any(not one & ~other for one, other in itertools.permutations(kept, 2))
     assert set(kept) <= masks

@@ -10,7 +10,7 @@ from needful.operator_learning import learned_operators as replay
 from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.hill_climbing import Climb
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
-from needful.operator_learning.learned_operators import replayable
+from needful.operator_learning.learned_operators import reproduces_demonstration
 from needful.operator_learning.matching import Matcher
 from needful.operator_learning.objective import Coverage, cover
 from tiny_worlds import BLOCK, CLEAN
@@ -19,33 +19,35 @@ DEMO = encode_demonstrations([carrying(B, (A, B, C), (A, B))])[0]
 
 
 def test_a_covered_demonstration_is_replayable():
-    assert cover([GOING, PUTTING], Coverage.by_nobody([DEMO]), Matcher()).uncovered == 0
-    assert replayable([GOING, PUTTING], DEMO, Matcher())
+    assert cover([GOING, PUTTING], Coverage.empty([DEMO]), Matcher()).uncovered == 0
+    assert reproduces_demonstration([GOING, PUTTING], DEMO, Matcher())
 
 
 def test_forgetting_what_the_next_step_needs_does_harm():
     forgetful = replace(GOING, add_effects=GOING.add_effects - GOING.keep_effects)
-    assert not replayable([forgetful, PUTTING], DEMO, Matcher())
-    assert replayable([forgetful, GOING, PUTTING], DEMO, Matcher()), "unless another operator keeps it"
+    assert not reproduces_demonstration([forgetful, PUTTING], DEMO, Matcher())
+    assert reproduces_demonstration([forgetful, GOING, PUTTING], DEMO, Matcher()), (
+        "unless another operator keeps it"
+    )
 
 
 def test_an_action_without_an_operator_cannot_be_replayed():
-    assert not replayable([PUTTING], DEMO, Matcher())
-    assert not replayable([GOING], DEMO, Matcher())
-    assert not replayable([], DEMO, Matcher())
+    assert not reproduces_demonstration([PUTTING], DEMO, Matcher())
+    assert not reproduces_demonstration([GOING], DEMO, Matcher())
+    assert not reproduces_demonstration([], DEMO, Matcher())
 
 
 def test_missing_the_goal_does_harm():
     idle = replace(PUTTING, add_effects=frozenset())
-    assert not replayable([GOING, idle], DEMO, Matcher())
+    assert not reproduces_demonstration([GOING, idle], DEMO, Matcher())
 
 
 def test_replaying_goes_by_predictions_not_by_what_was_seen():
     """Claiming the goal too early contradicts the demonstration, yet a plan of that kind exists."""
     _, b, c = GOING.parameters
     optimistic = replace(GOING, add_effects=GOING.add_effects | {IN.lifted(c, b)})
-    assert cover([optimistic, PUTTING], Coverage.by_nobody([DEMO]), Matcher()).uncovered == 1
-    assert replayable([optimistic, PUTTING], DEMO, Matcher())
+    assert cover([optimistic, PUTTING], Coverage.empty([DEMO]), Matcher()).uncovered == 1
+    assert reproduces_demonstration([optimistic, PUTTING], DEMO, Matcher())
 
 
 def test_search_backs_up_from_groundings_that_lead_nowhere():
@@ -53,18 +55,18 @@ def test_search_backs_up_from_groundings_that_lead_nowhere():
     r, _, c = GOING.parameters
     careless = replace(GOING, preconditions=frozenset(a for a in GOING.preconditions if r in a.variables))
     assert c in careless.parameters
-    assert replayable([careless, PUTTING], DEMO, Matcher())
+    assert reproduces_demonstration([careless, PUTTING], DEMO, Matcher())
 
 
 def test_search_gives_up_beyond_its_limit(monkeypatch):
-    monkeypatch.setattr(replay, "MAX_REPLAY_STATES", 1)
-    assert not replayable([GOING, PUTTING], DEMO, Matcher())
+    monkeypatch.setattr(replay, "MAX_PREDICTED_STATES", 1)
+    assert not reproduces_demonstration([GOING, PUTTING], DEMO, Matcher())
 
 
 def test_learning_reports_what_cannot_be_replayed():
     a = BLOCK("a")
     clean = frozenset({CLEAN(a)})
     demos = [carrying(B, (B,), (B,)), Demonstration((a,), clean, (clean,), ()), carrying(C, (C,), (C,))]
-    assert learn_operators(demos).unreplayable == ()
+    assert learn_operators(demos).not_reproduced == ()
     give_up = OperatorLearningConfig(schedule=lambda problem, reduce: Climb(problem.nothing()))
-    assert learn_operators(demos, give_up).unreplayable == (0, 2)
+    assert learn_operators(demos, give_up).not_reproduced == (0, 2)

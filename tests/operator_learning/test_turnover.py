@@ -1,4 +1,4 @@
-"""Who stayed, who came, by hand."""
+"""Who unchanged_texts, who came, by hand."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from needful.core.objects import Variable
 from needful.core.operators import Operator
-from needful.operator_learning.learning_problem import canonical_candidate
-from needful.operator_learning.operator_diff import Turnover
+from needful.operator_learning.candidates import canonical_candidate
+from needful.operator_learning.operator_diff import OperatorDiff
 from tiny_worlds import BLOCK, CLEAN, ON, PUSH, RAIN, STACK
 
 X, Y = Variable("?x0", BLOCK), Variable("?x1", BLOCK)
@@ -20,19 +20,19 @@ STACKING = Operator("Stack", (X, Y), NONE, frozenset({ON.lifted(X, Y)}), NONE, N
 
 
 def test_rivals_compete_by_controller():
-    turnover = Turnover.between([IDLE, RAINING], [CLEANING, RAINING, STACKING])
-    assert turnover.everyone == {"Push": [CLEANING, RAINING], "Stack": [STACKING]}
-    assert turnover.newcomers == {"Push": [CLEANING], "Stack": [STACKING]}
-    assert turnover.stayed == {str(RAINING)}
+    turnover = OperatorDiff.between([IDLE, RAINING], [CLEANING, RAINING, STACKING])
+    assert turnover.by_controller == {"Push": [CLEANING, RAINING], "Stack": [STACKING]}
+    assert turnover.new_by_controller == {"Push": [CLEANING], "Stack": [STACKING]}
+    assert turnover.unchanged_texts == {str(RAINING)}
 
 
 def test_an_equal_rival_has_stayed():
-    assert Turnover.between([IDLE], [replace(IDLE)]).newcomers == {}
+    assert OperatorDiff.between([IDLE], [replace(IDLE)]).new_by_controller == {}
 
 
 def test_other_hints_make_a_newcomer():
     """The text is the same, yet another grounding may be preferred."""
     plain, hinting = canonical_candidate(IDLE, {}), canonical_candidate(IDLE, {(0, 0): {X: 1}})
-    turnover = Turnover.between([plain], [hinting])
-    assert turnover.newcomers == {"Push": [hinting]}
-    assert turnover.stayed == frozenset()
+    turnover = OperatorDiff.between([plain], [hinting])
+    assert turnover.new_by_controller == {"Push": [hinting]}
+    assert turnover.unchanged_texts == frozenset()

@@ -33,7 +33,7 @@ def test_no_demonstrations():
 def test_demonstration_without_steps():
     clean = frozenset({CLEAN(A)})
     learned = learn_operators([Demonstration((A,), clean, (clean,), ())])
-    assert (learned.operators, learned.coverage, learned.unreplayable) == ((), 1.0, ())
+    assert (learned.operators, learned.coverage, learned.not_reproduced) == ((), 1.0, ())
     assert learned.necessary == ((clean,),)
     assert learned.chains == ((),)
 
@@ -88,7 +88,7 @@ def test_thirty_objects():
         goal = frozenset({CLEAN(one), CLEAN(two)})
         demos.append(Demonstration(blocks, goal, (bystanders, middle, end), (PUSH(one), PUSH(two))))
     learned = learn_operators(demos)
-    assert (learned.coverage, learned.unreplayable) == (1.0, ())
+    assert (learned.coverage, learned.not_reproduced) == (1.0, ())
     (operator,) = learned.operators
     assert {str(atom) for atom in operator.add_effects} == {"Clean(?x0)", "Clean(?x1)"}
     assert {str(atom) for atom in operator.keep_effects} == {"Clean(?x1)"}
@@ -108,7 +108,7 @@ def test_many_interchangeable_things_to_keep():
         states.append(states[-1] - set(dirtied) | {CLEAN(block), cleaned})
     goal = frozenset(CLEAN(block) for block in wanted)
     learned = learn_operators([Demonstration(blocks, goal, tuple(states), tuple(map(PUSH, wanted)))])
-    assert (learned.coverage, learned.unreplayable) == (1.0, ())
+    assert (learned.coverage, learned.not_reproduced) == (1.0, ())
     assert max(len(operator.keep_effects) for operator in learned.operators) == 9
 
 

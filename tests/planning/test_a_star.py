@@ -11,7 +11,7 @@ import toy_world
 from fake_clock import FakeClock
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
-from needful.core.plans import Effort, Outcome
+from needful.core.plans import Outcome, SearchStatistics
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.grounding import GroundProblem
@@ -36,7 +36,7 @@ def test_yields_the_cheapest_plans_of_a_tree_search(search: Search, problem: Pro
     assume(space is not None)
     assert space is not None
     compact = problem.grounded()
-    stream = search(compact, seed, Budget.unlimited(), Effort())
+    stream = search(compact, seed, Budget.unlimited(), SearchStatistics())
     plans = list(itertools.islice(stream, count))
     assert [len(plan) for plan in plans] == cheapest_costs(problem, space, count)
     assert len(set(plans)) == len(plans)
@@ -48,10 +48,10 @@ def test_yields_the_cheapest_plans_of_a_tree_search(search: Search, problem: Pro
 @settings(max_examples=60, deadline=None)
 @given(problems(), st.integers(0, 3))
 def test_a_seed_repeats_a_run_exactly(problem: Problem, seed: int) -> None:
-    def run() -> tuple[list[tuple[int, ...]], Effort]:
-        effort = Effort()
-        stream = AStar()(problem.grounded(), seed, Budget.unlimited(), effort)
-        return list(itertools.islice(stream, 4)), effort
+    def run() -> tuple[list[tuple[int, ...]], SearchStatistics]:
+        statistics = SearchStatistics()
+        stream = AStar()(problem.grounded(), seed, Budget.unlimited(), statistics)
+        return list(itertools.islice(stream, 4)), statistics
 
     assert run() == run()
 
@@ -61,7 +61,7 @@ def test_seeds_break_ties_differently() -> None:
     problem = toy_problem(balls=2)
     both = Problem(problem.operators, problem.objects, problem.initial, two_balls(problem))
     compact = both.grounded()
-    first = {next(AStar()(compact, seed, Budget.unlimited(), Effort())) for seed in range(10)}
+    first = {next(AStar()(compact, seed, Budget.unlimited(), SearchStatistics())) for seed in range(10)}
     assert {str(compact.ground_operator(plan[0])) for plan in first} == {
         "MoveTo(robot, ball0)",
         "MoveTo(robot, ball1)",
@@ -102,14 +102,14 @@ def test_a_better_way_to_a_state_that_was_expanded_already_is_taken() -> None:
     def only_knows_a(problem: GroundProblem, budget: Budget) -> Heuristic:
         return lambda state, budget: HeuristicEstimate(4 if state & at_a else 0)
 
-    stream = AStar(heuristic=only_knows_a)(problem, 0, Budget.unlimited(), Effort())
+    stream = AStar(heuristic=only_knows_a)(problem, 0, Budget.unlimited(), SearchStatistics())
     assert [walk(problem, plan) for plan in stream] == ["SA AB BE EF FG", "SC CD DB BE EF FG"]
     assert stream.ended is Outcome.NO_ABSTRACT_PLAN
 
 
 def test_all_plans_of_a_small_graph() -> None:
     problem = graph("AB", "AC", "BD", "CD", "AD", start="A", goal="D")
-    stream = AStar()(problem, 0, Budget.unlimited(), Effort())
+    stream = AStar()(problem, 0, Budget.unlimited(), SearchStatistics())
     first, *others = [walk(problem, plan) for plan in stream]
     assert first == "AD"
     assert sorted(others) == ["AB BD", "AC CD"]
@@ -118,34 +118,46 @@ def test_all_plans_of_a_small_graph() -> None:
 def test_a_perfect_estimate_leads_straight_to_the_goal() -> None:
     problem = toy_problem(balls=3)
     balls = Problem(problem.operators, problem.objects, problem.initial, two_balls(problem))
-    effort = Effort()
-    plan = next(AStar()(balls.grounded(), 0, Budget.unlimited(), effort))
-    assert (len(plan), effort.nodes_expanded) == (6, 6)
-    assert effort.nodes_evaluated < 10 < effort.nodes_created  # most children never come to the front
+    statistics = SearchStatistics()
+    plan = next(AStar()(balls.grounded(), 0, Budget.unlimited(), statistics))
+    assert (len(plan), statistics.nodes_expanded) == (6, 6)
+    assert (
+        statistics.nodes_evaluated < 10 < statistics.nodes_created
+    )  # most children never come to the front
 
 
 def test_counters() -> None:
     """One ball, one jar: the only ways on are along the plan, or a no-op that is not worth a visit."""
-    effort = Effort()
+    statistics = SearchStatistics()
     compact = toy_problem(balls=1, jars=1).grounded()
-    plan = next(AStar()(compact, 0, Budget.unlimited(), effort))
+    plan = next(AStar()(compact, 0, Budget.unlimited(), statistics))
     assert [str(step) for step in compact.plan(plan)] == [
         "MoveTo(robot, ball0)",
         "Grasp(robot, ball0)",
         "Drop(robot, ball0, jar0)",
     ]
     # Root; then at each of 3 expansions: MoveTo and TakeLidOff always, Grasp after the first, Drop last.
-    assert (effort.nodes_created, effort.nodes_expanded, effort.nodes_evaluated) == (1 + 2 + 3 + 3, 3, 3)
+    assert (statistics.nodes_created, statistics.nodes_expanded, statistics.nodes_evaluated) == (
+        1 + 2 + 3 + 3,
+        3,
+        3,
+    )
 
 
 def test_counters_go_on_from_what_was_spent_before() -> None:
-    effort = Effort(nodes_created=1000, nodes_expanded=100, nodes_evaluated=10)
-    next(AStar()(toy_problem(balls=1, jars=1).grounded(), 0, Budget.unlimited(), effort))
-    assert (effort.nodes_created, effort.nodes_expanded, effort.nodes_evaluated) == (1009, 103, 13)
+    statistics = SearchStatistics(nodes_created=1000, nodes_expanded=100, nodes_evaluated=10)
+    next(AStar()(toy_problem(balls=1, jars=1).grounded(), 0, Budget.unlimited(), statistics))
+    assert (statistics.nodes_created, statistics.nodes_expanded, statistics.nodes_evaluated) == (
+        1009,
+        103,
+        13,
+    )
 
 
 def test_timeout_is_not_mistaken_for_a_proof() -> None:
-    stream = AStar()(toy_problem().grounded(), 0, Budget.seconds(3.0, clock=FakeClock(tick=1.0)), Effort())
+    stream = AStar()(
+        toy_problem().grounded(), 0, Budget.seconds(3.0, clock=FakeClock(tick=1.0)), SearchStatistics()
+    )
     assert list(stream) == []
     assert stream.ended is Outcome.TIMEOUT
     assert next(stream, None) is None
@@ -153,7 +165,7 @@ def test_timeout_is_not_mistaken_for_a_proof() -> None:
 
 def test_deadline_holds_between_plans() -> None:
     clock = FakeClock()
-    stream = AStar()(toy_problem().grounded(), 0, Budget.seconds(1.0, clock=clock), Effort())
+    stream = AStar()(toy_problem().grounded(), 0, Budget.seconds(1.0, clock=clock), SearchStatistics())
     assert next(stream, None) is not None
     assert stream.ended is None
     clock.now = 2.0
@@ -162,12 +174,12 @@ def test_deadline_holds_between_plans() -> None:
 
 
 def test_node_cap_ends_the_search() -> None:
-    effort = Effort()
-    stream = AStar()(toy_problem().grounded(), 0, Budget.seconds(60.0, max_nodes=6), effort)
+    statistics = SearchStatistics()
+    stream = AStar()(toy_problem().grounded(), 0, Budget.seconds(60.0, max_nodes=6), statistics)
     assert list(stream) == []
     assert stream.ended is Outcome.OUT_OF_NODES
-    assert effort.nodes_created >= 6
-    enough = AStar()(toy_problem().grounded(), 0, Budget.seconds(60.0, max_nodes=60), Effort())
+    assert statistics.nodes_created >= 6
+    enough = AStar()(toy_problem().grounded(), 0, Budget.seconds(60.0, max_nodes=60), SearchStatistics())
     assert next(enough, None) is not None
 
 
@@ -177,11 +189,11 @@ def test_states_that_differ_in_what_nobody_asks_for_are_one() -> None:
     unsolvable = Problem(
         problem.operators, problem.objects, problem.initial, two_goals_for_one_ball(problem)
     )
-    effort = Effort()
-    stream = AStar(heuristic=blind)(unsolvable.grounded(), 0, Budget.unlimited(), effort)
+    statistics = SearchStatistics()
+    stream = AStar(heuristic=blind)(unsolvable.grounded(), 0, Budget.unlimited(), statistics)
     next(stream)
     # Near or not, holding or not, inside jar0 or not, inside jar1 or not: at most 16 states matter.
-    assert effort.nodes_expanded <= 16
+    assert statistics.nodes_expanded <= 16
 
 
 def two_goals_for_one_ball(problem: Problem) -> frozenset:

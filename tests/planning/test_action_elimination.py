@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import families
 from fake_clock import FakeClock
-from needful.core.plans import Effort, Outcome
-from needful.planning.action_elimination import TrimmedPlans, without_needless_steps
+from needful.core.plans import Outcome, SearchStatistics
+from needful.planning.action_elimination import TrimmedPlans, eliminate_actions
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy, GreedyStream
@@ -21,7 +21,7 @@ from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.engines.search_space import SearchSpace
 from needful.planning.grounding import EncodedOperator, GroundProblem
 from needful.planning.heuristics import Ff
-from needful.planning.portfolio import greedy_policy
+from needful.planning.portfolio import greedy_portfolio
 from planning_problems import problems, random_propositional_problem
 
 Steps = tuple[int, ...]
@@ -99,7 +99,7 @@ class Listed:
     ],
 )
 def test_detours_are_left_out(steps: Steps, left: Steps) -> None:
-    assert without_needless_steps(steps, errand(), UNLIMITED) == left
+    assert eliminate_actions(steps, errand(), UNLIMITED) == left
 
 
 def test_a_step_goes_together_with_those_that_need_it() -> None:
@@ -111,7 +111,7 @@ def test_a_step_goes_together_with_those_that_need_it() -> None:
         EncodedOperator(0, (), free, done, 0, ()),
     )
     problem = GroundProblem((), (), (), free, done, 0b111, steps, ())
-    assert without_needless_steps((0, 1, 0, 1, 2), problem, UNLIMITED) == (2,)
+    assert eliminate_actions((0, 1, 0, 1, 2), problem, UNLIMITED) == (2,)
 
 
 def test_what_is_forgotten_by_a_pattern_counts() -> None:
@@ -122,7 +122,7 @@ def test_what_is_forgotten_by_a_pattern_counts() -> None:
         EncodedOperator(0, (), 0b011, 0b100, 0, ()),
     )
     problem = GroundProblem((), (), (), 0, 0b100, 0b111, steps, pattern_masks=(0b001,))
-    assert without_needless_steps((0, 1, 0, 2), problem, UNLIMITED) == (1, 0, 2)
+    assert eliminate_actions((0, 1, 0, 2), problem, UNLIMITED) == (1, 0, 2)
 
 
 def test_what_others_needed_goes_after_them() -> None:
@@ -134,7 +134,7 @@ def test_what_others_needed_goes_after_them() -> None:
         EncodedOperator(0, (), able, good, 0, ()),
     )
     problem = GroundProblem((), (), (), good, good, 0b11, steps, ())
-    assert without_needless_steps((0, 1, 2), problem, UNLIMITED) == ()
+    assert eliminate_actions((0, 1, 2), problem, UNLIMITED) == ()
 
 
 @settings(max_examples=150)
@@ -157,17 +157,17 @@ def test_what_is_left_of_any_plan_is_a_plan_of_which_no_step_can_go(problem, dat
             ends.append(len(walk))
     assume(ends)
     steps = tuple(walk[: data.draw(st.sampled_from(ends))])
-    left = without_needless_steps(steps, compact, UNLIMITED)
+    left = eliminate_actions(steps, compact, UNLIMITED)
     assert reaches_goal(left, compact)
     assert left in set(itertools.combinations(steps, len(left)))
     assert not any(reaches_goal(left[:i] + left[i + 1 :], compact) for i in range(len(left)))
-    assert without_needless_steps(left, compact, UNLIMITED) == left
+    assert eliminate_actions(left, compact, UNLIMITED) == left
 
 
 def test_when_time_runs_out_the_rest_stays() -> None:
     clock = FakeClock()
     budget = Budget(deadline=0.0, clock=clock)
-    assert without_needless_steps((2, 0, 3, 1, 4), errand(), budget) == (2, 0, 3, 1, 4)
+    assert eliminate_actions((2, 0, 3, 1, 4), errand(), budget) == (2, 0, 3, 1, 4)
 
 
 def test_no_plan_comes_twice_and_none_is_lost() -> None:
@@ -187,22 +187,22 @@ def test_hurried_searches_find_plans_without_needless_steps(search) -> None:
     found = 0
     for number in range(60):
         compact = random_propositional_problem(number).grounded()
-        steps = next(search(compact, 0, Budget(float("inf"), max_nodes=500), Effort()), None)
+        steps = next(search(compact, 0, Budget(float("inf"), max_nodes=500), SearchStatistics()), None)
         if steps is not None:
             found += 1
-            assert without_needless_steps(steps, compact, UNLIMITED) == steps
+            assert eliminate_actions(steps, compact, UNLIMITED) == steps
     assert found > 20
 
 
 def test_both_engines_spare_the_robot_detours() -> None:
     """The search finds 27 steps, of which the best plan needs 20."""
     question, seed = families.books(50, 4), 3
-    problem = PythonPlanner(greedy_policy())(question, UNLIMITED)
+    problem = PythonPlanner(greedy_portfolio())(question, UNLIMITED)
     assert problem is not None
     space, ff = SearchSpace(problem.compact, True, UNLIMITED), Ff(problem.compact, UNLIMITED)
-    found = next(GreedyStream(space, ff, seed, UNLIMITED, Effort()))
-    trimmed = next(problem.plans(seed, UNLIMITED, Effort()))
+    found = next(GreedyStream(space, ff, seed, UNLIMITED, SearchStatistics()))
+    trimmed = next(problem.plans(seed, UNLIMITED, SearchStatistics()))
     assert (len(found), len(trimmed)) == (27, 20)
-    native = NativePlanner(greedy_policy())(question, UNLIMITED)
+    native = NativePlanner(greedy_portfolio())(question, UNLIMITED)
     assert native is not None
-    assert next(native.plans(seed, UNLIMITED, Effort())) == trimmed
+    assert next(native.plans(seed, UNLIMITED, SearchStatistics())) == trimmed

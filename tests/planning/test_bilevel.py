@@ -54,15 +54,15 @@ def test_solves_with_resampling_and_several_objects() -> None:
     result = solve(task, UNIFORM)
     check_solution(result, task)
     assert len(result.abstract_plan) == len(result.actions) == 9
-    assert result.effort.abstract_plans == 1
-    assert result.effort.samples >= 3
+    assert result.statistics.abstract_plans == 1
+    assert result.statistics.samples >= 3
 
 
 def test_a_lid_is_dealt_with_after_one_failure() -> None:
     task = toy_world.task(lids_on=True)
     result = solve(task)
     check_solution(result, task)
-    assert result.effort.abstract_plans == 2
+    assert result.statistics.abstract_plans == 2
     assert sorted(step.operator.name for step in result.abstract_plan) == [
         "Drop",
         "Grasp",
@@ -78,15 +78,15 @@ def test_with_one_abstract_plan_a_lid_is_the_end() -> None:
     task = toy_world.task(lids_on=True)
     result = solve(task, config=PlanningConfig(max_abstract_plans=1))
     assert result.outcome is Outcome.ENVIRONMENT_FAILURE
-    assert result.effort.abstract_plans == 1
+    assert result.statistics.abstract_plans == 1
     assert result.failure is not None
     assert str(result.failure.operator) == "Drop(robot, ball0, jar0)"
     assert len(result.actions) == result.failure.step == 2
 
 
 def test_counters_of_all_searches_add_up() -> None:
-    closed = solve(toy_world.task(lids_on=True)).effort
-    open_ = solve(toy_world.task(lids_on=False)).effort
+    closed = solve(toy_world.task(lids_on=True)).statistics
+    open_ = solve(toy_world.task(lids_on=False)).statistics
     assert closed.nodes_created > open_.nodes_created > 0
     assert closed.nodes_expanded > open_.nodes_expanded > 0
 
@@ -109,7 +109,7 @@ def test_a_complaint_that_is_known_already_leads_to_the_next_plan_not_to_the_sam
     task = toy_world.task(lids_on=True)
     result = plan(task, EXACT, stuck_lids, clock=STILL)
     assert result.outcome is Outcome.ENVIRONMENT_FAILURE
-    assert result.effort.abstract_plans == 8
+    assert result.statistics.abstract_plans == 8
     assert len(set(tried)) == len(tried) == 8
 
 
@@ -144,7 +144,7 @@ def test_no_abstract_plan_is_proved_without_search() -> None:
     result = solve(toy_world.task(), without_drop)
     assert result.outcome is Outcome.NO_ABSTRACT_PLAN
     assert result.failure is None
-    assert result.effort.nodes_created == 0
+    assert result.statistics.nodes_created == 0
 
 
 def test_no_abstract_plan_is_proved_by_search() -> None:
@@ -155,8 +155,8 @@ def test_no_abstract_plan_is_proved_by_search() -> None:
     )
     result = solve(task)
     assert result.outcome is Outcome.NO_ABSTRACT_PLAN
-    assert result.effort.nodes_expanded > 0
-    assert result.effort.abstract_plans == 0
+    assert result.statistics.nodes_expanded > 0
+    assert result.statistics.abstract_plans == 0
 
 
 def test_when_all_plans_fail_the_deepest_failure_is_told() -> None:
@@ -166,7 +166,7 @@ def test_when_all_plans_fail_the_deepest_failure_is_told() -> None:
     assert result.failure is not None
     assert str(result.failure.operator) == "Grasp(robot, ball0)"
     assert [str(atom) for atom in result.failure.missing] == ["Holding(robot, ball0)"]
-    assert result.effort.abstract_plans == 8
+    assert result.statistics.abstract_plans == 8
     assert len(result.subgoals) == len(result.abstract_plan) + 1
 
 
@@ -185,7 +185,7 @@ def test_sampler_exhausted() -> None:
     config = PlanningConfig(max_abstract_plans=1, samples_per_step=7)
     result = solve(toy_world.task(), toy_world.model(ConstantSampler((1.9,))), config)
     assert result.outcome is Outcome.SAMPLER_EXHAUSTED
-    assert result.effort.samples == 7
+    assert result.statistics.samples == 7
 
 
 def test_horizon() -> None:
@@ -197,20 +197,20 @@ def test_horizon() -> None:
 def test_node_cap() -> None:
     result = solve(toy_world.task(balls=3, goal_balls=3), config=PlanningConfig(max_nodes=5))
     assert result.outcome is Outcome.OUT_OF_NODES
-    assert result.effort.abstract_plans == 0
+    assert result.statistics.abstract_plans == 0
 
 
 def test_cap_on_ground_operators() -> None:
     config = PlanningConfig(max_ground_operators=2)
     result = solve(toy_world.task(balls=3, goal_balls=3), config=config)
     assert result.outcome is Outcome.OUT_OF_NODES
-    assert result.effort.nodes_created == 0
+    assert result.statistics.nodes_created == 0
 
 
 def test_without_noops_lids_cannot_be_taken_off() -> None:
     result = solve(toy_world.task(lids_on=True), config=PlanningConfig(allow_noops=False))
     assert result.outcome is Outcome.ENVIRONMENT_FAILURE
-    assert result.effort.abstract_plans == 1
+    assert result.statistics.abstract_plans == 1
 
 
 def test_predicted_subgoals_can_ask_for_too_much() -> None:
@@ -241,9 +241,9 @@ def test_the_deadline_holds_in_every_stage() -> None:
 
 
 def stage(result: PlanningResult) -> str:
-    if result.effort.seconds_search == 0.0:
+    if result.statistics.seconds_search == 0.0:
         return "grounding"
-    return "refinement" if result.effort.abstract_plans else "search"
+    return "refinement" if result.statistics.abstract_plans else "search"
 
 
 def test_timeout_in_refinement_keeps_the_deepest_attempt() -> None:
@@ -309,8 +309,8 @@ result = plan(task, toy_world.model(toy_world.UniformSampler(-2.0, 2.0)), toy_wo
 print([str(step) for step in result.abstract_plan])
 print([(action.controller.name, action.parameters) for action in result.actions])
 print([sorted(map(str, subgoal)) for subgoal in result.subgoals])
-effort = result.effort
-print(effort.nodes_created, effort.nodes_expanded, effort.nodes_evaluated, effort.samples, result.outcome)
+statistics = result.statistics
+print(statistics.nodes_created, statistics.nodes_expanded, statistics.nodes_evaluated, statistics.samples, result.outcome)
 """
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from needful.core.plans import Effort
+from needful.core.plans import SearchStatistics
 from needful.errors import UnknownNameError
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
@@ -20,7 +20,7 @@ def index_of(problem: GroundProblem, name: str) -> int:
 
 
 def first_plan(problem: GroundProblem) -> list[str] | None:
-    steps = next(AStar()(problem, 0, Budget.unlimited(), Effort()), None)
+    steps = next(AStar()(problem, 0, Budget.unlimited(), SearchStatistics()), None)
     return None if steps is None else [str(step) for step in problem.plan(steps)]
 
 

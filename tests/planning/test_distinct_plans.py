@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import toy_world
 from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.operators import GroundOperator
-from needful.core.plans import Effort, Outcome
+from needful.core.plans import Outcome, SearchStatistics
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.grounding import GroundProblem
@@ -120,7 +120,7 @@ def test_plans_have_one_normal_form_if_exchanges_lead_from_one_to_the_other(
 @given(A_PROBLEM)
 def test_a_plan_revisits_a_state_if_it_is_the_same_twice(problem: Problem) -> None:
     compact = problem.grounded()
-    for plan in itertools.islice(AStar()(compact, 0, Budget(1e9, max_nodes=200), Effort()), 10):
+    for plan in itertools.islice(AStar()(compact, 0, Budget(1e9, max_nodes=200), SearchStatistics()), 10):
         states = [problem.initial]
         for step in compact.plan(plan):
             states.append(step.apply(states[-1]))
@@ -225,5 +225,5 @@ def test_the_empty_plan() -> None:
 def test_it_has_the_same_plans_as_without(problem: Problem) -> None:
     compact = problem.grounded()
     budget = Budget(1e9, max_nodes=300)
-    plans = list(itertools.islice(AStar()(compact, 0, budget, Effort()), 30))
+    plans = list(itertools.islice(AStar()(compact, 0, budget, SearchStatistics()), 30))
     assert sorted(DistinctPlans(Listed(plans), compact)) == sorted(plans)

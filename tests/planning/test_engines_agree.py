@@ -18,7 +18,7 @@ from needful.planning.engines.greedy import Greedy
 from needful.planning.engines.native_planner import NativePlanner
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.interfaces import Question
-from needful.planning.portfolio import Policy, Stage, anytime_policy, greedy_policy, paper_policy
+from needful.planning.portfolio import Policy, Stage, anytime_portfolio, greedy_portfolio, paper_portfolio
 from planning_problems import (
     Problem,
     random_problem,
@@ -27,13 +27,13 @@ from planning_problems import (
 )
 
 POLICIES = {
-    "paper": paper_policy(),
+    "paper": paper_portfolio(),
     "weight 2": Policy((Stage(AStar(weight=2)),)),
     "symmetries": Policy((Stage(AStar(symmetries=True)),)),
     "greedy": Policy((Stage(Greedy()),)),
     "greedy with symmetries": Policy((Stage(Greedy(symmetries=True)),)),
     "distinct": Policy((Stage(AStar()),), distinct=True),
-    "distinct greedy with symmetries": greedy_policy(),
+    "distinct greedy with symmetries": greedy_portfolio(),
     "stages": Policy(
         (
             Stage(AStar(symmetries=True), work=300),
@@ -108,10 +108,12 @@ def test_through_refinement(name: str) -> None:
     for number, task in enumerate(env.tasks(Split.TEST, 2, seed=3)):
         results = []
         for engine in (PythonPlanner, NativePlanner):
-            config = PlanningConfig(timeout=600.0, planner=engine(anytime_policy()))
+            config = PlanningConfig(timeout=600.0, planner=engine(anytime_portfolio()))
             result = plan(task, env.oracle_model(), env.execute, config, seed=number)
-            timeless = replace(result.effort, seconds_grounding=0, seconds_search=0, seconds_refinement=0)
-            results.append(replace(result, effort=timeless))
+            timeless = replace(
+                result.statistics, seconds_grounding=0, seconds_search=0, seconds_refinement=0
+            )
+            results.append(replace(result, statistics=timeless))
         python, native = results
         assert python.solved
         assert native == python

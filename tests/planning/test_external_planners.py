@@ -14,7 +14,7 @@ from needful.core.atoms import AbstractState, LiftedAtom, Predicate
 from needful.core.controllers import Controller
 from needful.core.objects import Type, Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
-from needful.core.plans import Effort, Outcome
+from needful.core.plans import Outcome, SearchStatistics
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
 from needful.planning.bilevel import PlanningConfig, plan
@@ -46,7 +46,7 @@ DOMAINS = [
 
 
 def plans_of(search: Search, problem: GroundProblem) -> tuple[list[tuple[int, ...]], Outcome | None]:
-    stream = search(problem, 0, Budget.seconds(300.0), Effort())
+    stream = search(problem, 0, Budget.seconds(300.0), SearchStatistics())
     return list(stream), stream.ended
 
 
@@ -59,7 +59,7 @@ def final_state(problem: Problem, compact: GroundProblem, steps: tuple[int, ...]
 
 
 def check(problem: Problem, compact: GroundProblem) -> None:
-    reference = AStar()(compact, 0, Budget.unlimited(), Effort())
+    reference = AStar()(compact, 0, Budget.unlimited(), SearchStatistics())
     best = next(reference, None)
     for name, search in installed().items():
         plans, ended = plans_of(search, compact)
@@ -88,7 +88,7 @@ def test_the_same_without_objects(seed: int) -> None:
 @given(problems(), st.data())
 def test_discovered_failures_are_respected(problem: Problem, data: st.DataObject) -> None:
     compact = problem.grounded()
-    best = next(AStar()(compact, 0, Budget.unlimited(), Effort()), None)
+    best = next(AStar()(compact, 0, Budget.unlimited(), SearchStatistics()), None)
     if best:
         blamed = data.draw(st.sampled_from(compact.objects))
         check(problem, with_failure(compact, data.draw(st.sampled_from(best)), [blamed]))
@@ -118,7 +118,7 @@ def test_the_oracle_solves_tasks_with_plans_from_outside(domain: str, name: str)
     result = plan(task, env.oracle_model(), env.execute, config, seed=0)
     assert result.solved
     assert task.achieved_in(result.states[-1])
-    assert result.effort.nodes_expanded > 0
+    assert result.statistics.nodes_expanded > 0
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -127,14 +127,14 @@ def test_the_next_plan_deals_with_the_offending_object_first(name: str) -> None:
     question = Question(toy.operators, toy.objects, toy.initial, toy.goal)
     problem = PythonPlanner(installed()[name])(question, Budget.unlimited())
     assert problem is not None
-    steps = next(problem.plans(0, Budget.unlimited(), Effort()))
+    steps = next(problem.plans(0, Budget.unlimited(), SearchStatistics()))
     assert [str(step) for step in problem.plan(steps)] == [
         "MoveTo(robot, ball0)",
         "Grasp(robot, ball0)",
         "Drop(robot, ball0, jar0)",
     ]
     changed = problem.with_failure(steps[-1], [JAR("jar0")])
-    repaired = next(changed.plans(0, Budget.unlimited(), Effort()))
+    repaired = next(changed.plans(0, Budget.unlimited(), SearchStatistics()))
     words = [str(step) for step in changed.plan(repaired)]
     assert words.index("TakeLidOff(robot, jar0)") < words.index("Drop(robot, ball0, jar0)")
 
@@ -203,5 +203,5 @@ def test_asking_k_star_for_more_gives_more_of_the_same() -> None:
     lengths = [len(steps) for steps in many]
     assert lengths == sorted(lengths)
     assert [len(steps) for steps in few] == lengths[: len(few)]
-    reference = AStar()(compact, 0, Budget.unlimited(), Effort())
+    reference = AStar()(compact, 0, Budget.unlimited(), SearchStatistics())
     assert lengths == [len(steps) for steps in itertools.islice(reference, len(many))]

@@ -11,7 +11,7 @@ import pytest
 
 from external_planners import NEVER_ENDING, all_gone, noted_group, script
 from fake_clock import FakeClock
-from needful.core.plans import Effort, Outcome
+from needful.core.plans import Outcome, SearchStatistics
 from needful.errors import InvalidInputError, PlannerError
 from needful.evaluation.records import config_hash
 from needful.planning.budget import Budget
@@ -46,10 +46,10 @@ MOVE, GRASP, DROP, LID = steps(
 
 
 def fast_downward(
-    folder: Path, text: str, budget: Budget | None = None, effort: Effort | None = None
+    folder: Path, text: str, budget: Budget | None = None, statistics: SearchStatistics | None = None
 ) -> ExternalPlans:
     search = FastDownward(program=script(folder, text))
-    return search(toy(), 0, budget or Budget.unlimited(), effort or Effort())
+    return search(toy(), 0, budget or Budget.unlimited(), statistics or SearchStatistics())
 
 
 def plan_file(*plan: int) -> str:
@@ -60,7 +60,7 @@ def plan_file(*plan: int) -> str:
 def k_star(folder: Path, *plans: list[int], asked_for: int = 3, status: int = 0) -> ExternalPlans:
     answer = {"plans": [{"cost": len(p), "actions": [f"o{step}" for step in p]} for p in plans]}
     program = script(folder, f"echo '{json.dumps(answer)}' > plans.json; exit {status}")
-    return KStar(plans=asked_for, program=program)(toy(), 0, Budget.unlimited(), Effort())
+    return KStar(plans=asked_for, program=program)(toy(), 0, Budget.unlimited(), SearchStatistics())
 
 
 def test_a_plan_and_then_nobody_knows(tmp_path: Path) -> None:
@@ -122,8 +122,8 @@ def test_the_deadline_holds_between_plans(tmp_path: Path) -> None:
 
 
 def test_spent_nodes_end_the_search_before_it_begins(tmp_path: Path) -> None:
-    effort = Effort(nodes_created=10)
-    stream = fast_downward(tmp_path, "exit 99", Budget.seconds(60.0, max_nodes=10), effort)
+    statistics = SearchStatistics(nodes_created=10)
+    stream = fast_downward(tmp_path, "exit 99", Budget.seconds(60.0, max_nodes=10), statistics)
     assert list(stream) == []
     assert stream.ended is Outcome.OUT_OF_NODES
 
@@ -133,7 +133,7 @@ def test_a_goal_that_holds_needs_no_program(tmp_path: Path) -> None:
     search = FastDownward(program=script(tmp_path, "exit 99"))
     for goal in (frozenset(), frozenset(sorted(problem.initial)[:1])):
         done = Problem(problem.operators, problem.objects, problem.initial, goal)
-        stream = search(done.grounded(), 0, Budget.unlimited(), Effort())
+        stream = search(done.grounded(), 0, Budget.unlimited(), SearchStatistics())
         assert list(stream) == [()]
         assert stream.ended is Outcome.NO_ABSTRACT_PLAN
 
@@ -142,7 +142,7 @@ def test_a_goal_out_of_reach_needs_no_program(tmp_path: Path) -> None:
     problem = toy_problem()
     nothing_to_do = Problem((), problem.objects, problem.initial, problem.goal).grounded()
     search = FastDownward(program=script(tmp_path, "exit 99"))
-    stream = search(nothing_to_do, 0, Budget.unlimited(), Effort())
+    stream = search(nothing_to_do, 0, Budget.unlimited(), SearchStatistics())
     assert list(stream) == []
     assert stream.ended is Outcome.NO_ABSTRACT_PLAN
 
@@ -155,9 +155,13 @@ def test_counters_are_the_last_that_were_printed(tmp_path: Path) -> None:
     echo '[t=0.2s, 9 KB] Generated 13 state(s).'
     echo '[t=0.2s, 9 KB] Generated until last jump: 7 state(s).'
     """
-    effort = Effort(nodes_created=100, nodes_expanded=200, nodes_evaluated=300)
-    next(fast_downward(tmp_path, text + plan_file(MOVE, GRASP, DROP), effort=effort))
-    assert (effort.nodes_created, effort.nodes_expanded, effort.nodes_evaluated) == (113, 211, 312)
+    statistics = SearchStatistics(nodes_created=100, nodes_expanded=200, nodes_evaluated=300)
+    next(fast_downward(tmp_path, text + plan_file(MOVE, GRASP, DROP), statistics=statistics))
+    assert (statistics.nodes_created, statistics.nodes_expanded, statistics.nodes_evaluated) == (
+        113,
+        211,
+        312,
+    )
 
 
 @pytest.mark.parametrize(
@@ -219,7 +223,7 @@ def test_k_star_proves_that_there_is_no_plan(tmp_path: Path) -> None:
     "text", ["", "echo '[1, 2]' > plans.json", "echo '{}' > plans.json", "echo { > plans.json"]
 )
 def test_nonsense_by_k_star_is_reported(tmp_path: Path, text: str) -> None:
-    stream = KStar(program=script(tmp_path, text))(toy(), 0, Budget.unlimited(), Effort())
+    stream = KStar(program=script(tmp_path, text))(toy(), 0, Budget.unlimited(), SearchStatistics())
     with pytest.raises(PlannerError, match="no sense"):
         next(stream)
 
@@ -247,7 +251,7 @@ def test_a_program_must_be_one(tmp_path: Path, name: str) -> None:
 def test_a_program_may_be_given_relative_to_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script(tmp_path, plan_file(MOVE, GRASP, DROP))
     monkeypatch.chdir(tmp_path)
-    assert next(FastDownward(program="planner")(toy(), 0, Budget.unlimited(), Effort()), None)
+    assert next(FastDownward(program="planner")(toy(), 0, Budget.unlimited(), SearchStatistics()), None)
 
 
 def test_settings_that_cannot_be(tmp_path: Path) -> None:

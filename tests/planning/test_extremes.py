@@ -15,14 +15,14 @@ from needful.core.atoms import GroundAtom, Predicate
 from needful.core.controllers import Controller
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import Operator
-from needful.core.plans import Effort, Outcome
+from needful.core.plans import Outcome, SearchStatistics
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy
 from needful.planning.engines.native_planner import NativePlanner
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.interfaces import Question
-from needful.planning.portfolio import Policy, Stage, anytime_policy, greedy_policy, paper_policy
+from needful.planning.portfolio import Policy, Stage, anytime_portfolio, greedy_portfolio, paper_portfolio
 from planning_problems import row_problem, toy_problem
 from toy_world import operator
 
@@ -33,7 +33,12 @@ SEEN = Predicate("Seen", (THING,))
 MARKED = Predicate("Marked", (THING, THING))
 X, Y = Variable("?x", THING), Variable("?y", THING)
 
-POLICIES = [paper_policy(), greedy_policy(), anytime_policy(), Policy((Stage(AStar()),), distinct=True)]
+POLICIES = [
+    paper_portfolio(),
+    greedy_portfolio(),
+    anytime_portfolio(),
+    Policy((Stage(AStar()),), distinct=True),
+]
 EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES, ids=["paper", "greedy", "anytime", "distinct"])
 ENGINES = pytest.mark.parametrize("engine", [PythonPlanner, NativePlanner])
 
@@ -87,7 +92,7 @@ def test_what_is_true_already_takes_an_empty_plan(policy: Policy) -> None:
     goal = frozenset([AT(places[0])])
     found = Both.of(Question([walk(roads=False)], places, goal, goal), policy).answers(count=1)
     assert found.steps == [()]
-    assert (found.effort.nodes_created, found.effort.nodes_expanded) == (1, 0)
+    assert (found.statistics.nodes_created, found.statistics.nodes_expanded) == (1, 0)
 
 
 @EVERY_POLICY
@@ -99,7 +104,11 @@ def test_a_goal_that_nothing_can_reach(policy: Policy) -> None:
     assert not asked.goal_reachable
     found = asked.answers()
     assert (found.steps, found.ended) == ([], Outcome.NO_ABSTRACT_PLAN)
-    assert (found.effort.nodes_created, found.effort.nodes_expanded, found.effort.nodes_evaluated) == (
+    assert (
+        found.statistics.nodes_created,
+        found.statistics.nodes_expanded,
+        found.statistics.nodes_evaluated,
+    ) == (
         1,
         0,
         1,
@@ -143,7 +152,7 @@ def test_any_names(names: list[str]) -> None:
     at, x, y = Predicate(second, (kind,)), Variable("?" + near, kind), Variable("?" + far, kind)
     step = operator(Controller(go, ()), (x, y), [at.lifted(x)], [at.lifted(y)], [at.lifted(x)])
     question = Question([step], [here, there], frozenset([at(here)]), frozenset([at(there)]))
-    found = Both.of(question, paper_policy()).answers()
+    found = Both.of(question, paper_portfolio()).answers()
     assert [[(one.operator.name, one.objects) for one in plan] for plan in found.plans] == [
         [(go, (here, there))]
     ]
@@ -153,11 +162,11 @@ def test_any_names(names: list[str]) -> None:
 @pytest.mark.parametrize("seconds", [0.0, -1.0])
 def test_no_time_at_all(engine: type[PythonPlanner | NativePlanner], seconds: float) -> None:
     question = toy_problem().question()
-    planner = engine(anytime_policy())
+    planner = engine(anytime_portfolio())
     assert planner(question, Budget.seconds(seconds)) is None
     problem = planner(question, Budget.unlimited())
     assert problem is not None
-    stream = problem.plans(0, Budget.seconds(seconds), Effort())
+    stream = problem.plans(0, Budget.seconds(seconds), SearchStatistics())
     assert list(stream) == []
     assert stream.ended is Outcome.TIMEOUT
 
@@ -167,7 +176,7 @@ def test_a_landmark_of_hundreds_of_operators() -> None:
     places = things(220)
     goal = frozenset([AT(places[1]), SEEN(places[2])])
     question = Question([walk(roads=False)], places, frozenset([AT(places[0])]), goal)
-    found = Both.of(question, paper_policy()).answers()
+    found = Both.of(question, paper_portfolio()).answers()
     assert len(found.plans[0]) == 2
 
 
@@ -175,7 +184,7 @@ def test_a_landmark_of_hundreds_of_operators() -> None:
 def test_more_ground_operators_than_may_be(engine: type[PythonPlanner | NativePlanner]) -> None:
     places = things(6)  # 6 places to go from, 5 others to go to
     question = Question([walk(roads=False)], places, frozenset([AT(places[0])]), frozenset([AT(places[1])]))
-    planner = engine(anytime_policy())
+    planner = engine(anytime_portfolio())
     assert planner(question, Budget.seconds(60.0, max_ground_operators=30)) is not None
     assert planner(question, Budget.seconds(60.0, max_ground_operators=29)) is None
 
@@ -190,7 +199,7 @@ def test_there_may_be_trillions_of_ground_operators() -> None:
 @EVERY_POLICY
 def test_one_node(policy: Policy) -> None:
     found = Both.of(toy_problem().question(), policy).answers(max_nodes=1)
-    assert (found.steps, found.ended, found.effort.nodes_created) == ([], Outcome.OUT_OF_NODES, 1)
+    assert (found.steps, found.ended, found.statistics.nodes_created) == ([], Outcome.OUT_OF_NODES, 1)
 
 
 @EVERY_POLICY
@@ -221,7 +230,7 @@ def test_states_of_very_many_atoms() -> None:
     roads = frozenset([ROAD(start, places[7]), ROAD(places[7], last), ROAD(start, places[9])])
     goal = frozenset([AT(last), *(MARKED(start, place) for place in places[1:6])])
     question = Question([walk(roads=True)], places, marks | roads | {AT(start)}, goal)
-    found = Both.of(question, Policy(anytime_policy().stages, distinct=True)).answers()
+    found = Both.of(question, Policy(anytime_portfolio().stages, distinct=True)).answers()
     assert [step.objects for step in found.plans[0]] == [(start, places[7]), (places[7], last)]
 
 
@@ -245,7 +254,7 @@ def test_the_deadline_holds_with_300_000_ground_operators(search: AStar | Greedy
     problem = NativePlanner(Policy((Stage(search),)))(far_apart(550), Budget.unlimited())
     assert problem is not None
     assert problem.grounded.operator_count == 550 * 549
-    stream = problem.plans(0, Budget.seconds(0.1), Effort())
+    stream = problem.plans(0, Budget.seconds(0.1), SearchStatistics())
     assert list(stream) == []
     assert stream.ended is Outcome.TIMEOUT
 
@@ -259,7 +268,7 @@ def test_the_deadline_holds_in_python(search: AStar | Greedy) -> None:
         clock = FakeClock()
         budget = Budget.seconds(looks, clock=clock)
         clock.tick = 1.0
-        stream = compact.plans(0, budget, Effort())
+        stream = compact.plans(0, budget, SearchStatistics())
         assert next(stream, None) is None
         assert stream.ended is Outcome.TIMEOUT
         assert clock.now <= looks + 20
@@ -268,7 +277,7 @@ def test_the_deadline_holds_in_python(search: AStar | Greedy) -> None:
 @ENGINES
 def test_the_deadline_holds_in_grounding(engine: type[PythonPlanner | NativePlanner]) -> None:
     """There are 36 billion rows of six of sixty, which nobody could wait for."""
-    planner = engine(anytime_policy())
+    planner = engine(anytime_portfolio())
     assert planner(row_problem(length=6, objects=60).question(), Budget.seconds(0.1)) is None
 
 
@@ -285,4 +294,4 @@ def test_the_deadline_holds_in_grounding_that_finds_nothing(
         Controller("Never", ()), (X, Y, z), [ROAD.lifted(X, Y), MARKED.lifted(z, z)], [AT.lifted(z)]
     )
     question = Question([never], places, everything, frozenset([AT(places[0])]))
-    assert engine(anytime_policy())(question, Budget.seconds(0.1)) is None
+    assert engine(anytime_portfolio())(question, Budget.seconds(0.1)) is None

@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fake_clock import FakeClock
-from needful.core.plans import Effort, Outcome
+from needful.core.plans import Outcome, SearchStatistics
 from needful.planning.budget import Budget
 from needful.planning.engines.greedy import Greedy
 from planning_problems import (
@@ -33,7 +33,7 @@ def test_finds_as_many_plans_as_there_are(search: Greedy, problem: Problem, seed
     assume(space is not None)
     assert space is not None
     compact = problem.grounded()
-    stream = search(compact, seed, Budget.unlimited(), Effort())
+    stream = search(compact, seed, Budget.unlimited(), SearchStatistics())
     plans = list(itertools.islice(stream, COUNT))
     assert len(set(plans)) == len(plans)
     for plan in plans:
@@ -46,10 +46,10 @@ def test_finds_as_many_plans_as_there_are(search: Greedy, problem: Problem, seed
 @settings(max_examples=60)
 @given(problems_with_twins(), st.integers(0, 3))
 def test_a_seed_repeats_a_run_exactly(problem: Problem, seed: int) -> None:
-    def run() -> tuple[list[tuple[int, ...]], Effort]:
-        effort = Effort()
-        stream = Greedy(symmetries=True)(problem.grounded(), seed, Budget(1e9, max_nodes=500), effort)
-        return list(itertools.islice(stream, 4)), effort
+    def run() -> tuple[list[tuple[int, ...]], SearchStatistics]:
+        statistics = SearchStatistics()
+        stream = Greedy(symmetries=True)(problem.grounded(), seed, Budget(1e9, max_nodes=500), statistics)
+        return list(itertools.islice(stream, 4)), statistics
 
     assert run() == run()
 
@@ -61,7 +61,7 @@ def test_seeds_break_ties_differently() -> None:
     balls = [obj for obj in problem.objects if obj.type == inside.objects[0].type]
     both = frozenset(inside.predicate(ball, inside.objects[1]) for ball in balls)
     compact = Problem(problem.operators, problem.objects, problem.initial, both).grounded()
-    first = {next(Greedy()(compact, seed, Budget.unlimited(), Effort())) for seed in range(10)}
+    first = {next(Greedy()(compact, seed, Budget.unlimited(), SearchStatistics())) for seed in range(10)}
     assert {str(compact.ground_operator(plan[0])) for plan in first} == {
         "MoveTo(robot, ball0)",
         "MoveTo(robot, ball1)",
@@ -71,25 +71,25 @@ def test_seeds_break_ties_differently() -> None:
 def test_preferred_steps_lead_straight_to_the_goal() -> None:
     """Of fifty balls only one is wanted: hardly more is evaluated than the states on the way."""
     problem = toy_problem(balls=50)
-    effort = Effort()
-    plan = next(Greedy()(problem.grounded(), 0, Budget.unlimited(), effort))
-    assert (len(plan), effort.nodes_expanded) == (3, 3)
-    assert effort.nodes_evaluated == 3 < 150 < effort.nodes_created
+    statistics = SearchStatistics()
+    plan = next(Greedy()(problem.grounded(), 0, Budget.unlimited(), statistics))
+    assert (len(plan), statistics.nodes_expanded) == (3, 3)
+    assert statistics.nodes_evaluated == 3 < 150 < statistics.nodes_created
 
 
 def test_what_is_true_already_takes_an_empty_plan() -> None:
     problem = toy_problem()
     done = Problem(problem.operators, problem.objects, problem.initial | problem.goal, problem.goal)
-    effort = Effort()
-    stream = Greedy()(done.grounded(), 0, Budget.unlimited(), effort)
+    statistics = SearchStatistics()
+    stream = Greedy()(done.grounded(), 0, Budget.unlimited(), statistics)
     assert list(stream) == [()]
     assert stream.ended is Outcome.NO_ABSTRACT_PLAN
-    assert (effort.nodes_created, effort.nodes_expanded, effort.nodes_evaluated) == (1, 0, 0)
+    assert (statistics.nodes_created, statistics.nodes_expanded, statistics.nodes_evaluated) == (1, 0, 0)
 
 
 def test_timeout_is_not_mistaken_for_a_proof() -> None:
     clock = FakeClock()
-    stream = Greedy()(toy_problem().grounded(), 0, Budget.seconds(3.0, clock=clock), Effort())
+    stream = Greedy()(toy_problem().grounded(), 0, Budget.seconds(3.0, clock=clock), SearchStatistics())
     clock.tick = 1.0
     assert list(stream) == []
     assert stream.ended is Outcome.TIMEOUT
@@ -98,7 +98,7 @@ def test_timeout_is_not_mistaken_for_a_proof() -> None:
 
 def test_deadline_holds_between_plans() -> None:
     clock = FakeClock()
-    stream = Greedy()(toy_problem().grounded(), 0, Budget.seconds(1.0, clock=clock), Effort())
+    stream = Greedy()(toy_problem().grounded(), 0, Budget.seconds(1.0, clock=clock), SearchStatistics())
     assert next(stream, None) is not None
     assert stream.ended is None
     clock.now = 2.0
@@ -107,11 +107,11 @@ def test_deadline_holds_between_plans() -> None:
 
 
 def test_node_cap_ends_the_search() -> None:
-    effort = Effort(nodes_created=100)
-    stream = Greedy()(toy_problem().grounded(), 0, Budget.seconds(60.0, max_nodes=106), effort)
+    statistics = SearchStatistics(nodes_created=100)
+    stream = Greedy()(toy_problem().grounded(), 0, Budget.seconds(60.0, max_nodes=106), statistics)
     assert list(stream) == []
     assert stream.ended is Outcome.OUT_OF_NODES
     # It may go over the cap by the children of one state only: two balls, two jars and what is in hand.
-    assert 106 <= effort.nodes_created <= 112
-    enough = Greedy()(toy_problem().grounded(), 0, Budget.seconds(60.0, max_nodes=60), Effort())
+    assert 106 <= statistics.nodes_created <= 112
+    enough = Greedy()(toy_problem().grounded(), 0, Budget.seconds(60.0, max_nodes=60), SearchStatistics())
     assert next(enough, None) is not None

@@ -54,14 +54,14 @@ def test_masks_are_not_stored_without_end(monkeypatch: pytest.MonkeyPatch) -> No
     taken = sum(encoded.bytes for encoded in problem.grounded().ground_operators)
     question = problem.question()
     for most, refused in ((taken, False), (taken - 1, True)):
-        monkeypatch.setattr("needful.planning.grounding._OPERATOR_BYTES", most)
+        monkeypatch.setattr("needful.planning.grounding._MAX_OPERATOR_BYTES", most)
         assert (PythonPlanner()(question, Budget.unlimited()) is None) == refused
 
 
 def test_atoms_are_not_numbered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     question = toy_problem(balls=3).question()
     for most, refused in ((1000, False), (len(question.initial), True)):
-        monkeypatch.setattr("needful.planning.grounding._MOST_ATOMS", most)
+        monkeypatch.setattr("needful.planning.grounding._MAX_ATOMS", most)
         assert (PythonPlanner()(question, Budget.unlimited()) is None) == refused
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import families
 from needful.core.atoms import Predicate
-from needful.core.plans import Effort, Outcome
+from needful.core.plans import Outcome, SearchStatistics
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
@@ -21,7 +21,7 @@ from needful.planning.engines.native_planner import NativePlanner, understands
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.grounding import GroundProblem
 from needful.planning.interfaces import Heuristic, HeuristicEstimate, Planner, Problem, Question
-from needful.planning.portfolio import Policy, Stage, anytime_policy, greedy_policy, paper_policy
+from needful.planning.portfolio import Policy, Stage, anytime_portfolio, greedy_portfolio, paper_portfolio
 from planning_problems import row_problem, toy_problem
 from toy_world import JAR
 
@@ -45,7 +45,7 @@ def grounded(planner: Planner, question: Question = QUESTION) -> Problem:
 
 
 def test_where_it_was_not_built_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native_planner, "BUILT", False)
+    monkeypatch.setattr(native_planner, "ENGINE_BUILT", False)
     with pytest.raises(InvalidInputError, match=r"not built.*C\+\+17 compiler.*PythonPlanner"):
         NativePlanner()
 
@@ -56,18 +56,26 @@ def test_what_it_does_not_understand_it_refuses() -> None:
         assert not understands(policy)
         with pytest.raises(InvalidInputError, match="Use PythonPlanner"):
             NativePlanner(policy)
-    for policy in (paper_policy(), greedy_policy(), anytime_policy()):
+    for policy in (paper_portfolio(), greedy_portfolio(), anytime_portfolio()):
         assert understands(policy)
 
 
 @ENGINES
 def test_counters_go_on_from_what_was_spent_before(engine: type[Planner]) -> None:
-    effort = Effort(nodes_created=1000, nodes_expanded=100, nodes_evaluated=10)
-    problem = grounded(engine(paper_policy()), toy_problem(balls=1, jars=1).question())
-    stream = problem.plans(0, Budget.unlimited(), effort)
-    assert (effort.nodes_created, effort.nodes_expanded, effort.nodes_evaluated) == (1001, 100, 10)
+    statistics = SearchStatistics(nodes_created=1000, nodes_expanded=100, nodes_evaluated=10)
+    problem = grounded(engine(paper_portfolio()), toy_problem(balls=1, jars=1).question())
+    stream = problem.plans(0, Budget.unlimited(), statistics)
+    assert (statistics.nodes_created, statistics.nodes_expanded, statistics.nodes_evaluated) == (
+        1001,
+        100,
+        10,
+    )
     next(stream)
-    assert (effort.nodes_created, effort.nodes_expanded, effort.nodes_evaluated) == (1009, 103, 13)
+    assert (statistics.nodes_created, statistics.nodes_expanded, statistics.nodes_evaluated) == (
+        1009,
+        103,
+        13,
+    )
 
 
 def test_searches_side_by_side_share_their_nodes() -> None:
@@ -75,10 +83,10 @@ def test_searches_side_by_side_share_their_nodes() -> None:
     policy = Policy((Stage(AStar(), work=200), Stage(Greedy())))
     transcripts = []
     for engine in (PythonPlanner, NativePlanner):
-        problem, effort = grounded(engine(policy)), Effort()
-        streams = [problem.plans(seed, Budget(math.inf, max_nodes=150), effort) for seed in range(3)]
+        problem, statistics = grounded(engine(policy)), SearchStatistics()
+        streams = [problem.plans(seed, Budget(math.inf, max_nodes=150), statistics) for seed in range(3)]
         taken = [next(stream, None) for _ in range(8) for stream in streams]
-        transcripts.append((taken, [stream.ended for stream in streams], effort))
+        transcripts.append((taken, [stream.ended for stream in streams], statistics))
     python, native = transcripts
     assert python[0][0] is not None
     assert python[1] == [Outcome.OUT_OF_NODES] * 3
@@ -90,13 +98,13 @@ def test_numbers_beyond_what_the_engine_counts_with(engine: type[PythonPlanner |
     policy = Policy((Stage(AStar(weight=2**31 - 1), work=10**30), Stage(Greedy())))
     for seed in (10**30, -1):
         problem = grounded(engine(policy))
-        stream = problem.plans(seed, Budget(math.inf, max_nodes=10**30), Effort())
+        stream = problem.plans(seed, Budget(math.inf, max_nodes=10**30), SearchStatistics())
         assert len(next(stream)) == 3
 
 
 @ENGINES
 def test_failures_of_what_is_not_there(engine: type[PythonPlanner | NativePlanner]) -> None:
-    problem = grounded(engine(paper_policy()))
+    problem = grounded(engine(paper_portfolio()))
     jar = JAR("jar0")
     with pytest.raises(UnknownNameError, match=r"'jar7'.*Did you mean 'jar[01]'"):
         problem.with_failure(0, [JAR("jar7")])
@@ -114,17 +122,17 @@ def test_failures_of_what_is_not_there(engine: type[PythonPlanner | NativePlanne
 def test_a_search_that_starts_too_late_prepares_nothing() -> None:
     """What comes before a search grows with the problem, so it too looks at the clock."""
     problem = grounded(NativePlanner(), families.books(200, 4))
-    effort = Effort()
-    stream = problem.with_failure(0, [problem.objects[0]]).plans(0, Budget.seconds(0.0), effort)
-    assert (stream.ended, effort) == (Outcome.TIMEOUT, Effort())
+    statistics = SearchStatistics()
+    stream = problem.with_failure(0, [problem.objects[0]]).plans(0, Budget.seconds(0.0), statistics)
+    assert (stream.ended, statistics) == (Outcome.TIMEOUT, SearchStatistics())
     assert list(stream) == []
 
 
 @ENGINES
 def test_objects_may_be_given_once_only(engine: type[PythonPlanner | NativePlanner]) -> None:
     once = Question(QUESTION.operators, iter(QUESTION.objects), QUESTION.initial, QUESTION.goal)
-    problem = grounded(engine(paper_policy()), once)
-    assert len(next(problem.plans(0, Budget.unlimited(), Effort()))) == 3
+    problem = grounded(engine(paper_portfolio()), once)
+    assert len(next(problem.plans(0, Budget.unlimited(), SearchStatistics()))) == 3
 
 
 def test_one_name_for_predicates_of_different_arity_is_refused() -> None:
@@ -156,8 +164,8 @@ def interruption() -> Iterator[None]:
 
 
 def test_a_search_can_be_interrupted(interruption: None) -> None:
-    problem = grounded(NativePlanner(paper_policy()), families.paint(30, 30))
-    stream = problem.plans(0, Budget.seconds(5.0), Effort())
+    problem = grounded(NativePlanner(paper_portfolio()), families.paint(30, 30))
+    stream = problem.plans(0, Budget.seconds(5.0), SearchStatistics())
     with pytest.raises(Interrupted):
         next(stream, None)
 

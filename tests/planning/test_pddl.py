@@ -16,7 +16,7 @@ from needful.core.controllers import Controller
 from needful.core.model import Vocabulary
 from needful.core.objects import Type, Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
-from needful.core.plans import Effort
+from needful.core.plans import SearchStatistics
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
@@ -31,7 +31,7 @@ def written(problem: Problem, style: Style, vocabulary: Vocabulary = VOCABULARY)
 
 
 def our_cost(problem: Problem) -> int | None:
-    plan = next(AStar()(problem.grounded(), 0, Budget.unlimited(), Effort()), None)
+    plan = next(AStar()(problem.grounded(), 0, Budget.unlimited(), SearchStatistics()), None)
     return None if plan is None else len(plan)
 
 

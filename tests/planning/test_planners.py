@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 import needful.planning.planners as planners
-from needful.core.plans import Effort
+from needful.core.plans import SearchStatistics
 from needful.errors import PlannerError, UnknownNameError
 from needful.evaluation.records import config_hash
 from needful.planning.bilevel import PlanningConfig
@@ -17,13 +17,13 @@ from needful.planning.engines.python_planner import PythonPlanner, PythonProblem
 from needful.planning.grounding import GroundProblem
 from needful.planning.interfaces import Heuristic, HeuristicEstimate, Planner, Problem
 from needful.planning.planners import (
-    Fastest,
+    AutoPlanner,
     default_planner,
     generate_abstract_plans,
     make_planner,
     planner_names,
 )
-from needful.planning.portfolio import Policy, Stage, greedy_policy, paper_policy
+from needful.planning.portfolio import Policy, Stage, greedy_portfolio, paper_portfolio
 from planning_problems import toy_problem
 
 QUESTION = toy_problem(balls=2).question()
@@ -52,14 +52,14 @@ def test_programs_of_others_search_what_the_engine_in_python_grounds(name: str) 
 @pytest.fixture
 def without_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the package had been installed without a compiler, and nothing had been said yet."""
-    monkeypatch.setattr(planners, "BUILT", False)
-    planners.say_once_that_python_serves.cache_clear()
+    monkeypatch.setattr(planners, "ENGINE_BUILT", False)
+    planners.warn_python_fallback.cache_clear()
 
 
 @pytest.mark.parametrize("name", OWN)
 def test_each_name_stands_for_a_planner(name: str) -> None:
     problem = grounded(make_planner(name))
-    steps = next(problem.plans(0, Budget.unlimited(), Effort()))
+    steps = next(problem.plans(0, Budget.unlimited(), SearchStatistics()))
     assert [step.operator.name for step in problem.plan(steps)] == ["MoveTo", "Grasp", "Drop"]
 
 
@@ -82,15 +82,15 @@ def test_the_default() -> None:
 
 def test_a_search_of_ones_own_is_done_in_python() -> None:
     own = Policy((Stage(AStar()), Stage(AStar(heuristic=blind))))
-    assert type(grounded(Fastest(own))) is PythonProblem
-    assert type(grounded(Fastest(AStar()))) is PythonProblem
+    assert type(grounded(AutoPlanner(own))) is PythonProblem
+    assert type(grounded(AutoPlanner(AStar()))) is PythonProblem
 
 
 def test_without_the_engine_python_serves_and_says_so_once(without_engine: None) -> None:
     with pytest.warns(UserWarning, match=r"without its search engine in C\+\+.*Install a C\+\+17 compiler"):
-        assert type(grounded(Fastest())) is PythonProblem
+        assert type(grounded(AutoPlanner())) is PythonProblem
     # Warnings are errors here, so a second one would be noticed.
-    for planner in (Fastest(), Fastest(paper_policy()), make_planner("greedy")):
+    for planner in (AutoPlanner(), AutoPlanner(paper_portfolio()), make_planner("greedy")):
         assert type(grounded(planner)) is PythonProblem
 
 
@@ -98,14 +98,14 @@ def test_those_who_asked_for_python_are_told_nothing(without_engine: None) -> No
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         grounded(make_planner("python-anytime"))
-        grounded(Fastest(AStar(heuristic=blind)))
+        grounded(AutoPlanner(AStar(heuristic=blind)))
 
 
 def test_the_engine_makes_no_difference_to_plans_and_to_the_identity_of_a_run(
     request: pytest.FixtureRequest,
 ) -> None:
     def plans_and_hash() -> tuple[list[object], str]:
-        planner = Fastest(greedy_policy())
+        planner = AutoPlanner(greedy_portfolio())
         found = generate_abstract_plans(QUESTION, planner, Budget.unlimited())
         return list(itertools.islice(found, 4)), config_hash(PlanningConfig(planner=planner))
 

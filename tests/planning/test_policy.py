@@ -8,14 +8,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fake_clock import FakeClock
-from needful.core.plans import Effort, Outcome
+from needful.core.plans import Outcome, SearchStatistics
 from needful.errors import InvalidInputError
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy
 from needful.planning.grounding import GroundProblem
 from needful.planning.interfaces import PlanStream
-from needful.planning.portfolio import Policy, Stage, anytime_policy, greedy_policy, paper_policy
+from needful.planning.portfolio import Policy, Stage, anytime_portfolio, greedy_portfolio, paper_portfolio
 from planning_problems import Problem, problems, problems_with_twins, toy_problem
 
 Steps = tuple[int, ...]
@@ -24,12 +24,12 @@ Steps = tuple[int, ...]
 class ScriptedStream:
     """Creates nodes one by one, and for every few of them has a plan; see `PlanStream`."""
 
-    def __init__(self, script: Scripted, budget: Budget, effort: Effort) -> None:
+    def __init__(self, script: Scripted, budget: Budget, statistics: SearchStatistics) -> None:
         self.ended: Outcome | None = None
         self._script = script
         self._plans = iter(script.plans)
         self._budget = budget
-        self._effort = effort
+        self._statistics = statistics
 
     def __iter__(self) -> ScriptedStream:
         return self
@@ -38,11 +38,11 @@ class ScriptedStream:
         for _ in range(self._script.nodes_for_a_plan):
             if self.ended is None and self._budget.expired():
                 self.ended = Outcome.TIMEOUT
-            if self.ended is None and not self._budget.allows(self._effort.nodes_created):
+            if self.ended is None and not self._budget.allows(self._statistics.nodes_created):
                 self.ended = Outcome.OUT_OF_NODES
             if self.ended is not None:
                 raise StopIteration
-            self._effort.nodes_created += 1
+            self._statistics.nodes_created += 1
         plan = next(self._plans, None)
         if plan is None:
             self.ended = self._script.ended
@@ -59,9 +59,11 @@ class Scripted:
     nodes_for_a_plan: int = 1
     started_at: list[int] = field(default_factory=list)
 
-    def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> PlanStream:
-        self.started_at.append(effort.nodes_created)
-        return ScriptedStream(self, budget, effort)
+    def __call__(
+        self, problem: GroundProblem, seed: int, budget: Budget, statistics: SearchStatistics
+    ) -> PlanStream:
+        self.started_at.append(statistics.nodes_created)
+        return ScriptedStream(self, budget, statistics)
 
 
 def one_way(steps: int) -> list[Steps]:
@@ -77,8 +79,8 @@ def test_a_stage_ends_exactly_when_its_work_is_spent() -> None:
     assert len(SEVEN_OPERATORS.ground_operators) == 7
     first, second, third = Scripted(one_way(100)), Scripted(one_way(200)), Scripted(one_way(300))
     policy = Policy((Stage(first, work=7 * 10 + 6), Stage(second, work=7 * 4), Stage(third)))
-    effort = Effort(nodes_created=1000)
-    plans = list(itertools.islice(policy(SEVEN_OPERATORS, 0, Budget.unlimited(), effort), 20))
+    statistics = SearchStatistics(nodes_created=1000)
+    plans = list(itertools.islice(policy(SEVEN_OPERATORS, 0, Budget.unlimited(), statistics), 20))
     assert (first.started_at, second.started_at, third.started_at) == ([1000], [1010], [1014])
     assert plans == one_way(20)
 
@@ -86,21 +88,26 @@ def test_a_stage_ends_exactly_when_its_work_is_spent() -> None:
 def test_a_stage_whose_work_is_less_than_one_node_has_one() -> None:
     first, second = Scripted(one_way(9)), Scripted(one_way(9))
     policy = Policy((Stage(first, work=1), Stage(second)))
-    assert list(policy(SEVEN_OPERATORS, 0, Budget.unlimited(), Effort())) == one_way(9)
+    assert list(policy(SEVEN_OPERATORS, 0, Budget.unlimited(), SearchStatistics())) == one_way(9)
     assert (first.started_at, second.started_at) == ([0], [1])
 
 
 def test_no_plan_comes_twice() -> None:
     stages = [Stage(Scripted([(1,), (2,), (3,)], nodes_for_a_plan=5), work=7 * 10) for _ in range(2)]
     policy = Policy((*stages, Stage(Scripted([(3,), (2,), (4,)]))))
-    assert list(policy(SEVEN_OPERATORS, 0, Budget.unlimited(), Effort())) == [(1,), (2,), (3,), (4,)]
+    assert list(policy(SEVEN_OPERATORS, 0, Budget.unlimited(), SearchStatistics())) == [
+        (1,),
+        (2,),
+        (3,),
+        (4,),
+    ]
 
 
 @pytest.mark.parametrize("why", [Outcome.NO_ABSTRACT_PLAN, Outcome.TIMEOUT])
 def test_only_spent_work_leads_to_the_next_stage(why: Outcome) -> None:
     never = Scripted([(9,)])
     policy = Policy((Stage(Scripted([(1,)], ended=why), work=7000), Stage(never)))
-    stream = policy(SEVEN_OPERATORS, 0, Budget.unlimited(), Effort())
+    stream = policy(SEVEN_OPERATORS, 0, Budget.unlimited(), SearchStatistics())
     assert stream.ended is None
     assert list(stream) == [(1,)]
     assert stream.ended is why
@@ -110,7 +117,7 @@ def test_only_spent_work_leads_to_the_next_stage(why: Outcome) -> None:
 def test_when_all_nodes_are_spent_no_further_stage_begins() -> None:
     never = Scripted([(9,)])
     policy = Policy((Stage(Scripted(one_way(50)), work=70_000), Stage(never)))
-    stream = policy(SEVEN_OPERATORS, 0, Budget.seconds(60.0, max_nodes=4), Effort())
+    stream = policy(SEVEN_OPERATORS, 0, Budget.seconds(60.0, max_nodes=4), SearchStatistics())
     assert list(stream) == one_way(4)
     assert stream.ended is Outcome.OUT_OF_NODES
     assert never.started_at == []
@@ -118,17 +125,17 @@ def test_when_all_nodes_are_spent_no_further_stage_begins() -> None:
 
 def test_the_last_stage_has_all_that_is_left() -> None:
     policy = Policy((Stage(Scripted(one_way(50)), work=7 * 3), Stage(Scripted(one_way(50)))))
-    effort = Effort()
-    stream = policy(SEVEN_OPERATORS, 0, Budget.seconds(60.0, max_nodes=20), effort)
+    statistics = SearchStatistics()
+    stream = policy(SEVEN_OPERATORS, 0, Budget.seconds(60.0, max_nodes=20), statistics)
     # Three nodes for three plans, then seventeen that begin with the same three.
     assert list(stream) == one_way(17)
-    assert (stream.ended, effort.nodes_created) == (Outcome.OUT_OF_NODES, 20)
+    assert (stream.ended, statistics.nodes_created) == (Outcome.OUT_OF_NODES, 20)
 
 
 def test_time_runs_out_in_a_later_stage() -> None:
     clock = FakeClock()
     policy = Policy((Stage(Scripted(one_way(50)), work=7 * 3), Stage(Scripted(one_way(50)))))
-    stream = policy(SEVEN_OPERATORS, 0, Budget.seconds(1.0, clock=clock), Effort())
+    stream = policy(SEVEN_OPERATORS, 0, Budget.seconds(1.0, clock=clock), SearchStatistics())
     assert list(itertools.islice(stream, 5)) == one_way(5)
     clock.now = 1.0
     assert next(stream, None) is None
@@ -141,10 +148,10 @@ def test_how_fast_the_clock_goes_makes_no_difference(problem: Problem, tick: flo
     policy = Policy((Stage(AStar(), work=200), Stage(AStar(weight=2), work=200), Stage(Greedy())))
     compact = problem.grounded()
 
-    def run(clock: FakeClock) -> tuple[list[Steps], Outcome | None, Effort]:
-        effort = Effort()
-        stream = policy(compact, 0, Budget.seconds(1e9, max_nodes=400, clock=clock), effort)
-        return list(itertools.islice(stream, 5)), stream.ended, effort
+    def run(clock: FakeClock) -> tuple[list[Steps], Outcome | None, SearchStatistics]:
+        statistics = SearchStatistics()
+        stream = policy(compact, 0, Budget.seconds(1e9, max_nodes=400, clock=clock), statistics)
+        return list(itertools.islice(stream, 5)), stream.ended, statistics
 
     assert run(FakeClock(tick)) == run(FakeClock())
 
@@ -157,7 +164,7 @@ def test_with_all_stages_as_many_plans_as_with_the_last_alone(problem: Problem) 
     stages = (Stage(AStar(symmetries=True), work=50), Stage(AStar(weight=2), work=50), Stage(Greedy()))
     outcomes = []
     for policy in (Policy(stages), Policy(stages[-1:])):
-        stream = policy(compact, 0, enough, Effort())
+        stream = policy(compact, 0, enough, SearchStatistics())
         outcomes.append((len(list(itertools.islice(stream, 20))), stream.ended))
     assume(all(ended is not Outcome.OUT_OF_NODES for _, ended in outcomes))
     assert outcomes[0] == outcomes[1]
@@ -165,16 +172,16 @@ def test_with_all_stages_as_many_plans_as_with_the_last_alone(problem: Problem) 
 
 def test_the_policies_that_ship() -> None:
     problem = toy_problem(balls=2).grounded()
-    for policy in (paper_policy(), greedy_policy(), anytime_policy()):
-        plan = next(policy(problem, 0, Budget.unlimited(), Effort()))
+    for policy in (paper_portfolio(), greedy_portfolio(), anytime_portfolio()):
+        plan = next(policy(problem, 0, Budget.unlimited(), SearchStatistics()))
         assert [step.operator.name for step in problem.plan(plan)] == ["MoveTo", "Grasp", "Drop"]
-    assert paper_policy() == Policy((Stage(AStar()),))
-    assert [stage.work is None for stage in anytime_policy().stages] == [False, False, True]
+    assert paper_portfolio() == Policy((Stage(AStar()),))
+    assert [stage.work is None for stage in anytime_portfolio().stages] == [False, False, True]
 
 
 def test_a_policy_is_a_search_and_so_can_be_a_stage() -> None:
     inner = Policy((Stage(Scripted([(1,), (2,)]), work=7), Stage(Scripted([(2,), (3,)]))))
-    assert list(Policy((Stage(inner),))(SEVEN_OPERATORS, 0, Budget.unlimited(), Effort())) == [
+    assert list(Policy((Stage(inner),))(SEVEN_OPERATORS, 0, Budget.unlimited(), SearchStatistics())) == [
         (1,),
         (2,),
         (3,),

@@ -312,7 +312,9 @@ class Never:
     def __call__(self, state: State, objects: Sequence[Object], parameters: Parameters) -> bool:
         return False
 
-    def why_not(self, state: State, objects: Sequence[Object], parameters: Parameters) -> str | None:
+    def rejection_reason(
+        self, state: State, objects: Sequence[Object], parameters: Parameters
+    ) -> str | None:
         return "too far" if parameters and parameters[0] < 0.1 else "too dark"
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from needful.core.plans import Effort
+from needful.core.plans import SearchStatistics
 from needful.planning.bilevel import necessary_subgoals, predicted_subgoals
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
@@ -12,7 +12,7 @@ from planning_problems import Problem, problems, toy_problem
 def test_by_hand() -> None:
     problem = toy_problem(balls=2, jars=1)
     compact = problem.grounded()
-    plan = compact.plan(next(AStar()(compact, 0, Budget.unlimited(), Effort())))
+    plan = compact.plan(next(AStar()(compact, 0, Budget.unlimited(), SearchStatistics())))
     necessary = necessary_subgoals(plan, problem.initial, problem.goal)
     predicted = predicted_subgoals(plan, problem.initial, problem.goal)
     assert [sorted(map(str, atoms)) for atoms in necessary] == [
@@ -34,7 +34,7 @@ def test_by_hand() -> None:
 def test_what_is_necessary_is_predicted(problem: Problem) -> None:
     """α_i ⊆ ŝ_i at every step of every plan, and both ends fit the task."""
     compact = problem.grounded()
-    steps = next(AStar()(compact, 0, Budget.unlimited(), Effort()), None)
+    steps = next(AStar()(compact, 0, Budget.unlimited(), SearchStatistics()), None)
     if steps is None:
         return
     plan = compact.plan(steps)

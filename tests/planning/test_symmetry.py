@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from needful.abstraction.atom_table import bits
 from needful.core.atoms import AbstractState
 from needful.core.objects import Object
-from needful.core.plans import Effort, Outcome
+from needful.core.plans import Outcome, SearchStatistics
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy
@@ -120,7 +120,7 @@ def test_the_cheapest_plans_are_as_cheap(search: Search, problem: Problem, seed:
     assume(space is not None)
     assert space is not None
     compact = problem.grounded()
-    stream = search(compact, seed, Budget.unlimited(), Effort())
+    stream = search(compact, seed, Budget.unlimited(), SearchStatistics())
     plans = list(itertools.islice(stream, count))
     assert [len(plan) for plan in plans] == cheapest_costs(problem, space, count)
     assert len(set(plans)) == len(plans)
@@ -140,7 +140,7 @@ def test_after_failures_the_cheapest_plans_are_as_cheap(problem: Problem, data: 
     budget = Budget.seconds(600.0, max_nodes=500)
     costs = []
     for symmetries in (False, True):
-        stream = AStar(symmetries=symmetries)(compact, 0, budget, Effort())
+        stream = AStar(symmetries=symmetries)(compact, 0, budget, SearchStatistics())
         plans = list(itertools.islice(stream, 6))
         for plan in plans:
             check_plan(problem, compact.plan(plan))
@@ -168,11 +168,11 @@ def test_a_proof_takes_fewer_states() -> None:
     unsolvable = Problem(problem.operators, problem.objects, problem.initial, both).grounded()
     expanded = []
     for search in (AStar(), AStar(symmetries=True), Greedy(), Greedy(symmetries=True)):
-        effort = Effort()
-        stream = search(unsolvable, 0, Budget.unlimited(), effort)
+        statistics = SearchStatistics()
+        stream = search(unsolvable, 0, Budget.unlimited(), statistics)
         assert list(stream) == []
         assert stream.ended is Outcome.NO_ABSTRACT_PLAN
-        expanded.append(effort.nodes_expanded)
+        expanded.append(statistics.nodes_expanded)
     # At the start, near one of 8, near one of 8 while holding one of 8. As one: near a wanted ball or
     # another, and while holding a ball of either kind near the same, another of its kind or of the other.
     assert expanded == [1 + 8 + 8 * 8, 1 + 2 + 2 * 3] * 2

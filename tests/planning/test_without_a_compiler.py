@@ -13,11 +13,11 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PLAN_TWICE = """
 import needful
-from needful.planning.native_planner import BUILT
+from needful.planning.native_planner import ENGINE_BUILT
 env = needful.make_environment("screws")
 for task in env.tasks("test", 2, 0):
     print(needful.plan(task, env.oracle_model(), env.execute).outcome.value)
-print("built" if BUILT else "not built", needful.__file__)
+print("built" if ENGINE_BUILT else "not built", needful.__file__)
 """
 
 

@@ -11,7 +11,7 @@ from needful.core.model import Vocabulary
 from needful.core.objects import Type
 from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
-from needful.policies.graph_encoding import Graph, GraphEncoding, side_by_side
+from needful.policies.graph_encoding import Graph, GraphEncoding, batch_graphs
 
 ENCODING = GraphEncoding.of(VOCABULARY)
 
@@ -75,7 +75,7 @@ def test_graphs_side_by_side() -> None:
     small = State({BLOCK: (1.0,), A_CUP: (2.0, 0.0)})
     one = ENCODING.encode(STATE, ATOMS, GOAL)
     other = ENCODING.encode(small, frozenset({ON(A_CUP, BLOCK)}), frozenset())
-    both = side_by_side([one, other, one])
+    both = batch_graphs([one, other, one])
     assert both.nodes.tolist() == [*one.nodes.tolist(), *other.nodes.tolist(), *one.nodes.tolist()]
     assert both.node_graph.tolist() == [0, 0, 0, 1, 1, 2, 2, 2]
     assert both.edge_graph.tolist() == [0] * 4 + [1] * 2 + [2] * 4

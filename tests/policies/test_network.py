@@ -9,9 +9,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needful.policies.graph_encoding import Graph, side_by_side
-from needful.policies.network import NetworkSize, NumpyArithmetic, evaluate_network, weight_shapes
-from needful.policies.training import TorchArithmetic
+from needful.policies.graph_encoding import Graph, batch_graphs
+from needful.policies.network import NetworkSize, NumpyBackend, evaluate_network, weight_shapes
+from needful.policies.training import TorchBackend
 
 SIZE = NetworkSize(node=3, edge=2, whole=2, node_outputs=2, whole_outputs=4)
 
@@ -49,7 +49,7 @@ def graph_of(count: int, pairs: list[tuple[int, int]], seed: int = 0) -> Graph:
 
 
 def outputs(graph: Graph, weights: dict[str, np.ndarray] = WEIGHTS) -> tuple[np.ndarray, np.ndarray]:
-    return evaluate_network(weights, graph, NumpyArithmetic())
+    return evaluate_network(weights, graph, NumpyBackend())
 
 
 def renumbered(graph: Graph, order: np.ndarray) -> Graph:
@@ -79,7 +79,7 @@ def test_names_and_order_of_objects_do_not_matter(graph: Graph, seed: int) -> No
 
 @given(st.lists(graphs(), min_size=1, max_size=4))
 def test_graphs_side_by_side_do_not_hear_of_each_other(some: list[Graph]) -> None:
-    nodes, whole = outputs(side_by_side(some))
+    nodes, whole = outputs(batch_graphs(some))
     alone = [outputs(graph) for graph in some]
     np.testing.assert_allclose(nodes, np.concatenate([one[0] for one in alone]), atol=1e-4)
     np.testing.assert_allclose(whole, np.concatenate([one[1] for one in alone]), atol=1e-4)
@@ -89,9 +89,7 @@ def test_graphs_side_by_side_do_not_hear_of_each_other(some: list[Graph]) -> Non
 def test_numpy_and_torch_agree(graph: Graph) -> None:
     tensors = Graph(*(torch.from_numpy(getattr(graph, one.name)) for one in fields(Graph)))
     weights = {name: torch.from_numpy(weight) for name, weight in WEIGHTS.items()}
-    for here, there in zip(
-        outputs(graph), evaluate_network(weights, tensors, TorchArithmetic()), strict=True
-    ):
+    for here, there in zip(outputs(graph), evaluate_network(weights, tensors, TorchBackend()), strict=True):
         np.testing.assert_allclose(here, there.numpy(), atol=1e-4)
 
 
@@ -115,10 +113,10 @@ def test_one_block_by_hand() -> None:
     rows, gain, shift = np.array([[1.0, 3.0] * 8], dtype=np.float32), np.full(16, 2.0), np.full(16, 0.5)
     # Mean 2 and deviation 1, but for the floor of the variance.
     expected = [[-1.5, 2.5] * 8]
-    np.testing.assert_allclose(NumpyArithmetic().normalise(rows, gain, shift), expected, atol=1e-4)
+    np.testing.assert_allclose(NumpyBackend().normalise(rows, gain, shift), expected, atol=1e-4)
 
 
 def test_sums_by_number() -> None:
     rows = np.array([[1.0], [2.0], [4.0]], dtype=np.float32)
-    assert NumpyArithmetic().sum_by(rows, np.array([0, 2, 2]), 4).tolist() == [[1.0], [0.0], [6.0], [0.0]]
-    assert NumpyArithmetic().sum_by(rows[:0], np.array([], dtype=np.int64), 2).tolist() == [[0.0], [0.0]]
+    assert NumpyBackend().segment_sum(rows, np.array([0, 2, 2]), 4).tolist() == [[1.0], [0.0], [6.0], [0.0]]
+    assert NumpyBackend().segment_sum(rows[:0], np.array([], dtype=np.int64), 2).tolist() == [[0.0], [0.0]]

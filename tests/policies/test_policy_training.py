@@ -24,11 +24,11 @@ from needful.envs.contract import Split
 from needful.errors import DemonstrationError, InvalidInputError, LearningTimeoutError
 from needful.policies.graph_encoding import Graph, GraphEncoding
 from needful.policies.graph_policy import PolicyConfig, network_size
-from needful.policies.network import NumpyArithmetic, evaluate_network, weight_shapes
+from needful.policies.network import NumpyBackend, evaluate_network, weight_shapes
 from needful.policies.rollout import RolloutLimits, follow, shoot
 from needful.policies.training import (
     Examples,
-    StandardUnits,
+    Standardisation,
     batched,
     examples_of,
     imitation_loss,
@@ -45,7 +45,7 @@ VOCABULARY = TOY.vocabulary
 SHAPES = weight_shapes(network_size(VOCABULARY))
 DEMONSTRATIONS = collect_demonstrations(TOY, OracleDemonstrator(TOY), 4, seed=0).demonstrations
 EXAMPLES = examples_of(VOCABULARY, DEMONSTRATIONS)
-UNITS = StandardUnits.of(EXAMPLES, GraphEncoding.of(VOCABULARY).first_feature)
+UNITS = Standardisation.of(EXAMPLES, GraphEncoding.of(VOCABULARY).first_feature)
 LESSONS = [UNITS.applied(example) for example in EXAMPLES]
 
 
@@ -116,11 +116,11 @@ def test_units_make_features_standard_and_leave_flags_alone() -> None:
 
 def test_trained_weights_do_with_raw_numbers_what_they_did_with_standard_ones() -> None:
     spread = [replace(e, parameters=np.array([[k]], dtype=np.float32)) for k, e in enumerate(EXAMPLES)]
-    units = StandardUnits.of(spread, GraphEncoding.of(VOCABULARY).first_feature)
+    units = Standardisation.of(spread, GraphEncoding.of(VOCABULARY).first_feature)
     assert units.parameter_scale == pytest.approx(np.std(np.arange(len(EXAMPLES))))
     weights = trained(PolicyConfig(epochs=3))
-    slots, outputs = evaluate_network(weights, units.applied(spread[4]).graph, NumpyArithmetic())
-    raw_slots, raw_outputs = evaluate_network(units.undone(weights), spread[4].graph, NumpyArithmetic())
+    slots, outputs = evaluate_network(weights, units.applied(spread[4]).graph, NumpyBackend())
+    raw_slots, raw_outputs = evaluate_network(units.undone(weights), spread[4].graph, NumpyBackend())
     np.testing.assert_allclose(raw_slots, slots, atol=1e-3)
     np.testing.assert_allclose(raw_outputs[:, :-1], outputs[:, :-1], atol=1e-3)
     np.testing.assert_allclose(raw_outputs[:, -1:], outputs[:, -1:] * units.parameter_scale, atol=1e-3)

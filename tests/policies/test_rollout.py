@@ -72,10 +72,10 @@ def test_a_good_policy_solves_the_task_either_way() -> None:
         assert len(result.states) == 4
         assert TASK.achieved_in(result.states[-1])
         assert (result.abstract_plan, result.subgoals, result.failure) == ((), (), None)
-        assert (result.effort.nodes_created, result.effort.abstract_plans) == (0, 0)
-    assert followed(ByHand()).effort.samples == 0
+        assert (result.statistics.nodes_created, result.statistics.abstract_plans) == (0, 0)
+    assert followed(ByHand()).statistics.samples == 0
     assert followed(ByHand()).actions[0].parameters == (0.0,)
-    assert shot(ByHand()).effort.samples == 1
+    assert shot(ByHand()).statistics.samples == 1
     assert 0.0 < abs(shot(ByHand()).actions[0].parameters[0]) < 0.5
 
 
@@ -90,7 +90,7 @@ def test_noise_makes_good_what_the_mean_misses() -> None:
     stubborn = ByHand(offset=0.6)
     result = shot(stubborn, limits=replace(PATIENT, horizon=3))
     assert result.solved
-    assert result.effort.samples > 1
+    assert result.statistics.samples > 1
     assert abs(result.actions[0].parameters[0]) < REACH
     again = followed(ByHand(offset=0.6), limits=replace(PATIENT, horizon=3))
     assert again.outcome is Outcome.HORIZON_EXCEEDED
@@ -164,13 +164,13 @@ def only_near(limit: float) -> GroundController:
 
 def test_parameters_are_drawn_anew_until_the_controller_can_start() -> None:
     result = shot(Stubborn(only_near(-0.15)), limits=RolloutLimits(100, after(300)))
-    assert result.effort.samples > len(result.actions) >= 1
+    assert result.statistics.samples > len(result.actions) >= 1
     assert all(action.parameters[0] < -0.15 for action in result.actions)
     hopeless = shot(Stubborn(only_near(-1.5)), limits=RolloutLimits(100, after(3 * MAX_DRAWS)))
     assert (hopeless.outcome, hopeless.actions) == (Outcome.TIMEOUT, ())
     assert hopeless.failure is not None
     assert "cannot start" in hopeless.failure.detail
-    assert hopeless.effort.samples == pytest.approx(3 * MAX_DRAWS, abs=10)
+    assert hopeless.statistics.samples == pytest.approx(3 * MAX_DRAWS, abs=10)
     assert followed(Stubborn(only_near(-0.15))).outcome is Outcome.NOT_INITIABLE
 
 
@@ -188,6 +188,6 @@ def test_the_longest_rollout_is_told_when_time_is_up() -> None:
     assert result.failure.detail.startswith("Time ran out. The longest rollout ended so: With MoveTo")
     assert far.asked < 40
     at_once = shot(ByHand(), limits=RolloutLimits(5, lambda: True))
-    assert (at_once.outcome, at_once.effort.samples) == (Outcome.TIMEOUT, 0)
+    assert (at_once.outcome, at_once.statistics.samples) == (Outcome.TIMEOUT, 0)
     assert at_once.failure is not None
     assert at_once.failure.detail == "Time ran out before the next action was chosen."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from needful.reports.write_report import Concern, find_concerns
+from needful.reports.write_report import Issue, find_issues
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import DamagedFile, JobResult, Results
 from synthetic_results import make_result, make_sweep
@@ -14,12 +14,12 @@ JOB = Job("screws", "necessary", seed=3)
 NAMED = f"screws, necessary, seed 3, 50 demos ({replace(JOB, tasks=2).key})"
 
 
-def concerns_of(*results: JobResult) -> tuple[Concern, ...]:
-    return find_concerns(Results(results))
+def concerns_of(*results: JobResult) -> tuple[Issue, ...]:
+    return find_issues(Results(results))
 
 
 def test_good_results_are_no_concern() -> None:
-    assert find_concerns(Results()) == ()
+    assert find_issues(Results()) == ()
     assert concerns_of(*make_sweep(["screws"], ["necessary", "ci"], seeds=2)) == ()
     assert concerns_of(make_result(JOB, ["not_learned", "not_learned"], operators=0)) == ()
 
@@ -30,10 +30,10 @@ def test_damaged_files_come_before_errors_and_these_before_doubts() -> None:
         (make_result(JOB, ["goal_missed", "solved"]), JobResult(replace(JOB, tasks=2), {}, (), error)),
         (DamagedFile(Path("jobs/x.jsonl.gz"), "cut off"),),
     )
-    assert find_concerns(results) == (
-        Concern("jobs/x.jsonl.gz", "damaged file", "cut off"),
-        Concern(NAMED, "ValueError: no", error),
-        Concern(NAMED, "1 of 2 tasks ended with goal_missed", "task 0: goal missed"),
+    assert find_issues(results) == (
+        Issue("jobs/x.jsonl.gz", "damaged file", "cut off"),
+        Issue(NAMED, "ValueError: no", error),
+        Issue(NAMED, "1 of 2 tasks ended with goal_missed", "task 0: goal missed"),
     )
 
 
@@ -65,7 +65,7 @@ def test_records_that_are_missing_are_told() -> None:
 def test_summaries_that_contradict_their_records_are_told() -> None:
     good = make_result(JOB, ["solved", "timeout"])
     (concern,) = concerns_of(replace(good, summary={**good.summary, "solved": 2}))
-    assert concern == Concern(NAMED, "the summary says 2 tasks were solved, the records 1")
+    assert concern == Issue(NAMED, "the summary says 2 tasks were solved, the records 1")
     (concern,) = concerns_of(replace(good, summary={**good.summary, "operators": None}))
     assert concern.what == "the summary does not say how many operators there are"
     (concern,) = concerns_of(replace(good, summary={}))

@@ -10,7 +10,7 @@ from needful.paper import published_numbers as paper_numbers
 from needful.paper.domains import DOMAINS, protocol_of
 from needful.paper.methods import DOWN_EVAL, NO_COMPLEXITY, OURS
 from needful.paper.published_numbers import PublishedTable
-from needful.reports.statistics import among_the_best, intervals_overlap, within_spread_of_best
+from needful.reports.statistics import intervals_overlap, mark_best, within_spread_of_best
 
 TABLES = {
     "success": paper_numbers.SUCCESS,
@@ -123,7 +123,7 @@ def test_the_rules_for_bold_entries_give_the_papers(name: str, highest: bool, ru
 def _bold(table: PublishedTable, highest: bool, rule: object) -> set[tuple[str, str]]:
     found = set()
     for domain, row in table.items():
-        best = among_the_best(list(row.values()), highest, rule)  # type: ignore[arg-type]
+        best = mark_best(list(row.values()), highest, rule)  # type: ignore[arg-type]
         found |= {(domain, method) for method, bold in zip(row, best, strict=True) if bold}
     return found
 

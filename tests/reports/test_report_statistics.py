@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from needful.reports.statistics import (
     Estimate,
-    among_the_best,
     bootstrap_interval,
     estimate,
     intervals_overlap,
+    mark_best,
     mean,
     standard_deviation,
     standard_error,
@@ -81,43 +81,43 @@ def test_overlapping_intervals_count_as_best() -> None:
 
 def test_ties_are_all_best() -> None:
     tied = [Estimate(100.0, 0.0, 10), Estimate(99.0, 0.0, 10), None, Estimate(100.0, 0.0, 10)]
-    assert among_the_best(tied, True, intervals_overlap) == (True, False, False, True)
-    assert among_the_best(tied, False, intervals_overlap) == (False, True, False, False)
+    assert mark_best(tied, True, intervals_overlap) == (True, False, False, True)
+    assert mark_best(tied, False, intervals_overlap) == (False, True, False, False)
 
 
 def test_a_tie_that_rounding_hides_is_a_tie() -> None:
     thirds = Estimate(100 * (0.1 + 0.2), 0.0, 10)
     exact = Estimate(30.0, 0.0, 10)
     assert thirds.mean != exact.mean
-    assert among_the_best([thirds, exact], True, within_spread_of_best) == (True, True)
+    assert mark_best([thirds, exact], True, within_spread_of_best) == (True, True)
 
 
 def test_of_equal_means_the_wider_one_is_compared_with() -> None:
     narrow, wide, near = Estimate(90.0, 0.0, 10), Estimate(90.0, 5.0, 10), Estimate(86.0, 0.0, 10)
     for order in ([narrow, wide, near], [wide, narrow, near]):
-        assert among_the_best(order, True, within_spread_of_best) == (True, True, True)
+        assert mark_best(order, True, within_spread_of_best) == (True, True, True)
 
 
 def test_unknown_spreads_count_as_none() -> None:
-    assert among_the_best([Estimate(5.0, None, 1), Estimate(4.0, None, 1)], True, intervals_overlap) == (
+    assert mark_best([Estimate(5.0, None, 1), Estimate(4.0, None, 1)], True, intervals_overlap) == (
         True,
         False,
     )
-    assert among_the_best([], True, intervals_overlap) == ()
-    assert among_the_best([None, None], True, intervals_overlap) == (False, False)
+    assert mark_best([], True, intervals_overlap) == ()
+    assert mark_best([None, None], True, intervals_overlap) == (False, False)
 
 
 @given(ESTIMATES, st.booleans())
 def test_the_best_is_always_among_the_best(estimates: list[Estimate | None], highest: bool) -> None:
-    found = among_the_best(estimates, highest, intervals_overlap)
+    found = mark_best(estimates, highest, intervals_overlap)
     known = [one.mean for one in estimates if one is not None]
     for one, best in zip(estimates, found, strict=True):
         assert not (one is None and best)
         if one is not None and one.mean == (max(known) if highest else min(known)):
             assert best
-    backwards = among_the_best(estimates[::-1], highest, intervals_overlap)
+    backwards = mark_best(estimates[::-1], highest, intervals_overlap)
     assert found == backwards[::-1]
-    strict = among_the_best(estimates, highest, within_spread_of_best)
+    strict = mark_best(estimates, highest, within_spread_of_best)
     assert all(wide or not narrow for wide, narrow in zip(found, strict, strict=True))
 
 

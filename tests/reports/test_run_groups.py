@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from needful.paper.domains import in_paper_order
-from needful.paper.methods import DOWN_EVAL, METHODS, in_column_order, method_look, method_of
+from needful.paper.methods import DOWN_EVAL, METHODS, in_column_order, method_of, method_style
 from needful.reports.runs import group_runs, main_group, main_groups, success_percentages, was_learned
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult
@@ -136,11 +136,11 @@ def test_planning_with_one_abstract_plan_is_another_method(learner: str, plans: 
 def test_methods_and_domains_that_the_paper_does_not_know_come_last() -> None:
     assert in_column_order(["zebra", "ci", "ant", "necessary", "ci"]) == ("necessary", "ci", "ant", "zebra")
     assert in_paper_order(["attic", "screws", "painting", "screws"]) == ("painting", "screws", "attic")
-    assert method_look("zebra").label == "zebra"
+    assert method_style("zebra").label == "zebra"
 
 
 def test_methods_look_different() -> None:
-    looks = [*METHODS.values(), method_look("zebra")]
+    looks = [*METHODS.values(), method_style("zebra")]
     assert len({look.colour for look in looks}) == len(looks)
     assert len({look.marker for look in looks}) == len(looks)
     assert len({look.label for look in looks}) == len(looks)

@@ -15,10 +15,10 @@ from needful.sampler_learning.networks import (
     gaussian_losses,
     initial_layers,
     logistic_losses,
-    own_layers,
+    unpadded_layers,
 )
 from needful.sampler_learning.sampling import Network
-from needful.sampler_learning.training import Adam, Problem, descend
+from needful.sampler_learning.training import Adam, Problem, train_networks
 
 SHORT = TrainingSchedule(iterations=50, patience=1_000, tolerance=0.0)
 
@@ -66,7 +66,7 @@ def test_padding_changes_no_output() -> None:
     shapes = [Shape(3, 2), Shape(7, 4), Shape(1, 6)]
     layers = initial_layers(shapes, [1, 2, 3])
     for index, shape in enumerate(shapes):
-        for layer in own_layers(layers, index, shape)[4:]:
+        for layer in unpadded_layers(layers, index, shape)[4:]:
             layer.uniform_(-1.0, 1.0, generator=torch.Generator().manual_seed(index))
     inputs = torch.rand((3, 5, 7), generator=torch.Generator().manual_seed(0))
     for index, shape in enumerate(shapes):
@@ -74,7 +74,7 @@ def test_padding_changes_no_output() -> None:
     outputs = forward(layers, inputs)
     for index, shape in enumerate(shapes):
         hidden = inputs[index, :, : shape.inputs]
-        own = own_layers(layers, index, shape)
+        own = unpadded_layers(layers, index, shape)
         for weight, bias in zip(own[0:4:2], own[1:4:2], strict=True):
             hidden = functional.linear(hidden, weight.T, bias[0]).relu()
         alone = functional.linear(hidden, own[4].T, own[5][0])
@@ -94,19 +94,19 @@ def test_a_group_stops_where_its_judges_are_best_together() -> None:
     silent = problem(1, 20, 4)
     silent = Problem(silent.inputs, silent.targets, silent.training, np.zeros((20, 1)), 1, group=4)
     schedule = TrainingSchedule(iterations=300, patience=300, tolerance=0.0)
-    alone = descend([judged], LOGISTIC, schedule)[0]
-    together, follower = descend([judged, silent], LOGISTIC, schedule)
+    alone = train_networks([judged], LOGISTIC, schedule)[0]
+    together, follower = train_networks([judged, silent], LOGISTIC, schedule)
     for one, other in zip(alone, together, strict=True):
         assert one == pytest.approx(other, abs=1e-4)
     # What the judge forbids from the first step on keeps the follower where it started as well.
-    start = descend([silent], LOGISTIC, TrainingSchedule(iterations=1, patience=1))[0]
+    start = train_networks([silent], LOGISTIC, TrainingSchedule(iterations=1, patience=1))[0]
     for one, other in zip(follower, start, strict=True):
         assert one == pytest.approx(other, abs=1e-6)
 
 
 def test_initial_weights_fit_the_number_of_inputs() -> None:
     for index, shape in enumerate([Shape(3, 2), Shape(100, 4)]):
-        weight = own_layers(initial_layers([Shape(3, 2), Shape(100, 4)], [1, 2]), index, shape)[0]
+        weight = unpadded_layers(initial_layers([Shape(3, 2), Shape(100, 4)], [1, 2]), index, shape)[0]
         bound = shape.inputs**-0.5
         assert 0.8 * bound < weight.abs().max() <= bound
 
@@ -128,7 +128,7 @@ def test_adam_is_adam() -> None:
 
 def test_numpy_agrees_with_torch() -> None:
     given = problem(1, examples=40, inputs=6)
-    (layers,) = descend([given], LOGISTIC, SHORT)
+    (layers,) = train_networks([given], LOGISTIC, SHORT)
     tensors = [torch.from_numpy(layer)[None] for layer in layers]
     by_torch = forward(tensors, torch.from_numpy(given.inputs.astype(np.float32))[None])[0].numpy()
     exact = network([layer.astype(np.float64) for layer in layers], 6)
@@ -138,21 +138,21 @@ def test_numpy_agrees_with_torch() -> None:
 @pytest.mark.parametrize("head", [GAUSSIAN, LOGISTIC])
 def test_training_together_is_training_alone(head: Head) -> None:
     problems = [problem(1, 30, 6), problem(2, 12, 3), problem(3, 50, 9, targets=2)]
-    together = descend(problems, head, SHORT)
+    together = train_networks(problems, head, SHORT)
     for given, layers in zip(problems, together, strict=True):
-        (alone,) = descend([given], head, SHORT)
+        (alone,) = train_networks([given], head, SHORT)
         # Adam makes steps of the tiniest gradients, so rounding shows in the weights; what counts is
         # that the same was learnt.
         assert loss(layers, given, head) == pytest.approx(loss(alone, given, head), abs=2e-3)
-        (start,) = descend([given], head, TrainingSchedule(iterations=1, patience=1))
+        (start,) = train_networks([given], head, TrainingSchedule(iterations=1, patience=1))
         assert loss(alone, given, head) < loss(start, given, head) - 0.02
 
 
 def test_the_loss_falls() -> None:
     given = problem(1, examples=30, inputs=6)
     schedule = TrainingSchedule(iterations=1_000, patience=1_000, tolerance=0.0)
-    (start,) = descend([given], LOGISTIC, TrainingSchedule(iterations=1, patience=1))
-    (end,) = descend([given], LOGISTIC, schedule)
+    (start,) = train_networks([given], LOGISTIC, TrainingSchedule(iterations=1, patience=1))
+    (end,) = train_networks([given], LOGISTIC, schedule)
     assert loss(end, given, LOGISTIC) < 0.1 * loss(start, given, LOGISTIC)
 
 
@@ -165,7 +165,10 @@ def test_examples_without_weight_train_nothing() -> None:
         np.vstack([given.judging, np.zeros((5, 1))]),
         given.seed,
     )
-    (with_odd,), (without,) = descend([odd], GAUSSIAN, SHORT), descend([given], GAUSSIAN, SHORT)
+    (with_odd,), (without,) = (
+        train_networks([odd], GAUSSIAN, SHORT),
+        train_networks([given], GAUSSIAN, SHORT),
+    )
     for one, other in zip(with_odd, without, strict=True):
         assert one == pytest.approx(other, abs=1e-4)
 
@@ -186,14 +189,18 @@ def judged_by_the_opposite(seed: int) -> Problem:
 
 def test_the_weights_with_the_lowest_judging_loss_are_kept() -> None:
     given = judged_by_the_opposite(4)
-    (kept,) = descend([given], LOGISTIC, TrainingSchedule(iterations=200, patience=200, tolerance=0.0))
+    (kept,) = train_networks(
+        [given], LOGISTIC, TrainingSchedule(iterations=200, patience=200, tolerance=0.0)
+    )
     losses = []
     for steps in range(10, 210, 10):
         # Patience too long to stop, and a judge that sees the training examples: the last weights.
         same = Problem(given.inputs, given.targets, given.training, given.training, given.seed)
-        (layers,) = descend([same], LOGISTIC, TrainingSchedule(steps, patience=10_000, tolerance=0.0))
+        (layers,) = train_networks(
+            [same], LOGISTIC, TrainingSchedule(steps, patience=10_000, tolerance=0.0)
+        )
         losses.append(loss(layers, given, LOGISTIC))
-    (start,) = descend([given], LOGISTIC, TrainingSchedule(iterations=1, patience=1))
+    (start,) = train_networks([given], LOGISTIC, TrainingSchedule(iterations=1, patience=1))
     best = min(loss(start, given, LOGISTIC), *losses)
     assert loss(kept, given, LOGISTIC) == pytest.approx(best, abs=1e-3)
     assert losses[-1] > best + 0.1
@@ -209,12 +216,12 @@ def test_patience_ends_one_network_and_leaves_the_others(monkeypatch: pytest.Mon
     head = Head(1, counting)
     hopeless, easy = judged_by_the_opposite(4), problem(1, 30, 6)
     schedule = TrainingSchedule(iterations=400, patience=50, tolerance=1e-3)
-    descend([hopeless], head, schedule)
+    train_networks([hopeless], head, schedule)
     assert 50 < len(counted) < 400
     counted.clear()
-    together = descend([hopeless, easy], head, schedule)
+    together = train_networks([hopeless, easy], head, schedule)
     assert len(counted) == 401
-    (alone,) = descend([easy], head, schedule)
+    (alone,) = train_networks([easy], head, schedule)
     assert loss(together[1], easy, LOGISTIC) == pytest.approx(loss(alone, easy, LOGISTIC), abs=1e-2)
 
 
@@ -224,7 +231,7 @@ def test_training_has_no_side_effects_on_torch() -> None:
     try:
         state = torch.random.get_rng_state()
         with torch.no_grad():
-            descend([problem(1, 5, 2)], GAUSSIAN, SHORT)
+            train_networks([problem(1, 5, 2)], GAUSSIAN, SHORT)
             assert not torch.is_grad_enabled()
         assert torch.get_num_threads() == 2
         assert torch.equal(torch.random.get_rng_state(), state)
@@ -239,7 +246,7 @@ def test_the_number_of_threads_changes_no_bit() -> None:
     try:
         for count in (1, 2):
             torch.set_num_threads(count)
-            layers = descend(given, LOGISTIC, SHORT)
+            layers = train_networks(given, LOGISTIC, SHORT)
             found.append([layer.tobytes() for own in layers for layer in own])
     finally:
         torch.set_num_threads(threads)

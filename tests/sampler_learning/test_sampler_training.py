@@ -107,7 +107,7 @@ def test_one_example_is_enough() -> None:
     ("count", "folds", "parts"), [(10, 5, 5), (11, 3, 3), (3, 5, 3), (1, 5, 0), (8, 0, 0)]
 )
 def test_each_example_judges_once_and_trains_otherwise(count: int, folds: int, parts: int) -> None:
-    trials = training._trials(training._parts(count, folds, np.random.default_rng(0)))
+    trials = training._splits(training._assign_folds(count, folds, np.random.default_rng(0)))
     assert len(trials) == parts + 1
     training_on_all, judging_all = trials[-1]
     assert training_on_all.all()

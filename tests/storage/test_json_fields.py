@@ -128,7 +128,7 @@ def test_formats_and_versions_are_told_apart() -> None:
 
 def test_errors_of_constructors_get_a_place() -> None:
     field = parsed("[1]").items()[0]
-    with pytest.raises(ModelError, match=r"some.json, \[0\]: empty bound"), field.located():
+    with pytest.raises(ModelError, match=r"some.json, \[0\]: empty bound"), field.locate_errors():
         raise InvalidInputError("empty bound")
-    with pytest.raises(ModelError, match=r"^already placed$"), field.located():
+    with pytest.raises(ModelError, match=r"^already placed$"), field.locate_errors():
         raise ModelError("already placed")

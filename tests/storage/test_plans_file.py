@@ -15,8 +15,8 @@ from needful.core.plans import Outcome, PlanningResult
 from needful.errors import ResultsError
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.storage.plans import (
-    PlanEnd,
     PlanStep,
+    RecordedFailure,
     RecordedPlan,
     header_line,
     plan_line,
@@ -72,7 +72,7 @@ def test_what_is_kept_of_a_solved_task() -> None:
 
 
 def test_what_is_kept_of_a_task_that_failed() -> None:
-    assert FAILED.end == PlanEnd(
+    assert FAILED.end == RecordedFailure(
         1,
         "subgoal_missed",
         (toy_world.HOLDING(ROBOT, BALL),),

@@ -48,7 +48,7 @@ class AtomTable:
         known = self._bits.get(key)
         return self._append(atom, key, arguments) if known is None else known.bit_length() - 1
 
-    def number_of_key(self, predicate: Predicate, arguments: tuple[int, ...]) -> int:
+    def number_by_arguments(self, predicate: Predicate, arguments: tuple[int, ...]) -> int:
         """Like `number`, from object numbers: the atom is only built if it is new."""
         key = (predicate.name, arguments)
         known = self._bits.get(key)

@@ -54,7 +54,7 @@ def join(
         for group in ascending
         for place, variable in enumerate(group)
     }
-    search = _Search(table, domains, neighbours, stop)
+    search = _JoinContext(table, domains, neighbours, stop)
     current, used = [UNBOUND] * len(binding), 0
     for variable, number in enumerate(binding):
         if number == UNBOUND:
@@ -66,7 +66,7 @@ def join(
     yield from _extend(search, constraints, current, used)
 
 
-class _Search(NamedTuple):
+class _JoinContext(NamedTuple):
     """What stays the same all through a join.
 
     `neighbours` gives each variable of an ascending group those before it and those after it.
@@ -79,7 +79,7 @@ class _Search(NamedTuple):
 
 
 def _extend(
-    search: _Search, waiting: Sequence[Constraint], binding: list[int], used: int
+    search: _JoinContext, waiting: Sequence[Constraint], binding: list[int], used: int
 ) -> Iterator[tuple[int, ...]]:
     if search.stop():
         return
@@ -124,7 +124,11 @@ def _candidates(table: AtomTable, constraint: Constraint, binding: list[int]) ->
 
 
 def _unify(
-    search: _Search, variables: tuple[int, ...], arguments: tuple[int, ...], binding: list[int], used: int
+    search: _JoinContext,
+    variables: tuple[int, ...],
+    arguments: tuple[int, ...],
+    binding: list[int],
+    used: int,
 ) -> list[int] | None:
     """Bind the free variables to the arguments in place; return them, or None with nothing bound."""
     newly: list[int] = []
@@ -143,7 +147,7 @@ def _unify(
     return None
 
 
-def _bind_rest(search: _Search, binding: list[int], used: int) -> Iterator[tuple[int, ...]]:
+def _bind_rest(search: _JoinContext, binding: list[int], used: int) -> Iterator[tuple[int, ...]]:
     """Bind the variables that no constraint mentions, in every way."""
     if search.stop():
         return
@@ -157,7 +161,7 @@ def _bind_rest(search: _Search, binding: list[int], used: int) -> Iterator[tuple
         binding[variable] = UNBOUND
 
 
-def _choices(search: _Search, variable: int, binding: list[int], used: int) -> int:
+def _choices(search: _JoinContext, variable: int, binding: list[int], used: int) -> int:
     """Return the mask of the objects that an unbound variable may be bound to."""
     mask = search.domains[variable] & ~used
     if variable in search.neighbours:

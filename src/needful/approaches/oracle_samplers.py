@@ -20,7 +20,7 @@ from needful.errors import InvalidInputError
 
 
 @dataclass(frozen=True, slots=True)
-class BorrowedSampler:
+class RemappedSampler:
     """A sampler of another operator; `places` tell where its objects are among one's own."""
 
     sampler: Sampler
@@ -38,22 +38,25 @@ def with_oracle_samplers(model: PlanningModel, oracle: PlanningModel) -> Plannin
     preconditions and add effects in common. Raises if the oracle's sampler asks for an object that the
     operator knows nothing of.
     """
-    samplers = {o.name: _borrowed(o, oracle) for o in model.operators if o.controller.dimension}
+    samplers = {o.name: _best_oracle_sampler(o, oracle) for o in model.operators if o.controller.dimension}
     return replace(model, samplers=samplers)
 
 
-def _borrowed(operator: Operator, oracle: PlanningModel) -> Sampler:
-    best: BorrowedSampler | None = None
+def _best_oracle_sampler(operator: Operator, oracle: PlanningModel) -> Sampler:
+    best: RemappedSampler | None = None
     most = -1
-    for lender in oracle.operators:
-        if lender.controller.name != operator.controller.name or lender.name not in oracle.samplers:
+    for source_operator in oracle.operators:
+        if (
+            source_operator.controller.name != operator.controller.name
+            or source_operator.name not in oracle.samplers
+        ):
             continue
-        for binding in _bindings(lender, operator):
-            shared = len(_renamed(lender.preconditions, binding) & operator.preconditions)
-            shared += len(_renamed(lender.add_effects, binding) & operator.add_effects)
+        for binding in _bindings(source_operator, operator):
+            shared = len(_renamed(source_operator.preconditions, binding) & operator.preconditions)
+            shared += len(_renamed(source_operator.add_effects, binding) & operator.add_effects)
             if shared > most:
-                places = tuple(operator.parameters.index(binding[v]) for v in lender.parameters)
-                best, most = BorrowedSampler(oracle.samplers[lender.name], places), shared
+                places = tuple(operator.parameters.index(binding[v]) for v in source_operator.parameters)
+                best, most = RemappedSampler(oracle.samplers[source_operator.name], places), shared
     if best is None:
         raise InvalidInputError(
             f"The oracle has no sampler that fits {operator.name}. Use learned samplers for this domain."
@@ -65,10 +68,10 @@ def _renamed(atoms: Iterable[LiftedAtom], binding: Mapping[Variable, Variable]) 
     return {LiftedAtom(atom.predicate, tuple(binding[v] for v in atom.variables)) for atom in atoms}
 
 
-def _bindings(lender: Operator, operator: Operator) -> list[dict[Variable, Variable]]:
-    """Return the ways to take the operator's parameters for the lender's; the controller says some."""
-    fixed = dict(zip(lender.controller_arguments, operator.controller_arguments, strict=True))
-    open_ones = [variable for variable in lender.parameters if variable not in fixed]
+def _bindings(source_operator: Operator, operator: Operator) -> list[dict[Variable, Variable]]:
+    """Return the ways to take the operator's parameters for the source_operator's; the controller says some."""
+    fixed = dict(zip(source_operator.controller_arguments, operator.controller_arguments, strict=True))
+    open_ones = [variable for variable in source_operator.parameters if variable not in fixed]
     free = [variable for variable in operator.parameters if variable not in fixed.values()]
     return [
         fixed | dict(zip(open_ones, chosen, strict=True))

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.console import FAILED, progress_bars, reporting_errors, say, say_json
-from needful.cli.environments import own_environment
+from needful.cli.console import FAILED, print_json, progress_bars, reporting_errors, say
+from needful.cli.environments import custom_environment
 from needful.cli.options import AsJson, Seed, Timeout
 from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
@@ -42,7 +42,7 @@ def check_env(
         progress.stage("Checking")
         found = _check(environment, tasks, seed, PlanningConfig(timeout=timeout))
     if as_json:
-        say_json({"environment": environment, "findings": [asdict(finding) for finding in found]})
+        print_json({"environment": environment, "findings": [asdict(finding) for finding in found]})
     else:
         say(_describe(environment, found))
     if found:
@@ -54,7 +54,7 @@ def _check(reference: str, tasks: int, seed: int, config: PlanningConfig) -> tup
         return OracleDemonstrator(environment, config).demonstrate(task, seed)
 
     loading = Findings()
-    with own_environment(reference, loading) as environment:
+    with custom_environment(reference, loading) as environment:
         if environment is None:
             return loading.all()
         return check_environment(environment, seed, tasks=tasks, solve=solve)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.console import complain, progress_bars, reporting_errors, say, say_json
+from needful.cli.console import complain, print_json, progress_bars, reporting_errors, say
 from needful.cli.describe import describe_skipped
 from needful.cli.environments import chosen_environment
 from needful.cli.options import AsJson, Demos, Domain, Force, Seed
@@ -36,7 +36,7 @@ def collect(
     write_demonstrations(out, environment.vocabulary, collected.demonstrations, force)
     transitions = sum(map(len, collected.demonstrations))
     if as_json:
-        say_json(
+        print_json(
             {
                 "domain": environment.name,
                 "seed": seed,

@@ -51,7 +51,7 @@ def _notes(error: BaseException) -> Sequence[str]:
     return getattr(error, "__notes__", ())
 
 
-def check_spared(source: Path, out: Path) -> None:
+def check_paths_disjoint(source: Path, out: Path) -> None:
     """Raise if writing an output would delete or change what is read to make it."""
     if source.resolve().is_relative_to(out.resolve()):
         raise typer.BadParameter(
@@ -73,7 +73,7 @@ def say(text: str = "") -> None:
     typer.echo(text)
 
 
-def say_json(value: Mapping[str, Any]) -> None:
+def print_json(value: Mapping[str, Any]) -> None:
     """Print a machine-readable result to stdout."""
     typer.echo(json.dumps(value, indent=1))
 

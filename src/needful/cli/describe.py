@@ -36,8 +36,8 @@ def describe_learned(learned: LearnedModel | LearnedPolicy) -> str:
     ]
     if operators.idle:
         lines.append(f"{len(operators.idle)} of the operators change nothing; planning does without them.")
-    if operators.unreplayable:
-        numbers = ", ".join(map(str, operators.unreplayable))
+    if operators.not_reproduced:
+        numbers = ", ".join(map(str, operators.not_reproduced))
         lines.append(f"Planning cannot follow the demonstrations {numbers}.")
     if "experiments" in seconds:
         lines.append(
@@ -75,10 +75,10 @@ def describe_plan(result: PlanningResult) -> str:
         lines.append(f"     {call}")
         subgoal = ", ".join(map(str, sorted(result.subgoals[index + 1])))
         lines.append(f"     then: {subgoal}")
-    effort = result.effort
+    statistics = result.statistics
     lines.append(
-        f"{effort.abstract_plans} abstract plans, {effort.nodes_expanded} nodes expanded, "
-        f"{effort.samples} samples."
+        f"{statistics.abstract_plans} abstract plans, {statistics.nodes_expanded} nodes expanded, "
+        f"{statistics.samples} samples."
     )
     return "\n".join([*lines, _conclusion(result)])
 
@@ -86,7 +86,7 @@ def describe_plan(result: PlanningResult) -> str:
 def _describe_rollout(result: PlanningResult) -> str:
     """Return what a policy did; it has no abstract plan."""
     lines = [f"{number}. {action}" for number, action in enumerate(result.actions, 1)]
-    return "\n".join([*lines, f"{result.effort.samples} samples.", _conclusion(result)])
+    return "\n".join([*lines, f"{result.statistics.samples} samples.", _conclusion(result)])
 
 
 def _conclusion(result: PlanningResult) -> str:
@@ -101,7 +101,7 @@ def describe_failure(result: PlanningResult) -> str:
     """Return one sentence about why planning failed."""
     if result.failure is not None:
         return f"{result.failure.detail} (step {result.failure.step + 1}, {result.outcome.value})"
-    too_many = "search nodes" if result.effort.nodes_created else "ground operators"
+    too_many = "search nodes" if result.statistics.nodes_created else "ground operators"
     return {
         Outcome.NO_ABSTRACT_PLAN: "no abstract plan reaches the goal.",
         Outcome.TIMEOUT: "time ran out before an abstract plan was found. Try a larger --timeout.",

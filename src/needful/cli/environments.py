@@ -18,17 +18,17 @@ import typer
 from needful.envs.catalogue import make_environment
 from needful.envs.checker import check_name
 from needful.envs.contract import Environment
-from needful.envs.findings import Findings, place_of
+from needful.envs.findings import Findings, error_location
 from needful.errors import InvalidInputError, NeedfulError, UnknownNameError
 
-MAKE_IMPORTABLE = "Make the module importable."
-WHERE_MODULES_ARE = (
+IMPORT_REMEDY = "Make the module importable."
+MODULE_SEARCH_HINT = (
     "Modules are looked for in the current folder and on Python's path; or give path/file.py:Class."
 )
 
 
 @contextmanager
-def own_environment(reference: str, findings: Findings) -> Iterator[Environment | None]:
+def custom_environment(reference: str, findings: Findings) -> Iterator[Environment | None]:
     """Yield the environment, or None if its module or its constructor raises, which is a finding.
 
     While the block runs, modules of the current folder and beside the file can be imported. Raises
@@ -54,7 +54,7 @@ def _import_file(file: Path, findings: Findings) -> ModuleType | None:
     if not file.is_file():
         raise UnknownNameError("file", str(file), map(str, file.parent.glob("*.py")))
     loaded = None
-    with findings.watch("importing it", str(file), MAKE_IMPORTABLE):
+    with findings.watch("importing it", str(file), IMPORT_REMEDY):
         # The prefix keeps a file such as random.py from taking a library's place.
         spec = importlib.util.spec_from_file_location(f"own_environment_{file.stem}", file)
         assert spec is not None
@@ -70,7 +70,7 @@ def _import_module(name: str, findings: Findings) -> ModuleType | None:
     if not all(part.isidentifier() for part in name.split(".")):
         raise typer.BadParameter(f"{name!r} is no name of a module; the name of a file ends in .py.")
     module, missing = None, None
-    with findings.watch("importing it", name, MAKE_IMPORTABLE):
+    with findings.watch("importing it", name, IMPORT_REMEDY):
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError as error:
@@ -79,9 +79,9 @@ def _import_module(name: str, findings: Findings) -> ModuleType | None:
                 raise
             missing = error.name
     if missing is not None:
-        raise UnknownNameError("module", name, _modules_in(missing.rpartition(".")[0]), WHERE_MODULES_ARE)
+        raise UnknownNameError("module", name, _modules_in(missing.rpartition(".")[0]), MODULE_SEARCH_HINT)
     if module is not None and getattr(module, "__file__", None) is None:  # a mere folder
-        raise UnknownNameError("module", name, _modules_in(name), WHERE_MODULES_ARE)
+        raise UnknownNameError("module", name, _modules_in(name), MODULE_SEARCH_HINT)
     return module
 
 
@@ -121,7 +121,7 @@ def chosen_environment(reference: str) -> Iterator[Environment]:
         yield make_environment(reference)
         return
     findings = Findings()
-    with redirect_stdout(sys.stderr), own_environment(reference, findings) as environment:
+    with redirect_stdout(sys.stderr), custom_environment(reference, findings) as environment:
         if environment is not None:
             check_name(environment, findings)
         if findings.all():
@@ -140,7 +140,7 @@ def _explaining_failures(reference: str) -> Iterator[None]:
     except (typer.BadParameter, typer.Exit):
         raise
     except Exception as error:
-        place = place_of(error)
+        place = error_location(error)
         if isinstance(error, NeedfulError) and not place:
             raise
         what = f"{type(error).__name__}: {error}".strip(" .:")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from needful.cli.console import reporting_errors, say, say_json
+from needful.cli.console import print_json, reporting_errors, say
 from needful.cli.options import AsJson
 from needful.envs.catalogue import CATALOGUE, CatalogueEntry, Sizes, make_environment
 from needful.envs.contract import Split
@@ -19,7 +19,7 @@ def envs(as_json: AsJson = False) -> None:
     """List the domains, with sizes and one line each."""
     rows = {name: _row(name, entry) for name, entry in CATALOGUE.items()}
     if as_json:
-        say_json(rows)
+        print_json(rows)
         return
     for name, row in rows.items():
         say(name)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.console import check_spared, progress_bars, reporting_errors, say, say_json
+from needful.cli.console import check_paths_disjoint, print_json, progress_bars, reporting_errors, say
 from needful.cli.describe import describe_evaluation
 from needful.cli.environments import chosen_environment
 from needful.cli.options import (
@@ -26,7 +26,7 @@ from needful.cli.options import (
 from needful.evaluation.learned_files import open_solver
 from needful.evaluation.model_files import model_digest, model_directory
 from needful.evaluation.pipeline import solve_tasks
-from needful.evaluation.records import evaluation_summary, identify
+from needful.evaluation.records import evaluation_summary, run_identity
 from needful.evaluation.run_folder import RunFolder
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import DEFAULT_PLANNER, make_planner
@@ -56,9 +56,9 @@ def evaluate_model(
     )
     with chosen_environment(domain) as environment, progress_bars() as progress:
         stored = open_solver(model, environment, planning)
-        identity = identify(environment.name, stored.learner, seed, planning, model_digest(model))
+        identity = run_identity(environment.name, stored.learner, seed, planning, model_digest(model))
         if out is not None:
-            check_spared(model_directory(model), out)
+            check_paths_disjoint(model_directory(model), out)
         with nullcontext() if out is None else RunFolder.replacing(out, force) as folder:
             evaluation = solve_tasks(
                 stored.solve, environment, tasks, planning.horizon, identity, folder, progress
@@ -74,7 +74,7 @@ def evaluate_model(
                 folder.save_summary(summary)
     if as_json:
         records = [json.loads(record.to_json()) for record in evaluation.records]
-        say_json({**summary, "records": records})
+        print_json({**summary, "records": records})
         return
     say(describe_evaluation(summary))
     if out is not None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from needful.cli.console import reporting_errors, say, say_json
+from needful.cli.console import print_json, reporting_errors, say
 from needful.cli.options import AsJson, ModelPath
 from needful.core.atoms import LiftedAtom
 from needful.core.operators import DeletePattern, Operator
@@ -88,7 +88,7 @@ def _transition_to_json(explained: OperatorExplanation, seen: TransitionEvidence
     }
 
 
-SHOWN = 5
+MAX_SHOWN_TRANSITIONS = 5
 
 
 @reporting_errors
@@ -98,7 +98,10 @@ def explain(
         str | None, typer.Argument(metavar="OPERATOR", help="The operator to explain; all if left out.")
     ] = None,
     every: Annotated[
-        bool, typer.Option("--all", help=f"List all transitions; otherwise {SHOWN} of a named operator.")
+        bool,
+        typer.Option(
+            "--all", help=f"List all transitions; otherwise {MAX_SHOWN_TRANSITIONS} of a named operator."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -115,14 +118,14 @@ def explain(
     explained = [explain_operator(operators[name], evidence[name]) for name in chosen]
     dropped = dropped_preconditions(stored)
     if as_json:
-        say_json(
+        print_json(
             {
                 name: explanation_to_json(one, evidence[name], dropped.get(name, {}))
                 for name, one in zip(chosen, explained, strict=True)
             }
         )
         return
-    shown = None if every else 0 if operator is None else SHOWN
+    shown = None if every else 0 if operator is None else MAX_SHOWN_TRANSITIONS
     for name, one in zip(chosen, explained, strict=True):
         lines = [*_lines(one), *_dropped_lines(one, dropped)]
         say("\n".join([*lines, *_transition_lines(one.operator, evidence[name], shown)]))

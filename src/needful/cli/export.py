@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from needful.abstraction.abstract import abstract
-from needful.cli.console import check_spared, reporting_errors, say, say_json
+from needful.cli.console import check_paths_disjoint, print_json, reporting_errors, say
 from needful.cli.environments import chosen_environment
 from needful.cli.options import AsJson, Force, ModelPath, Seed, member
 from needful.core.model import PlanningModel
@@ -40,7 +40,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write domain.pddl and, for a task, problem.pddl."""
-    check_spared(model_directory(model), pddl)
+    check_paths_disjoint(model_directory(model), pddl)
     check_output_directory(pddl, PDDL, force)
     chosen = member(Style, "style", style)
     if chosen is Style.STRIPS and problem is None:
@@ -57,7 +57,7 @@ def export(
         for name, content in files.items():
             write_text(folder / name, content)
     if as_json:
-        say_json({"files": [str(pddl / name) for name in files]})
+        print_json({"files": [str(pddl / name) for name in files]})
     else:
         say(f"Wrote {' and '.join(str(pddl / name) for name in files)}.")
 

@@ -7,7 +7,14 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.console import check_spared, complain, progress_bars, reporting_errors, say, say_json
+from needful.cli.console import (
+    check_paths_disjoint,
+    complain,
+    print_json,
+    progress_bars,
+    reporting_errors,
+    say,
+)
 from needful.cli.describe import describe_learned
 from needful.cli.options import AsJson, Force, LearnerName, LearningTimeout, Seed
 from needful.core.deadline import Deadline
@@ -43,7 +50,7 @@ def learn(
     """Learn operators, and samplers where states and parameters are present; or a policy."""
     chosen = find_method(learner)
     data = read_demonstrations(demonstrations)
-    check_spared(demonstrations, out)
+    check_paths_disjoint(demonstrations, out)
     check_output_directory(out, MODEL, force)
     deadline = Deadline.after(learning_timeout)
     learned: LearnedModel | LearnedPolicy
@@ -65,7 +72,7 @@ def learn(
     for name in () if isinstance(learned, LearnedPolicy) else learned.model.missing_samplers():
         complain(f"warning: no sampler for {name}: its demonstrations have no states")
     if as_json:
-        say_json(learning_summary(learned, learner, seed, len(data.demonstrations)))
+        print_json(learning_summary(learned, learner, seed, len(data.demonstrations)))
         return
     say(describe_learned(learned))
     say(f"Wrote {out}.")

@@ -18,7 +18,7 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.console import reporting_errors, say, say_json
+from needful.cli.console import print_json, reporting_errors, say
 from needful.cli.options import AsJson, Force
 from needful.storage.atomic import staged_directory, write_text
 from needful.storage.output_kinds import FileKind, FolderKind
@@ -225,7 +225,7 @@ def new_env(
     as_json: AsJson = False,
 ) -> None:
     """Write a small working environment with tests, to be edited."""
-    objection = _objection(name)
+    objection = _invalid_name_reason(name)
     if objection is not None:
         raise typer.BadParameter(f"{objection} Try {_suggestion(name)!r}.", param_hint="NAME")
     class_name = _class_name(name)
@@ -238,7 +238,7 @@ def new_env(
             write_text(staged / file, text)
     reference = f"{folder / name}.py:{class_name}"
     if as_json:
-        say_json({"files": [str(folder / file) for file in files], "environment": reference})
+        print_json({"files": [str(folder / file) for file in files], "environment": reference})
         return
     say(f"Wrote {folder}/ ({', '.join(files)}).")
     say(f"Edit {folder / name}.py, and look at it with: needful check-env {reference}")
@@ -256,7 +256,7 @@ def _class_name(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-def _objection(name: str) -> str | None:
+def _invalid_name_reason(name: str) -> str | None:
     """Return why neither a module nor its class can have this name, if so."""
     if not re.fullmatch("[a-z][a-z0-9_]*", name):
         return f"{name!r} is no name of a module: it takes lower case letters, digits and underscores."
@@ -275,4 +275,4 @@ def _suggestion(name: str) -> str:
     """Return a name like the given one that can be used."""
     words = re.findall("[A-Z]?[a-z0-9]+|[A-Z0-9]+", name)
     snake = "_".join(["env", *words] if not words or words[0][0].isdigit() else words).lower()
-    return snake if _objection(snake) is None else f"{snake}_domain"
+    return snake if _invalid_name_reason(snake) is None else f"{snake}_domain"

@@ -16,7 +16,7 @@ from needful.planning.planners import planner_names
 Member = TypeVar("Member", bound=Enum)
 
 
-def more_than_zero(seconds: float | None) -> float | None:
+def positive_seconds(seconds: float | None) -> float | None:
     """Return a number of seconds, if one is given; raise if it is not positive and finite."""
     if seconds is not None and not seconds > 0:
         raise typer.BadParameter(f"must be more than 0 seconds, got {seconds}.")
@@ -25,7 +25,7 @@ def more_than_zero(seconds: float | None) -> float | None:
     return seconds
 
 
-def ending_in(*suffixes: str) -> Callable[[Path | None], Path | None]:
+def require_suffix(*suffixes: str) -> Callable[[Path | None], Path | None]:
     """Return what checks the name of a file, if one is given."""
 
     def check(path: Path | None) -> Path | None:
@@ -63,13 +63,13 @@ Demos: TypeAlias = Annotated[
 Tasks: TypeAlias = Annotated[int, typer.Option("--tasks", min=0, help="How many unseen tasks to solve.")]
 Seed: TypeAlias = Annotated[int, typer.Option("--seed", min=0, help="The one seed of everything random.")]
 Timeout: TypeAlias = Annotated[
-    float, typer.Option("--timeout", callback=more_than_zero, help="Seconds of planning a task.")
+    float, typer.Option("--timeout", callback=positive_seconds, help="Seconds of planning a task.")
 ]
 LearningTimeout: TypeAlias = Annotated[
     float | None,
     typer.Option(
         "--learning-timeout",
-        callback=more_than_zero,
+        callback=positive_seconds,
         help="Seconds of learning after which it is given up; without it, it takes what it takes.",
     ),
 ]

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from needful.cli.console import FAILED, complain, progress_bars, reporting_errors, say, say_json
+from needful.cli.console import FAILED, complain, print_json, progress_bars, reporting_errors, say
 from needful.cli.describe import describe_failure, describe_plan
 from needful.cli.environments import chosen_environment
 from needful.cli.options import (
@@ -25,13 +25,13 @@ from needful.cli.options import (
     PlannerName,
     Seed,
     Timeout,
-    ending_in,
+    require_suffix,
 )
 from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, Split
 from needful.envs.drawing.film import Filmable, as_gif, as_mp4, film_plan, import_ffmpeg
-from needful.envs.drawing.pictures import captions_of, draw_film_strip
+from needful.envs.drawing.pictures import draw_film_strip, make_captions
 from needful.evaluation.evaluate import planning_seed
 from needful.evaluation.learned_files import open_solver
 from needful.planning.bilevel import PlanningConfig
@@ -86,7 +86,7 @@ class PlanDrawings:
 
 
 def _picture(environment: Environment, task: Task, result: PlanningResult) -> bytes:
-    captions = captions_of(result.steps, result.milestones(task.goal), result.states)
+    captions = make_captions(result.steps, result.expected_atoms(task.goal), result.states)
     return draw_film_strip(environment, result.states, captions, task.goal)
 
 
@@ -108,23 +108,23 @@ def plan_task(
         Path | None,
         typer.Option(
             "--picture",
-            callback=ending_in(".png"),
+            callback=require_suffix(".png"),
             help="Draw the plan as a film strip into this PNG file.",
         ),
     ] = None,
     gif: Annotated[
         Path | None,
-        typer.Option("--gif", callback=ending_in(".gif"), help="Animate the plan in this GIF file."),
+        typer.Option("--gif", callback=require_suffix(".gif"), help="Animate the plan in this GIF file."),
     ] = None,
     mp4: Annotated[
         Path | None,
-        typer.Option("--mp4", callback=ending_in(".mp4"), help="Film the plan in this MP4 file."),
+        typer.Option("--mp4", callback=require_suffix(".mp4"), help="Film the plan in this MP4 file."),
     ] = None,
     page: Annotated[
         Path | None,
         typer.Option(
             "--page",
-            callback=ending_in(".html", ".htm"),
+            callback=require_suffix(".html", ".htm"),
             help="Show the plan in 3D in this HTML file; for household domains.",
         ),
     ] = None,
@@ -149,7 +149,7 @@ def plan_task(
                 drawings.write(environment, chosen, result)
     finally:
         if result is not None:  # what was found is told even if it cannot be drawn
-            _tell(result, chosen, as_json)
+            _print_plan(result, chosen, as_json)
     if drawings.wanted and not result.states:
         complain("warning: nothing was drawn: planning ended before the first step.")
     elif drawings.wanted and not as_json:
@@ -158,9 +158,9 @@ def plan_task(
         raise typer.Exit(FAILED)
 
 
-def _tell(result: PlanningResult, task: Task, as_json: bool) -> None:
+def _print_plan(result: PlanningResult, task: Task, as_json: bool) -> None:
     if as_json:
-        say_json(_as_json(result))
+        print_json(_as_json(result))
     else:
         say(f"Goal: {', '.join(map(str, sorted(task.goal)))}")
         say(describe_plan(result))

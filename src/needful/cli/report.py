@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.console import progress_bars, reporting_errors, say, say_json
+from needful.cli.console import print_json, progress_bars, reporting_errors, say
 from needful.cli.environments import chosen_environment
-from needful.cli.options import AsJson, Force, ending_in
+from needful.cli.options import AsJson, Force, require_suffix
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError, UnknownNameError
@@ -30,7 +30,8 @@ def report(
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", callback=ending_in(".html", ".htm"), help="The HTML file to write.")
+        Path,
+        typer.Option("--out", callback=require_suffix(".html", ".htm"), help="The HTML file to write."),
     ] = Path("report.html"),
     environment: Annotated[
         str | None,
@@ -51,7 +52,7 @@ def report(
         own = None if environment is None else _own(environment, recorded, stack)
         write_page(recorded, out, own)
     if as_json:
-        say_json({"page": str(out), "runs": len(recorded)})
+        print_json({"page": str(out), "runs": len(recorded)})
     else:
         say(f"Wrote {out}.")
 

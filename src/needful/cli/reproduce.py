@@ -19,8 +19,8 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Column, Table
 
-from needful.cli.console import FAILED, complain, reporting_errors, say, say_json
-from needful.cli.options import AsJson, LearningTimeout, PlannerName, more_than_zero
+from needful.cli.console import FAILED, complain, print_json, reporting_errors, say
+from needful.cli.options import AsJson, LearningTimeout, PlannerName, positive_seconds
 from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, NeedfulError
 from needful.paper.experiments import ANALYTIC, FIGURES, HOUSEHOLD, TABLES, Asked, SweepSettings, jobs_of
@@ -153,7 +153,7 @@ Timeout: TypeAlias = Annotated[
     float | None,
     typer.Option(
         "--timeout",
-        callback=more_than_zero,
+        callback=positive_seconds,
         help="Seconds of planning a task; by default 10, in households 60.",
     ),
 ]
@@ -205,7 +205,7 @@ def reproduce(
     with SweepFolder.open(out) as folder:
         results = _run(wanted, folder, where, retry_errors)
         _report(results, folder.path, asked, set(wanted), as_json)
-    if _complain_of_failures(results):
+    if _print_failures(results):
         raise typer.Exit(FAILED)
 
 
@@ -261,7 +261,7 @@ def _run(jobs: Sequence[Job], folder: SweepFolder, executor: Executor, retry_err
             raise
 
 
-def _complain_of_failures(results: Results) -> bool:
+def _print_failures(results: Results) -> bool:
     """Name what went wrong, and return whether anything did."""
     for damaged in results.damaged:
         complain(f"error: {damaged.reason}")
@@ -284,7 +284,7 @@ def _report(results: Results, folder: Path, asked: Asked, wanted: AbstractSet[Jo
     groups = group_runs(result for result in results.results if result.job in wanted)
     tables = [fill_table(name, groups) for name in asked.tables]
     if as_json:
-        say_json(
+        print_json(
             {"rows": [row for table in tables for row in table_rows(table)], "files": [*map(str, paths)]}
         )
         return

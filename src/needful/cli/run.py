@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.console import FAILED, complain, progress_bars, reporting_errors, say, say_json
+from needful.cli.console import FAILED, complain, print_json, progress_bars, reporting_errors, say
 from needful.cli.describe import describe_evaluation, describe_learned, describe_skipped
 from needful.cli.environments import chosen_environment
 from needful.cli.options import (
@@ -101,7 +101,7 @@ def run_domain(
     for warning in describe_skipped(result.collected):
         complain(warning)
     if as_json:
-        say_json({**result.summary, "out": str(path)})
+        print_json({**result.summary, "out": str(path)})
     else:
         _describe(result, path, picture)
     if result.learned is None:
@@ -139,11 +139,11 @@ def draw_example(environment: Environment, evaluation: Evaluation, folder: RunFo
     """
     if evaluation.example is None:
         return None
-    from needful.envs.drawing.pictures import captions_of, draw_film_strip
+    from needful.envs.drawing.pictures import draw_film_strip, make_captions
 
     task, result = evaluation.example
     path = folder.pictures / "solved_task.png"
-    captions = captions_of(result.steps, result.milestones(task.goal), result.states)
+    captions = make_captions(result.steps, result.expected_atoms(task.goal), result.states)
     try:
         picture = draw_film_strip(environment, result.states, captions, task.goal)
     except Exception as error:  # drawing is the environment's own code, which may raise anything

@@ -92,7 +92,9 @@ def interchangeable(operator: Operator) -> tuple[tuple[Variable, ...], ...]:
             continue
         for group in groups:
             first = group[0]
-            if first.type == variable.type and _twins(number[first], number[variable], incidences):
+            if first.type == variable.type and _is_symmetric_pair(
+                number[first], number[variable], incidences
+            ):
                 group.append(variable)
                 break
         else:
@@ -155,7 +157,7 @@ def _search(
     best: tuple[list[Incidence], list[int]] | None = None
     tried: list[int] = []
     for variable in by_colour[crowded[0]]:
-        if any(_twins(variable, other, incidences) for other in tried):
+        if any(_is_symmetric_pair(variable, other, incidences) for other in tried):
             continue
         tried.append(variable)
         # Doubling the colours makes room just before the class for the chosen variable.
@@ -167,7 +169,7 @@ def _search(
     return best
 
 
-def _twins(one: int, other: int, incidences: list[Incidence]) -> bool:
+def _is_symmetric_pair(one: int, other: int, incidences: list[Incidence]) -> bool:
     """Return whether exchanging two variables leaves all atoms as they are."""
     swap = {one: other, other: one}
     swapped = sorted((kind, tuple(swap.get(v, v) for v in vs)) for kind, vs in incidences)

@@ -18,14 +18,16 @@ InitiationTest: TypeAlias = Callable[[State, Sequence[Object], Parameters], bool
 
 # Forgives the rounding of recorders that keep parameters or bounds in 32 bits; a share of the larger
 # bound, or of one if both are smaller.
-BOX_SLACK = 1e-6
+BOUNDS_TOLERANCE = 1e-6
 
 
 @runtime_checkable
-class ExplainingTest(Protocol):
+class ExplainableInitiationTest(Protocol):
     """An initiation test that can also say why a controller may not start."""
 
-    def why_not(self, state: State, objects: Sequence[Object], parameters: Parameters) -> str | None:
+    def rejection_reason(
+        self, state: State, objects: Sequence[Object], parameters: Parameters
+    ) -> str | None:
         """Return the reason in a few words, or None if the controller may start."""
         ...
 
@@ -92,11 +94,11 @@ class Controller:
         bounds = zip(parameters, self.low, self.high, strict=True)
         return tuple(min(max(float(value), low), high) for value, low, high in bounds)
 
-    def first_outside(self, parameters: Sequence[float]) -> int | None:
+    def first_out_of_bounds(self, parameters: Sequence[float]) -> int | None:
         """Return the place of the first parameter that is outside of the box by more than rounding."""
         bounds = zip(parameters, self.low, self.high, strict=True)
         for place, (value, low, high) in enumerate(bounds):
-            slack = BOX_SLACK * max(1.0, abs(low), abs(high))
+            slack = BOUNDS_TOLERANCE * max(1.0, abs(low), abs(high))
             if not low - slack <= value <= high + slack:
                 return place
         return None
@@ -140,12 +142,12 @@ class GroundController:
         """Return whether the controller may start in this state."""
         return self.controller.initiable(state, self.objects, self.parameters)
 
-    def why_not_initiable(self, state: State) -> str | None:
+    def rejection_reason(self, state: State) -> str | None:
         """Return why the controller may not start in this state, if its test can tell."""
         test: object = self.controller.initiable
-        if not isinstance(test, ExplainingTest):
+        if not isinstance(test, ExplainableInitiationTest):
             return None
-        return test.why_not(state, self.objects, self.parameters)
+        return test.rejection_reason(state, self.objects, self.parameters)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ class Failure:
 
 
 @dataclass(slots=True)
-class Effort:
+class SearchStatistics:
     """What planning spent; the counters of all restarts accumulate here."""
 
     nodes_created: int = 0
@@ -84,7 +84,7 @@ class PlanningResult:
         states: the simulated states x_0..x_k that go with the actions.
         subgoals: the atoms that had to hold before the plan and after each step.
         failure: where and why the deepest attempt ended; None if solved or if no plan was found.
-        effort: what it cost.
+        statistics: what it cost.
     """
 
     outcome: Outcome
@@ -93,7 +93,7 @@ class PlanningResult:
     states: tuple[State, ...] = ()
     subgoals: tuple[AbstractState, ...] = ()
     failure: Failure | None = None
-    effort: Effort = field(default_factory=Effort)
+    statistics: SearchStatistics = field(default_factory=SearchStatistics)
 
     @property
     def solved(self) -> bool:
@@ -105,6 +105,6 @@ class PlanningResult:
         """The steps of the abstract plan; the actions themselves where a policy acted without one."""
         return self.abstract_plan or self.actions
 
-    def milestones(self, goal: AbstractState) -> tuple[AbstractState, ...]:
+    def expected_atoms(self, goal: AbstractState) -> tuple[AbstractState, ...]:
         """Return what each state is judged by: its subgoal, or the goal where a policy acted."""
         return self.subgoals or (goal,) * len(self.states)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from needful.errors import InvalidInputError
 
 # Readers of expressions call themselves for what is inside, so there must be an end to it.
-MOST_NESTED = 200
+MAX_NESTING = 200
 
 
 class Word(str):
@@ -56,9 +56,9 @@ def read_expression(text: str, source: str) -> Expression:
                 open_forms[-1].append(Word(word, number))
             if not open_forms:
                 raise InvalidInputError(f"{source}: there is a `)` too many in line {number}.")
-            if len(open_forms) > MOST_NESTED:
+            if len(open_forms) > MAX_NESTING:
                 raise InvalidInputError(
-                    f"{source}: brackets are nested more than {MOST_NESTED} deep in line {number}."
+                    f"{source}: brackets are nested more than {MAX_NESTING} deep in line {number}."
                 )
     if len(open_forms) > 1:
         raise InvalidInputError(

@@ -135,14 +135,14 @@ class _Reader:
     segment: Segmenter
 
     def read(self, number: int, episode: Recorded) -> Demonstration:
-        with _located(f"Episode {number}"):
+        with _locate_errors(f"Episode {number}"):
             observations, actions = _steps(episode)
         states = self._states(number, observations)
-        with _located(f"Episode {number}"):
+        with _locate_errors(f"Episode {number}"):
             goal = self._goal(observations[0], states[0])
-        executed = list(self._executed(number, states, actions))
+        executed = list(self._executed_actions(number, states, actions))
         visited = (states[0], *(states[end] for _, end in executed))
-        with _located(f"Episode {number}"):
+        with _locate_errors(f"Episode {number}"):
             return Demonstration(
                 states[0].objects,
                 goal,
@@ -154,7 +154,7 @@ class _Reader:
     def _states(self, number: int, observations: Sequence[Any]) -> list[State]:
         states: list[State] = []
         for step, observation in enumerate(observations):
-            with _located(f"Episode {number}, step {step}"):
+            with _locate_errors(f"Episode {number}, step {step}"):
                 states.append(self.state_of(observation))
                 _check_objects(states[0], states[-1], self.vocabulary)
         return states
@@ -170,7 +170,7 @@ class _Reader:
             _check_known(atom.objects, state, f"object in the goal atom {atom}")
         return goal
 
-    def _executed(
+    def _executed_actions(
         self, number: int, states: Sequence[State], actions: Sequence[Any]
     ) -> Iterator[tuple[GroundController, int]]:
         """Yield what was executed, and the steps that were over then.
@@ -180,11 +180,11 @@ class _Reader:
         start = 0
         segments = iter(self.segment(states, actions))
         while True:
-            with _located(f"Episode {number}, step {start}"):
+            with _locate_errors(f"Episode {number}, step {start}"):
                 segment = next(segments, None)
                 if segment is None:
                     break
-                action = self._explanation(segment, start, states[start], actions)
+                action = self._checked_action(segment, start, states[start], actions)
             yield action, segment.end
             start = segment.end
         if start != len(actions):
@@ -193,7 +193,7 @@ class _Reader:
                 "steps. Explain all steps, or leave those after the goal out of the episode."
             )
 
-    def _explanation(
+    def _checked_action(
         self, segment: Segment, start: int, state: State, actions: Sequence[Any]
     ) -> GroundController:
         """Return the action of a segment that makes sense."""
@@ -211,7 +211,7 @@ class _Reader:
         if action.controller not in controllers:
             raise UnknownNameError("controller", action.controller.name, (one.name for one in controllers))
         _check_known(action.objects, state, f"object of {action.controller.name}")
-        place = action.controller.first_outside(action.parameters)
+        place = action.controller.first_out_of_bounds(action.parameters)
         if place is not None:
             raise InvalidInputError(
                 f"Parameter {place} of {action} is outside of [{action.controller.low[place]}, "
@@ -274,7 +274,7 @@ def _rows(columns: list[list[Any]], name: str) -> list[tuple[Any, ...]]:
 
 
 @contextmanager
-def _located(place: str) -> Iterator[None]:
+def _locate_errors(place: str) -> Iterator[None]:
     """Let errors say where they come from."""
     try:
         yield

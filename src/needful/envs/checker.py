@@ -25,7 +25,7 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.catalogue import CATALOGUE, CatalogueEntry
 from needful.envs.contract import Environment, MultiStepEnvironment, Split
-from needful.envs.findings import Breach, Finding, Findings
+from needful.envs.findings import CheckFailure, Finding, Findings
 from needful.errors import EnvironmentFailure
 from needful.seeding import rng_for
 
@@ -33,13 +33,13 @@ ATTRIBUTES = "class attributes"
 SET_ATTRIBUTES = (
     "Set `name` (such as cup-stacking), `description` (one line) and `vocabulary` on the class."
 )
-LONGEST_NAME = 80
+MAX_NAME_LENGTH = 80
 
 Solve: TypeAlias = Callable[[Environment, Task], PlanningResult]
 
 
 @dataclass(frozen=True, slots=True)
-class _Visit:
+class _SimulatedStep:
     """What `simulate` made of an action in a state; `after` is None if it raised `EnvironmentFailure`."""
 
     state: State
@@ -87,7 +87,7 @@ def _check_behaviour(
     _check_goals(env, sampled, findings)
     starts = [task.initial_state for task in sampled.values()]
     visits = _explore(env, starts, rounds, rng_for(seed, "check", env.name), findings)
-    _check_visits(env, visits, findings)
+    _check_repeatability(env, visits, findings)
     # Not all states on the way: some predicates have many groundings.
     states = starts + [visit.after for visit in visits[::5] if visit.after is not None]
     for predicate in env.vocabulary.predicates:
@@ -104,8 +104,8 @@ def check_name(env: Environment, findings: Findings) -> None:
     with findings.watch("reading them", ATTRIBUTES, SET_ATTRIBUTES):
         if not re.fullmatch("[a-z0-9-]+", env.name):
             findings.add(f"the name {env.name!r} is not made of a-z, 0-9 and -", ATTRIBUTES, SET_ATTRIBUTES)
-        elif len(env.name) > LONGEST_NAME:
-            findings.add(f"the name has more than {LONGEST_NAME} letters", ATTRIBUTES, SET_ATTRIBUTES)
+        elif len(env.name) > MAX_NAME_LENGTH:
+            findings.add(f"the name has more than {MAX_NAME_LENGTH} letters", ATTRIBUTES, SET_ATTRIBUTES)
         elif env.name in CATALOGUE and not _derives_from(env, CATALOGUE[env.name]):
             findings.add(f"there is another domain {env.name!r}", ATTRIBUTES, SET_ATTRIBUTES)
 
@@ -183,9 +183,9 @@ def _check_goals(env: Environment, sampled: dict[str, Task], findings: Findings)
 
 def _explore(
     env: Environment, starts: Sequence[State], rounds: int, rng: np.random.Generator, findings: Findings
-) -> list[_Visit]:
+) -> list[_SimulatedStep]:
     """Run random actions one after the other from each start."""
-    visits: list[_Visit] = []
+    visits: list[_SimulatedStep] = []
     tried: set[Controller] = set()
     for start in starts:
         state = start
@@ -194,7 +194,7 @@ def _explore(
             if action is None:
                 continue
             tried.add(controller)
-            visit = _visit(env, state, action, findings)
+            visit = _simulate_step(env, state, action, findings)
             if visit is not None:
                 visits.append(visit)
                 state = visit.state if visit.after is None else visit.after
@@ -205,16 +205,18 @@ def _explore(
     return visits
 
 
-def _visit(env: Environment, state: State, action: GroundController, findings: Findings) -> _Visit | None:
+def _simulate_step(
+    env: Environment, state: State, action: GroundController, findings: Findings
+) -> _SimulatedStep | None:
     """Simulate an action; return None if `simulate` is broken there."""
-    visit: _Visit | None = None
+    visit: _SimulatedStep | None = None
     before = _copy(state)
     remedy = "Return a State, or raise EnvironmentFailure where objects are to blame."
     with findings.watch(str(action), "simulate", remedy):
         after = _simulated(env, state, action)
         if state != before:
             findings.add(f"{action} changed the state it was given", "simulate", "Use State.replace.")
-        visit = _Visit(before, action, after)
+        visit = _SimulatedStep(before, action, after)
     return visit
 
 
@@ -225,27 +227,27 @@ def _simulated(env: Environment, state: State, action: GroundController) -> Stat
     except EnvironmentFailure as failure:
         stray = [obj.name for obj in failure.offending if obj not in state]
         if stray:
-            raise Breach(f"it blames {stray}, which the state does not have") from failure
+            raise CheckFailure(f"it blames {stray}, which the state does not have") from failure
         return None
     _check_type(after, State)
     if after.objects != state.objects or after != _copy(after):
-        raise Breach("the new state has other objects, or values that are no floats")
+        raise CheckFailure("the new state has other objects, or values that are no floats")
     return after
 
 
-def _check_visits(env: Environment, visits: Sequence[_Visit], findings: Findings) -> None:
+def _check_repeatability(env: Environment, visits: Sequence[_SimulatedStep], findings: Findings) -> None:
     for visit in reversed(visits):
         state, action = visit.state, visit.action
         with findings.watch(str(action), "simulate", "Make it depend on its arguments alone."):
             if _simulated(env, state, action) != visit.after:
-                raise Breach("it came out differently the second time")
+                raise CheckFailure("it came out differently the second time")
         with findings.watch(str(action), action.controller.name, "Let the initiation test return a bool."):
             _check_type(action.initiable(state), bool)
         with findings.watch(str(action), "execute", "Inherit `execute`, which clips and catches failures."):
-            execution = env.execute(state, _pushed_out(action))
+            execution = env.execute(state, _beyond_bounds(action))
             expected = (state, False) if visit.after is None else (visit.after, True)
             if (execution.state, execution.steps > 0) != expected:
-                raise Breach("it differs from simulating with the parameters clipped")
+                raise CheckFailure("it differs from simulating with the parameters clipped")
 
 
 def _check_predicate(predicate: Predicate, states: Sequence[State], findings: Findings) -> None:
@@ -269,7 +271,7 @@ def _check_predicate(predicate: Predicate, states: Sequence[State], findings: Fi
         with findings.watch("asking again", where, "Make it depend on its arguments alone."):
             again = [predicate.holds(state, objects) for state, objects in reversed(questions)]
             if again[::-1] != answers:
-                raise Breach("it answered differently the second time")
+                raise CheckFailure("it answered differently the second time")
 
 
 def _check_oracle(env: Environment, states: Sequence[State], seed: int, findings: Findings) -> None:
@@ -318,7 +320,7 @@ def _check_sampler(
         for _ in range(2)
     )
     if first != second:
-        raise Breach("it gave two answers with the same random numbers")
+        raise CheckFailure("it gave two answers with the same random numbers")
 
 
 def _check_drawing(env: Environment, name: str, task: Task, findings: Findings) -> None:
@@ -338,10 +340,10 @@ def _check_solving(
         if not result.solved:
             reason = f" ({result.failure.detail.rstrip('.')})" if result.failure else ""
             findings.add(f"planning ended with {result.outcome.value}{reason}", where, remedy)
-        _check_boxes(env.oracle_model(), result, rng_for(seed, "check boxes", name), findings)
+        _check_parameter_bounds(env.oracle_model(), result, rng_for(seed, "check boxes", name), findings)
 
 
-def _check_boxes(
+def _check_parameter_bounds(
     model: PlanningModel, result: PlanningResult, rng: np.random.Generator, findings: Findings
 ) -> None:
     """Ask the samplers again where a plan used them: elsewhere an operator need not make sense."""
@@ -354,12 +356,14 @@ def _check_boxes(
             parameters = model.samplers[name].sample(state, step.objects, rng)
             action = controller(*step.controller_objects, parameters=parameters)
             if controller.clip(action.parameters) != action.parameters:
-                raise Breach(f"it gave {action}, outside the box {controller.low} to {controller.high}")
+                raise CheckFailure(
+                    f"it gave {action}, outside the box {controller.low} to {controller.high}"
+                )
 
 
 def _check_type(value: object, expected: type) -> None:
     if not isinstance(value, expected):
-        raise Breach(f"got {value!r} in the place of a {expected.__name__}")
+        raise CheckFailure(f"got {value!r} in the place of a {expected.__name__}")
 
 
 def _copy(state: State) -> State:
@@ -391,7 +395,7 @@ def _random_objects(
     return tuple(chosen)
 
 
-def _pushed_out(action: GroundController) -> GroundController:
+def _beyond_bounds(action: GroundController) -> GroundController:
     """Return the action with the parameters that lie on a bound moved beyond it: clipping undoes it."""
     controller = action.controller
     bounds = zip(action.parameters, controller.low, controller.high, strict=True)

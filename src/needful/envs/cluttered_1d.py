@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LEFT_END, RIGHT_END = 0.0, 100.0
 REACH = 0.5
 DOTS = 15
-MOST_GOALS = 3
+MAX_GOALS = 3
 
 ROBOT = Type("robot", ("x",))
 DOT = Type("dot", ("x", "grasped"))
@@ -89,7 +89,7 @@ class Cluttered1D(Environment):
             dot: (rng.uniform(LEFT_END, RIGHT_END), 0.0) for dot in dots
         }
         vectors[robot] = (rng.uniform(LEFT_END, RIGHT_END),)
-        wanted = dots[: index % MOST_GOALS + 1]
+        wanted = dots[: index % MAX_GOALS + 1]
         return Task(State(vectors), frozenset(GRASPED(robot, dot) for dot in wanted))
 
     def oracle_model(self) -> PlanningModel:

@@ -22,12 +22,12 @@ from needful.core.tasks import Task
 from needful.envs.contract import Split, oracle_operator
 from needful.envs.drawing.painting_picture import draw_robot
 from needful.envs.painting import (
+    OBJ_VARIABLE,
     THE_BOX,
-    THE_OBJ,
     THE_ROBOT,
     THE_SHELF,
+    CurrentPoseSampler,
     Painting,
-    WhereItIs,
     held_object,
 )
 from needful.envs.painting_vocabulary import (
@@ -121,14 +121,14 @@ class ClutteredPainting(Painting):
     def oracle_model(self) -> PlanningModel:
         """Return the operators of Painting, with a need to be near, and three moves."""
         painting = super().oracle_model()
-        operators = tuple(map(_nearby, painting.operators))
+        operators = tuple(map(_with_reach_precondition, painting.operators))
         samplers: dict[str, Sampler] = {
             **painting.samplers,
-            "PlaceTableSide": OnTableInReach(),
-            "PlaceTableTop": OnTableInReach(),
-            "MoveToObj": PlaceOfTarget(),
-            "MoveToBox": PlaceOfTarget(),
-            "MoveToShelf": PlaceOfTarget(),
+            "PlaceTableSide": ReachableTableSampler(),
+            "PlaceTableTop": ReachableTableSampler(),
+            "MoveToObj": TargetPositionSampler(),
+            "MoveToBox": TargetPositionSampler(),
+            "MoveToShelf": TargetPositionSampler(),
         }
         return PlanningModel(self.vocabulary, operators + _move_operators(), samplers)
 
@@ -161,14 +161,14 @@ def _settled(state: State, after: State, action: GroundController) -> State:
 
 
 @dataclass(frozen=True, slots=True)
-class OnTableInReach:
+class ReachableTableSampler:
     """Samples a place on the table near the robot, which is an operator's second object."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
         """Draw a place; away from the table, return the pose that the first object has."""
         obj, robot = objects
         if not _next_to_table(state, (robot,)):
-            return WhereItIs().sample(state, objects, rng)
+            return CurrentPoseSampler().sample(state, objects, rng)
         y = state.get(robot, "pose_y")
         low, high = TABLE
         reachable = (max(low, y - REACH), min(high, y + REACH))
@@ -176,7 +176,7 @@ class OnTableInReach:
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceOfTarget:
+class TargetPositionSampler:
     """Samples the place of an operator's second object."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
@@ -184,13 +184,13 @@ class PlaceOfTarget:
         return (state.get(objects[1], "pose_y"),)
 
 
-def _nearby(operator: Operator) -> Operator:
+def _with_reach_precondition(operator: Operator) -> Operator:
     """Return an operator of Painting as it reads here.
 
     Being on the table changes by moving now, and by putting things down there.
     """
-    needs = operator.preconditions | {NEXT_TO.lifted(THE_ROBOT, THE_OBJ)}
-    on_table, off_table = {ON_TABLE.lifted(THE_OBJ)}, {NOT_ON_TABLE.lifted(THE_OBJ)}
+    needs = operator.preconditions | {NEXT_TO.lifted(THE_ROBOT, OBJ_VARIABLE)}
+    on_table, off_table = {ON_TABLE.lifted(OBJ_VARIABLE)}, {NOT_ON_TABLE.lifted(OBJ_VARIABLE)}
     match operator.name:
         case "OpenLid":
             return operator
@@ -217,10 +217,10 @@ def _nearby(operator: Operator) -> Operator:
 def _move_operators() -> tuple[Operator, ...]:
     move_to_obj = oracle_operator(
         "MoveToObj",
-        (THE_ROBOT, THE_OBJ),
-        (MOVE_TO_OBJ, (THE_ROBOT, THE_OBJ)),
-        needs=[GRIPPER_OPEN.lifted(THE_ROBOT), ON_TABLE.lifted(THE_OBJ)],
-        adds=[NEXT_TO.lifted(THE_ROBOT, THE_OBJ), NEXT_TO_TABLE.lifted(THE_ROBOT)],
+        (THE_ROBOT, OBJ_VARIABLE),
+        (MOVE_TO_OBJ, (THE_ROBOT, OBJ_VARIABLE)),
+        needs=[GRIPPER_OPEN.lifted(THE_ROBOT), ON_TABLE.lifted(OBJ_VARIABLE)],
+        adds=[NEXT_TO.lifted(THE_ROBOT, OBJ_VARIABLE), NEXT_TO_TABLE.lifted(THE_ROBOT)],
         forgets=[NEXT_TO, NEXT_TO_BOX, NEXT_TO_SHELF],
     )
     return (
@@ -232,13 +232,13 @@ def _move_operators() -> tuple[Operator, ...]:
 
 def _carry_operator(name: str, move: Controller, target: Variable, beside: Predicate) -> Operator:
     """Return the move of a held object, which alone is sure to stay next to the robot."""
-    next_to = NEXT_TO.lifted(THE_ROBOT, THE_OBJ)
+    next_to = NEXT_TO.lifted(THE_ROBOT, OBJ_VARIABLE)
     return oracle_operator(
         name,
-        (THE_ROBOT, target, THE_OBJ),
+        (THE_ROBOT, target, OBJ_VARIABLE),
         (move, (THE_ROBOT, target)),
-        needs=[next_to, HOLDING.lifted(THE_OBJ)],
-        adds=[beside.lifted(THE_ROBOT, target), next_to, NOT_ON_TABLE.lifted(THE_OBJ)],
-        deletes=[NEXT_TO_TABLE.lifted(THE_ROBOT), ON_TABLE.lifted(THE_OBJ)],
+        needs=[next_to, HOLDING.lifted(OBJ_VARIABLE)],
+        adds=[beside.lifted(THE_ROBOT, target), next_to, NOT_ON_TABLE.lifted(OBJ_VARIABLE)],
+        deletes=[NEXT_TO_TABLE.lifted(THE_ROBOT), ON_TABLE.lifted(OBJ_VARIABLE)],
         forgets=[NEXT_TO],
     )

@@ -30,7 +30,7 @@ from needful.seeding import rng_for
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_STEPS = 1000
+MAX_STEPS = 1000
 STUCK_TOLERANCE = 1e-3
 
 
@@ -137,7 +137,7 @@ class MultiStepEnvironment(Environment):
                 "Give it a policy, or derive the environment from Environment and write `simulate`."
             )
         memory: dict[str, object] = {}
-        for steps in range(1, MOST_STEPS + 1):
+        for steps in range(1, MAX_STEPS + 1):
             after = self.step(state, policy.act(state, action, memory))
             # Asked only after an action: an execution of no steps would count as a failure.
             if policy.terminal(after, action, memory):
@@ -145,7 +145,7 @@ class MultiStepEnvironment(Environment):
             if after.allclose(state, STUCK_TOLERANCE):
                 raise EnvironmentFailure(f"{action} got stuck: step {steps} changed nothing.")
             state = after
-        raise EnvironmentFailure(f"{action} did not finish within {MOST_STEPS} steps.")
+        raise EnvironmentFailure(f"{action} did not finish within {MAX_STEPS} steps.")
 
 
 def oracle_operator(

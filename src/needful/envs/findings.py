@@ -28,7 +28,7 @@ class Finding:
         return f"{self.where}: {self.what}. {self.remedy}"
 
 
-class Breach(Exception):
+class CheckFailure(Exception):
     """Raised by a check itself where something is not as it should be."""
 
 
@@ -47,20 +47,20 @@ class Findings:
         """Turn whatever is raised inside into a finding, but for Ctrl-C."""
         try:
             yield
-        except Breach as breach:
+        except CheckFailure as breach:
             self.add(f"{subject}: {breach}", where, remedy)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             raised = f"{subject} raised {type(error).__name__}: {error}"
-            self.add(raised + place_of(error), where, remedy)
+            self.add(raised + error_location(error), where, remedy)
 
     def all(self) -> tuple[Finding, ...]:
         """Return the findings in the order in which they came."""
         return tuple(self._found.values())
 
 
-def place_of(error: BaseException) -> str:
+def error_location(error: BaseException) -> str:
     """Return the innermost line of the user's own code that an error went through, if there is one."""
     places = sysconfig.get_paths()
     libraries = tuple(places[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))

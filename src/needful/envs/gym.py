@@ -26,7 +26,7 @@ from needful.errors import InvalidInputError, UnknownNameError
 
 # How many tasks are drawn at most until one fits.
 MOST_DRAWS = 1000
-TASK_NUMBERS = 2**31
+TASK_INDEX_LIMIT = 2**31
 
 
 class GymView(gymnasium.Env[Observation, Action]):
@@ -87,12 +87,12 @@ class GymView(gymnasium.Env[Observation, Action]):
     @property
     def task(self) -> Task:
         """The task of this episode."""
-        return self._present()[0]
+        return self._current_episode()[0]
 
     @property
     def state(self) -> State:
         """The present state."""
-        return self._present()[1]
+        return self._current_episode()[1]
 
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
@@ -101,7 +101,7 @@ class GymView(gymnasium.Env[Observation, Action]):
         options = options or {}
         _check_options(options)
         super().reset(seed=seed)
-        task = options.get("task") or self._draw_task()
+        task = options.get("task") or self._sample_fitting_task()
         if not self.encoding.fits(task):
             raise InvalidInputError(
                 f"The task has {len(task.objects)} objects and {len(task.goal)} goal atoms; "
@@ -113,8 +113,8 @@ class GymView(gymnasium.Env[Observation, Action]):
 
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Execute an action of the action space; see the class for what comes back."""
-        task, state = self._present()
-        self.encoding.check_form(action)
+        task, state = self._current_episode()
+        self.encoding.check_action(action)
         failure = invalid = None
         try:
             decoded = self.decode_action(action)
@@ -138,7 +138,7 @@ class GymView(gymnasium.Env[Observation, Action]):
 
         from needful.envs.drawing.pictures import draw_state
 
-        task, state = self._present()
+        task, state = self._current_episode()
         picture = imread(io.BytesIO(draw_state(self.environment, state, task.goal)))
         return (picture[:, :, :3] * 255.0).round().astype(np.uint8)
 
@@ -150,10 +150,10 @@ class GymView(gymnasium.Env[Observation, Action]):
         """Return what an action of `step` means in the present task; raise if it makes no sense there."""
         return self.encoding.decode_action(action, self.task.objects)
 
-    def _draw_task(self) -> Task:
+    def _sample_fitting_task(self) -> Task:
         for _ in range(MOST_DRAWS):
             # A number without an end to it, because some domains let kinds of tasks take turns.
-            index = int(self.np_random.integers(TASK_NUMBERS))
+            index = int(self.np_random.integers(TASK_INDEX_LIMIT))
             task = self.environment.sample_task(self.split, index, self.np_random)
             if self.encoding.fits(task):
                 return task
@@ -167,7 +167,7 @@ class GymView(gymnasium.Env[Observation, Action]):
             return Execution(state, steps=0, failure=f"{action} cannot start in this state.")
         return self.environment.execute(state, action)
 
-    def _present(self) -> tuple[Task, State]:
+    def _current_episode(self) -> tuple[Task, State]:
         if self._episode is None:
             raise InvalidInputError("There is no episode yet. Call reset first.")
         return self._episode

@@ -30,7 +30,7 @@ Observation: TypeAlias = dict[str, Any]
 Action: TypeAlias = dict[str, Any]
 
 # Features have no bounds that we know of, but learners ask for finite ones.
-LARGEST_FEATURE = float(np.finfo(np.float32).max)
+MAX_FEATURE = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class GymEncoding:
         rows, atoms = self.max_objects, self.max_goal_atoms
         arity = max((len(predicate.types) for predicate in self.vocabulary.predicates), default=0)
         atom_sizes = [len(self.vocabulary.predicates), *[rows] * arity]
-        limit = LARGEST_FEATURE
+        limit = MAX_FEATURE
         return spaces.Dict(
             {
                 "features": spaces.Box(-limit, limit, (rows, len(self.columns)), np.float32),
@@ -104,7 +104,7 @@ class GymEncoding:
         types = np.zeros(self.max_objects, dtype=np.int64)
         for row, obj in enumerate(objects):
             places = [self.columns.index(feature) for feature in obj.type.features]
-            features[row, places] = np.clip(state[obj], -LARGEST_FEATURE, LARGEST_FEATURE)
+            features[row, places] = np.clip(state[obj], -MAX_FEATURE, MAX_FEATURE)
             types[row] = self.vocabulary.types.index(obj.type)
         atoms = np.zeros(self.observation_space["goal"].shape or (), dtype=np.int64)
         for row, atom in enumerate(sorted(goal)):
@@ -167,7 +167,7 @@ class GymEncoding:
         parameters = _unscale(controller, action["parameters"][: controller.dimension])
         return controller(*(objects[row] for row in rows), parameters=parameters)
 
-    def check_form(self, action: Mapping[str, Any]) -> None:
+    def check_action(self, action: Mapping[str, Any]) -> None:
         """Raise unless an action has the parts and sizes of the action space."""
         parts = action if isinstance(action, Mapping) else {}
         for name, space in self.action_space.items():

@@ -23,7 +23,7 @@ from needful.envs.contract import Environment, Split, oracle_operator
 from needful.envs.drawing.painting_picture import draw_scene
 from needful.envs.painting_vocabulary import (
     BOX,
-    BOX_WINDOW,
+    BOX_RANGE,
     BOX_Y,
     CONTROLLERS,
     DRY,
@@ -57,7 +57,7 @@ from needful.envs.painting_vocabulary import (
     ROBOT_X,
     SCENE_X,
     SHELF,
-    SHELF_BOARD,
+    SHELF_RANGE,
     SHELF_Y,
     SIDE_GRASP_BELOW,
     TABLE,
@@ -71,13 +71,13 @@ from needful.errors import EnvironmentFailure, UnknownNameError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LEAST_DISTANCE = 3.5 * OBJ_RADIUS
+MIN_DISTANCE = 3.5 * OBJ_RADIUS
 PALE, STRONG = (0.2, 0.4), (0.6, 1.0)
 OPEN_LID_CHANCE = 0.3
 HOLDING_CHANCE = 0.5
 
 # The variables of the oracle's operators.
-THE_OBJ, THE_ROBOT = Variable("?obj", OBJ), Variable("?robot", ROBOT)
+OBJ_VARIABLE, THE_ROBOT = Variable("?obj", OBJ), Variable("?robot", ROBOT)
 THE_BOX, THE_SHELF, THE_LID = Variable("?box", BOX), Variable("?shelf", SHELF), Variable("?lid", LID)
 
 
@@ -174,12 +174,12 @@ class Painting(Environment):
         samplers: dict[str, Sampler] = {
             "PickTop": ConstantSampler((1.0,)),
             "PickSide": ConstantSampler((0.0,)),
-            "PaintBox": ColorOfReceptacle(),
-            "PaintShelf": ColorOfReceptacle(),
-            "PlaceBox": SomewhereWithin(BOX_WINDOW),
-            "PlaceShelf": SomewhereWithin(SHELF_BOARD),
-            "PlaceTableSide": WhereItIs(),
-            "PlaceTableTop": WhereItIs(),
+            "PaintBox": ReceptacleColorSampler(),
+            "PaintShelf": ReceptacleColorSampler(),
+            "PlaceBox": RangeSampler(BOX_RANGE),
+            "PlaceShelf": RangeSampler(SHELF_RANGE),
+            "PlaceTableSide": CurrentPoseSampler(),
+            "PlaceTableTop": CurrentPoseSampler(),
         }
         return PlanningModel(self.vocabulary, operators, samplers)
 
@@ -212,12 +212,12 @@ def _paint(state: State, held: Object, color: float) -> State:
 def _place(state: State, robot: Object, held: Object, place: Parameters) -> State:
     """Put what is held where it fits: from the top into the box, from the side on the shelf."""
     x, y, _ = place
-    if lies_within(y, BOX_WINDOW):
+    if lies_within(y, BOX_RANGE):
         closed = [lid for lid in state.of_type(LID) if state.get(lid, "is_open") < 0.5]
         if closed:
             raise EnvironmentFailure("the lid of the box is closed", closed)
         fits = HOLDING_TOP.holds(state, (held,))
-    elif lies_within(y, SHELF_BOARD):
+    elif lies_within(y, SHELF_RANGE):
         fits = HOLDING_SIDE.holds(state, (held,))
     else:
         others = (obj for obj in state.of_type(OBJ) if obj != held)
@@ -239,7 +239,7 @@ def _sample_places(count: int, rng: np.random.Generator) -> list[float]:
     places: list[float] = []
     while len(places) < count:
         y = rng.uniform(*TABLE)
-        if all(abs(y - other) > LEAST_DISTANCE for other in places):
+        if all(abs(y - other) > MIN_DISTANCE for other in places):
             places.append(y)
     return places
 
@@ -252,7 +252,7 @@ def _sample_obj(y: float, rng: np.random.Generator) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class ColorOfReceptacle:
+class ReceptacleColorSampler:
     """Samples the colour of an operator's second object."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
@@ -261,7 +261,7 @@ class ColorOfReceptacle:
 
 
 @dataclass(frozen=True, slots=True)
-class SomewhereWithin:
+class RangeSampler:
     """Samples a place for an operator's first object in a range of y, at the height where it rests."""
 
     span: tuple[float, float]
@@ -272,7 +272,7 @@ class SomewhereWithin:
 
 
 @dataclass(frozen=True, slots=True)
-class WhereItIs:
+class CurrentPoseSampler:
     """Samples the pose that an operator's first object has already, or the nearest that Place takes."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
@@ -284,29 +284,33 @@ def _pick_operator(name: str, holding: Predicate) -> Operator:
     gripper_open = GRIPPER_OPEN.lifted(THE_ROBOT)
     return oracle_operator(
         name,
-        (THE_OBJ, THE_ROBOT),
-        (PICK, (THE_ROBOT, THE_OBJ)),
-        needs=[gripper_open, ON_TABLE.lifted(THE_OBJ)],
-        adds=[HOLDING.lifted(THE_OBJ), holding.lifted(THE_OBJ)],
+        (OBJ_VARIABLE, THE_ROBOT),
+        (PICK, (THE_ROBOT, OBJ_VARIABLE)),
+        needs=[gripper_open, ON_TABLE.lifted(OBJ_VARIABLE)],
+        adds=[HOLDING.lifted(OBJ_VARIABLE), holding.lifted(OBJ_VARIABLE)],
         deletes=[gripper_open],
     )
 
 
 def _wash_and_dry_operators() -> tuple[Operator, Operator]:
-    wet, dry, dirty = IS_WET.lifted(THE_OBJ), IS_DRY.lifted(THE_OBJ), IS_DIRTY.lifted(THE_OBJ)
+    wet, dry, dirty = (
+        IS_WET.lifted(OBJ_VARIABLE),
+        IS_DRY.lifted(OBJ_VARIABLE),
+        IS_DIRTY.lifted(OBJ_VARIABLE),
+    )
     wash = oracle_operator(
         "Wash",
-        (THE_OBJ, THE_ROBOT),
+        (OBJ_VARIABLE, THE_ROBOT),
         (WASH, (THE_ROBOT,)),
-        needs=[HOLDING.lifted(THE_OBJ), dry, dirty],
-        adds=[wet, IS_CLEAN.lifted(THE_OBJ)],
+        needs=[HOLDING.lifted(OBJ_VARIABLE), dry, dirty],
+        adds=[wet, IS_CLEAN.lifted(OBJ_VARIABLE)],
         deletes=[dry, dirty],
     )
     dry_off = oracle_operator(
         "Dry",
-        (THE_OBJ, THE_ROBOT),
+        (OBJ_VARIABLE, THE_ROBOT),
         (DRY, (THE_ROBOT,)),
-        needs=[HOLDING.lifted(THE_OBJ), wet],
+        needs=[HOLDING.lifted(OBJ_VARIABLE), wet],
         adds=[dry],
         deletes=[wet],
     )
@@ -316,36 +320,36 @@ def _wash_and_dry_operators() -> tuple[Operator, Operator]:
 def _paint_operator(name: str, receptacle: Variable, is_color: Predicate) -> Operator:
     return oracle_operator(
         name,
-        (THE_OBJ, receptacle, THE_ROBOT),
+        (OBJ_VARIABLE, receptacle, THE_ROBOT),
         (PAINT, (THE_ROBOT,)),
-        needs=[HOLDING.lifted(THE_OBJ), IS_DRY.lifted(THE_OBJ), IS_CLEAN.lifted(THE_OBJ)],
-        adds=[is_color.lifted(THE_OBJ, receptacle)],
+        needs=[HOLDING.lifted(OBJ_VARIABLE), IS_DRY.lifted(OBJ_VARIABLE), IS_CLEAN.lifted(OBJ_VARIABLE)],
+        adds=[is_color.lifted(OBJ_VARIABLE, receptacle)],
     )
 
 
 def _put_away_operator(name: str, receptacle: Variable, holding: Predicate, inside: Predicate) -> Operator:
-    held = [HOLDING.lifted(THE_OBJ), holding.lifted(THE_OBJ)]
+    held = [HOLDING.lifted(OBJ_VARIABLE), holding.lifted(OBJ_VARIABLE)]
     return oracle_operator(
         name,
-        (THE_OBJ, receptacle, THE_ROBOT),
+        (OBJ_VARIABLE, receptacle, THE_ROBOT),
         (PLACE, (THE_ROBOT,)),
         needs=held,
         adds=[
-            inside.lifted(THE_OBJ, receptacle),
+            inside.lifted(OBJ_VARIABLE, receptacle),
             GRIPPER_OPEN.lifted(THE_ROBOT),
-            NOT_ON_TABLE.lifted(THE_OBJ),
+            NOT_ON_TABLE.lifted(OBJ_VARIABLE),
         ],
-        deletes=[*held, ON_TABLE.lifted(THE_OBJ)],
+        deletes=[*held, ON_TABLE.lifted(OBJ_VARIABLE)],
     )
 
 
 def _put_back_operator(name: str, holding: Predicate) -> Operator:
-    held = [HOLDING.lifted(THE_OBJ), holding.lifted(THE_OBJ)]
+    held = [HOLDING.lifted(OBJ_VARIABLE), holding.lifted(OBJ_VARIABLE)]
     return oracle_operator(
         name,
-        (THE_OBJ, THE_ROBOT),
+        (OBJ_VARIABLE, THE_ROBOT),
         (PLACE, (THE_ROBOT,)),
-        needs=[*held, ON_TABLE.lifted(THE_OBJ)],
+        needs=[*held, ON_TABLE.lifted(OBJ_VARIABLE)],
         adds=[GRIPPER_OPEN.lifted(THE_ROBOT)],
         deletes=held,
     )

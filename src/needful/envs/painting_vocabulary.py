@@ -14,8 +14,8 @@ from needful.core.state import State
 
 # Open ranges of y: the ends belong to nothing.
 TABLE = (-10.1, -1.0)
-BOX_WINDOW = (0.42, 0.58)
-SHELF_BOARD = (1.0, 2.95)
+BOX_RANGE = (0.42, 0.58)
+SHELF_RANGE = (1.0, 2.95)
 BOX_Y, SHELF_Y = 0.5, 1.975
 LOWEST_Y, HIGHEST_Y = -10.1, 2.95
 
@@ -65,12 +65,12 @@ def _gripper_open(state: State, objects: Sequence[Object]) -> bool:
 
 def _in_box(state: State, objects: Sequence[Object]) -> bool:
     obj, _ = objects
-    return not _holding(state, (obj,)) and lies_within(state.get(obj, "pose_y"), BOX_WINDOW)
+    return not _holding(state, (obj,)) and lies_within(state.get(obj, "pose_y"), BOX_RANGE)
 
 
 def _in_shelf(state: State, objects: Sequence[Object]) -> bool:
     obj, _ = objects
-    return not _holding(state, (obj,)) and lies_within(state.get(obj, "pose_y"), SHELF_BOARD)
+    return not _holding(state, (obj,)) and lies_within(state.get(obj, "pose_y"), SHELF_RANGE)
 
 
 def _on_table(state: State, objects: Sequence[Object]) -> bool:

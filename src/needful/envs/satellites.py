@@ -45,7 +45,7 @@ CAMERA, INFRARED, GEIGER = (0.0, 0.33), (0.33, 0.66), (0.66, 1.0)
 NEAREST, FARTHEST = 0.08, 0.26
 
 # How far beside and above or below the middle of things their names are written in pictures.
-BESIDE, BELOW = 0.062, 0.045
+LABEL_OFFSET_X, LABEL_OFFSET_Y = 0.062, 0.045
 MEANINGS = {
     palette.RED: "not calibrated",
     palette.BLUE: "calibrated",
@@ -272,7 +272,7 @@ class Satellites(Environment):
             reading("InfraredReading", [HAS_INFRARED.lifted(satellite), has_y], INFRARED_READING_TAKEN),
             reading("GeigerReading", [HAS_GEIGER.lifted(satellite)], GEIGER_READING_TAKEN),
         )
-        return PlanningModel(self.vocabulary, operators, {"MoveTo": AroundTarget()})
+        return PlanningModel(self.vocabulary, operators, {"MoveTo": NearTargetSampler()})
 
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
         """Draw satellites with what they look into, and objects with the chemicals they have.
@@ -339,7 +339,7 @@ def _sample_shooters(count: int, rng: np.random.Generator) -> list[float]:
 
 
 @dataclass(frozen=True, slots=True)
-class AroundTarget:
+class NearTargetSampler:
     """Samples a place at a good distance from an operator's second object, inside the unit square."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
@@ -361,7 +361,7 @@ def _draw_satellite(state: State, axes: Axes, satellite: Object) -> Patch:
     kinds = zip("CIG", READINGS, strict=True)
     initials = "".join(letter for letter, (has, _) in kinds if has.holds(state, (satellite,)))
     _write(axes, (x, y), initials, palette.PAPER, "bold")
-    behind = (x - BESIDE * math.cos(theta), y - BELOW * math.sin(theta))
+    behind = (x - LABEL_OFFSET_X * math.cos(theta), y - LABEL_OFFSET_Y * math.sin(theta))
     _write(axes, behind, satellite.name, colour)
     edges = (theta - VIEW_ANGLE / 2, theta + VIEW_ANGLE / 2)
     corners = [(x + VIEW_SIDE * math.cos(edge), y + VIEW_SIDE * math.sin(edge)) for edge in edges]
@@ -376,8 +376,8 @@ def _draw_object(state: State, axes: Axes, target: Object) -> None:
     axes.add_patch(Circle((x, y), RADIUS, color=palette.INK, zorder=3))
     pairs = (("X", HAS_CHEM_X), ("Y", HAS_CHEM_Y))
     chemicals = "/".join(letter for letter, has in pairs if has.holds(state, (target,)))
-    _write(axes, (x, y + BELOW), chemicals, palette.INK, "bold")
-    _write(axes, (x, y - BELOW), target.name, palette.INK)
+    _write(axes, (x, y + LABEL_OFFSET_Y), chemicals, palette.INK, "bold")
+    _write(axes, (x, y - LABEL_OFFSET_Y), target.name, palette.INK)
 
 
 def _write(axes: Axes, place: Point, text: str, colour: str, weight: str = "normal") -> None:

@@ -26,9 +26,9 @@ from needful.evaluation.records import (
     RunIdentity,
     RunRecord,
     evaluation_summary,
-    identify,
     learning_summary,
     not_learned_summary,
+    run_identity,
     run_summary,
 )
 from needful.evaluation.run_folder import RunFolder
@@ -51,7 +51,7 @@ class Progress(Protocol):
         ...
 
 
-class Silent:
+class SilentProgress:
     """Shows nothing."""
 
     def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
@@ -98,7 +98,7 @@ class RunConfig:
     def identity(self, domain: str) -> RunIdentity:
         """Return what all records of a run with this configuration have in common."""
         configs = (self.demos, self.planning, self.samplers, self.experiments, self.oracle_samplers)
-        return identify(domain, self.learner, self.seed, *configs, self.learning_timeout, self.policy)
+        return run_identity(domain, self.learner, self.seed, *configs, self.learning_timeout, self.policy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def run(
 
     If a folder is given, each result is put there as soon as it exists.
     """
-    config, progress = config or RunConfig(), progress or Silent()
+    config, progress = config or RunConfig(), progress or SilentProgress()
     identity = config.identity(environment.name)
     start = time.monotonic()
     collected = collect(environment, config, progress)
@@ -151,7 +151,7 @@ def run(
     except LearningTimeoutError as error:
         learning = not_learned_summary(demonstrations, config.learner, config.seed, error.seconds)
     if folder is not None and learned is not None:
-        folder.save_model(learned, {"domain": environment.name, **origin_of(learner, config)})
+        folder.save_model(learned, {"domain": environment.name, **run_provenance(learner, config)})
     solve = not_learned if learned is None else solver_for(learned, environment, config)
     horizon = config.planning.horizon
     evaluation = solve_tasks(solve, environment, config.tasks, horizon, identity, folder, progress)
@@ -201,7 +201,7 @@ def learn(
     return learned
 
 
-def origin_of(learner: Learner | PolicyKind, config: RunConfig) -> dict[str, JsonValue]:
+def run_provenance(learner: Learner | PolicyKind, config: RunConfig) -> dict[str, JsonValue]:
     """Return how what a run learns comes to be, for its file."""
     if isinstance(learner, PolicyKind):
         return policy_provenance(learner, config.policy, config.seed)
@@ -230,7 +230,7 @@ def solve_tasks(
     progress: Progress | None = None,
 ) -> Evaluation:
     """Solve the first test tasks of the identity's seed."""
-    watch = (progress or Silent()).stage("Solving unseen tasks", count)
+    watch = (progress or SilentProgress()).stage("Solving unseen tasks", count)
     tasks = environment.tasks(Split.TEST, count, identity.seed)
     records: list[RunRecord] = []
     example = None

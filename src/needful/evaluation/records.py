@@ -146,7 +146,7 @@ class RunIdentity:
     config_hash: str
 
 
-def identify(domain: str, learner: str, seed: int, *configs: object) -> RunIdentity:
+def run_identity(domain: str, learner: str, seed: int, *configs: object) -> RunIdentity:
     """Return the identity of a run whose results depend on the given configurations."""
     return RunIdentity(domain, learner, seed, versions(), config_hash(domain, learner, seed, *configs))
 
@@ -168,7 +168,7 @@ def record(
     objects: int = 0,
 ) -> RunRecord:
     """Return the record of a task; `outcome` is that of executing the plan, if there was one."""
-    effort, failure = result.effort, result.failure
+    statistics, failure = result.statistics, result.failure
     solved = outcome is Outcome.SOLVED
     return RunRecord(
         domain=identity.domain,
@@ -177,16 +177,16 @@ def record(
         task=task,
         outcome=outcome.value,
         seconds={
-            "grounding": effort.seconds_grounding,
-            "search": effort.seconds_search,
-            "refinement": effort.seconds_refinement,
+            "grounding": statistics.seconds_grounding,
+            "search": statistics.seconds_search,
+            "refinement": statistics.seconds_refinement,
             "total": total,
         },
-        nodes_created=effort.nodes_created,
-        nodes_expanded=effort.nodes_expanded,
-        nodes_evaluated=effort.nodes_evaluated,
-        abstract_plans=effort.abstract_plans,
-        samples=effort.samples,
+        nodes_created=statistics.nodes_created,
+        nodes_expanded=statistics.nodes_expanded,
+        nodes_evaluated=statistics.nodes_evaluated,
+        abstract_plans=statistics.abstract_plans,
+        samples=statistics.samples,
         plan_length=len(result.actions) if solved else 0,
         failure=None if solved else (failure.detail if failure else outcome.value.replace("_", " ")),
         missing=() if solved or failure is None else tuple(map(str, failure.missing)),

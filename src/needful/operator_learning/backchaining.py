@@ -12,7 +12,7 @@ from functools import cached_property
 from needful.core.operators import Operator
 from needful.operator_learning.encoding import EncodedDemonstration, EncodedTransition
 from needful.operator_learning.matching import ChainLink, Matcher
-from needful.operator_learning.operator_diff import Turnover
+from needful.operator_learning.operator_diff import OperatorDiff
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +59,13 @@ class Backchain:
         return frozenset(transition.controller.name for transition in reached)
 
 
-def backchain(known: Backchain, turnover: Turnover[Operator], matcher: Matcher) -> Backchain:
+def backchain(known: Backchain, turnover: OperatorDiff[Operator], matcher: Matcher) -> Backchain:
     """Chain the best consistent operators backwards until none fits.
 
     `known` is the chain of an earlier set of operators. Its links are reused where the same atoms are
     necessary, and `known` itself is returned if nothing changes.
     """
-    if known.texts <= turnover.stayed and known.controllers.isdisjoint(turnover.newcomers):
+    if known.texts <= turnover.unchanged_texts and known.controllers.isdisjoint(turnover.new_by_controller):
         return known
     transitions, uncovered = known.demonstration.transitions, known.uncovered
     necessary = known.demonstration.goal
@@ -73,10 +73,12 @@ def backchain(known: Backchain, turnover: Turnover[Operator], matcher: Matcher) 
     for step in range(len(transitions) - 1, -1, -1):
         transition = transitions[step]
         best = known.links[step - uncovered] if step >= uncovered else None
-        if necessary == known.necessary[step + 1] and (best is None or best.match.text in turnover.stayed):
-            challengers = turnover.newcomers.get(transition.controller.name, ())
+        if necessary == known.necessary[step + 1] and (
+            best is None or best.match.text in turnover.unchanged_texts
+        ):
+            challengers = turnover.new_by_controller.get(transition.controller.name, ())
         else:
-            best, challengers = None, turnover.everyone.get(transition.controller.name, ())
+            best, challengers = None, turnover.by_controller.get(transition.controller.name, ())
         for operator in challengers:
             link = matcher.consistent(operator, transition, necessary)
             if link is not None and (best is None or link < best):

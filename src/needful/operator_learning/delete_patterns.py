@@ -18,10 +18,10 @@ Generalise: TypeAlias = Callable[[GroundAtom, Mapping[Object, Variable]], Delete
 
 def whole_predicate(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> DeletePattern:
     """Forget every atom of the predicate, as the paper does."""
-    return forget_predicate(atom.predicate)
+    return predicate_pattern(atom.predicate)
 
 
-def forget_predicate(predicate: Predicate) -> DeletePattern:
+def predicate_pattern(predicate: Predicate) -> DeletePattern:
     """Return the pattern that every atom of a predicate matches."""
     return DeletePattern(predicate, tuple(Wildcard(kind) for kind in predicate.types))
 

@@ -64,16 +64,16 @@ class TransitionIndex:
     """The transitions of all demonstrations, by number and by the name of their controller."""
 
     numbered: tuple[EncodedTransition, ...]
-    of_controller: Mapping[str, Sequence[EncodedTransition]]
+    by_controller: Mapping[str, Sequence[EncodedTransition]]
 
     @classmethod
     def of(cls, demonstrations: Iterable[EncodedDemonstration]) -> TransitionIndex:
         """Collect the transitions of encoded demonstrations."""
         numbered = tuple(transition for demo in demonstrations for transition in demo.transitions)
-        of_controller: dict[str, list[EncodedTransition]] = {}
+        by_controller: dict[str, list[EncodedTransition]] = {}
         for transition in numbered:
-            of_controller.setdefault(transition.controller.name, []).append(transition)
-        return cls(numbered, of_controller)
+            by_controller.setdefault(transition.controller.name, []).append(transition)
+        return cls(numbered, by_controller)
 
 
 def encode_demonstrations(demonstrations: Sequence[Demonstration]) -> tuple[EncodedDemonstration, ...]:

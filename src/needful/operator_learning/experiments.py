@@ -83,7 +83,7 @@ def drop_accidental_preconditions(
     its samplers.
     """
     config = config or ExperimentConfig()
-    laboratory = _Laboratory(model.samplers, execute, config.tries)
+    runner = _ExperimentRunner(model.samplers, execute, config.tries)
     situations = _situations(model, demonstrations, execute)
     operators: list[Operator] = []
     dropped: list[AccidentalPrecondition] = []
@@ -94,7 +94,7 @@ def drop_accidental_preconditions(
         for atom in sorted(operator.preconditions - operator.keep_effects):
             without = replace(needed, preconditions=needed.preconditions - {atom})
             chosen = islice(_lacking(without, atom, order), config.experiments)
-            results = [laboratory.comes_true(without.ground(o), one, rng) for one, o in chosen]
+            results = [runner.prediction_holds(without.ground(o), one, rng) for one, o in chosen]
             if results and all(results):
                 needed = without
                 dropped.append(AccidentalPrecondition(operator.name, atom, len(results)))
@@ -166,14 +166,16 @@ def _groundings(
 
 
 @dataclass(frozen=True, slots=True)
-class _Laboratory:
+class _ExperimentRunner:
     """What all experiments share."""
 
     samplers: Mapping[str, Sampler]
     execute: Execute
     tries: int
 
-    def comes_true(self, ground: GroundOperator, situation: _Situation, rng: np.random.Generator) -> bool:
+    def prediction_holds(
+        self, ground: GroundOperator, situation: _Situation, rng: np.random.Generator
+    ) -> bool:
         """Execute the operator's controller; return whether its prediction held for some parameters."""
         predicted = ground.apply(situation.atoms)
         controller = ground.operator.controller

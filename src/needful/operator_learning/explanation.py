@@ -63,7 +63,7 @@ def gather_evidence(
                     after - before,
                     before - after,
                     {
-                        atom: _who_needs(atom, learned, place, step)
+                        atom: _find_consumer(atom, learned, place, step)
                         for atom in sorted((necessary or frozenset()) - before)
                     },
                 )
@@ -72,7 +72,7 @@ def gather_evidence(
     return evidence
 
 
-def _who_needs(atom: GroundAtom, learned: LearnedOperators, demonstration: int, step: int) -> str:
+def _find_consumer(atom: GroundAtom, learned: LearnedOperators, demonstration: int, step: int) -> str:
     """Return the first later step that has the atom as a precondition, or the goal."""
     chain = learned.chains[demonstration]
     for later in range(step + 1, len(chain)):

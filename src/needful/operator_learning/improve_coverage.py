@@ -7,10 +7,11 @@ nothing, it tries to cover one transition by force.
 
 from __future__ import annotations
 
+from needful.operator_learning.candidates import canonical_candidate
 from needful.operator_learning.encoding import EncodedTransition
-from needful.operator_learning.induction import operator_for_change
-from needful.operator_learning.keep_effects import keeping, keeping_copies
-from needful.operator_learning.learning_problem import Hypothesis, LearningProblem, canonical_candidate
+from needful.operator_learning.induction import induce_operator
+from needful.operator_learning.keep_effects import copies_with_keep_effects, keeping
+from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
 
 
 def improve_coverage(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
@@ -27,7 +28,7 @@ def improve_coverage(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
         if current.texts in seen:
             break
         seen.add(current.texts)
-    return _by_force(start, current, problem)
+    return _try_pinned_operators(start, current, problem)
 
 
 def _with_operator_for(
@@ -36,22 +37,24 @@ def _with_operator_for(
     """Add an operator for a failing transition, then the copies that keep what is necessary."""
     necessary = current.coverage.necessary_after(transition)
     assert necessary is not None, "a failing transition is reached by its chain"
-    operator, _ = operator_for_change(transition, necessary)
+    operator, _ = induce_operator(transition, necessary)
     added = problem.fit((*current.candidates, canonical_candidate(operator, {})), current)
-    return problem.fit((*added.candidates, *keeping_copies(added, problem)), added)
+    return problem.fit((*added.candidates, *copies_with_keep_effects(added, problem)), added)
 
 
-def _by_force(start: Hypothesis, last: Hypothesis, problem: LearningProblem) -> Hypothesis:
+def _try_pinned_operators(start: Hypothesis, last: Hypothesis, problem: LearningProblem) -> Hypothesis:
     """Give one failing transition an operator of its own; accept it only if more gets covered."""
     for base in (start, last):
         for transition in base.coverage.failing():
-            forced = cover_by_force(transition, base, problem)
+            forced = cover_with_pinned_operator(transition, base, problem)
             if forced.coverage.uncovered < start.coverage.uncovered:
                 return forced
     return start
 
 
-def cover_by_force(transition: EncodedTransition, base: Hypothesis, problem: LearningProblem) -> Hypothesis:
+def cover_with_pinned_operator(
+    transition: EncodedTransition, base: Hypothesis, problem: LearningProblem
+) -> Hypothesis:
     """Add an operator that keeps all necessary atoms of one transition, which is pinned to it.
 
     Keeping an atom may bring new objects into the operator, which changes what it deletes and so
@@ -59,7 +62,7 @@ def cover_by_force(transition: EncodedTransition, base: Hypothesis, problem: Lea
     """
     necessary = base.coverage.necessary_after(transition)
     assert necessary is not None, "a failing transition is reached by its chain"
-    operator, objects = operator_for_change(transition, necessary)
+    operator, objects = induce_operator(transition, necessary)
     while True:
         fitted = problem.inducer.fit(operator, ((transition, objects),))
         missing = necessary & ~problem.matcher.predict(fitted, transition, objects)

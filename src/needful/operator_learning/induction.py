@@ -17,7 +17,7 @@ from needful.operator_learning.encoding import EncodedTransition
 Datum: TypeAlias = tuple[EncodedTransition, tuple[int, ...]]
 
 
-def operator_for_change(transition: EncodedTransition, necessary: int) -> tuple[Operator, tuple[int, ...]]:
+def induce_operator(transition: EncodedTransition, necessary: int) -> tuple[Operator, tuple[int, ...]]:
     """INDUCE: an operator that adds what became true and is necessary, (s_i \\ s_{i-1}) ∩ α_i.
 
     Variables stand for the controller's arguments in order, then for the other objects of the add
@@ -57,7 +57,7 @@ def lift(
 
 
 # The atoms that an operator speaks of: predicate and the places of its parameters -> the predicate.
-Lifted: TypeAlias = dict[AtomKey, Predicate]
+LiftedAtomMap: TypeAlias = dict[AtomKey, Predicate]
 
 
 class Inducer:
@@ -65,7 +65,7 @@ class Inducer:
 
     def __init__(self, generalise: Generalise) -> None:
         self._generalise = generalise
-        self._deletes: dict[Operator, dict[Datum, tuple[Lifted, frozenset[DeletePattern]]]] = {}
+        self._deletes: dict[Operator, dict[Datum, tuple[LiftedAtomMap, frozenset[DeletePattern]]]] = {}
         self._fitted: dict[tuple[Operator, tuple[Datum, ...]], Operator] = {}
 
     def fit(self, stripped: Operator, data: tuple[Datum, ...]) -> Operator:
@@ -78,7 +78,7 @@ class Inducer:
         known = self._fitted.get((stripped, data))
         if known is None:
             contributions = self._deletes.setdefault(stripped, {})
-            deletes: Lifted = {}
+            deletes: LiftedAtomMap = {}
             patterns = set(stripped.delete_patterns)
             for datum in data:
                 if datum not in contributions:
@@ -89,12 +89,12 @@ class Inducer:
             known = self._fitted[stripped, data] = replace(
                 stripped,
                 preconditions=common_preconditions(stripped, data),
-                delete_effects=atoms_over(stripped.parameters, deletes),
+                delete_effects=lifted_atoms(stripped.parameters, deletes),
                 delete_patterns=without_subsumed(patterns),
             )
         return known
 
-    def _deleted(self, operator: Operator, datum: Datum) -> tuple[Lifted, frozenset[DeletePattern]]:
+    def _deleted(self, operator: Operator, datum: Datum) -> tuple[LiftedAtomMap, frozenset[DeletePattern]]:
         """Return what one transition contributes to E- and to Q."""
         transition, objects = datum
         inside, outside = _lift(operator, datum, transition.deleted)
@@ -107,20 +107,20 @@ class Inducer:
 
 def common_preconditions(operator: Operator, data: Sequence[Datum]) -> frozenset[LiftedAtom]:
     """Return the lifted atoms that hold before every transition of the data."""
-    found = held_before(operator, data[0])
+    found = liftable_atoms_before(operator, data[0])
     for transition, objects in data[1:]:
         for key in list(found):
             if not transition.table.ground((key,), objects) & transition.before:
                 del found[key]
-    return atoms_over(operator.parameters, found)
+    return lifted_atoms(operator.parameters, found)
 
 
-def held_before(operator: Operator, datum: Datum) -> Lifted:
+def liftable_atoms_before(operator: Operator, datum: Datum) -> LiftedAtomMap:
     """Return the atoms that held before a transition, as far as the operator can speak of them."""
     return _lift(operator, datum, datum[0].before)[0]
 
 
-def _lift(operator: Operator, datum: Datum, atoms: int) -> tuple[Lifted, list[GroundAtom]]:
+def _lift(operator: Operator, datum: Datum, atoms: int) -> tuple[LiftedAtomMap, list[GroundAtom]]:
     """Divide atoms into those that the operator can speak of, lifted, and the others.
 
     It can if its parameters are bound to all of the objects, and fit. A parameter may have a wider
@@ -128,7 +128,7 @@ def _lift(operator: Operator, datum: Datum, atoms: int) -> tuple[Lifted, list[Gr
     """
     transition, objects = datum
     places = {number: place for place, number in enumerate(objects)}
-    inside: Lifted = {}
+    inside: LiftedAtomMap = {}
     outside = []
     for number in bits(atoms):
         atom, arguments = transition.table.atoms[number], transition.table.arguments[number]
@@ -141,7 +141,7 @@ def _lift(operator: Operator, datum: Datum, atoms: int) -> tuple[Lifted, list[Gr
     return inside, outside
 
 
-def atoms_over(parameters: Sequence[Variable], lifted: Lifted) -> frozenset[LiftedAtom]:
+def lifted_atoms(parameters: Sequence[Variable], lifted: LiftedAtomMap) -> frozenset[LiftedAtom]:
     """Return lifted atoms with the parameters in their places."""
     return frozenset(
         LiftedAtom(predicate, tuple(parameters[place] for place in places))

@@ -15,17 +15,13 @@ from needful.abstraction.atom_table import bits
 from needful.core.canonical import rename
 from needful.core.objects import Variable
 from needful.core.operators import Operator
+from needful.operator_learning.candidates import Candidate, canonical_candidate
 from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.induction import lift
-from needful.operator_learning.learning_problem import (
-    Candidate,
-    Hypothesis,
-    LearningProblem,
-    canonical_candidate,
-)
+from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
 
 
-def keeping_copies(hypothesis: Hypothesis, problem: LearningProblem) -> tuple[Candidate, ...]:
+def copies_with_keep_effects(hypothesis: Hypothesis, problem: LearningProblem) -> tuple[Candidate, ...]:
     """ENSURE_NEC: a copy for every datum whose necessary atoms its operator would forget.
 
     An atom that was not true before cannot be kept: such a transition needs an operator of its own.

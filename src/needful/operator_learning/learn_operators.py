@@ -10,13 +10,17 @@ from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.delete_patterns import Generalise, partly_bound
 from needful.operator_learning.hill_climbing import Climb, Move, alternate
-from needful.operator_learning.learned_operators import Explained, LearnedOperators, named_and_judged
+from needful.operator_learning.learned_operators import (
+    EncodedOperatorData,
+    LearnedOperators,
+    evaluate_operators,
+)
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.merge_types import merge_types
 from needful.operator_learning.reduce_complexity import reduce_complexity
 
 Schedule: TypeAlias = Callable[[LearningProblem, Move], Climb]
-Finish: TypeAlias = Callable[[Climb, LearningProblem], Climb]
+TypeMerger: TypeAlias = Callable[[Climb, LearningProblem], Climb]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class OperatorLearningConfig:
     generalise: Generalise = partly_bound
     reduce: Move = reduce_complexity
     schedule: Schedule = alternate
-    types: Finish = merge_types
+    types: TypeMerger = merge_types
 
     def describe(self) -> dict[str, str]:
         """Return the names of the choices, for provenance."""
@@ -57,5 +61,5 @@ def learn_operators(
     config = config or OperatorLearningConfig()
     problem = LearningProblem.of(demonstrations, config.generalise, deadline)
     climb = config.types(config.schedule(problem, config.reduce), problem)
-    found = (Explained(fitted.operator, fitted.data) for fitted in climb.hypothesis.fitted)
-    return named_and_judged(found, climb.hypothesis.coverage, problem.matcher, climb.steps)
+    found = (EncodedOperatorData(fitted.operator, fitted.data) for fitted in climb.hypothesis.fitted)
+    return evaluate_operators(found, climb.hypothesis.coverage, problem.matcher, climb.steps)

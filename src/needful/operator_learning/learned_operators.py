@@ -2,7 +2,7 @@
 
 Check that learned operators do no harm: each demonstration can still be planned.
 
-A demonstration is replayable if some sequence of grounded operators, one for each of its actions and
+A demonstration is reproduces_demonstration if some sequence of grounded operators, one for each of its actions and
 with the action's own objects, is applicable from its initial abstract state by prediction alone and
 ends in its goal. A demonstration that backchaining covers always is; for others the check searches.
 """
@@ -24,11 +24,11 @@ from needful.operator_learning.induction import Datum
 from needful.operator_learning.matching import Matcher
 from needful.operator_learning.objective import Coverage, cover
 
-# Beyond so many predicted states a demonstration counts as not replayable.
-MAX_REPLAY_STATES = 10_000
+# Beyond so many predicted states a demonstration counts as not reproduces_demonstration.
+MAX_PREDICTED_STATES = 10_000
 
 
-def replayable(
+def reproduces_demonstration(
     operators: Sequence[Operator], demonstration: EncodedDemonstration, matcher: Matcher
 ) -> bool:
     """Return whether planning along the demonstration's actions reaches its goal.
@@ -39,7 +39,7 @@ def replayable(
     transitions = demonstration.transitions
     start = transitions[0].before if transitions else demonstration.goal
     stack, seen = [(0, start)], set[tuple[int, int]]()
-    while stack and len(seen) < MAX_REPLAY_STATES:
+    while stack and len(seen) < MAX_PREDICTED_STATES:
         step, state = stack.pop()
         if step == len(transitions):
             if not demonstration.goal & ~state:
@@ -75,7 +75,7 @@ class LearnedOperators:
         chains: for each demonstration the operator that explains each step, None where none does.
         transitions: N, the number of transitions of the demonstrations.
         uncovered: U, how many of them no chain of operators explains.
-        unreplayable: demonstrations whose controller sequence no abstract plan can follow.
+        not_reproduced: demonstrations whose controller sequence no abstract plan can follow.
         steps: the moves that hill climbing made.
         idle: the names of operators that planning does without, because they change nothing.
     """
@@ -85,7 +85,7 @@ class LearnedOperators:
     chains: tuple[tuple[GroundOperator | None, ...], ...]
     transitions: int
     uncovered: int
-    unreplayable: tuple[int, ...]
+    not_reproduced: tuple[int, ...]
     steps: tuple[ClimbStep, ...]
     idle: frozenset[str] = frozenset()
 
@@ -105,15 +105,15 @@ class LearnedOperators:
         return 1.0 - self.uncovered / self.transitions if self.transitions else 1.0
 
 
-class Explained(NamedTuple):
+class EncodedOperatorData(NamedTuple):
     """An operator ω, named after its controller, with the transitions it explains (D_ω)."""
 
     operator: Operator
     data: tuple[Datum, ...]
 
 
-def named_and_judged(
-    found: Iterable[Explained],
+def evaluate_operators(
+    found: Iterable[EncodedOperatorData],
     coverage: Coverage,
     matcher: Matcher,
     steps: tuple[ClimbStep, ...] = (),
@@ -131,17 +131,18 @@ def named_and_judged(
         chains=(*(_ground_chain(chain, by_text) for chain in chains), *unreached),
         transitions=sum(len(chain.demonstration.transitions) for chain in chains),
         uncovered=coverage.uncovered,
-        unreplayable=tuple(
+        not_reproduced=tuple(
             chain.demonstration.index
             for chain in chains
-            if chain.failing is not None and not replayable(operators, chain.demonstration, matcher)
+            if chain.failing is not None
+            and not reproduces_demonstration(operators, chain.demonstration, matcher)
         ),
         steps=steps,
     )
 
 
 def judged(
-    found: Sequence[Explained],
+    found: Sequence[EncodedOperatorData],
     encoded: Sequence[EncodedDemonstration],
     demonstrations: int,
     deadline: Deadline = NO_DEADLINE,
@@ -151,12 +152,12 @@ def judged(
     The first of what was encoded are the demonstrations, so many as said; the others are replays.
     """
     matcher = Matcher(deadline)
-    nobody = Coverage.by_nobody(encoded[:demonstrations])
+    nobody = Coverage.empty(encoded[:demonstrations])
     coverage = cover((one.operator for one in found), nobody, matcher)
-    return named_and_judged(found, coverage, matcher, replays=encoded[demonstrations:])
+    return evaluate_operators(found, coverage, matcher, replays=encoded[demonstrations:])
 
 
-def _with_names(found: Sequence[Explained]) -> tuple[Explained, ...]:
+def _with_names(found: Sequence[EncodedOperatorData]) -> tuple[EncodedOperatorData, ...]:
     """Name each operator after its controller, numbered where a controller has several."""
     controllers = [one.operator.controller.name for one in found]
     names: list[str] = []
@@ -165,13 +166,13 @@ def _with_names(found: Sequence[Explained]) -> tuple[Explained, ...]:
         free = (name for name in numbered if name not in names and name not in controllers)
         names.append(next(free) if controllers.count(controller) > 1 else controller)
     named = (
-        Explained(replace(one.operator, name=name), one.data)
+        EncodedOperatorData(replace(one.operator, name=name), one.data)
         for one, name in zip(found, names, strict=True)
     )
     return tuple(sorted(named, key=lambda one: one.operator.name))
 
 
-def _as_data(explained: Explained) -> OperatorData:
+def _as_data(explained: EncodedOperatorData) -> OperatorData:
     return OperatorData(
         explained.operator,
         tuple(

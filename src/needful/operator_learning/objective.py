@@ -15,7 +15,7 @@ from needful.core.operators import Operator
 from needful.operator_learning.backchaining import Backchain, backchain
 from needful.operator_learning.encoding import EncodedDemonstration, EncodedTransition
 from needful.operator_learning.matching import Matcher
-from needful.operator_learning.operator_diff import Turnover
+from needful.operator_learning.operator_diff import OperatorDiff
 
 
 class Objective(NamedTuple):
@@ -33,7 +33,7 @@ class Coverage:
     chains: tuple[Backchain, ...]
 
     @classmethod
-    def by_nobody(cls, demonstrations: Iterable[EncodedDemonstration]) -> Coverage:
+    def empty(cls, demonstrations: Iterable[EncodedDemonstration]) -> Coverage:
         """Return the coverage of the empty set of operators."""
         return cls((), tuple(map(Backchain, demonstrations)))
 
@@ -74,5 +74,5 @@ def cover(operators: Iterable[Operator], known: Coverage, matcher: Matcher) -> C
     is the same whatever is known.
     """
     operators = tuple(operators)
-    turnover = Turnover.between(known.operators, operators)
+    turnover = OperatorDiff.between(known.operators, operators)
     return Coverage(operators, tuple(backchain(chain, turnover, matcher) for chain in known.chains))

@@ -2,7 +2,7 @@
 
 Partitioning and backchaining ask of every transition which operator fits it best, again and again, for
 sets of operators that differ in one or two. While the question stays the same, an earlier winner is
-beaten by nobody but newcomers; only if it has gone is everyone to be looked at.
+beaten by nobody but new_by_controller; only if it has gone is by_controller to be looked at.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Generic, Protocol, TypeVar
 from needful.core.controllers import Controller
 
 
-class Rival(Protocol):
-    """An operator in one of its shapes; the text tells rivals of one set apart."""
+class OperatorLike(Protocol):
+    """An operator in one of its shapes; the text tells competitors of one set apart."""
 
     @property
     def text(self) -> str:
@@ -28,35 +28,37 @@ class Rival(Protocol):
         ...
 
 
-AnyRival = TypeVar("AnyRival", bound=Rival)
+AnyOperator = TypeVar("AnyOperator", bound=OperatorLike)
 
 
 @dataclass(frozen=True, slots=True)
-class Turnover(Generic[AnyRival]):
-    """The rivals of a new set by controller, and how they differ from an earlier set.
+class OperatorDiff(Generic[AnyOperator]):
+    """The competitors of a new set by controller, and how they differ from an earlier set.
 
     Attributes:
-        everyone: the rivals of the new set by the name of their controller.
-        newcomers: those of them that the earlier set did not have.
-        stayed: the texts of those that it had, unchanged.
+        by_controller: the competitors of the new set by the name of their controller.
+        new_by_controller: those of them that the earlier set did not have.
+        unchanged_texts: the texts of those that it had, unchanged.
     """
 
-    everyone: Mapping[str, Sequence[AnyRival]]
-    newcomers: Mapping[str, Sequence[AnyRival]]
-    stayed: frozenset[str]
+    by_controller: Mapping[str, Sequence[AnyOperator]]
+    new_by_controller: Mapping[str, Sequence[AnyOperator]]
+    unchanged_texts: frozenset[str]
 
     @classmethod
-    def between(cls, earlier: Iterable[AnyRival], rivals: Iterable[AnyRival]) -> Turnover[AnyRival]:
-        """Compare two sets of rivals."""
-        known = {rival.text: rival for rival in earlier}
-        everyone: dict[str, list[AnyRival]] = {}
-        newcomers: dict[str, list[AnyRival]] = {}
-        stayed = set()
-        for rival in rivals:
-            everyone.setdefault(rival.controller.name, []).append(rival)
-            before = known.get(rival.text)
-            if before is rival or before == rival:
-                stayed.add(rival.text)
+    def between(
+        cls, earlier: Iterable[AnyOperator], competitors: Iterable[AnyOperator]
+    ) -> OperatorDiff[AnyOperator]:
+        """Compare two sets of competitors."""
+        known = {operator.text: operator for operator in earlier}
+        by_controller: dict[str, list[AnyOperator]] = {}
+        new_by_controller: dict[str, list[AnyOperator]] = {}
+        unchanged_texts = set()
+        for operator in competitors:
+            by_controller.setdefault(operator.controller.name, []).append(operator)
+            before = known.get(operator.text)
+            if before is operator or before == operator:
+                unchanged_texts.add(operator.text)
             else:
-                newcomers.setdefault(rival.controller.name, []).append(rival)
-        return cls(everyone, newcomers, frozenset(stayed))
+                new_by_controller.setdefault(operator.controller.name, []).append(operator)
+        return cls(by_controller, new_by_controller, frozenset(unchanged_texts))

@@ -8,11 +8,11 @@ from itertools import compress
 from operator import ne
 
 from needful.core.operators import Operator
+from needful.operator_learning.candidates import Candidate, merge
 from needful.operator_learning.encoding import EncodedTransition, TransitionIndex
 from needful.operator_learning.induction import Datum, Inducer
-from needful.operator_learning.learning_problem import Candidate, merge
 from needful.operator_learning.matching import Match, Matcher
-from needful.operator_learning.operator_diff import Turnover
+from needful.operator_learning.operator_diff import OperatorDiff
 
 # The score of a match that no other can beat.
 PINNED = -1_000_000_000
@@ -44,7 +44,7 @@ class Partition:
     fitted: tuple[FittedOperator, ...]
 
     @classmethod
-    def among_nobody(cls, transitions: TransitionIndex) -> Partition:
+    def empty(cls, transitions: TransitionIndex) -> Partition:
         """Return the partition without candidates."""
         count = len(transitions.numbered)
         return cls(transitions, (0,) * count, (None,) * count, ())
@@ -64,11 +64,11 @@ def partition(
     the change; the result is the same whatever is known.
     """
     merged = merge(candidates)
-    turnover = Turnover.between((one.candidate for one in known.fitted), merged)
+    turnover = OperatorDiff.between((one.candidate for one in known.fitted), merged)
     matches = list(known.matches)
     moved: list[Match | None] = []
-    for transition, rivals, incumbent in _contests(turnover, needed, known):
-        best = _best(rivals, transition, needed[transition.number], matcher, incumbent)
+    for transition, competitors, incumbent in _transitions_to_rematch(turnover, needed, known):
+        best = _best(competitors, transition, needed[transition.number], matcher, incumbent)
         earlier = matches[transition.number]
         if best is not earlier:
             matches[transition.number] = best
@@ -88,32 +88,32 @@ def partition(
     return Partition(known.transitions, needed, tuple(matches), tuple(fitted))
 
 
-def _contests(
-    turnover: Turnover[Candidate], needed: Sequence[int], known: Partition
+def _transitions_to_rematch(
+    turnover: OperatorDiff[Candidate], needed: Sequence[int], known: Partition
 ) -> Iterator[tuple[EncodedTransition, Sequence[Candidate], Match | None]]:
-    """Yield the transitions whose best match may have changed, with the rivals and the one to beat.
+    """Yield the transitions whose best match may have changed, with the competitors and the one to beat.
 
     Everyone competes where the best candidate has gone or the needs have changed so that it may lose.
-    Elsewhere only newcomers do.
+    Elsewhere only new_by_controller do.
     """
     questions = zip(known.transitions.numbered, needed, known.needed, known.matches, strict=True)
     reopened = {
         transition
         for transition, now, then, match in compress(questions, map(ne, needed, known.needed))
-        if not _stands(match, now, then) or _hinted(transition, turnover)
+        if not _match_still_best(match, now, then) or _hinted(transition, turnover)
     }
     for one in known.fitted:
-        if one.candidate.text not in turnover.stayed:
+        if one.candidate.text not in turnover.unchanged_texts:
             reopened.update(transition for transition, _ in one.data)
     for transition in reopened:
-        yield transition, turnover.everyone.get(transition.controller.name, ()), None
-    for name, newcomers in turnover.newcomers.items():
-        for transition in known.transitions.of_controller.get(name, ()):
+        yield transition, turnover.by_controller.get(transition.controller.name, ()), None
+    for name, new_by_controller in turnover.new_by_controller.items():
+        for transition in known.transitions.by_controller.get(name, ()):
             if transition not in reopened:
-                yield transition, newcomers, known.matches[transition.number]
+                yield transition, new_by_controller, known.matches[transition.number]
 
 
-def _stands(match: Match | None, now: int, then: int) -> bool:
+def _match_still_best(match: Match | None, now: int, then: int) -> bool:
     """Return whether the best of all matches stays the best when other atoms are needed.
 
     It does if all that was needed still is, so that nobody qualifies who did not before, and the match
@@ -122,20 +122,20 @@ def _stands(match: Match | None, now: int, then: int) -> bool:
     return not then & ~now and (match is None or not now & ~match.adds)
 
 
-def _hinted(transition: EncodedTransition, turnover: Turnover[Candidate]) -> bool:
-    rivals = turnover.everyone.get(transition.controller.name, ())
-    return any(transition.where in candidate.hints for candidate in rivals)
+def _hinted(transition: EncodedTransition, turnover: OperatorDiff[Candidate]) -> bool:
+    competitors = turnover.by_controller.get(transition.controller.name, ())
+    return any(transition.where in candidate.hints for candidate in competitors)
 
 
 def _best(
-    rivals: Iterable[Candidate],
+    competitors: Iterable[Candidate],
     transition: EncodedTransition,
     needed: int,
     matcher: Matcher,
     incumbent: Match | None,
 ) -> Match | None:
     best = incumbent
-    for candidate in rivals:
+    for candidate in competitors:
         match = _preferred(candidate, transition, needed, matcher)
         if match is not None and (best is None or match < best):
             best = match
@@ -161,7 +161,7 @@ def _preferred(
 def _data(
     candidate: Candidate, transitions: TransitionIndex, matches: Sequence[Match | None]
 ) -> tuple[Datum, ...]:
-    competed_for = transitions.of_controller.get(candidate.controller.name, ())
+    competed_for = transitions.by_controller.get(candidate.controller.name, ())
     found = ((transition, matches[transition.number]) for transition in competed_for)
     return tuple(
         (transition, match.objects)

@@ -19,7 +19,7 @@ DOWN_EVAL = OURS + ONE_PLAN
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class MethodStyle:
     """How a method is shown."""
 
     label: str
@@ -27,21 +27,21 @@ class Method:
     marker: str
 
 
-METHODS: Mapping[str, Method] = MappingProxyType(
+METHODS: Mapping[str, MethodStyle] = MappingProxyType(
     {
-        OURS: Method("Necessary", "#332288", "o"),
-        "loft": Method("LOFT", "#ddcc77", "^"),
-        "loft-replay": Method("LOFT+Replay", "#999933", "v"),
-        "ci": Method("CI", "#44aa99", "s"),
-        "ci-qe": Method("CI+QE", "#117733", "D"),
-        "gnn-shooting": Method("GNN Shoot", "#cc6677", "P"),
-        "gnn-model-free": Method("GNN MF", "#882255", "X"),
-        NO_COMPLEXITY: Method("No complexity", "#88ccee", "p"),
-        DOWN_EVAL: Method("Down Eval", "#aa4499", "d"),
-        "necessary-paper": Method("Necessary, paper", "#661100", "h"),
+        OURS: MethodStyle("Necessary", "#332288", "o"),
+        "loft": MethodStyle("LOFT", "#ddcc77", "^"),
+        "loft-replay": MethodStyle("LOFT+Replay", "#999933", "v"),
+        "ci": MethodStyle("CI", "#44aa99", "s"),
+        "ci-qe": MethodStyle("CI+QE", "#117733", "D"),
+        "gnn-shooting": MethodStyle("GNN Shoot", "#cc6677", "P"),
+        "gnn-model-free": MethodStyle("GNN MF", "#882255", "X"),
+        NO_COMPLEXITY: MethodStyle("No complexity", "#88ccee", "p"),
+        DOWN_EVAL: MethodStyle("Down Eval", "#aa4499", "d"),
+        "necessary-paper": MethodStyle("Necessary, paper", "#661100", "h"),
     }
 )
-STRANGER_COLOUR = "#777777"
+UNKNOWN_METHOD_COLOUR = "#777777"
 
 # Policies without operators: they search no abstract plans and create no nodes.
 POLICIES = frozenset({"gnn-shooting", "gnn-model-free"})
@@ -57,9 +57,9 @@ def method_of(job: Job) -> str:
     return job.learner + ONE_PLAN if one_plan else job.learner
 
 
-def method_look(method: str) -> Method:
+def method_style(method: str) -> MethodStyle:
     """Return how a method is shown; one that the paper does not know is grey and keeps its name."""
-    return METHODS.get(method) or Method(method, STRANGER_COLOUR, "8")
+    return METHODS.get(method) or MethodStyle(method, UNKNOWN_METHOD_COLOUR, "8")
 
 
 def in_column_order(methods: Iterable[str]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from needful.core.plans import Outcome
 from needful.planning.budget import Budget
-from needful.planning.grounding import Change, GroundProblem, change_of
+from needful.planning.grounding import GroundProblem, OperatorMasks, operator_masks
 from needful.planning.interfaces import PlanStream
 
 
@@ -26,26 +26,26 @@ class TrimmedPlans:
         self._problem = problem
         self._budget = budget
         self._seen: set[tuple[int, ...]] = set()
-        self._put_off: list[tuple[int, ...]] = []
+        self._deferred: list[tuple[int, ...]] = []
 
     @property
     def ended(self) -> Outcome | None:
         """Why there are no more plans; None while some that were put off are left."""
-        return None if self._put_off else self._plans.ended
+        return None if self._deferred else self._plans.ended
 
     def __iter__(self) -> TrimmedPlans:
         return self
 
     def __next__(self) -> tuple[int, ...]:
         for steps in self._plans:
-            trimmed = without_needless_steps(steps, self._problem, self._budget)
+            trimmed = eliminate_actions(steps, self._problem, self._budget)
             if trimmed != steps and self._is_new(trimmed):
-                self._put_off.append(steps)
+                self._deferred.append(steps)
                 return trimmed
             if self._is_new(steps):
                 return steps
-        while self._put_off:
-            steps = self._put_off.pop(0)
+        while self._deferred:
+            steps = self._deferred.pop(0)
             if self._is_new(steps):
                 return steps
         raise StopIteration
@@ -56,23 +56,23 @@ class TrimmedPlans:
         return not known
 
 
-def without_needless_steps(steps: Sequence[int], problem: GroundProblem, budget: Budget) -> tuple[int, ...]:
+def eliminate_actions(steps: Sequence[int], problem: GroundProblem, budget: Budget) -> tuple[int, ...]:
     """Return a plan without steps that it does not need, so that no step can be left out of the rest.
 
     When time runs out, the rest stays as it is.
     """
-    kept = [(step, change_of(step, problem)) for step in steps]
+    kept = [(step, operator_masks(step, problem)) for step in steps]
     count = None
     # What was needed may no longer be when something else is left out.
     while len(kept) != count:
         count = len(kept)
-        kept = _one_pass(kept, problem, budget)
+        kept = _eliminate_once(kept, problem, budget)
     return tuple(step for step, _ in kept)
 
 
-def _one_pass(
-    steps: Sequence[tuple[int, Change]], problem: GroundProblem, budget: Budget
-) -> list[tuple[int, Change]]:
+def _eliminate_once(
+    steps: Sequence[tuple[int, OperatorMasks]], problem: GroundProblem, budget: Budget
+) -> list[tuple[int, OperatorMasks]]:
     """Leave out one step after the other, and with it all later ones that cannot be applied then.
 
     If the goal is reached nevertheless, they stay out.
@@ -90,8 +90,8 @@ def _one_pass(
 
 
 def _applicable(
-    steps: Sequence[tuple[int, Change]], state: int, goal: int
-) -> list[tuple[int, Change]] | None:
+    steps: Sequence[tuple[int, OperatorMasks]], state: int, goal: int
+) -> list[tuple[int, OperatorMasks]] | None:
     """Return the steps that can be applied from a state, in their order, if they reach the goal."""
     applied = []
     for step, change in steps:

@@ -17,7 +17,7 @@ from needful.abstraction.abstract import abstract
 from needful.core.atoms import AbstractState
 from needful.core.controllers import Execute
 from needful.core.model import PlanningModel
-from needful.core.plans import AbstractPlan, Effort, Outcome, PlanningResult, necessary_atoms
+from needful.core.plans import AbstractPlan, Outcome, PlanningResult, SearchStatistics, necessary_atoms
 from needful.core.tasks import Task
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.budget import Budget, Clock
@@ -109,22 +109,22 @@ def plan(
         clock=clock,
         max_ground_operators=config.max_ground_operators,
     )
-    effort = Effort()
+    statistics = SearchStatistics()
     initial = abstract(task.initial_state, model.vocabulary.predicates)
     if task.goal <= initial:
         return PlanningResult(
-            Outcome.SOLVED, states=(task.initial_state,), subgoals=(task.goal,), effort=effort
+            Outcome.SOLVED, states=(task.initial_state,), subgoals=(task.goal,), statistics=statistics
         )
     started = clock()
     question = Question(model.operators, task.objects, initial, task.goal, config.allow_noops)
     problem = config.planner(question, budget)
-    effort.seconds_grounding += clock() - started
+    statistics.seconds_grounding += clock() - started
     if problem is None:
         outcome = Outcome.TIMEOUT if budget.expired() else Outcome.OUT_OF_NODES
-        return PlanningResult(outcome, effort=effort)
+        return PlanningResult(outcome, statistics=statistics)
     if not problem.goal_reachable:
-        return PlanningResult(Outcome.NO_ABSTRACT_PLAN, effort=effort)
-    return _Attempt(task, initial, model, execute, config, seed, budget, effort).run(problem)
+        return PlanningResult(Outcome.NO_ABSTRACT_PLAN, statistics=statistics)
+    return _Attempt(task, initial, model, execute, config, seed, budget, statistics).run(problem)
 
 
 def _check(task: Task, model: PlanningModel) -> None:
@@ -151,13 +151,13 @@ class _Attempt:
     config: PlanningConfig
     seed: int
     budget: Budget
-    effort: Effort
+    statistics: SearchStatistics
 
     def run(self, problem: Problem) -> PlanningResult:
         """Try abstract plans; start the search anew whenever a failure was discovered."""
         deepest: PlanningResult | None = None
         stream = self._start_search(problem)
-        while self.effort.abstract_plans < self.config.max_abstract_plans:
+        while self.statistics.abstract_plans < self.config.max_abstract_plans:
             steps = self._next_plan(stream)
             if steps is None:
                 return self._without_more_plans(stream.ended, deepest)
@@ -178,21 +178,21 @@ class _Attempt:
     def _start_search(self, problem: Problem) -> PlanStream:
         started = self.budget.clock()
         seed = seed_for(self.seed, "search", len(problem.failures))
-        stream = problem.plans(seed, self.budget, self.effort)
-        self.effort.seconds_search += self.budget.clock() - started
+        stream = problem.plans(seed, self.budget, self.statistics)
+        self.statistics.seconds_search += self.budget.clock() - started
         return stream
 
     def _next_plan(self, stream: PlanStream) -> tuple[int, ...] | None:
         started = self.budget.clock()
         steps = next(stream, None)
-        self.effort.seconds_search += self.budget.clock() - started
+        self.statistics.seconds_search += self.budget.clock() - started
         return steps
 
     def _refine(self, problem: Problem, steps: tuple[int, ...]) -> tuple[PlanningResult, Refinement]:
         abstract_plan = problem.plan(steps)
         subgoals = self.config.subgoals(abstract_plan, self.initial, self.task.goal)
         limits = RefinementLimits(self.config.samples_per_step, self.config.horizon, self.budget)
-        rng = rng_for(self.seed, "refinement", self.effort.abstract_plans)
+        rng = rng_for(self.seed, "refinement", self.statistics.abstract_plans)
         started = self.budget.clock()
         refinement = refine(
             abstract_plan,
@@ -203,9 +203,9 @@ class _Attempt:
             limits,
             rng,
         )
-        self.effort.seconds_refinement += self.budget.clock() - started
-        self.effort.samples += refinement.samples
-        self.effort.abstract_plans += 1
+        self.statistics.seconds_refinement += self.budget.clock() - started
+        self.statistics.samples += refinement.samples
+        self.statistics.abstract_plans += 1
         outcome = refinement.failure.outcome if refinement.failure else Outcome.SOLVED
         result = PlanningResult(
             outcome,
@@ -214,13 +214,13 @@ class _Attempt:
             refinement.states,
             subgoals,
             refinement.failure,
-            self.effort,
+            self.statistics,
         )
         return result, refinement
 
     def _without_more_plans(self, ended: Outcome | None, deepest: PlanningResult | None) -> PlanningResult:
         if deepest is None:
-            return PlanningResult(ended or Outcome.NO_ABSTRACT_PLAN, effort=self.effort)
+            return PlanningResult(ended or Outcome.NO_ABSTRACT_PLAN, statistics=self.statistics)
         if ended in (Outcome.TIMEOUT, Outcome.OUT_OF_NODES):
             return replace(deepest, outcome=ended)
         return deepest

@@ -68,7 +68,7 @@ class Budget:
         """Return how many seconds are left, never less than 0."""
         return max(0.0, self.deadline - self.clock())
 
-    def while_it_lasts(self, items: Iterable[T]) -> Iterator[T]:
+    def until_deadline(self, items: Iterable[T]) -> Iterator[T]:
         """Yield items as long as time remains.
 
         Whatever is built from them is of no use when time ran out; whoever uses it looks at the clock.

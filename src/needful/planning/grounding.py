@@ -100,7 +100,7 @@ class GroundProblem:
         return tuple(self.ground_operator(index) for index in steps)
 
 
-class Change(NamedTuple):
+class OperatorMasks(NamedTuple):
     """What a ground operator needs, adds and deletes. What it needs and adds was there before."""
 
     needs: int
@@ -112,24 +112,26 @@ class Change(NamedTuple):
         return state & ~self.deletes | self.adds
 
 
-def change_of(step: int, problem: GroundProblem) -> Change:
+def operator_masks(step: int, problem: GroundProblem) -> OperatorMasks:
     """Return the change that a ground operator makes; adds win over all deletes."""
     operator = problem.ground_operators[step]
     deletes = operator.deletes
     for pattern in operator.patterns:
         deletes |= problem.pattern_masks[pattern]
-    return Change(operator.preconditions, operator.adds & ~operator.preconditions, deletes & ~operator.adds)
+    return OperatorMasks(
+        operator.preconditions, operator.adds & ~operator.preconditions, deletes & ~operator.adds
+    )
 
 
 # An atom is a bit in a number of its own: so many take a gigabyte, twice as many four.
-_MOST_ATOMS = 130_000
+_MAX_ATOMS = 130_000
 # The memory that the masks of ground operators may take: each may be as long as there are atoms.
-_OPERATOR_BYTES = 1 << 31
+_MAX_OPERATOR_BYTES = 1 << 31
 
 # The index of an operator and the numbers of the objects that its parameters are bound to.
 Grounding: TypeAlias = tuple[int, tuple[int, ...]]
 # A lifted atom as its predicate and, at each position, the place of the variable in the binding.
-PlacedAtom: TypeAlias = tuple[Predicate, tuple[int, ...]]
+IndexedAtom: TypeAlias = tuple[Predicate, tuple[int, ...]]
 
 
 def ground(
@@ -146,11 +148,11 @@ def ground(
     `allow_noops` false, so are those with neither add effects nor atomic delete effects.
     """
     table = AtomTable(objects)
-    for atom in budget.while_it_lasts(initial):
+    for atom in budget.until_deadline(initial):
         table.number(atom)
-    shapes = [_Shape.of(operator, table) for operator in operators]
+    shapes = [_IndexedOperator.of(operator, table) for operator in operators]
     usable = [i for i, shape in enumerate(shapes) if allow_noops or shape.adds or shape.deletes]
-    groundings = _reach(table, shapes, usable, budget)
+    groundings = _reachable_groundings(table, shapes, usable, budget)
     if groundings is None:
         return None
     reached = list(table.atoms)
@@ -160,7 +162,7 @@ def ground(
     for index, binding in groundings:
         encoded = encoder.encode(index, shapes[index], binding)
         stored += encoded.bytes
-        if budget.expired() or stored > _OPERATOR_BYTES:
+        if budget.expired() or stored > _MAX_OPERATOR_BYTES:
             return None
         ground_operators.append(encoded)
     if budget.expired():
@@ -178,21 +180,21 @@ def ground(
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
+class _IndexedOperator:
     """An operator whose variables are places in a binding."""
 
     place: dict[Variable, int]
     domains: tuple[int, ...]
-    preconditions: tuple[PlacedAtom, ...]
-    adds: tuple[PlacedAtom, ...]
-    deletes: tuple[PlacedAtom, ...]
+    preconditions: tuple[IndexedAtom, ...]
+    adds: tuple[IndexedAtom, ...]
+    deletes: tuple[IndexedAtom, ...]
     patterns: tuple[DeletePattern, ...]
 
     @classmethod
-    def of(cls, operator: Operator, table: AtomTable) -> _Shape:
+    def of(cls, operator: Operator, table: AtomTable) -> _IndexedOperator:
         place = {variable: index for index, variable in enumerate(operator.parameters)}
 
-        def placed(atoms: frozenset[LiftedAtom]) -> tuple[PlacedAtom, ...]:
+        def placed(atoms: frozenset[LiftedAtom]) -> tuple[IndexedAtom, ...]:
             return tuple((a.predicate, tuple(place[v] for v in a.variables)) for a in sorted(atoms))
 
         return cls(
@@ -205,8 +207,8 @@ class _Shape:
         )
 
 
-def _reach(
-    table: AtomTable, shapes: Sequence[_Shape], usable: Sequence[int], budget: Budget
+def _reachable_groundings(
+    table: AtomTable, shapes: Sequence[_IndexedOperator], usable: Sequence[int], budget: Budget
 ) -> list[Grounding] | None:
     """Return the sorted groundings with reachable preconditions; number the atoms that they add."""
     found: list[Grounding] = []
@@ -216,11 +218,11 @@ def _reach(
         for index in usable:
             shape = shapes[index]
             for binding in _new_bindings(table, shape, old, fresh, first, budget):
-                if not budget.allows_grounding(len(found)) or len(table) > _MOST_ATOMS:
+                if not budget.allows_grounding(len(found)) or len(table) > _MAX_ATOMS:
                     return None
                 found.append((index, binding))
                 for predicate, places in shape.adds:
-                    table.number_of_key(predicate, tuple(binding[p] for p in places))
+                    table.number_by_arguments(predicate, tuple(binding[p] for p in places))
         if budget.expired():
             return None
         old |= fresh
@@ -230,7 +232,7 @@ def _reach(
 
 
 def _new_bindings(
-    table: AtomTable, shape: _Shape, old: int, fresh: int, first: bool, budget: Budget
+    table: AtomTable, shape: _IndexedOperator, old: int, fresh: int, first: bool, budget: Budget
 ) -> Iterator[tuple[int, ...]]:
     """Yield the bindings with reached preconditions of which at least one is fresh.
 
@@ -253,7 +255,7 @@ def _sorted_table(table: AtomTable, goal: AbstractState, budget: Budget) -> Atom
     table.encode(goal)
     keyed = zip(table.atoms, table.arguments, strict=True)
     result = AtomTable(table.objects)
-    for atom, _ in budget.while_it_lasts(sorted(keyed, key=_sort_key)):
+    for atom, _ in budget.until_deadline(sorted(keyed, key=_sort_key)):
         result.number(atom)
     return result
 
@@ -280,7 +282,7 @@ class _Encoder:
         self.pattern_masks: list[int] = []
         self._pattern_index: dict[tuple[str, tuple[int | Type, ...]], int] = {}
 
-    def encode(self, index: int, shape: _Shape, binding: tuple[int, ...]) -> EncodedOperator:
+    def encode(self, index: int, shape: _IndexedOperator, binding: tuple[int, ...]) -> EncodedOperator:
         return EncodedOperator(
             index,
             binding,
@@ -290,7 +292,7 @@ class _Encoder:
             tuple(self._pattern(pattern, shape.place, binding) for pattern in shape.patterns),
         )
 
-    def _mask(self, atoms: Iterable[PlacedAtom], binding: tuple[int, ...]) -> int:
+    def _mask(self, atoms: Iterable[IndexedAtom], binding: tuple[int, ...]) -> int:
         mask = 0
         for predicate, places in atoms:
             number = self.table.find((predicate.name, tuple(binding[p] for p in places)))

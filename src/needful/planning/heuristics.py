@@ -45,19 +45,21 @@ class Ff:
         self._atom_count = problem.atom_count
         self._goal = list(bits(problem.goal))
         operators = problem.ground_operators
-        self._preconditions = [list(bits(o.preconditions)) for o in budget.while_it_lasts(operators)]
-        self._effects = [list(bits(o.adds & ~o.preconditions)) for o in budget.while_it_lasts(operators)]
+        self._preconditions = [list(bits(o.preconditions)) for o in budget.until_deadline(operators)]
+        self._effects = [list(bits(o.adds & ~o.preconditions)) for o in budget.until_deadline(operators)]
         if budget.expired():
             return  # Nobody asks a heuristic that comes too late.
-        self._free = [index for index, atoms in enumerate(self._preconditions) if not atoms]
+        self._without_preconditions = [
+            index for index, atoms in enumerate(self._preconditions) if not atoms
+        ]
         self._needed_by: list[list[int]] = [[] for _ in range(self._atom_count)]
-        for operator, atoms in budget.while_it_lasts(enumerate(self._preconditions)):
+        for operator, atoms in budget.until_deadline(enumerate(self._preconditions)):
             for atom in atoms:
                 self._needed_by[atom].append(operator)
 
     def __call__(self, state: int) -> RelaxedPlan | None:
         """Return a relaxed plan from a state, or None if the goal cannot be reached from it."""
-        costs, achievers = self._achieve(state)
+        costs, achievers = self._relaxed_costs(state)
         if any(costs[atom] == _INFINITE for atom in self._goal):
             return None
         chosen: set[int] = set()
@@ -74,7 +76,7 @@ class Ff:
         applicable = (o for o in chosen if all(costs[atom] == 0 for atom in self._preconditions[o]))
         return RelaxedPlan(len(chosen), frozenset(applicable))
 
-    def _achieve(self, state: int) -> tuple[list[int], list[int]]:
+    def _relaxed_costs(self, state: int) -> tuple[list[int], list[int]]:
         """Return the cost of each atom and the operator that achieves it; stop when the goal is done."""
         costs = [_INFINITE] * self._atom_count
         achievers = [_NO_OPERATOR] * self._atom_count
@@ -96,7 +98,7 @@ class Ff:
         for atom in bits(state):
             costs[atom] = 0
             queue.append((0, atom))
-        for operator in self._free:
+        for operator in self._without_preconditions:
             offer(operator)
         open_goals = set(self._goal)
         while queue and open_goals:
@@ -145,23 +147,23 @@ class LmCut:
 
     def __init__(self, problem: GroundProblem, budget: Budget) -> None:
         # One more atom that always holds supports the operators without preconditions.
-        self._always = problem.atom_count
+        self._true_atom = problem.atom_count
         operators = problem.ground_operators
-        needs = [tuple(bits(o.preconditions)) for o in budget.while_it_lasts(operators)]
-        adds = [tuple(bits(o.adds & ~o.preconditions)) for o in budget.while_it_lasts(operators)]
+        needs = [tuple(bits(o.preconditions)) for o in budget.until_deadline(operators)]
+        adds = [tuple(bits(o.adds & ~o.preconditions)) for o in budget.until_deadline(operators)]
         if budget.expired():
             return  # Nobody asks a heuristic that comes too late.
         goal = tuple(bits(problem.goal))
-        self._original, wanted = _relevant_operators(goal, needs, self._added_by_whom(adds, budget))
-        needed = [*(needs[index] for index in self._original), goal]
-        self._preconditions = [atoms or (self._always,) for atoms in needed]
-        useful = (tuple(atom for atom in adds[index] if atom in wanted) for index in self._original)
+        self._original_index, wanted = _relevant_operators(goal, needs, self._achievers(adds, budget))
+        needed = [*(needs[index] for index in self._original_index), goal]
+        self._preconditions = [atoms or (self._true_atom,) for atoms in needed]
+        useful = (tuple(atom for atom in adds[index] if atom in wanted) for index in self._original_index)
         self._effects = [*useful, ()]
-        self._added_by = self._added_by_whom(self._effects, budget)
+        self._added_by = self._achievers(self._effects, budget)
 
-    def _added_by_whom(self, adds: list[tuple[int, ...]], budget: Budget) -> list[list[int]]:
-        added_by: list[list[int]] = [[] for _ in range(self._always + 1)]
-        for operator, atoms in budget.while_it_lasts(enumerate(adds)):
+    def _achievers(self, adds: list[tuple[int, ...]], budget: Budget) -> list[list[int]]:
+        added_by: list[list[int]] = [[] for _ in range(self._true_atom + 1)]
+        for operator, atoms in budget.until_deadline(enumerate(adds)):
             for atom in atoms:
                 added_by[atom].append(operator)
         return added_by
@@ -178,38 +180,38 @@ class LmCut:
             landmark = 0
             if len(cut) > _LARGE_CUT:
                 landmark = self._mask(cut)
-                _detach(cut, graph)
+                _remove_from_supported(cut, graph)
                 for operator in cut:
                     costs[operator] = 0
             else:
                 for operator in cut:
-                    landmark |= 1 << self._original[operator]
+                    landmark |= 1 << self._original_index[operator]
                     costs[operator] = 0
                     supported[supporters[operator]].remove(operator)
             landmarks.append(landmark)
-            self._lower(cut, graph)
+            self._lower_values(cut, graph)
         return HeuristicEstimate(len(landmarks), tuple(landmarks))
 
     def _mask(self, cut: list[int]) -> int:
         """Return the operators of a cut as bits; shifting a number of a million bits takes long."""
-        marks = bytearray(self._original[-1] // 8 + 1)
+        marks = bytearray(self._original_index[-1] // 8 + 1)
         for operator in cut:
-            number = self._original[operator]
+            number = self._original_index[operator]
             marks[number >> 3] |= 1 << (number & 7)
         return int.from_bytes(marks, "little")
 
     def _justification(self, state: int) -> _Graph:
         """Return the graph of a state, in which each operator costs 1."""
-        true = [*bits(state), self._always]
-        values = [_UNREACHED] * (self._always + 1)
+        true = [*bits(state), self._true_atom]
+        values = [_UNREACHED] * (self._true_atom + 1)
         for atom in true:
             values[atom] = 0
         count = len(self._effects)
-        graph = _Graph(true, values, [1] * count, [self._always] * count, [[] for _ in values])
-        self._lower(list(range(count)), graph)
+        graph = _Graph(true, values, [1] * count, [self._true_atom] * count, [[] for _ in values])
+        self._lower_values(list(range(count)), graph)
         return graph
 
-    def _lower(self, pending: list[int], graph: _Graph) -> None:
+    def _lower_values(self, pending: list[int], graph: _Graph) -> None:
         """Find the supporters of the pending operators, which have none, and lower what they add.
 
         The operators that a lowered atom supports lose it as supporter and are pending too. Values
@@ -255,11 +257,11 @@ class LmCut:
                 elif values[supporter] < _UNREACHED:
                     doubtful.add(operator)
         if doubtful:
-            reached = self._reached_without(zone, graph)
+            reached = self._reachable_outside(zone, graph)
             certain.update(operator for operator in doubtful if supporters[operator] in reached)
         return list(certain)
 
-    def _reached_without(self, zone: set[int], graph: _Graph) -> set[int]:
+    def _reachable_outside(self, zone: set[int], graph: _Graph) -> set[int]:
         """Return the atoms that can be reached without operators that lead into the zone."""
         supported, effects = graph.supported, self._effects
         reached, to_leave = set(graph.true), graph.true.copy()
@@ -274,7 +276,7 @@ class LmCut:
         return reached
 
 
-def _detach(cut: list[int], graph: _Graph) -> None:
+def _remove_from_supported(cut: list[int], graph: _Graph) -> None:
     """Take the operators of a cut from their supporters, all at once."""
     gone = set(cut)
     for supporter in {graph.supporters[operator] for operator in cut}:

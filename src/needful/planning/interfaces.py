@@ -18,7 +18,7 @@ from typing import Protocol
 from needful.core.atoms import AbstractState
 from needful.core.objects import Object
 from needful.core.operators import Operator
-from needful.core.plans import AbstractPlan, Effort, Outcome
+from needful.core.plans import AbstractPlan, Outcome, SearchStatistics
 from needful.planning.budget import Budget
 from needful.planning.grounding import GroundProblem
 
@@ -65,8 +65,8 @@ class Problem(Protocol):
         """
         ...
 
-    def plans(self, seed: int, budget: Budget, effort: Effort) -> PlanStream:
-        """Start a search; `seed` alone breaks ties, and the counters of `effort` rise with the work."""
+    def plans(self, seed: int, budget: Budget, statistics: SearchStatistics) -> PlanStream:
+        """Start a search; `seed` alone breaks ties, and the counters of `statistics` rise with the work."""
         ...
 
 
@@ -98,9 +98,11 @@ class Planner(Protocol):
 
 
 class Search(Protocol):
-    """Makes a stream of plans for a problem; the stream adds to the counters of `effort`."""
+    """Makes a stream of plans for a problem; the stream adds to the counters of `statistics`."""
 
-    def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> PlanStream:
+    def __call__(
+        self, problem: GroundProblem, seed: int, budget: Budget, statistics: SearchStatistics
+    ) -> PlanStream:
         """Start a search; `seed` alone breaks ties."""
         ...
 

@@ -10,36 +10,36 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from needful.core.plans import AbstractPlan, Effort
+from needful.core.plans import AbstractPlan, SearchStatistics
 from needful.errors import UnknownNameError
 from needful.planning.budget import Budget
-from needful.planning.engines.native_planner import BUILT, NativePlanner, understands
+from needful.planning.engines.native_planner import ENGINE_BUILT, NativePlanner, understands
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.interfaces import Planner, Problem, Question, Search
-from needful.planning.portfolio import Policy, anytime_policy, greedy_policy, paper_policy
+from needful.planning.portfolio import Policy, anytime_portfolio, greedy_portfolio, paper_portfolio
 
 DEFAULT_PLANNER = "anytime"
 
 
 @dataclass(frozen=True, slots=True)
-class Fastest:
+class AutoPlanner:
     """The fastest engine on this machine that can do a search; all engines return the same."""
 
-    search: Search = field(default_factory=anytime_policy)
+    search: Search = field(default_factory=anytime_portfolio)
 
     def __call__(self, question: Question, budget: Budget) -> Problem | None:
         """Return the grounded problem, or None if time ran out."""
         planner: Planner = PythonPlanner(self.search)
         if isinstance(self.search, Policy) and understands(self.search):
-            if BUILT:
+            if ENGINE_BUILT:
                 planner = NativePlanner(self.search)
             else:
-                say_once_that_python_serves()
+                warn_python_fallback()
         return planner(question, budget)
 
 
 @cache
-def say_once_that_python_serves() -> None:
+def warn_python_fallback() -> None:
     """Tell the user why planning is slow."""
     warnings.warn(
         "needful was installed without its search engine in C++, so planning is done in Python, which "
@@ -69,15 +69,15 @@ def _k_star() -> Planner:
 
 def _catalogue() -> Mapping[str, Callable[[], Planner]]:
     return {
-        "anytime": lambda: Fastest(anytime_policy()),
-        "paper": lambda: Fastest(paper_policy()),
-        "greedy": lambda: Fastest(greedy_policy()),
+        "anytime": lambda: AutoPlanner(anytime_portfolio()),
+        "paper": lambda: AutoPlanner(paper_portfolio()),
+        "greedy": lambda: AutoPlanner(greedy_portfolio()),
         "fast-downward-lama": _fast_downward_lama,
         "fast-downward-lmcut": _fast_downward_lmcut,
         "k-star": _k_star,
-        "python-anytime": lambda: PythonPlanner(anytime_policy()),
-        "python-paper": lambda: PythonPlanner(paper_policy()),
-        "python-greedy": lambda: PythonPlanner(greedy_policy()),
+        "python-anytime": lambda: PythonPlanner(anytime_portfolio()),
+        "python-paper": lambda: PythonPlanner(paper_portfolio()),
+        "python-greedy": lambda: PythonPlanner(greedy_portfolio()),
     }
 
 
@@ -111,5 +111,5 @@ def generate_abstract_plans(
     problem = (planner or default_planner())(question, budget)
     if problem is None or not problem.goal_reachable:
         return
-    for steps in problem.plans(seed, budget, Effort()):
+    for steps in problem.plans(seed, budget, SearchStatistics()):
         yield problem.plan(steps)

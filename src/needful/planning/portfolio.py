@@ -17,12 +17,12 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from needful.core.plans import Effort, Outcome
+from needful.core.plans import Outcome, SearchStatistics
 from needful.errors import InvalidInputError
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy
-from needful.planning.grounding import Change, GroundProblem, change_of
+from needful.planning.grounding import GroundProblem, OperatorMasks, operator_masks
 from needful.planning.interfaces import PlanStream, Search
 
 # How many plans like earlier ones are put off in a row before one of them is accepted.
@@ -41,19 +41,19 @@ class DistinctPlans:
         self._plans = plans
         self._problem = problem
         self._seen: set[tuple[int, ...]] = set()
-        self._put_off: list[tuple[int, ...]] = []
+        self._deferred: list[tuple[int, ...]] = []
 
     @property
     def ended(self) -> Outcome | None:
         """Why there are no more plans; None while some that were put off are left."""
-        return None if self._put_off else self._plans.ended
+        return None if self._deferred else self._plans.ended
 
     def __iter__(self) -> DistinctPlans:
         return self
 
     def __next__(self) -> tuple[int, ...]:
         waited = 0
-        while waited < PATIENCE or not self._put_off:
+        while waited < PATIENCE or not self._deferred:
             steps = next(self._plans, None)
             if steps is None:
                 break
@@ -61,16 +61,16 @@ class DistinctPlans:
             if form not in self._seen and not revisits_a_state(steps, self._problem):
                 self._seen.add(form)
                 return steps
-            self._put_off.append(steps)
+            self._deferred.append(steps)
             waited += 1
-        if not self._put_off:
+        if not self._deferred:
             raise StopIteration
-        return self._put_off.pop(0)
+        return self._deferred.pop(0)
 
 
 def normal_form(steps: Sequence[int], problem: GroundProblem) -> tuple[int, ...]:
     """Return the least order of the steps that exchanging independent neighbours can lead to."""
-    changes = [change_of(step, problem) for step in steps]
+    changes = [operator_masks(step, problem) for step in steps]
     # Of each place the places after it that must stay after it, and how many before it must stay before.
     followers: list[list[int]] = [[] for _ in steps]
     waiting_for = [0] * len(steps)
@@ -93,7 +93,7 @@ def normal_form(steps: Sequence[int], problem: GroundProblem) -> tuple[int, ...]
 
 def independent(one: int, other: int, problem: GroundProblem) -> bool:
     """Return whether two ground operators can be exchanged wherever they are neighbours."""
-    return one != other and _can_be_exchanged(change_of(one, problem), change_of(other, problem))
+    return one != other and _can_be_exchanged(operator_masks(one, problem), operator_masks(other, problem))
 
 
 def revisits_a_state(steps: Sequence[int], problem: GroundProblem) -> bool:
@@ -101,14 +101,14 @@ def revisits_a_state(steps: Sequence[int], problem: GroundProblem) -> bool:
     state = problem.initial
     visited = {state}
     for step in steps:
-        state = change_of(step, problem).after(state)
+        state = operator_masks(step, problem).after(state)
         if state in visited:
             return True
         visited.add(state)
     return False
 
 
-def _can_be_exchanged(a: Change, b: Change) -> bool:
+def _can_be_exchanged(a: OperatorMasks, b: OperatorMasks) -> bool:
     return not (
         (a.adds | a.deletes) & b.needs
         or (b.adds | b.deletes) & a.needs
@@ -158,9 +158,11 @@ class Policy:
         if not self.stages:
             raise InvalidInputError("A policy needs at least one stage.")
 
-    def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> PlanStream:
+    def __call__(
+        self, problem: GroundProblem, seed: int, budget: Budget, statistics: SearchStatistics
+    ) -> PlanStream:
         """Start the first search; `seed` alone breaks ties."""
-        plans = StagedPlans(self.stages, problem, seed, budget, effort)
+        plans = StagedPlans(self.stages, problem, seed, budget, statistics)
         return DistinctPlans(plans, problem) if self.distinct else plans
 
 
@@ -173,13 +175,13 @@ class StagedPlans:
         problem: GroundProblem,
         seed: int,
         budget: Budget,
-        effort: Effort,
+        statistics: SearchStatistics,
     ) -> None:
         self._stages = list(stages)
         self._problem = problem
         self._seed = seed
         self._budget = budget
-        self._effort = effort
+        self._statistics = statistics
         self._seen: set[tuple[int, ...]] = set()
         self._current = self._start_next_stage()
 
@@ -198,35 +200,37 @@ class StagedPlans:
                 if steps not in self._seen:
                     self._seen.add(steps)
                     return steps
-            elif self._another_may_do():
+            elif self._may_start_next_stage():
                 self._current = self._start_next_stage()
             else:
                 raise StopIteration
 
-    def _another_may_do(self) -> bool:
+    def _may_start_next_stage(self) -> bool:
         return (
             bool(self._stages)
             and self._current.ended is Outcome.OUT_OF_NODES
-            and self._budget.allows(self._effort.nodes_created)
+            and self._budget.allows(self._statistics.nodes_created)
         )
 
     def _start_next_stage(self) -> PlanStream:
         stage = self._stages.pop(0)
-        budget = stage.budget(self._budget, self._effort.nodes_created, len(self._problem.ground_operators))
-        return stage.search(self._problem, self._seed, budget, self._effort)
+        budget = stage.budget(
+            self._budget, self._statistics.nodes_created, len(self._problem.ground_operators)
+        )
+        return stage.search(self._problem, self._seed, budget, self._statistics)
 
 
-def paper_policy() -> Policy:
+def paper_portfolio() -> Policy:
     """Return the paper's search: A* with LM-cut and nothing else."""
     return Policy((Stage(AStar()),))
 
 
-def greedy_policy() -> Policy:
+def greedy_portfolio() -> Policy:
     """Return the search for some plan as soon as possible."""
     return Policy((Stage(Greedy(symmetries=True)),), distinct=True)
 
 
-def anytime_policy() -> Policy:
+def anytime_portfolio() -> Policy:
     """Return A* with LM-cut, then with weight 2, then greedy search; really different plans first."""
     return Policy(
         (

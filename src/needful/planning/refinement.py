@@ -26,11 +26,11 @@ from needful.planning.budget import Budget
 MAX_DRAWS_PER_TRY = 100
 # From then on, draws come from around the sampler's own: so much wider in each dimension.
 SAMPLER_DRAWS_PER_TRY = 50
-WIDENING = 3.0
+SPREAD_FACTOR = 3.0
 # What was in vain is not tried again in the same state: something near it is, by so much of the box.
-NEARBY = 0.1
+NOISE_FRACTION = 0.1
 # Of how many of the draws that cannot start the reasons are asked.
-EXPLAINED_DRAWS = 10
+MAX_EXPLAINED_DRAWS = 10
 
 # From the least to the most progress within one step.
 _PROGRESS = (
@@ -196,11 +196,11 @@ class _Step:
                 parameters = self._parameters(state, rng)
                 if parameters in in_vain:
                     box = np.subtract(controller.high, controller.low)
-                    parameters = controller.clip(rng.normal(parameters, NEARBY * box).tolist())
+                    parameters = controller.clip(rng.normal(parameters, NOISE_FRACTION * box).tolist())
             else:
                 drawn = [action.parameters for action in rejected[:SAMPLER_DRAWS_PER_TRY]]
                 centre, spread = np.mean(drawn, axis=0), np.std(drawn, axis=0)
-                parameters = controller.clip(rng.normal(centre, WIDENING * spread))
+                parameters = controller.clip(rng.normal(centre, SPREAD_FACTOR * spread))
             action = GroundController(controller, objects, parameters)
             if action.initiable(state):
                 return action, draw + 1, rejected
@@ -249,7 +249,7 @@ class _Step:
         circumstance = "in the state that was reached"
         if self._continuous:
             circumstance = f"with any of {MAX_DRAWS_PER_TRY} sampled parameters"
-        asked = (action.why_not_initiable(state) for action in rejected[:EXPLAINED_DRAWS])
+        asked = (action.rejection_reason(state) for action in rejected[:MAX_EXPLAINED_DRAWS])
         reasons = Counter(filter(None, asked))
         listed = ", ".join(reason for reason, _ in reasons.most_common())
         because = f": {listed}" if listed else ""

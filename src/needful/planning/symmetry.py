@@ -38,14 +38,14 @@ class Symmetry:
         number = {obj: index for index, obj in enumerate(problem.objects)}
         self._keys: list[AtomKey] = [
             (atom.predicate.name, tuple(number[obj] for obj in atom.objects))
-            for atom in budget.while_it_lasts(problem.atoms)
+            for atom in budget.until_deadline(problem.atoms)
         ]
         self._atom = {key: index for index, key in enumerate(self._keys)}
         self._step = {(o.operator, o.objects): i for i, o in enumerate(problem.ground_operators)}
         self._operators = problem.ground_operators
         # What an atom says about the one exchangeable object in it: (object, number of the statement).
-        self._says: dict[int, tuple[int, int]] = {}
-        self._involved = 0
+        self._statement_of: dict[int, tuple[int, int]] = {}
+        self._symmetric_atoms = 0
         self._index_statements(asked_for, budget)
 
     @classmethod
@@ -57,17 +57,17 @@ class Symmetry:
     def _index_statements(self, asked_for: int, budget: Budget) -> None:
         exchangeable = {obj for members in self.classes for obj in members}
         statements: dict[AtomKey, list[tuple[int, int]]] = defaultdict(list)
-        for atom in budget.while_it_lasts(bits(asked_for & ((1 << len(self._keys)) - 1))):
+        for atom in budget.until_deadline(bits(asked_for & ((1 << len(self._keys)) - 1))):
             predicate, arguments = self._keys[atom]
             members = exchangeable.intersection(arguments)
             if members:
-                self._involved |= 1 << atom
+                self._symmetric_atoms |= 1 << atom
             if len(members) == 1:
                 (obj,) = members
-                statements[predicate, _blanked(arguments, obj)].append((atom, obj))
+                statements[predicate, _with_placeholder(arguments, obj)].append((atom, obj))
         for statement, key in enumerate(sorted(statements)):
             for atom, obj in statements[key]:
-                self._says[atom] = (obj, statement)
+                self._statement_of[atom] = (obj, statement)
 
     def canonical(self, state: int) -> int:
         """Return the state that stands for all images of a state."""
@@ -76,9 +76,9 @@ class Symmetry:
     def exchange(self, state: int) -> Renaming:
         """Return the renaming under which a state becomes canonical."""
         said: dict[int, list[int]] = defaultdict(list)
-        for atom in bits(state & self._involved):
-            if atom in self._says:
-                obj, statement = self._says[atom]
+        for atom in bits(state & self._symmetric_atoms):
+            if atom in self._statement_of:
+                obj, statement = self._statement_of[atom]
                 said[obj].append(statement)
         for statements in said.values():
             statements.sort()
@@ -92,8 +92,8 @@ class Symmetry:
         """Return the image of a state."""
         if renaming == self.identity:
             return state
-        image = state & ~self._involved
-        for atom in bits(state & self._involved):
+        image = state & ~self._symmetric_atoms
+        for atom in bits(state & self._symmetric_atoms):
             predicate, arguments = self._keys[atom]
             image |= 1 << self._atom[predicate, tuple(renaming[obj] for obj in arguments)]
         return image
@@ -117,11 +117,13 @@ def interchangeable_objects(problem: GroundProblem, budget: Budget) -> tuple[tup
     # A class under what is said of its first member, and under that member.
     by_description: dict[frozenset[Fact], list[list[int]]] = defaultdict(list)
     by_first: dict[int, list[int]] = {}
-    for obj in budget.while_it_lasts(range(len(problem.objects))):
+    for obj in budget.until_deadline(range(len(problem.objects))):
         if obj in fixed:
             continue
         # The same is said of two objects that can be exchanged, unless something is said of both.
-        description = frozenset((in_goal, name, _blanked(args, obj)) for in_goal, name, args in facts[obj])
+        description = frozenset(
+            (in_goal, name, _with_placeholder(args, obj)) for in_goal, name, args in facts[obj]
+        )
         related = sorted({other for _, _, arguments in facts[obj] for other in arguments})
         candidates = by_description[description] + [by_first[o] for o in related if o in by_first]
         home = next((c for c in candidates if _can_be_exchanged(obj, c[0], problem, facts)), None)
@@ -138,7 +140,7 @@ def _facts(problem: GroundProblem, budget: Budget) -> list[set[Fact]]:
     number = {obj: index for index, obj in enumerate(problem.objects)}
     facts: list[set[Fact]] = [set() for _ in problem.objects]
     for in_goal, mask in ((False, problem.initial), (True, problem.goal)):
-        for index in budget.while_it_lasts(bits(mask)):
+        for index in budget.until_deadline(bits(mask)):
             atom = problem.atoms[index]
             arguments = tuple(number[obj] for obj in atom.objects)
             for obj in arguments:
@@ -146,7 +148,7 @@ def _facts(problem: GroundProblem, budget: Budget) -> list[set[Fact]]:
     return facts
 
 
-def _blanked(arguments: tuple[int, ...], obj: int) -> tuple[int, ...]:
+def _with_placeholder(arguments: tuple[int, ...], obj: int) -> tuple[int, ...]:
     return tuple(_PLACEHOLDER if other == obj else other for other in arguments)
 
 

@@ -43,7 +43,7 @@ class Graph:
     edge_graph: Array
 
 
-def side_by_side(graphs: Sequence[Graph]) -> Graph:
+def batch_graphs(graphs: Sequence[Graph]) -> Graph:
     """Return several graphs as one; nodes and graphs are numbered on."""
     first_node = np.cumsum([0, *(len(graph.nodes) for graph in graphs)])
     first_graph = np.cumsum([0, *(len(graph.globals) for graph in graphs)])

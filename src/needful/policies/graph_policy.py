@@ -19,7 +19,7 @@ from needful.core.objects import Type
 from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.policies.graph_encoding import GraphEncoding
-from needful.policies.network import NetworkSize, NumpyArithmetic, evaluate_network, weight_shapes
+from needful.policies.network import NetworkSize, NumpyBackend, evaluate_network, weight_shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class GraphPolicy:
         """
         atoms = abstract(state, self.vocabulary.predicates)
         graph = self._encoding.encode(state, atoms, goal)
-        slots, outputs = evaluate_network(self.weights, graph, NumpyArithmetic())
+        slots, outputs = evaluate_network(self.weights, graph, NumpyBackend())
         logits, parameters = np.split(outputs[0], [len(self.vocabulary.controllers)])
         for number in np.argsort(-logits, kind="stable"):
             controller = self.vocabulary.controllers[number]

@@ -44,14 +44,14 @@ class NetworkSize:
     whole_outputs: int
 
 
-class Arithmetic(Protocol):
+class ArrayBackend(Protocol):
     """What the network does to arrays besides sums and products."""
 
     def take(self, rows: Array, index: Array) -> Array:
         """Return the rows at an index, which may name some more than once."""
         ...
 
-    def sum_by(self, rows: Array, index: Array, count: int) -> Array:
+    def segment_sum(self, rows: Array, index: Array, count: int) -> Array:
         """Return `count` rows, each the sum of the rows with its number in the ascending index."""
         ...
 
@@ -64,14 +64,14 @@ class Arithmetic(Protocol):
         ...
 
 
-class NumpyArithmetic:
+class NumpyBackend:
     """Computes with numpy, which is faster than torch for a single graph."""
 
     def take(self, rows: Array, index: Array) -> Array:
         """Return the rows at an index."""
         return rows[index]
 
-    def sum_by(self, rows: Array, index: Array, count: int) -> Array:
+    def segment_sum(self, rows: Array, index: Array, count: int) -> Array:
         """Return sums of rows by an ascending index."""
         sums = np.zeros((count, rows.shape[1]), dtype=rows.dtype)
         if len(index):
@@ -114,10 +114,10 @@ def _block_shapes(block: str, sources: Mapping[str, int]) -> dict[str, tuple[int
 
 
 def evaluate_network(
-    weights: Mapping[str, Array], graph: Graph, arithmetic: Arithmetic
+    weights: Mapping[str, Array], graph: Graph, backend: ArrayBackend
 ) -> tuple[Array, Array]:
     """Return the outputs of the nodes and those of the graphs, a row each."""
-    return _Evaluation(weights, graph, arithmetic).outputs()
+    return _Evaluation(weights, graph, backend).outputs()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,10 +126,10 @@ class _Evaluation:
 
     weights: Mapping[str, Array]
     graph: Graph
-    arithmetic: Arithmetic
+    backend: ArrayBackend
 
     def outputs(self) -> tuple[Array, Array]:
-        graph, weights, sum_by = self.graph, self.weights, self.arithmetic.sum_by
+        graph, weights, segment_sum = self.graph, self.weights, self.backend.segment_sum
         nodes, graphs = len(graph.nodes), len(graph.globals)
         node = self._block("encode.node", graph.nodes @ weights["encode.node.from_node"])
         edge = self._block("encode.edge", graph.edges @ weights["encode.edge.from_edge"])
@@ -139,10 +139,12 @@ class _Evaluation:
             latent = self._hidden("", edge, node, whole)
             edge_hidden, node_hidden, whole_hidden = map(operator.add, encoded, latent)
             edge = self._block("process.edge", edge_hidden)
-            from_incoming = sum_by(edge, graph.receivers, nodes) @ weights["process.node.from_incoming"]
+            from_incoming = (
+                segment_sum(edge, graph.receivers, nodes) @ weights["process.node.from_incoming"]
+            )
             node = self._block("process.node", node_hidden + from_incoming)
-            from_nodes = sum_by(node, graph.node_graph, graphs) @ weights["process.whole.from_nodes"]
-            from_edges = sum_by(edge, graph.edge_graph, graphs) @ weights["process.whole.from_edges"]
+            from_nodes = segment_sum(node, graph.node_graph, graphs) @ weights["process.whole.from_nodes"]
+            from_edges = segment_sum(edge, graph.edge_graph, graphs) @ weights["process.whole.from_edges"]
             whole = self._block("process.whole", whole_hidden + from_nodes + from_edges)
         return (
             node @ weights["decode.node.weight"] + weights["decode.node.bias"],
@@ -151,7 +153,7 @@ class _Evaluation:
 
     def _hidden(self, prefix: str, edge: Array, node: Array, whole: Array) -> tuple[Array, Array, Array]:
         """Return what the hidden layers of edges, nodes and graphs hear of all but sums."""
-        graph, take = self.graph, self.arithmetic.take
+        graph, take = self.graph, self.backend.take
 
         def heard(block: str, source: str, rows: Array) -> Array:
             return rows @ self.weights[f"process.{block}.from_{prefix}{source}"]
@@ -168,5 +170,5 @@ class _Evaluation:
     def _block(self, name: str, hidden: Array) -> Array:
         """Return what a block makes of the sum that its hidden layer hears."""
         own = {part: self.weights[f"{name}.{part}"] for part in _PARTS}
-        rectified = self.arithmetic.rectify(hidden + own["hidden_bias"])
-        return self.arithmetic.normalise(rectified @ own["weight"] + own["bias"], own["gain"], own["shift"])
+        rectified = self.backend.rectify(hidden + own["hidden_bias"])
+        return self.backend.normalise(rectified @ own["weight"] + own["bias"], own["gain"], own["shift"])

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from needful.core.controllers import Execute, GroundController
-from needful.core.plans import Effort, Failure, Outcome, PlanningResult
+from needful.core.plans import Failure, Outcome, PlanningResult, SearchStatistics
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.policies.graph_policy import GraphPolicy
@@ -49,10 +49,10 @@ class Rollout:
     failure: Failure | None
     samples: int
 
-    def result(self, effort: Effort) -> PlanningResult:
+    def result(self, statistics: SearchStatistics) -> PlanningResult:
         """Return the rollout as the result of planning."""
         outcome = Outcome.SOLVED if self.failure is None else self.failure.outcome
-        return PlanningResult(outcome, (), self.actions, self.states, (), self.failure, effort)
+        return PlanningResult(outcome, (), self.actions, self.states, (), self.failure, statistics)
 
 
 def roll_out(
@@ -99,7 +99,7 @@ def follow(
     Nothing is drawn from `rng`: it is there because shooting needs it.
     """
     rollout = roll_out(policy, task, execute, _as_it_is, limits)
-    return rollout.result(Effort(samples=rollout.samples))
+    return rollout.result(SearchStatistics(samples=rollout.samples))
 
 
 def _as_it_is(state: State, wanted: GroundController) -> tuple[GroundController | None, int]:
@@ -120,17 +120,17 @@ def shoot(
     A rollout in which nothing was drawn would be the same for ever, so it is the last one. Without a
     plan the result is that of the longest rollout.
     """
-    effort = Effort()
+    statistics = SearchStatistics()
     longest: Rollout | None = None
     while True:
         rollout = roll_out(policy, task, execute, partial(_with_noise, limits, rng), limits)
-        effort.samples += rollout.samples
+        statistics.samples += rollout.samples
         if longest is None or len(rollout.actions) > len(longest.actions):
             longest = rollout
         if rollout.failure is None or not rollout.samples:
-            return rollout.result(effort)
+            return rollout.result(statistics)
         if limits.expired():
-            return _out_of_time(longest).result(effort)
+            return _out_of_time(longest).result(statistics)
 
 
 def _with_noise(

@@ -31,7 +31,7 @@ from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
 from needful.core.state import State
 from needful.errors import DemonstrationError
-from needful.policies.graph_encoding import Array, Graph, GraphEncoding, side_by_side
+from needful.policies.graph_encoding import Array, Graph, GraphEncoding, batch_graphs
 from needful.policies.graph_policy import GraphPolicy, PolicyConfig, network_size
 from needful.policies.network import VARIANCE_FLOOR, WIDTH, evaluate_network, weight_shapes
 from needful.seeding import seed_for
@@ -101,7 +101,7 @@ def batched(examples: Sequence[Examples], size: int) -> list[Examples]:
         some = examples[start : start + size]
         batches.append(
             Examples(
-                side_by_side([example.graph for example in some]),
+                batch_graphs([example.graph for example in some]),
                 np.concatenate([example.slots for example in some]),
                 np.concatenate([example.controllers for example in some]),
                 np.concatenate([example.parameters for example in some]),
@@ -115,7 +115,7 @@ CONSTANT_DEVIATION = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StandardUnits:
+class Standardisation:
     """How rows of nodes are shifted and divided, and what parameters are divided by."""
 
     shift: np.ndarray
@@ -123,7 +123,7 @@ class StandardUnits:
     parameter_scale: np.ndarray
 
     @classmethod
-    def of(cls, examples: Sequence[Examples], first_feature: int) -> StandardUnits:
+    def of(cls, examples: Sequence[Examples], first_feature: int) -> Standardisation:
         """Return the units in which features have mean 0 and variance 1, and parameters variance 1.
 
         The columns before the first feature are flags, which stay as they are.
@@ -162,14 +162,14 @@ LEARNING_RATE = 1e-3
 MEAN_DECAY, SQUARE_DECAY, EPSILON = 0.9, 0.999, 1e-8
 
 
-class TorchArithmetic:
+class TorchBackend:
     """Computes with torch, which knows gradients."""
 
     def take(self, rows: Tensor, index: Tensor) -> Tensor:
         """Return the rows at an index."""
         return rows.index_select(0, index)
 
-    def sum_by(self, rows: Tensor, index: Tensor, count: int) -> Tensor:
+    def segment_sum(self, rows: Tensor, index: Tensor, count: int) -> Tensor:
         """Return sums of rows by an index."""
         return rows.new_zeros((count, rows.shape[1])).index_add_(0, index, rows)
 
@@ -184,7 +184,7 @@ class TorchArithmetic:
 
 def imitation_loss(weights: Mapping[str, Tensor], examples: Examples) -> Tensor:
     """Return how far the network is from what was done."""
-    slots, outputs = evaluate_network(weights, examples.graph, TorchArithmetic())
+    slots, outputs = evaluate_network(weights, examples.graph, TorchBackend())
     parameters = examples.parameters.shape[1]
     logits, predicted = outputs.split([outputs.shape[1] - parameters, parameters], dim=1)
     loss = functional.cross_entropy(logits, examples.controllers)
@@ -319,7 +319,7 @@ def train_policy(
     """
 
     examples = examples_of(vocabulary, demonstrations)
-    units = StandardUnits.of(examples, GraphEncoding.of(vocabulary).first_feature)
+    units = Standardisation.of(examples, GraphEncoding.of(vocabulary).first_feature)
     shapes = weight_shapes(network_size(vocabulary))
     lessons = [units.applied(example) for example in examples]
     weights = train_network(shapes, lessons, config, seed_for(seed, "policy", "weights"), on_epoch)

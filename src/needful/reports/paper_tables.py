@@ -16,15 +16,15 @@ from needful.paper.methods import (
     OURS,
     POLICIES,
     in_column_order,
-    method_look,
+    method_style,
 )
 from needful.paper.published_numbers import Estimate, PublishedTable
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.reports.runs import RunGroup, learning_seconds, main_group, operator_count, success_percentages
 from needful.reports.statistics import (
-    among_the_best,
     estimate,
     intervals_overlap,
+    mark_best,
     standard_deviation,
     standard_error,
     within_spread_of_best,
@@ -78,7 +78,7 @@ class TableSpec:
 
 
 def _columns(*methods: str) -> tuple[Column, ...]:
-    return tuple(Column(method_look(method).label, method, (method,)) for method in methods)
+    return tuple(Column(method_style(method).label, method, (method,)) for method in methods)
 
 
 def _known(value: Callable[[JobResult], float | None], runs: Sequence[JobResult]) -> list[float]:
@@ -158,7 +158,7 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
 def fill_table(name: str, groups: Sequence[RunGroup]) -> Table:
     """Return one of `TABLES` with a row for each domain that has runs and something to show."""
     spec = TABLES[name]
-    columns = spec.columns + (_stranger_columns(spec, groups) if spec.strangers else ())
+    columns = spec.columns + (_unknown_columns(spec, groups) if spec.strangers else ())
     domains = in_paper_order(group.domain for group in groups)
     rows = [_row(spec, columns, domain, groups) for domain in domains]
     return Table(
@@ -185,7 +185,7 @@ def _learning_limits(
         yield f"Learning was limited to {limit:g} s for {', '.join(labels)}."
 
 
-def _stranger_columns(spec: TableSpec, groups: Sequence[RunGroup]) -> tuple[Column, ...]:
+def _unknown_columns(spec: TableSpec, groups: Sequence[RunGroup]) -> tuple[Column, ...]:
     known = {method for column in spec.columns for method in column.methods} | ABLATIONS
     strangers = (group for group in groups if group.method not in known)
     return _columns(*in_column_order(group.method for group in strangers if spec.values(group)))
@@ -194,7 +194,7 @@ def _stranger_columns(spec: TableSpec, groups: Sequence[RunGroup]) -> tuple[Colu
 def _row(spec: TableSpec, columns: Sequence[Column], domain: str, groups: Sequence[RunGroup]) -> Row:
     cells = [_cell(spec, column, domain, groups) for column in columns]
     if spec.bold is not None:
-        best = among_the_best([_comparable(spec, cell) for cell in cells], spec.highest, spec.bold)
+        best = mark_best([_comparable(spec, cell) for cell in cells], spec.highest, spec.bold)
         cells = [replace(cell, best=bold) for cell, bold in zip(cells, best, strict=True)]
     return Row(domain, domain_title(domain), tuple(cells))
 

@@ -67,7 +67,7 @@ def within_spread_of_best(best: Estimate, other: Estimate) -> bool:
     return abs(best.mean - other.mean) <= (best.spread or 0.0) + ROUNDING
 
 
-def among_the_best(
+def mark_best(
     estimates: Sequence[Estimate | None],
     highest: bool,
     rule: Callable[[Estimate, Estimate], bool],

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from needful.core.plans import Outcome
 from needful.errors import UnknownNameError
 from needful.paper.methods import method_of
-from needful.reports.figures.canvas import Drawing, as_files, house_style
+from needful.reports.figures.canvas import Drawing, render_files, report_style
 from needful.reports.figures.data_efficiency import draw_data_efficiency
 from needful.reports.figures.failures import draw_failures
 from needful.reports.figures.nodes_created import draw_nodes_created
@@ -86,18 +86,18 @@ FIGURES: Mapping[str, FigureSpec] = MappingProxyType(
 
 def render_figure(name: str, groups: Sequence[RunGroup]) -> Drawing | None:
     """Return one of `FIGURES` as files, None if the results hold nothing to draw."""
-    with house_style():
+    with report_style():
         figure = FIGURES[name].draw(groups)
-        return None if figure is None else as_files(figure)
+        return None if figure is None else render_files(figure)
 
 
 # A plan that was simulated should work when it is executed. All other failures say why they happened.
 UNEXPLAINED = Outcome.GOAL_MISSED.value
-MOST_TASKS = 5
+MAX_LISTED_TASKS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Concern:
+class Issue:
     """Something to look at before the numbers: where it is, what it is, and all that is known of it."""
 
     where: str
@@ -105,15 +105,17 @@ class Concern:
     detail: str = ""
 
 
-def find_concerns(results: Results) -> tuple[Concern, ...]:
+def find_issues(results: Results) -> tuple[Issue, ...]:
     """Return all there is to worry about: damaged files, then errors, then doubtful results."""
-    damaged = [Concern(str(file.path), "damaged file", file.reason) for file in results.damaged]
+    damaged = [Issue(str(file.path), "damaged file", file.reason) for file in results.damaged]
     failed = [
-        Concern(_named(result.job), result.complaint, result.error)
+        Issue(_named(result.job), result.complaint, result.error)
         for result in results.results
         if result.error is not None
     ]
-    doubtful = [doubt for result in results.results if result.error is None for doubt in _doubts(result)]
+    doubtful = [
+        doubt for result in results.results if result.error is None for doubt in _suspicious_results(result)
+    ]
     return (*damaged, *failed, *doubtful)
 
 
@@ -121,28 +123,26 @@ def _named(job: Job) -> str:
     return f"{job.domain}, {method_of(job)}, seed {job.seed}, {job.demos} demos ({job.key})"
 
 
-def _doubts(result: JobResult) -> list[Concern]:
+def _suspicious_results(result: JobResult) -> list[Issue]:
     where, tried = _named(result.job), len(result.records)
     doubts = []
     if tried != result.job.tasks:
-        doubts.append(
-            Concern(where, f"{result.job.tasks} tasks were to be tried, there are {tried} records")
-        )
+        doubts.append(Issue(where, f"{result.job.tasks} tasks were to be tried, there are {tried} records"))
     fault = summary_fault(result)
     if fault is not None:
-        doubts.append(Concern(where, fault))
+        doubts.append(Issue(where, fault))
     return [*doubts, *_unexplained(result)]
 
 
-def _unexplained(result: JobResult) -> Sequence[Concern]:
+def _unexplained(result: JobResult) -> Sequence[Issue]:
     found = [record for record in result.records if record.outcome == UNEXPLAINED]
     if not found:
         return ()
-    listed = [f"task {record.task}: {record.failure or UNEXPLAINED}" for record in found[:MOST_TASKS]]
-    if len(found) > MOST_TASKS:
-        listed.append(f"and {len(found) - MOST_TASKS} more")
+    listed = [f"task {record.task}: {record.failure or UNEXPLAINED}" for record in found[:MAX_LISTED_TASKS]]
+    if len(found) > MAX_LISTED_TASKS:
+        listed.append(f"and {len(found) - MAX_LISTED_TASKS} more")
     what = f"{len(found)} of {len(result.records)} tasks ended with {UNEXPLAINED}"
-    return (Concern(_named(result.job), what, "\n".join(listed)),)
+    return (Issue(_named(result.job), what, "\n".join(listed)),)
 
 
 REPORT_FILE = "report.md"
@@ -199,7 +199,7 @@ def _write_table(table: Table, folder: Path) -> list[Path]:
 def _report_text(
     results: Results, groups: Sequence[RunGroup], tables: Sequence[Table], figures: Sequence[str]
 ) -> str:
-    parts = ["# Results\n", *_concern_lines(find_concerns(results)), *_scope_lines(groups)]
+    parts = ["# Results\n", *_issue_lines(find_issues(results)), *_scope_lines(groups)]
     for table in tables:
         parts.append(_table_section(table, level=2))
         files = ", ".join(f"[{ending}](tables/{table.name}.{ending})" for ending in ("csv", "tex"))
@@ -214,7 +214,7 @@ def _report_text(
     return "\n".join(parts)
 
 
-def _concern_lines(concerns: Sequence[Concern]) -> list[str]:
+def _issue_lines(concerns: Sequence[Issue]) -> list[str]:
     if not concerns:
         return []
     lines = [f"## Look at these first ({len(concerns)})\n"]

@@ -76,7 +76,7 @@ def initial_layers(shapes: Sequence[Shape], seeds: Sequence[int]) -> list[Tensor
     return layers
 
 
-def own_layers(layers: Sequence[Tensor], operator: int, shape: Shape) -> list[Tensor]:
+def unpadded_layers(layers: Sequence[Tensor], operator: int, shape: Shape) -> list[Tensor]:
     """Return the layers of one operator without padding."""
     return [
         layer[operator, :rows, :columns]

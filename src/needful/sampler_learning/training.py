@@ -29,7 +29,7 @@ from needful.sampler_learning.networks import (
     Shape,
     forward,
     initial_layers,
-    own_layers,
+    unpadded_layers,
 )
 from needful.sampler_learning.sampling import Network, NeuralSampler, classifier_inputs
 from needful.seeding import rng_for, seed_for
@@ -62,7 +62,7 @@ class Problem:
     group: int = 0
 
 
-def descend(
+def train_networks(
     problems: Sequence[Problem],
     head: Head,
     schedule: TrainingSchedule,
@@ -78,7 +78,7 @@ def descend(
     with single_thread(), torch.enable_grad():
         best = _steps(layers, _Batch.of(problems), head, schedule, deadline)
     return [
-        [layer.numpy().copy() for layer in own_layers(best, operator, shape)]
+        [layer.numpy().copy() for layer in unpadded_layers(best, operator, shape)]
         for operator, shape in enumerate(shapes)
     ]
 
@@ -212,7 +212,7 @@ class _Normalisation:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Lesson:
+class _TrainingSet:
     """What one network of an operator has to learn: rows of inputs, rows of targets, and which count."""
 
     name: str
@@ -227,7 +227,7 @@ def _train_generators(
     lessons = []
     for each in examples:
         targets = _Normalisation.to_unit_variance(each.offsets, each.varying)(each.offsets)
-        lessons.append(_Lesson(each.operator.name, each.inputs, targets, each.varying))
+        lessons.append(_TrainingSet(each.operator.name, each.inputs, targets, each.varying))
     return _train(lessons, GAUSSIAN, schedule, ("generator", seed), deadline)
 
 
@@ -240,12 +240,12 @@ def _train_classifiers(
         negative = classifier_inputs(each.negative_inputs, each.negative_parameters, each.anchors)
         targets = np.repeat([1.0, 0.0], [len(positive), len(negative)])[:, None]
         rows = np.vstack([positive, negative])
-        lessons.append(_Lesson(each.operator.name, rows, targets, np.array([True])))
+        lessons.append(_TrainingSet(each.operator.name, rows, targets, np.array([True])))
     return _train(lessons, LOGISTIC, schedule, ("classifier", seed), deadline)
 
 
 def _train(
-    lessons: Sequence[_Lesson],
+    lessons: Sequence[_TrainingSet],
     head: Head,
     schedule: TrainingSchedule,
     stream: tuple[str, int],
@@ -257,8 +257,8 @@ def _train(
     normalisations = [_Normalisation.to_unit_range(lesson.inputs) for lesson in lessons]
     for group, (lesson, normalise) in enumerate(zip(lessons, normalisations, strict=True)):
         labels = ("samplers", lesson.name, kind)
-        parts = _parts(len(lesson.inputs), schedule.folds, rng_for(seed, *labels, "folds"))
-        for training, judging in _trials(parts):
+        parts = _assign_folds(len(lesson.inputs), schedule.folds, rng_for(seed, *labels, "folds"))
+        for training, judging in _splits(parts):
             problems.append(
                 Problem(
                     normalise(lesson.inputs),
@@ -269,7 +269,7 @@ def _train(
                     group,
                 )
             )
-    trained = descend(problems, head, schedule, deadline)
+    trained = train_networks(problems, head, schedule, deadline)
     # The last trial of each lesson is the one on all examples.
     kept = {problem.group: layers for problem, layers in zip(problems, trained, strict=True)}
     return {
@@ -278,7 +278,7 @@ def _train(
     }
 
 
-def _parts(count: int, folds: int, rng: np.random.Generator) -> np.ndarray:
+def _assign_folds(count: int, folds: int, rng: np.random.Generator) -> np.ndarray:
     """Return for each example the part it belongs to, parts being as equal as can be.
 
     Fewer examples than folds make as many parts as there are examples; a single one makes none.
@@ -288,7 +288,7 @@ def _parts(count: int, folds: int, rng: np.random.Generator) -> np.ndarray:
     return parts
 
 
-def _trials(parts: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+def _splits(parts: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return which examples train and which judge in each trial, the one on all examples last."""
     everything = np.ones(len(parts), dtype=bool)
     folds = [(parts != part, parts == part) for part in range(parts.max() + 1)]

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from needful.errors import InvalidInputError, OutputError, OutputExistsError
-from needful.storage.output_kinds import TEMPORARY, FileKind, FolderKind
+from needful.storage.output_kinds import TEMPORARY_NAME, FileKind, FolderKind
 
 
 def check_output_file(path: Path, kind: FileKind, force: bool = False) -> None:
@@ -27,7 +27,7 @@ def check_output_file(path: Path, kind: FileKind, force: bool = False) -> None:
     """
     if os.path.isdir(path):
         raise OutputExistsError(f"{path} is a folder, but a file is to be written. Choose another path.")
-    _check_place(path, force)
+    _check_writable(path, force)
     if os.path.exists(path) and not (os.path.isfile(path) and kind.fits(path)):
         raise OutputExistsError(
             f"{path} is not {kind.name}, so it is not replaced. Choose another path, or move it away."
@@ -45,7 +45,7 @@ def check_output_directory(path: Path, kind: FolderKind, force: bool = False) ->
         _check_replaceable(path, kind)
     elif os.path.exists(path):
         raise OutputExistsError(f"{path} is a file, but a folder is to be written. Choose another path.")
-    _check_place(path, force)
+    _check_writable(path, force)
 
 
 def _check_replaceable(path: Path, kind: FolderKind) -> None:
@@ -55,7 +55,7 @@ def _check_replaceable(path: Path, kind: FolderKind) -> None:
         )
     if path.is_symlink():  # only the link is replaced
         return
-    with _reporting(path):
+    with _translate_os_errors(path):
         stranger = kind.stranger(path)
     if stranger is not None:
         raise OutputExistsError(
@@ -64,7 +64,7 @@ def _check_replaceable(path: Path, kind: FolderKind) -> None:
         )
 
 
-def _check_place(path: Path, force: bool) -> None:
+def _check_writable(path: Path, force: bool) -> None:
     if os.path.lexists(path) and not force:
         raise OutputExistsError(
             f"{path} exists already. Choose another path, or use --force to replace it."
@@ -86,7 +86,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
     The bytes go to a temporary file in the same folder, which gets the name when all is on disk.
     """
-    with _reporting(path):
+    with _translate_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = _temporary_beside(path)
         try:
@@ -113,7 +113,7 @@ def staged_directory(
     name stays where it is, and the error says where: long work is in it.
     """
     check_output_directory(path, kind, force)
-    with _reporting(path):
+    with _translate_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         staging = _temporary_beside(path)
         staging.mkdir()
@@ -124,7 +124,7 @@ def staged_directory(
         raise
     try:
         check_output_directory(path, kind, force)  # others may have put something there meanwhile
-        with _reporting(path):
+        with _translate_os_errors(path):
             _sync_folder(staging)
             _put_in_place(staging, path)
     except BaseException as error:
@@ -146,7 +146,7 @@ def prepare_output_directory(path: Path, kind: FolderKind, force: bool = False) 
 
 def remove_leftovers(folder: Path) -> None:
     """Remove what killed processes left of unfinished outputs; no other process may be writing there."""
-    for leftover in sorted(folder.rglob(TEMPORARY.format("*"))):
+    for leftover in sorted(folder.rglob(TEMPORARY_NAME.format("*"))):
         if leftover.is_dir() and not leftover.is_symlink():
             shutil.rmtree(leftover, ignore_errors=True)
         else:
@@ -171,7 +171,7 @@ def _put_in_place(staging: Path, path: Path) -> None:
 
 
 def _temporary_beside(path: Path) -> Path:
-    return path.parent / TEMPORARY.format(secrets.token_hex(8))
+    return path.parent / TEMPORARY_NAME.format(secrets.token_hex(8))
 
 
 def _sync_folder(folder: Path) -> None:
@@ -185,7 +185,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _reporting(path: Path) -> Iterator[None]:
+def _translate_os_errors(path: Path) -> Iterator[None]:
     """Turn the system's errors into one that names the path and what to do."""
     try:
         yield

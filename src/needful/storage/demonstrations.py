@@ -130,10 +130,10 @@ class _DemonstrationReader:
         if not goal:
             raise self.record["goal"].fault("the goal is empty.", "Name at least one atom to achieve.")
         actions = tuple(self._read_action(item) for item in self.record["actions"].items())
-        abstract_states = tuple(map(self.atoms.atoms, self._one_more_than(len(actions), "atoms")))
+        abstract_states = tuple(map(self.atoms.atoms, self._entries_per_state(len(actions), "atoms")))
         states = None
         if "states" in self.record:
-            states = tuple(map(self._read_state, self._one_more_than(len(actions), "states")))
+            states = tuple(map(self._read_state, self._entries_per_state(len(actions), "states")))
         missing = sorted(goal - abstract_states[-1])
         if missing:
             raise self.record["goal"].fault(
@@ -148,12 +148,12 @@ class _DemonstrationReader:
         controller = record["controller"].one_of("controller", self.names.controllers)
         objects = tuple(item.one_of("object", self.objects) for item in record["objects"].items())
         parameters = record["params"].numbers()
-        with field.located():
+        with field.locate_errors():
             action = GroundController(controller, objects, parameters)
-        _check_box(controller, record["params"], parameters)
+        _check_bounds(controller, record["params"], parameters)
         return action
 
-    def _one_more_than(self, actions: int, name: str) -> list[Field]:
+    def _entries_per_state(self, actions: int, name: str) -> list[Field]:
         items = self.record[name].items()
         if len(items) != actions + 1:
             raise self.record[name].fault(
@@ -169,12 +169,12 @@ class _DemonstrationReader:
         absent = sorted(self.objects.keys() - vectors.keys())
         if absent:
             raise field.fault(f"the object {absent[0]!r} is missing.", "Give a vector for each object.")
-        with field.located():
+        with field.locate_errors():
             return State({self.objects[name]: vector.numbers() for name, vector in vectors.items()})
 
 
-def _check_box(controller: Controller, field: Field, parameters: tuple[float, ...]) -> None:
-    place = controller.first_outside(parameters)
+def _check_bounds(controller: Controller, field: Field, parameters: tuple[float, ...]) -> None:
+    place = controller.first_out_of_bounds(parameters)
     if place is not None:
         raise field.item(place).fault(
             f"{parameters[place]} is outside of [{controller.low[place]}, {controller.high[place]}], "

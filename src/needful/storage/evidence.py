@@ -93,7 +93,7 @@ def _transition_from_json(
         raise record["demonstration"].fault(f"there is no demonstration {place}.", "Learn the model again.")
     known, reader = demonstrations[place]
     objects = tuple(one.one_of("object", known) for one in record["objects"].items())
-    with record["objects"].located():
+    with record["objects"].locate_errors():
         operator.ground(objects)
     needed_by = {}
     for item in record["needed_by"].items():

@@ -48,7 +48,7 @@ class Field:
     def text(self) -> str:
         """Return a string, which may be empty."""
         if not isinstance(self.value, str):
-            raise self._unlike("a string")
+            raise self._wrong_type("a string")
         return self.value
 
     def name(self) -> str:
@@ -67,7 +67,7 @@ class Field:
     def integer(self) -> int:
         """Return a whole number."""
         if type(self.value) is not int:
-            raise self._unlike("a whole number")
+            raise self._wrong_type("a whole number")
         return self.value
 
     def number(self) -> float:
@@ -80,7 +80,7 @@ class Field:
             if math.isfinite(number):
                 return number
             raise self.fault("the number is too large.", "Numbers must fit into 64-bit floats.")
-        raise self._unlike("a number")
+        raise self._wrong_type("a number")
 
     def numbers(self) -> tuple[float, ...]:
         """Return an array of finite numbers."""
@@ -89,7 +89,7 @@ class Field:
     def items(self) -> list[Field]:
         """Return the elements of an array."""
         if not isinstance(self.value, list):
-            raise self._unlike("an array")
+            raise self._wrong_type("an array")
         return [self.item(index) for index in range(len(self.value))]
 
     def item(self, index: int) -> Field:
@@ -100,12 +100,14 @@ class Field:
     def plain(self) -> dict[str, JsonValue]:
         """Return an object as it is, for content that is only passed on."""
         if not isinstance(self.value, dict):
-            raise self._unlike("an object")
+            raise self._wrong_type("an object")
         return self.value
 
     def entries(self) -> dict[str, Field]:
         """Return the members of an object whose keys are data, such as a map from names."""
-        return {key: Field(value, self.source, self._below(key)) for key, value in self.plain().items()}
+        return {
+            key: Field(value, self.source, self._child_path(key)) for key, value in self.plain().items()
+        }
 
     def record(self, *required: str, optional: Sequence[str] = ()) -> dict[str, Field]:
         """Return the members of an object that has exactly the given fields."""
@@ -142,7 +144,7 @@ class Field:
             )
 
     @contextmanager
-    def located(self) -> Iterator[None]:
+    def locate_errors(self) -> Iterator[None]:
         """Give errors that are raised inside, by constructors for example, this field's place."""
         try:
             yield
@@ -151,11 +153,11 @@ class Field:
         except InvalidInputError as error:
             raise self.fault(str(error)) from None
 
-    def _below(self, key: str) -> str:
+    def _child_path(self, key: str) -> str:
         shown = key if key.isidentifier() else json.dumps(key)
         return f"{self.path}.{shown}" if self.path else shown
 
-    def _unlike(self, expected: str) -> InvalidInputError:
+    def _wrong_type(self, expected: str) -> InvalidInputError:
         return self.fault(f"expected {expected}, got {_described(self.value)}.")
 
 
@@ -163,7 +165,9 @@ def parse_json(data: bytes, source: Source) -> Field:
     """Parse strict JSON: UTF-8, no key twice in one object, no NaN or Infinity, no absurd nesting."""
     try:
         value = json.loads(
-            data.decode("utf-8-sig"), object_pairs_hook=_without_repeats, parse_constant=_refuse_constant
+            data.decode("utf-8-sig"),
+            object_pairs_hook=_reject_duplicate_keys,
+            parse_constant=_reject_constant,
         )
     except UnicodeDecodeError as error:
         raise source.fault(f"byte {error.start} is not UTF-8.", "Save the text as UTF-8.") from None
@@ -172,7 +176,7 @@ def parse_json(data: bytes, source: Source) -> Field:
         raise source.fault(f"not JSON: {error.msg} at {place}.") from None
     except RecursionError:
         raise source.fault("the JSON is nested too deeply.", "Is this the right file?") from None
-    except _Refused as refused:
+    except _InvalidJson as refused:
         raise source.fault(str(refused)) from None
     except ValueError:  # Python's limit on the digits of whole numbers
         raise source.fault(
@@ -187,21 +191,21 @@ def dump_json(value: JsonValue, indent: int | None = None) -> str:
     return json.dumps(value, sort_keys=True, allow_nan=False, indent=indent, separators=separators)
 
 
-class _Refused(ValueError):
+class _InvalidJson(ValueError):
     """JSON that Python's parser would let pass."""
 
 
-def _without_repeats(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+def _reject_duplicate_keys(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
     found = dict(pairs)
     if len(found) != len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise _Refused(f"the key {twice!r} appears twice in one object. Keep one of them.")
+        raise _InvalidJson(f"the key {twice!r} appears twice in one object. Keep one of them.")
     return found
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise _Refused(f"{name} is not a JSON number. All values must be finite.")
+def _reject_constant(name: str) -> NoReturn:
+    raise _InvalidJson(f"{name} is not a JSON number. All values must be finite.")
 
 
 def _did_you_mean(name: str, known: Sequence[str]) -> str:

@@ -58,7 +58,7 @@ def check_directory(path: Path) -> None:
         raise ModelError(f"{path} {what}. Give a model directory, as written by `needful learn --out`.")
 
 
-def read_part(file: Path) -> bytes:
+def read_model_file(file: Path) -> bytes:
     """Return the content of a file."""
     try:
         return file.read_bytes()
@@ -68,7 +68,7 @@ def read_part(file: Path) -> bytes:
         ) from None
 
 
-def json_part(name: str, value: JsonValue) -> str:
+def json_text(name: str, value: JsonValue) -> str:
     """Return the text of a JSON file."""
     try:
         return dump_json(value, indent=1) + "\n"
@@ -136,7 +136,7 @@ def save_model(
     path = Path(path)
     texts = {PDDL_FILE: domain_pddl}
     for name, document in (documents or {}).items():
-        texts[_document_name(name)] = json_part(name, document)
+        texts[_document_name(name)] = json_text(name, document)
     kinds, arrays = _samplers_to_arrays(model)
     tensors = save_arrays(arrays)
     description: dict[str, JsonValue] = {
@@ -150,7 +150,7 @@ def save_model(
         "samplers_sha256": digest_of(tensors),
         "provenance": provenance,
     }
-    texts[MODEL_FILE] = json_part(MODEL_FILE, description)
+    texts[MODEL_FILE] = json_text(MODEL_FILE, description)
     # Read back what will be written, so that no directory comes about that cannot be loaded.
     _parse_model(texts[MODEL_FILE].encode(), tensors, path)
     with staged_directory(path, MODEL, force) as staging:
@@ -163,13 +163,13 @@ def load_model(path: str | Path) -> StoredModel:
     """Load a model directory; whatever is wrong with it is a `ModelError` that says what to do."""
     path = Path(path)
     check_directory(path)
-    return _parse_model(read_part(path / MODEL_FILE), read_part(path / SAMPLERS_FILE), path)
+    return _parse_model(read_model_file(path / MODEL_FILE), read_model_file(path / SAMPLERS_FILE), path)
 
 
 def load_document(path: str | Path, name: str) -> Field:
     """Load one of the further documents of a model directory."""
     file = Path(path) / _document_name(name)
-    return parse_json(read_part(file), Source(str(file), ModelError))
+    return parse_json(read_model_file(file), Source(str(file), ModelError))
 
 
 def _document_name(name: str) -> str:
@@ -210,7 +210,7 @@ def _parse_model(description: bytes, tensors: bytes, path: Path) -> StoredModel:
         if members["sampler"].value is not None:
             own = {name: arrays.pop(name) for name in list(arrays) if name.startswith(f"{place}.")}
             own = {name.removeprefix(f"{place}."): array for name, array in own.items()}
-            with members["sampler"].located():
+            with members["sampler"].locate_errors():
                 kind = members["sampler"].record("kind")["kind"].text()
                 samplers[operator.name] = sampler_from_arrays(kind, own, operator)
     if arrays:
@@ -218,7 +218,7 @@ def _parse_model(description: bytes, tensors: bytes, path: Path) -> StoredModel:
             f"{path / SAMPLERS_FILE}: the array {min(arrays)!r} belongs to no operator of {MODEL_FILE}. "
             "The two files are not of one model; learn it again."
         )
-    with root.located():
+    with root.locate_errors():
         model = PlanningModel(names.vocabulary(), tuple(operators), samplers)
     return StoredModel(model, record["provenance"].plain())
 
@@ -254,7 +254,7 @@ def save_policy(path: str | Path, stored: StoredPolicy, force: bool = False) -> 
         "weights_sha256": digest_of(weights),
         "provenance": stored.provenance,
     }
-    text = json_part(POLICY_FILE, description)
+    text = json_text(POLICY_FILE, description)
     # Read back what will be written, so that no directory comes about that cannot be loaded.
     _parse_policy(text.encode(), weights, path)
     with staged_directory(path, MODEL, force) as staging:
@@ -266,7 +266,7 @@ def load_policy(path: str | Path) -> StoredPolicy:
     """Load a policy directory; whatever is wrong with it is a `ModelError` that says what to do."""
     path = Path(path)
     check_directory(path)
-    return _parse_policy(read_part(path / POLICY_FILE), read_part(path / WEIGHTS_FILE), path)
+    return _parse_policy(read_model_file(path / POLICY_FILE), read_model_file(path / WEIGHTS_FILE), path)
 
 
 def _parse_policy(description: bytes, weights: bytes, path: Path) -> StoredPolicy:
@@ -276,6 +276,6 @@ def _parse_policy(description: bytes, weights: bytes, path: Path) -> StoredPolic
     kind = record["policy"].one_of("policy", POLICIES)
     vocabulary = vocabulary_from_json(record).vocabulary()
     arrays = parse_arrays(weights, record["weights_sha256"].text(), path / WEIGHTS_FILE, POLICY_FILE)
-    with record["weights_sha256"].located():
+    with record["weights_sha256"].locate_errors():
         policy = GraphPolicy(vocabulary, arrays)
     return StoredPolicy(policy, kind, record["provenance"].plain())

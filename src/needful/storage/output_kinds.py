@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
-TEMPORARY = ".needful-{}.tmp"
-ENOUGH = 1 << 20
+TEMPORARY_NAME = ".needful-{}.tmp"
+MAX_HEADER_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class FileKind:
         """Return whether a file is of this kind; an empty one is of every kind."""
         try:
             with path.open("rb") as file:
-                data = file.read(ENOUGH)
+                data = file.read(MAX_HEADER_BYTES)
             if data.startswith(b"\x1f\x8b"):
-                data = zlib.decompressobj(wbits=31).decompress(data, ENOUGH)
+                data = zlib.decompressobj(wbits=31).decompress(data, MAX_HEADER_BYTES)
         except (OSError, zlib.error):
             return False
         return not data or self.beginning.match(data) is not None
@@ -61,7 +61,7 @@ class FolderKind:
 
 def _is_leftover(path: str) -> bool:
     """Return whether a killed process left this behind of an unfinished output."""
-    return any(fnmatch(part, TEMPORARY.format("*")) for part in PurePosixPath(path).parts)
+    return any(fnmatch(part, TEMPORARY_NAME.format("*")) for part in PurePosixPath(path).parts)
 
 
 def _kind(name: str, beginning: bytes) -> FileKind:

@@ -50,7 +50,7 @@ class PlanStep:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanEnd:
+class RecordedFailure:
     """Where the deepest attempt ended and why, as in `Failure`."""
 
     step: int
@@ -83,7 +83,7 @@ class RecordedPlan:
     states: tuple[State, ...]
     subgoals: tuple[AbstractState, ...]
     holding: tuple[AbstractState, ...]
-    end: PlanEnd | None = None
+    end: RecordedFailure | None = None
 
 
 def record_plan(number: int, task: Task, result: PlanningResult, outcome: str) -> RecordedPlan:
@@ -102,7 +102,7 @@ def record_plan(number: int, task: Task, result: PlanningResult, outcome: str) -
         holding=tuple(frozenset(atom for atom in atoms if atom.holds(state)) for state in states),
         end=None
         if failure is None
-        else PlanEnd(failure.step, failure.outcome.value, failure.missing, failure.detail),
+        else RecordedFailure(failure.step, failure.outcome.value, failure.missing, failure.detail),
     )
 
 
@@ -169,7 +169,7 @@ def _changes(states: Sequence[State]) -> list[JsonValue]:
     return found
 
 
-def _end_to_json(end: PlanEnd) -> dict[str, JsonValue]:
+def _end_to_json(end: RecordedFailure) -> dict[str, JsonValue]:
     return {
         "step": end.step,
         "outcome": end.outcome,
@@ -204,7 +204,7 @@ class _PlanReader:
         record = self.record
         actions = tuple(map(self._action, record["actions"].items()))
         states = self._states(record["states"])
-        holding = tuple(map(self._places, record["holding"].items()))
+        holding = tuple(map(self._atoms_at, record["holding"].items()))
         for name, found in (("states", states), ("holding", holding)):
             if len(found) != len(actions) + 1:
                 raise record[name].fault(
@@ -213,11 +213,11 @@ class _PlanReader:
         return RecordedPlan(
             task=record["task"].integer(),
             outcome=self._outcome(record["outcome"]),
-            goal=self._places(record["goal"]),
+            goal=self._atoms_at(record["goal"]),
             steps=tuple(map(self._step, record["plan"].items())),
             actions=actions,
             states=states,
-            subgoals=tuple(map(self._places, record["subgoals"].items())),
+            subgoals=tuple(map(self._atoms_at, record["subgoals"].items())),
             holding=holding,
             end=None if record["end"].value is None else self._end(record["end"]),
         )
@@ -228,7 +228,7 @@ class _PlanReader:
     def _named(self, fields: Sequence[Field]) -> tuple[Object, ...]:
         return tuple(item.one_of("object", self.objects) for item in fields)
 
-    def _places(self, field: Field) -> AbstractState:
+    def _atoms_at(self, field: Field) -> AbstractState:
         found = set()
         for item in field.items():
             place = item.integer()
@@ -246,7 +246,7 @@ class _PlanReader:
         if len(parts) != 3:
             raise field.fault("an action is a controller, its objects and its parameters.")
         controller = parts[0].one_of("controller", self.names.controllers)
-        with field.located():
+        with field.locate_errors():
             return GroundController(controller, self._named(parts[1].items()), parts[2].numbers())
 
     def _states(self, field: Field) -> tuple[State, ...]:
@@ -259,13 +259,13 @@ class _PlanReader:
             absent = sorted(obj.name for obj in self.objects.values() if obj not in vectors)
             if absent:
                 raise item.fault(f"the object {absent[0]!r} has no values in the first state.")
-            with item.located():
+            with item.locate_errors():
                 found.append(State(vectors))
         return tuple(found)
 
-    def _end(self, field: Field) -> PlanEnd:
+    def _end(self, field: Field) -> RecordedFailure:
         record: Mapping[str, Field] = field.record("step", "outcome", "missing", "detail")
-        return PlanEnd(
+        return RecordedFailure(
             record["step"].integer(),
             self._outcome(record["outcome"]),
             tuple(self.reader.atom(item) for item in record["missing"].items()),

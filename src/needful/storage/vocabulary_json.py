@@ -86,7 +86,7 @@ def vocabulary_from_json(fields: Mapping[str, Field]) -> Names:
         record = item.record("name", "types", "low", "high")
         name = _new_name(record["name"], controllers, "controller")
         low, high = record["low"].numbers(), record["high"].numbers()
-        with item.located():
+        with item.locate_errors():
             controllers[name] = Controller(name, _type_tuple(record["types"], types), low, high)
     return Names(types, predicates, controllers)
 
@@ -103,7 +103,7 @@ def _read_types(field: Field) -> dict[str, Type]:
             record = declared[link]
             parent = None if record["parent"].value is None else built[record["parent"].text()]
             features = tuple(feature.name() for feature in record["features"].items())
-            with record["features"].located():
+            with record["features"].locate_errors():
                 built[link] = Type(link, features, parent)
     return {name: built[name] for name in declared}
 
@@ -187,7 +187,7 @@ class GroundAtomReader:
             raise field.fault("an atom needs a predicate.", 'Write it as ["Predicate", "object", ...].')
         predicate = items[0].one_of("predicate", self._names.predicates)
         objects = tuple(item.one_of("object", self._objects) for item in items[1:])
-        with field.located():
+        with field.locate_errors():
             atom = GroundAtom(predicate, objects)
         self._known[tuple(item.text() for item in items)] = atom
         return atom
@@ -249,7 +249,7 @@ def operator_from_json(field: Field, record: Mapping[str, Field], names: Names) 
 
     patterns = (_read_pattern(item, names, variables) for item in record["delete_patterns"].items())
     arguments = (item.one_of("parameter", variables) for item in record["controller_arguments"].items())
-    with field.located():
+    with field.locate_errors():
         return Operator(
             record["name"].name(),
             tuple(variables.values()),
@@ -268,13 +268,13 @@ def _argument_to_json(argument: PatternArgument) -> JsonValue:
 
 def _read_variable(field: Field, types: Mapping[str, Type]) -> Variable:
     record = field.record("name", "type")
-    with field.located():
+    with field.locate_errors():
         return Variable(record["name"].name(), record["type"].one_of("type", types))
 
 
 def _read_atom(field: Field, names: Names, variables: Mapping[str, Variable]) -> LiftedAtom:
-    predicate, *arguments = _predicate_first(field)
-    with field.located():
+    predicate, *arguments = _atom_items(field)
+    with field.locate_errors():
         return LiftedAtom(
             predicate.one_of("predicate", names.predicates),
             tuple(item.one_of("parameter", variables) for item in arguments),
@@ -282,7 +282,7 @@ def _read_atom(field: Field, names: Names, variables: Mapping[str, Variable]) ->
 
 
 def _read_pattern(field: Field, names: Names, variables: Mapping[str, Variable]) -> DeletePattern:
-    first, *items = _predicate_first(field)
+    first, *items = _atom_items(field)
     predicate = first.one_of("predicate", names.predicates)
     arguments: list[PatternArgument] = []
     for item in items:
@@ -290,13 +290,13 @@ def _read_pattern(field: Field, names: Names, variables: Mapping[str, Variable])
             arguments.append(Wildcard(item.record("any")["any"].one_of("type", names.types)))
         else:
             arguments.append(item.one_of("parameter", variables))
-    with field.located():
+    with field.locate_errors():
         # A pattern itself does not check its arguments; an argument has a type, as a variable has.
         predicate.check_arguments([Variable("?any", argument.type) for argument in arguments])
     return DeletePattern(predicate, tuple(arguments))
 
 
-def _predicate_first(field: Field) -> list[Field]:
+def _atom_items(field: Field) -> list[Field]:
     items = field.items()
     if not items:
         raise field.fault("an atom needs a predicate.", 'Write it as ["Predicate", "?x0", ...].')

@@ -33,7 +33,7 @@ Work: TypeAlias = Callable[[Job], JobResult]
 
 
 @dataclass(frozen=True, slots=True)
-class Died:
+class WorkerCrash:
     """Whatever ran a job is gone and the job with it; `reason` is a sentence."""
 
     reason: str
@@ -50,7 +50,7 @@ class Workers(Protocol):
         """Have a job run."""
         ...
 
-    def finished(self) -> Sequence[tuple[Job, JobResult | Died]]:
+    def finished(self) -> Sequence[tuple[Job, JobResult | WorkerCrash]]:
         """Wait for jobs that are running, and return those that have ended, each of them once.
 
         There may be none, where the capacity has to be looked at again from time to time.
@@ -96,19 +96,19 @@ class _Worker:
         # Not forked: threads of torch do not survive that.
         context = multiprocessing.get_context("spawn")
         connection, far_end = context.Pipe()
-        process = context.Process(target=_serve, args=(far_end, work), daemon=True)
-        with _interrupts_held():
+        process = context.Process(target=_worker_loop, args=(far_end, work), daemon=True)
+        with _interrupts_blocked():
             process.start()
         far_end.close()  # so that the pipe ends with the process
         return cls(process, connection)
 
-    def result(self) -> JobResult | Died:
+    def result(self) -> JobResult | WorkerCrash:
         """Return what came of a job, once there is something to read."""
         try:
             return self.connection.recv()
         except (EOFError, OSError):  # OSError: it was killed while it was writing
             self.process.join()
-            return Died(_how_it_ended(self.process.exitcode))
+            return WorkerCrash(_describe_exit(self.process.exitcode))
 
     def kill(self) -> None:
         self.process.kill()
@@ -121,7 +121,7 @@ class ProcessWorkers:
 
     def __init__(self, processes: int, work: Work) -> None:
         self._processes = processes
-        self._work = work
+        self._job_function = work
         self._idle: list[_Worker] = []
         self._busy: dict[Connection[Job, JobResult], tuple[_Worker, Job]] = {}
 
@@ -131,19 +131,19 @@ class ProcessWorkers:
 
     def begin(self, job: Job) -> None:
         """Give a job to an idle process, or to a new one."""
-        worker = self._idle.pop() if self._idle else _Worker.start(self._work)
+        worker = self._idle.pop() if self._idle else _Worker.start(self._job_function)
         with suppress(ConnectionError):  # it died while idle, and `result` will tell
             worker.connection.send(job)
         self._busy[worker.connection] = worker, job
 
-    def finished(self) -> list[tuple[Job, JobResult | Died]]:
+    def finished(self) -> list[tuple[Job, JobResult | WorkerCrash]]:
         """Wait until a process has a result or dies."""
         ended = []
         for connection in wait(list(self._busy)):
             assert isinstance(connection, Connection)
             worker, job = self._busy.pop(connection)
             result = worker.result()
-            if isinstance(result, Died):
+            if isinstance(result, WorkerCrash):
                 worker.kill()
             else:
                 self._idle.append(worker)
@@ -157,7 +157,7 @@ class ProcessWorkers:
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
+def _interrupts_blocked() -> Iterator[None]:
     """Let no Ctrl-C through while the block runs, and none ever to a process that is started in it.
 
     A terminal sends it to all processes, but it is the sweep that ends its workers.
@@ -170,20 +170,20 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _serve(connection: Connection[JobResult, Job], work: Work) -> None:
+def _worker_loop(connection: Connection[JobResult, Job], work: Work) -> None:
     """Do what a worker does: take a job, send its result, until nobody listens any more."""
     # What a library prints must not get between the results on stdout.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     # Torch is not imported yet. More threads would compete for the cores, and on other machines there
     # would be more or fewer of them.
     os.environ["OMP_NUM_THREADS"] = "1"
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     with suppress(EOFError, ConnectionError):
         while True:
             connection.send(work(connection.recv()))
 
 
-def _end_with_parent() -> None:
+def _exit_with_parent() -> None:
     """Exit when the sweep is gone, even if it was killed: nobody wants this worker's result then."""
     parent = multiprocessing.parent_process()
     assert parent is not None
@@ -191,7 +191,7 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _how_it_ended(exit_code: int | None) -> str:
+def _describe_exit(exit_code: int | None) -> str:
     if exit_code is None or exit_code >= 0:
         return f"Its process ended with exit code {exit_code}."
     name = signal.Signals(-exit_code).name
@@ -200,7 +200,7 @@ def _how_it_ended(exit_code: int | None) -> str:
 
 
 # How long to wait before looking whether machines have come or gone.
-SECONDS_BETWEEN_LOOKS = 5.0
+POLL_SECONDS = 5.0
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -247,16 +247,16 @@ class RayWorkers:
         """Hand a job to the cluster."""
         self._running[self._task.remote(job)] = job
 
-    def finished(self) -> list[tuple[Job, JobResult | Died]]:
+    def finished(self) -> list[tuple[Job, JobResult | WorkerCrash]]:
         """Wait for a while until a job has ended."""
-        ended, _ = self._ray.wait(list(self._running), timeout=SECONDS_BETWEEN_LOOKS)
+        ended, _ = self._ray.wait(list(self._running), timeout=POLL_SECONDS)
         return [(self._running.pop(one), self._result(one)) for one in ended]
 
-    def _result(self, reference: Any) -> JobResult | Died:
+    def _result(self, reference: Any) -> JobResult | WorkerCrash:
         try:
             result: JobResult = self._ray.get(reference)
         except self._ray.exceptions.RayError as error:
-            return Died(COLOUR.sub("", f"{type(error).__name__}: {error}"))
+            return WorkerCrash(COLOUR.sub("", f"{type(error).__name__}: {error}"))
         return result
 
     def cancel(self) -> None:
@@ -282,7 +282,7 @@ def _connect(ray: ModuleType, address: str | None) -> None:
         if address is None:
             ray.init("local", include_dashboard=False, log_to_driver=False, logging_level="ERROR")
         else:
-            _check_that_somebody_listens(address)
+            _check_reachable(address)
             ray.init(address, log_to_driver=False, logging_level="ERROR")
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -292,8 +292,8 @@ def _connect(ray: ModuleType, address: str | None) -> None:
         ) from error
 
 
-def _check_that_somebody_listens(address: str) -> None:
+def _check_reachable(address: str) -> None:
     """Raise if nobody does: Ray itself would try for minutes."""
     host, _, port = address.rpartition(":")
     if host and port.isdecimal() and "/" not in host:
-        socket.create_connection((host, int(port)), timeout=SECONDS_BETWEEN_LOOKS).close()
+        socket.create_connection((host, int(port)), timeout=POLL_SECONDS).close()

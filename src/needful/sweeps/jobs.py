@@ -82,7 +82,7 @@ class Job:
         """Read a job; whatever is wrong with it is an error that says where."""
         record = field.record(*cls.__dataclass_fields__)
         limit = record["learning_timeout"]
-        with field.located():
+        with field.locate_errors():
             return cls(
                 domain=record["domain"].name(),
                 learner=record["learner"].name(),

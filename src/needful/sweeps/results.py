@@ -24,7 +24,7 @@ from needful.sweeps.jobs import Job
 FORMAT = "needful-results"
 VERSION = 1
 JOBS_FOLDER = "jobs"
-ENDING = ".jsonl.gz"
+RESULT_SUFFIX = ".jsonl.gz"
 REPEAT = "Delete the file and start the sweep again to repeat the job."
 
 
@@ -69,7 +69,7 @@ class Results:
 
 def results_path(folder: str | Path, job: Job) -> Path:
     """Return where the result of a job belongs."""
-    return Path(folder) / JOBS_FOLDER / job.domain / f"{job.stem}{ENDING}"
+    return Path(folder) / JOBS_FOLDER / job.domain / f"{job.stem}{RESULT_SUFFIX}"
 
 
 def write_result(folder: str | Path, result: JobResult) -> Path:
@@ -89,7 +89,7 @@ def write_result(folder: str | Path, result: JobResult) -> Path:
 
 def results_files(folder: str | Path) -> list[Path]:
     """Return the files of all jobs, in the order of their names."""
-    return sorted((Path(folder) / JOBS_FOLDER).glob(f"*/*{ENDING}"))
+    return sorted((Path(folder) / JOBS_FOLDER).glob(f"*/*{RESULT_SUFFIX}"))
 
 
 def read_results(folder: str | Path) -> Results:
@@ -116,7 +116,7 @@ def read_result(path: Path) -> JobResult:
     fields[0].check_format(FORMAT, VERSION)
     header = fields[0].record("format", "version", "job", "summary", "error")
     job = Job.from_json(header["job"])
-    if path.name != f"{job.stem}{ENDING}" or path.parent.name != job.domain:
+    if path.name != f"{job.stem}{RESULT_SUFFIX}" or path.parent.name != job.domain:
         raise ResultsError(
             f"{path}: the file holds the job {job.domain}/{job.stem}. Give it back its name."
         )
@@ -146,7 +146,7 @@ class SweepFolder:
         Raises if another process holds it, or if it holds other things than a sweep.
         """
         path = Path(path)
-        _check_ours(path)
+        _check_sweep_folder(path)
         with _locked(path):
             remove_leftovers(path)
             yield cls(path)
@@ -164,7 +164,7 @@ class SweepFolder:
         return read_results(self.path)
 
 
-def _check_ours(path: Path) -> None:
+def _check_sweep_folder(path: Path) -> None:
     """Raise unless a folder is new, empty, or that of a sweep: one with its lock, or at least results."""
     held = set(os.listdir(path)) if path.is_dir() else set()
     if held and LOCK_FILE not in held and not any(results_files(path)):

@@ -14,7 +14,7 @@ from needful.sweeps.jobs import Job, run_job
 from needful.sweeps.results import JobResult, Results, SweepFolder
 
 # Part of `seconds` in a summary, but about one task or part of another entry.
-ABOUT_A_TASK = frozenset({"planning_mean", "planning_p90"})
+PER_TASK_SECONDS = frozenset({"planning_mean", "planning_p90"})
 
 
 class RemainingTime:
@@ -32,7 +32,7 @@ class RemainingTime:
         """Take note of a result; one without a summary tells nothing."""
         if result.error is None:
             seconds = seconds_of(result)
-            for alike in _alike(result.job):
+            for alike in _lookup_keys(result.job):
                 self._seen[alike].append(seconds)
 
     def estimate(self, jobs: Iterable[Job], at_once: int = 1) -> float | None:
@@ -42,11 +42,11 @@ class RemainingTime:
         return sum(map(self._expected, jobs)) / max(1, at_once)
 
     def _expected(self, job: Job) -> float:
-        known = next(self._seen[alike] for alike in _alike(job) if alike in self._seen)
+        known = next(self._seen[alike] for alike in _lookup_keys(job) if alike in self._seen)
         return sum(known) / len(known)
 
 
-def _alike(job: Job) -> tuple[tuple[str, ...], ...]:
+def _lookup_keys(job: Job) -> tuple[tuple[str, ...], ...]:
     size = (str(job.demos), str(job.tasks))
     return (job.learner, job.domain, *size), (job.learner, job.domain), (job.learner,), ()
 
@@ -55,7 +55,7 @@ def seconds_of(result: JobResult) -> float:
     """Return how long a job took, as far as its summary and its records tell."""
     stages = result.summary.get("seconds")
     told = stages if isinstance(stages, Mapping) else {}
-    learning = [told[stage] for stage in sorted(told) if stage not in ABOUT_A_TASK]
+    learning = [told[stage] for stage in sorted(told) if stage not in PER_TASK_SECONDS]
     planning = [record.seconds["total"] for record in result.records]
     return sum(float(seconds) for seconds in (*learning, *planning) if isinstance(seconds, int | float))
 
@@ -64,7 +64,7 @@ def seconds_of(result: JobResult) -> float:
 TRIES = 2
 
 
-class SweepWatch(Protocol):
+class SweepObserver(Protocol):
     """Hears of what happens in a sweep."""
 
     def begins(self, jobs: Sequence[Job], to_do: Sequence[Job], earlier: Results) -> None:
@@ -80,7 +80,7 @@ class SweepWatch(Protocol):
         ...
 
 
-class Unwatched:
+class SilentObserver:
     """Tells nobody."""
 
     def begins(self, jobs: Sequence[Job], to_do: Sequence[Job], earlier: Results) -> None:
@@ -98,7 +98,7 @@ def sweep(
     folder: SweepFolder,
     executor: Executor,
     retry_errors: bool = False,
-    watch: SweepWatch | None = None,
+    watch: SweepObserver | None = None,
     work: Work = run_job,
 ) -> Results:
     """Run the jobs that have no file yet, and return everything that the folder then holds.
@@ -107,7 +107,7 @@ def sweep(
     were running. With `retry_errors` jobs whose result is an error are run again. Files that cannot be
     read count as done: nothing is overwritten that may be of another version of this program.
     """
-    watch = watch or Unwatched()
+    watch = watch or SilentObserver()
     jobs, earlier = list(dict.fromkeys(jobs)), folder.read()
     repeated = {result.job for result in earlier.results if retry_errors and result.error is not None}
     to_do = [job for job in jobs if job in repeated or not folder.has(job)]
@@ -120,7 +120,7 @@ def sweep(
     return folder.read()
 
 
-def _run(jobs: Sequence[Job], workers: Workers, watch: SweepWatch) -> Iterator[JobResult]:
+def _run(jobs: Sequence[Job], workers: Workers, watch: SweepObserver) -> Iterator[JobResult]:
     """Yield the result of each job; one that died is begun anew after all others."""
     waiting, running = deque(jobs), 0
     tries: Counter[Job] = Counter()

@@ -10,7 +10,7 @@ from needful.core.plans import necessary_atoms
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
 from needful.envs.drawing.film import draw_animation
-from needful.envs.drawing.pictures import captions_of
+from needful.envs.drawing.pictures import make_captions
 from needful.errors import InvalidInputError
 
 
@@ -21,7 +21,7 @@ def test_an_animation_shows_each_state_and_waits_at_the_end() -> None:
     (wanted,) = task.goal
     plan = (move.ground(wanted.objects), grasp.ground(wanted.objects))
     states = follow(env, task.initial_state, plan)
-    captions = captions_of(plan, necessary_atoms(plan, task.goal), states)
+    captions = make_captions(plan, necessary_atoms(plan, task.goal), states)
     gif = draw_animation(env, states, captions, task.goal)
     frames = [
         (frame.info["duration"], frame.convert("RGB").tobytes())

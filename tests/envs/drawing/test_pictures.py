@@ -18,7 +18,7 @@ from needful.envs.catalogue import environment_names, make_environment
 from needful.envs.cluttered_1d import DOT, GRASPED, NEXT_TO, ROBOT, Cluttered1D
 from needful.envs.contract import Split
 from needful.envs.drawing import palette
-from needful.envs.drawing.pictures import Caption, captions_of, draw_film_strip, draw_state
+from needful.envs.drawing.pictures import Caption, draw_film_strip, draw_state, make_captions
 from needful.envs.screws import GRIPPER, IN_RECEPTACLE, RECEPTACLE, SCREW, Screws
 from needful.errors import InvalidInputError
 
@@ -104,16 +104,16 @@ def test_captions_tell_which_subgoal_atoms_hold() -> None:
     plan = (move.ground((ROBBY, DOT1)), grasp.ground((ROBBY, DOT1)))
     states = follow(LINE, START, plan)
     subgoals = necessary_atoms(plan, GOAL)
-    assert captions_of(plan, subgoals, states) == (
+    assert make_captions(plan, subgoals, states) == (
         Caption("start", holds=(GRASPED(ROBBY, DOT2),)),
         Caption("1. Move(robby, dot1)", holds=(GRASPED(ROBBY, DOT2), NEXT_TO(ROBBY, DOT1))),
         Caption("2. Grasp(robby, dot1)", holds=(GRASPED(ROBBY, DOT1), GRASPED(ROBBY, DOT2))),
     )
     # An attempt that stopped where it started, judged by what the move should have brought about.
-    stopped = captions_of(plan, subgoals, [START, START])
+    stopped = make_captions(plan, subgoals, [START, START])
     assert stopped[1].misses == (NEXT_TO(ROBBY, DOT1),)
     with pytest.raises(InvalidInputError, match="at most 3 states"):
-        captions_of(plan, subgoals, [*states, START])
+        make_captions(plan, subgoals, [*states, START])
 
 
 def test_a_film_strip_grows_with_its_states_and_shows_what_fails() -> None:

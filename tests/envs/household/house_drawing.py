@@ -6,7 +6,7 @@ from functools import cache
 from math import cos, sin
 
 from needful.envs.contract import Split
-from needful.envs.household.scene.activities import ACTIVITIES, Definition
+from needful.envs.household.scene.activities import ACTIVITIES, ActivityDefinition
 from needful.envs.household.scene.categories import CATEGORIES, bounding_box
 from needful.envs.household.scene.floor_plan import Rect
 from needful.envs.household.scene.furnishing import NoPlaceError
@@ -16,7 +16,7 @@ from needful.seeding import rng_for
 
 
 @cache
-def drawn_house(activity: int, split: Split, seed: int) -> tuple[Definition, Scene]:
+def drawn_house(activity: int, split: Split, seed: int) -> tuple[ActivityDefinition, Scene]:
     """Return the first house that comes out at or after a seed."""
     for attempt in range(100):
         rng = rng_for(seed, "test", activity, split.value, attempt)

@@ -11,16 +11,16 @@ from needful.envs.contract import Split
 from needful.envs.household.scene.activities import (
     ACTIVITIES,
     Activity,
-    Definition,
+    ActivityDefinition,
     Literal,
-    in_our_names,
     scaled,
+    with_local_names,
 )
 from needful.envs.household.scene.categories import CATEGORIES
 from needful.errors import InvalidInputError, UnknownNameError
 
 BY_NAME = {activity.name: activity for activity in ACTIVITIES}
-CUPS = Definition(
+CUPS = ActivityDefinition(
     "tea",
     {"cup_1": "cup", "cup_2": "cup", "tray_1": "tray"},
     (Literal("ontop", ("cup_1", "tray_1")), Literal("open", ("cup_2",))),
@@ -45,16 +45,16 @@ def test_floors_are_called_after_their_rooms() -> None:
 
 def test_a_floor_without_a_room_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="in which room floor_1 is"):
-        in_our_names(Definition("tea", {"floor_1": "floor.n.01"}, (), ()))
+        with_local_names(ActivityDefinition("tea", {"floor_1": "floor.n.01"}, (), ()))
 
 
 def test_a_category_that_we_do_not_have_is_refused() -> None:
     with pytest.raises(UnknownNameError, match=r"'shelf\.n\.02'\. Did you mean 'shelf\.n\.01'"):
-        in_our_names(Definition("tea", {"shelf_1": "shelf.n.02"}, (), ()))
+        with_local_names(ActivityDefinition("tea", {"shelf_1": "shelf.n.02"}, (), ()))
 
 
 def test_more_things_are_like_the_old_ones() -> None:
-    assert scaled(CUPS, {"cup": 4}) == Definition(
+    assert scaled(CUPS, {"cup": 4}) == ActivityDefinition(
         "tea",
         {"cup_1": "cup", "cup_2": "cup", "cup_3": "cup", "cup_4": "cup", "tray_1": "tray"},
         (
@@ -68,7 +68,7 @@ def test_more_things_are_like_the_old_ones() -> None:
 
 
 def test_fewer_things_leave_nothing_behind_of_the_others() -> None:
-    assert scaled(CUPS, {"cup": 1}) == Definition(
+    assert scaled(CUPS, {"cup": 1}) == ActivityDefinition(
         "tea",
         {"cup_1": "cup", "tray_1": "tray"},
         (Literal("ontop", ("cup_1", "tray_1")),),

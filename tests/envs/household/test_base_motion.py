@@ -12,12 +12,12 @@ from scipy import ndimage
 
 from needful.envs.household.motion.base_motion import (
     CELL,
+    BasePlanner,
     Disc,
-    Drives,
     Footprints,
-    FreeGrid,
+    OccupancyGrid,
     _a_star,
-    clear_at,
+    has_clearance,
 )
 from needful.envs.household.scene.scene import Room, Scene
 
@@ -40,16 +40,16 @@ WALL = boxes((2.0, 1.1, 0.05, 1.1, 0.0, 1.5))
 
 def assert_clear(path, discs, obstacles):
     for one, other in itertools.pairwise(path):
-        assert clear_at(discs, obstacles, np.linspace(one, other, 20), 0.0)
+        assert has_clearance(discs, obstacles, np.linspace(one, other, 20), 0.0)
 
 
 def test_free_ways_are_straight():
-    drives = Drives(FreeGrid(ROOM, NOTHING), ROBOT, NOTHING, (0.5, 0.5))
+    drives = BasePlanner(OccupancyGrid(ROOM, NOTHING), ROBOT, NOTHING, (0.5, 0.5))
     assert drives.path((3.5, 2.5)) == ((0.5, 0.5), (3.5, 2.5))
 
 
 def test_ways_lead_around():
-    drives = Drives(FreeGrid(ROOM, WALL), ROBOT, NOTHING, (0.5, 0.5))
+    drives = BasePlanner(OccupancyGrid(ROOM, WALL), ROBOT, NOTHING, (0.5, 0.5))
     path = drives.path((3.5, 0.5))
     assert (path[0], path[-1]) == ((0.5, 0.5), (3.5, 0.5))
     assert_clear(path, ROBOT, WALL)
@@ -59,7 +59,7 @@ def test_ways_lead_around():
 @pytest.mark.parametrize("gap", [0.38, 0.5])
 def test_gaps_are_passed_if_they_are_wide_enough(gap):
     wall = boxes((2.0, (3.0 - gap) / 2, 0.05, (3.0 - gap) / 2, 0.0, 1.5), (2.0, 3.05, 0.05, 0.05, 0.0, 1.5))
-    drives = Drives(FreeGrid(ROOM, wall), ROBOT, NOTHING, (0.5, 0.5))
+    drives = BasePlanner(OccupancyGrid(ROOM, wall), ROBOT, NOTHING, (0.5, 0.5))
     assert drives.reach((3.5, 0.5)) == (gap > 0.4)
     assert (drives.path((3.5, 0.5)) is not None) == (gap > 0.4)
 
@@ -72,27 +72,27 @@ def test_what_is_carried_counts_at_its_own_height(low, high, radius, free):
     # Two shelves leave 0.6 m at a height at which only what is carried is.
     shelves = boxes((2.0, 1.1, 0.3, 1.1, low, high), (2.0, 2.95, 0.3, 0.15, low, high))
     discs = (Disc(0.35, 0.0, 0.8), Disc(radius, 0.8, np.inf))
-    drives = Drives(FreeGrid(ROOM, shelves), discs, NOTHING, (0.5, 0.5))
+    drives = BasePlanner(OccupancyGrid(ROOM, shelves), discs, NOTHING, (0.5, 0.5))
     assert (drives.path((3.5, 0.5)) is not None) == free
 
 
 def test_loose_things_block_too():
-    grid = FreeGrid(ROOM, WALL)
+    grid = OccupancyGrid(ROOM, WALL)
     blocked = boxes((2.0, 2.7, 0.1, 0.1, 0.0, 0.1))
-    assert Drives(grid, ROBOT, NOTHING, (0.5, 0.5)).reach((3.5, 0.5))
-    assert not Drives(grid, ROBOT, blocked, (0.5, 0.5)).reach((3.5, 0.5))
+    assert BasePlanner(grid, ROBOT, NOTHING, (0.5, 0.5)).reach((3.5, 0.5))
+    assert not BasePlanner(grid, ROBOT, blocked, (0.5, 0.5)).reach((3.5, 0.5))
     # The grid is not spoilt by it.
-    assert Drives(grid, ROBOT, NOTHING, (0.5, 0.5)).reach((3.5, 0.5))
+    assert BasePlanner(grid, ROBOT, NOTHING, (0.5, 0.5)).reach((3.5, 0.5))
 
 
 def test_what_lies_against_the_robot_does_not_hold_it():
     beside = boxes((0.75, 0.5, 0.1, 0.1, 0.0, 0.1))
-    path = Drives(FreeGrid(ROOM, NOTHING), ROBOT, beside, (0.5, 0.5)).path((3.5, 0.5))
+    path = BasePlanner(OccupancyGrid(ROOM, NOTHING), ROBOT, beside, (0.5, 0.5)).path((3.5, 0.5))
     assert path == ((0.5, 0.5), (3.5, 0.5))
 
 
 def test_the_house_has_an_end():
-    grid = FreeGrid(ROOM, NOTHING)
+    grid = OccupancyGrid(ROOM, NOTHING)
     assert grid.contains(np.array([2.0, 2.0]))
     assert not grid.contains(np.array([2.0, 3.5]))
     assert grid.cell((-9.0, 9.0)) == (0, len(grid.ys) - 1)
@@ -108,13 +108,13 @@ def test_random_rooms(seed):
     ]
     obstacles = boxes(*rows)
     fixed, loose = obstacles[np.arange(4)], obstacles[np.arange(4, 8)]
-    ends = [p for p in rng.uniform(0.3, (3.7, 2.7), (50, 2)) if clear_at(ROBOT, obstacles, p[None], 0.01)][
-        :2
-    ]
+    ends = [
+        p for p in rng.uniform(0.3, (3.7, 2.7), (50, 2)) if has_clearance(ROBOT, obstacles, p[None], 0.01)
+    ][:2]
     if len(ends) < 2:
         return
     start, goal = (tuple(p.tolist()) for p in ends)
-    drives = Drives(FreeGrid(ROOM, fixed), ROBOT, loose, start)
+    drives = BasePlanner(OccupancyGrid(ROOM, fixed), ROBOT, loose, start)
     path = drives.path(goal)
     assert drives.reach(goal) or path is None or len(path) == 2
     if path is not None:
@@ -122,7 +122,7 @@ def test_random_rooms(seed):
         return
     # Discs that are a good deal thicker cannot get through either.
     thick = tuple(Disc(disc.radius + 1.5 * CELL, disc.low, disc.high) for disc in ROBOT)
-    if all(clear_at(thick, obstacles, p[None], 0.0) for p in ends):
+    if all(has_clearance(thick, obstacles, p[None], 0.0) for p in ends):
         assert not flood(thick, obstacles, start, goal)
 
 
@@ -162,8 +162,8 @@ def test_a_star_steps_from_neighbour_to_neighbour(seed):
 
 def test_whoever_cannot_come_to_the_largest_part_is_shut_in():
     wall = boxes((1.0, 1.5, 0.05, 1.5, 0.0, 1.5))
-    grid = FreeGrid(ROOM, wall)
-    assert Drives(grid, ROBOT, NOTHING, (0.5, 1.5)).is_shut_in()
-    assert not Drives(grid, ROBOT, NOTHING, (2.5, 1.5)).is_shut_in()
+    grid = OccupancyGrid(ROOM, wall)
+    assert BasePlanner(grid, ROBOT, NOTHING, (0.5, 1.5)).is_enclosed()
+    assert not BasePlanner(grid, ROBOT, NOTHING, (2.5, 1.5)).is_enclosed()
     everywhere = boxes((2.0, 1.5, 2.0, 1.5, 0.0, 1.5))
-    assert Drives(FreeGrid(ROOM, everywhere), ROBOT, NOTHING, (2.5, 1.5)).is_shut_in()
+    assert BasePlanner(OccupancyGrid(ROOM, everywhere), ROBOT, NOTHING, (2.5, 1.5)).is_enclosed()

@@ -6,7 +6,7 @@ from importlib import resources
 
 import pytest
 
-from needful.envs.household.scene.activities import Definition, Literal, read_bddl
+from needful.envs.household.scene.activities import ActivityDefinition, Literal, read_bddl
 from needful.errors import InvalidInputError, UnknownNameError
 
 FILES = resources.files("needful.envs.household.scene") / "bddl_files"
@@ -20,7 +20,7 @@ TEXT = """
 """
 
 
-def read(name: str) -> Definition:
+def read(name: str) -> ActivityDefinition:
     return read_bddl((FILES / f"{name}.bddl").read_text("utf-8"), name)
 
 
@@ -30,7 +30,7 @@ def with_goal(goal: str) -> str:
 
 
 def test_a_handwritten_definition() -> None:
-    assert read_bddl(TEXT, "tea") == Definition(
+    assert read_bddl(TEXT, "tea") == ActivityDefinition(
         "tea",
         {"cup_1": "cup", "cup_2": "cup", "tray_1": "tray"},
         (

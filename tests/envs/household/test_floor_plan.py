@@ -19,12 +19,12 @@ from needful.envs.household.scene.floor_plan import (
     Opening,
     Rect,
     Wall,
-    draw_floor_plan,
+    sample_floor_plan,
     wall_boxes,
 )
 from needful.envs.household.scene.scene import Box
 
-PLANS = st.integers(0, 2**32).map(lambda seed: draw_floor_plan(np.random.default_rng(seed)))
+PLANS = st.integers(0, 2**32).map(lambda seed: sample_floor_plan(np.random.default_rng(seed)))
 
 
 def covers(box: Box, x: float, y: float, z: float) -> bool:
@@ -117,7 +117,7 @@ def test_strips_lie_along_walls_on_their_inner_side(wall: Wall, expected: Rect) 
 
 
 def test_the_inside_of_a_room_is_without_its_walls() -> None:
-    plan = draw_floor_plan(np.random.default_rng(0))
+    plan = sample_floor_plan(np.random.default_rng(0))
     for room in plan.rooms:
         assert plan.inner(room.name).size == pytest.approx(
             tuple(side - WALL for side in plan.room(room.name).size)

@@ -35,7 +35,7 @@ def test_cells_are_free_and_counted_as_defined(
             near = inside and target.gap(x, y) <= within
             places += bool(space.connected[i, j] and near)
             pockets += bool(space.free[i, j] and not space.connected[i, j] and near)
-    assert space.standing_places(target, within, room) == places
+    assert space.count_standing_cells(target, within, room) == places
     assert space.pockets(target, within, room) == pockets
 
 

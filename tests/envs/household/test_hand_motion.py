@@ -9,24 +9,26 @@ import numpy as np
 import pytest
 from tiny_house import scene_of
 
-from needful.envs.household.motion.base_motion import FreeGrid
-from needful.envs.household.motion.hand_motion import GAP, TOUCH, HandPlanner
-from needful.envs.household.motion.still_house import StillHouse
+from needful.envs.household.motion.base_motion import OccupancyGrid
+from needful.envs.household.motion.hand_motion import GAP, PENETRATION_TOLERANCE, HandPlanner
+from needful.envs.household.motion.still_house import HouseQueries
 from needful.envs.household.scene.scene import HAND_RADIUS, Box, Thing
 from needful.envs.household.simulation.house_model import build_model
-from needful.envs.household.simulation.situation import View
-from needful.envs.household.simulation.snapshot import HELD, first_snapshot
+from needful.envs.household.simulation.situation import SnapshotGeometry
+from needful.envs.household.simulation.snapshot import HELD, initial_snapshot
 
 
 def view_of(things, walls=(), held=None):
     scene = scene_of(things, walls)
     model = build_model(scene)
-    house = StillHouse(model)
-    snapshot = first_snapshot(model)
+    house = HouseQueries(model)
+    snapshot = initial_snapshot(model)
     if held is not None:
         snapshot = snapshot.with_feature(held, HELD, 1.0)
     house.show(snapshot)
-    return View(model, house, FreeGrid(scene, house.footprints()[model.is_fixed]), snapshot)
+    return SnapshotGeometry(
+        model, house, OccupancyGrid(scene, house.footprints()[model.is_fixed]), snapshot
+    )
 
 
 def at(*point):
@@ -41,9 +43,9 @@ def test_an_empty_hand_is_a_ball():
     load = planner.load(at(0, 0, 0), -1)
     beside = 0.045 + HAND_RADIUS
     assert planner.is_free(load, [at(3.0 + beside, 2.0, 0.045)])
-    assert not planner.is_free(load, [at(3.0 + beside - 2 * TOUCH, 2.0, 0.045)])
-    assert planner.is_free(load, [at(3.0 + beside - 2 * TOUCH, 2.0, 0.045)], ignored=0)
-    assert not planner.is_free(load, [at(1.0, 1.0, HAND_RADIUS - 2 * TOUCH)])
+    assert not planner.is_free(load, [at(3.0 + beside - 2 * PENETRATION_TOLERANCE, 2.0, 0.045)])
+    assert planner.is_free(load, [at(3.0 + beside - 2 * PENETRATION_TOLERANCE, 2.0, 0.045)], ignored=0)
+    assert not planner.is_free(load, [at(1.0, 1.0, HAND_RADIUS - 2 * PENETRATION_TOLERANCE)])
 
 
 def test_lines_are_checked_all_along():
@@ -93,8 +95,8 @@ def test_freedom_against_the_engine_itself(seed):
         depth = min(
             mujoco.mj_geomDistance(still, data, int(a), int(b), 1.0, None) for a in parts for b in others
         )
-        if abs(depth + TOUCH) > 1e-3:
-            assert free == (depth > -TOUCH)
+        if abs(depth + PENETRATION_TOLERANCE) > 1e-3:
+            assert free == (depth > -PENETRATION_TOLERANCE)
 
 
 def test_the_hand_closes_in_until_it_touches():
@@ -171,8 +173,8 @@ def test_taking_hold_ends_at_the_touch():
     view = view_of([BLOCK])
     planner = HandPlanner(view)
     touch, before = at(3.0, 2.0, 0.125), at(3.0, 2.0, 0.14)
-    path = planner.take_hold(0, before, touch)
+    path = planner.approach_path(0, before, touch)
     assert (path[-1] == touch).all()
     assert (path[-2] == before).all()
     # From below, through the floor, it cannot.
-    assert planner.take_hold(0, at(3.0, 2.0, -0.1), at(3.0, 2.0, -0.04)) is None
+    assert planner.approach_path(0, at(3.0, 2.0, -0.1), at(3.0, 2.0, -0.04)) is None

@@ -23,7 +23,7 @@ def errand():
 
 
 def test_a_film_shows_what_happens_and_what_holds(errand, monkeypatch):
-    monkeypatch.setattr(film, "MOST_PICTURES", 13)
+    monkeypatch.setattr(film, "MAX_PICTURES", 13)
     monkeypatch.setattr(film, "HEIGHT", 240)
     monkeypatch.setattr(film, "WIDTH", 320)
     world, result = errand
@@ -44,6 +44,6 @@ def test_a_film_shows_what_happens_and_what_holds(errand, monkeypatch):
 
 
 def test_a_plan_that_failed_has_a_film_too(errand, monkeypatch):
-    monkeypatch.setattr(film, "MOST_PICTURES", 3)
+    monkeypatch.setattr(film, "MAX_PICTURES", 3)
     world, result = errand
     assert 2 <= len(film_house(world, cut_short(result, 1), result.subgoals[-1]).pictures) <= 3

@@ -12,9 +12,9 @@ from tiny_house import scene_of, tiny_scene
 from needful.envs.household.scene.categories import CATEGORIES
 from needful.envs.household.scene.scene import Thing
 from needful.envs.household.simulation.house_model import (
-    HOUSE_ITSELF,
-    THE_GROUND,
-    THE_ROBOT_ITSELF,
+    OWNER_GROUND,
+    OWNER_HOUSE,
+    OWNER_ROBOT,
     build_model,
 )
 
@@ -46,9 +46,9 @@ def test_every_geom_has_its_owner(model):
     parts = np.bincount(model.owner[model.owner >= 0], minlength=len(model.things))
     for count, category in zip(parts, model.categories, strict=True):
         assert count == len(category.parts) + (len(category.hinge.parts) if category.hinge else 0)
-    assert np.count_nonzero(model.owner == HOUSE_ITSELF) == len(model.scene.walls)
-    assert np.count_nonzero(model.owner == THE_GROUND) == 1 + len(model.scene.rooms)
-    assert model.owner[model.hand_geom] == THE_ROBOT_ITSELF
+    assert np.count_nonzero(model.owner == OWNER_HOUSE) == len(model.scene.walls)
+    assert np.count_nonzero(model.owner == OWNER_GROUND) == 1 + len(model.scene.rooms)
+    assert model.owner[model.hand_geom] == OWNER_ROBOT
     assert not (model.is_fixed & model.is_loose).any()
 
 

@@ -16,13 +16,13 @@ from needful.core.plans import PlanningResult
 from needful.envs.drawing.inline_page import as_safe_json
 from needful.envs.household.simulation.snapshot import as_snapshot, pose
 from needful.envs.household.view.film import footage
-from needful.envs.household.view.page import MOST_SHOTS, make_page
-from needful.envs.household.view.rendering import CUT
+from needful.envs.household.view.page import MAX_KEYFRAMES, make_page
+from needful.envs.household.view.rendering import WALL_CUT_HEIGHT
 
 WORLD, RESULT = run_errand()
 GOAL = RESULT.subgoals[-1]
 PAGE = make_page(WORLD, RESULT, GOAL, "collecting-cans")
-SHOTS = footage(WORLD, RESULT, MOST_SHOTS)
+SHOTS = footage(WORLD, RESULT, MAX_KEYFRAMES)
 WIDE, HIGH = 900, 600
 
 
@@ -82,7 +82,7 @@ def test_every_part_has_the_size_that_it_has_in_the_scene():
     assert np.allclose([row[1:] for row in shown], [row[1:] for row in sorted(wanted)], atol=0.001)
     walls = [shape for shape in DATA["shapes"] if shape["colour"][3] < 1]
     assert len(walls) == len(scene.walls)
-    assert all(wall["centre"][2] + wall["half"][2] == pytest.approx(CUT) for wall in walls)
+    assert all(wall["centre"][2] + wall["half"][2] == pytest.approx(WALL_CUT_HEIGHT) for wall in walls)
 
 
 def test_atoms_are_lit_exactly_when_they_hold():

@@ -37,7 +37,7 @@ def reason(state, controller, target, *theta, world=WORLD):
         run(state, controller, target, *theta, world=world)
     assert failure.value.offending == ()
     assert {obj: state[obj] for obj in state} == before
-    known = world.can_start(state, controller, named(state)[target], theta)
+    known = world.start_failure(state, controller, named(state)[target], theta)
     assert known in (None, failure.value.reason)
     return failure.value.reason, known is not None
 

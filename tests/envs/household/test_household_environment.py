@@ -25,12 +25,12 @@ from needful.envs.household.environment import (
     OpeningPresents,
     SortingBooks,
 )
-from needful.envs.household.scene.activities import ACTIVITIES, Definition, Literal
+from needful.envs.household.scene.activities import ACTIVITIES, ActivityDefinition, Literal
 from needful.envs.household.scene.categories import CATEGORIES, CLUTTER
 from needful.envs.household.scene.furnishing import NoPlaceError
-from needful.envs.household.scene.scene import FLOOR, THE_HOUSE, THE_ROBOT, THING, Box, Thing
+from needful.envs.household.scene.scene import FLOOR, HOUSE_OBJECT, THE_ROBOT, THING, Box, Thing
 from needful.envs.household.simulation import world as worlds
-from needful.envs.household.simulation.world import MOST_WORLDS, make_house
+from needful.envs.household.simulation.world import MAX_WORLDS, make_house
 from needful.errors import InvalidInputError
 from needful.planning.bilevel import PlanningConfig, plan
 
@@ -128,7 +128,7 @@ def test_houses_are_cluttered_and_nothing_wanted_is_within_reach(
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_the_robot_starts_where_the_definition_says(domain: type[Household]) -> None:
     state = task_of(domain, Split.TEST).initial_state
-    activity, split, seed = state[THE_HOUSE]
+    activity, split, seed = state[HOUSE_OBJECT]
     definition, scene = make_house((activity, split, seed))
     (floor,) = (one.arguments[1] for one in definition.initial if one.arguments[0] == THE_ROBOT.name)
     (room,) = (room for room in scene.rooms if room.floor == floor)
@@ -206,18 +206,18 @@ def test_predicates_and_controllers_can_be_sent_to_another_process() -> None:
 
 def test_only_the_last_worlds_are_kept() -> None:
     env = OpeningPresents()
-    tasks = env.tasks(Split.TRAIN, MOST_WORLDS + 2, seed=8)
+    tasks = env.tasks(Split.TRAIN, MAX_WORLDS + 2, seed=8)
     first = env._worlds.of(tasks[0].initial_state)
     assert env._worlds.of(tasks[0].initial_state) is first
     for task in tasks[1:]:
         env._worlds.of(task.initial_state)
     assert env._worlds.of(tasks[0].initial_state) is not first
-    assert len(env._worlds._worlds) == MOST_WORLDS
+    assert len(env._worlds._worlds) == MAX_WORLDS
 
 
 def test_a_house_in_which_the_definition_broke_is_refused() -> None:
     env, state = env_of(OpeningPresents), task_of(OpeningPresents, Split.TRAIN).initial_state
-    activity, split, seed = state[THE_HOUSE]
+    activity, split, seed = state[HOUSE_OBJECT]
     definition, _ = make_house((activity, split, seed))
     package = next(obj for obj in state if obj.name == "package_1")
     lifted = state.replace({package: {"z": 1.0}})
@@ -241,7 +241,7 @@ def test_an_activity_for_which_no_house_is_fit_says_why(monkeypatch: pytest.Monk
 def test_what_finds_no_place_in_any_house_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     crowd = replace(ACTIVITIES[0], counts={Split.TRAIN: {"package": (60, 60)}})
     monkeypatch.setattr(worlds, "ACTIVITIES", (crowd, *ACTIVITIES[1:]))
-    monkeypatch.setattr(environment, "MOST_HOUSES", 3)
+    monkeypatch.setattr(environment, "MAX_HOUSES", 3)
     with pytest.raises(NoPlaceError, match=r"None of 3 houses.* no place for package_\d+ on bedroom_floor"):
         OpeningPresents().task(Split.TRAIN, 0, seed=0)
 
@@ -252,7 +252,7 @@ def unreachable_task(env: Household, opened: bool) -> Task:
     door = () if opened else (Box((4.0, 2.0, 0.75), (0.05, 0.5, 0.75)),)
     scene = replace(scene_of([package], (*WALLS, *door)), robot=(6.0, 2.0, 0.0))
     goal = (Literal("open", ("package",)),)
-    return env.task_in(Definition("party", {"package": "package"}, (), goal), scene)
+    return env.task_in(ActivityDefinition("party", {"package": "package"}, (), goal), scene)
 
 
 def test_a_goal_that_nobody_can_go_to_is_a_failure_with_a_reason() -> None:
@@ -272,7 +272,9 @@ def test_a_task_that_does_not_start_as_defined_is_refused() -> None:
     env = OpeningPresents()
     scene = scene_of([Thing("package", "package", (2.8, 0.9, 0.0), opened=1.0)])
     closed = Literal("open", ("package",), positive=False)
-    definition = Definition("party", {"package": "package"}, (closed,), (Literal("open", ("package",)),))
+    definition = ActivityDefinition(
+        "party", {"package": "package"}, (closed,), (Literal("open", ("package",)),)
+    )
     with pytest.raises(NoPlaceError, match=r"\(not \(open package\)\) no longer holds"):
         env.task_in(definition, scene)
 

@@ -9,7 +9,7 @@ from tiny_house import named, tiny_scene
 
 from needful.envs.household.scene.scene import THE_ROBOT
 from needful.envs.household.simulation.world import World
-from needful.envs.household.view.rendering import Camera, HouseRenderer, overview
+from needful.envs.household.view.rendering import Camera, HouseRenderer, overview_camera
 from needful.errors import InvalidInputError
 
 WORLD = World(tiny_scene())
@@ -57,7 +57,7 @@ def test_an_overview_shows_all_and_wastes_no_room(width):
     except InvalidInputError as error:
         pytest.skip(str(error))
     with made:
-        picture = made.frame(STATE, overview(tiny_scene(), aspect=width / 120)).astype(int)
+        picture = made.frame(STATE, overview_camera(tiny_scene(), aspect=width / 120)).astype(int)
     house = np.abs(picture - picture[0, 0]).max(axis=2) > 8
     rows, columns = np.flatnonzero(house.any(axis=1)), np.flatnonzero(house.any(axis=0))
     assert rows[0] > 0
@@ -69,12 +69,12 @@ def test_an_overview_shows_all_and_wastes_no_room(width):
 
 
 def test_cameras_see_rooms():
-    house, room = overview(tiny_scene()), overview(tiny_scene(), ("bedroom",))
+    house, room = overview_camera(tiny_scene()), overview_camera(tiny_scene(), ("bedroom",))
     assert house.centre[0] == pytest.approx(4.0)
     assert room.centre[0] == pytest.approx(2.0)
     assert room.distance < house.distance
     with pytest.raises(InvalidInputError, match=r"no room 'garage'.*bedroom, living_room"):
-        overview(tiny_scene(), ("garage",))
+        overview_camera(tiny_scene(), ("garage",))
 
 
 def test_without_opengl_one_is_told_what_to_do(monkeypatch):

@@ -10,7 +10,7 @@ from scipy import ndimage
 
 from envs.household.house_drawing import drawn_house, ground, ground_under
 from needful.envs.contract import Split
-from needful.envs.household.scene.activities import ACTIVITIES, Definition, Literal
+from needful.envs.household.scene.activities import ACTIVITIES, ActivityDefinition, Literal
 from needful.envs.household.scene.categories import CATEGORIES, CLUTTER, WINDOW_SILL
 from needful.envs.household.scene.floor_plan import DOOR_WIDTH, WALL, Rect
 from needful.envs.household.scene.furnishing import NoPlaceError
@@ -23,7 +23,7 @@ CLUTTER_NAMES = {category.name for category in CLUTTER}
 
 
 @pytest.fixture(params=HOUSES, ids=lambda house: f"{ACTIVITIES[house[0]].name}-{house[1].value}-{house[2]}")
-def house(request: pytest.FixtureRequest) -> tuple[Definition, Scene]:
+def house(request: pytest.FixtureRequest) -> tuple[ActivityDefinition, Scene]:
     return drawn_house(*request.param)
 
 
@@ -49,7 +49,7 @@ def room_of(scene: Scene, thing: Thing) -> str:
     return room.name
 
 
-def test_no_two_things_are_in_the_same_place(house: tuple[Definition, Scene]) -> None:
+def test_no_two_things_are_in_the_same_place(house: tuple[ActivityDefinition, Scene]) -> None:
     for one, other in combinations(house[1].things, 2):
         if not ground(one).overlaps(ground(other)):
             continue
@@ -57,7 +57,7 @@ def test_no_two_things_are_in_the_same_place(house: tuple[Definition, Scene]) ->
             assert bottom >= high or low >= top or not body.overlaps(other_body), (one, other)
 
 
-def test_no_thing_is_in_a_wall(house: tuple[Definition, Scene]) -> None:
+def test_no_thing_is_in_a_wall(house: tuple[ActivityDefinition, Scene]) -> None:
     walls = [Rect(w.low, w.high) for w in map(wall_ground, house[1].walls)]
     for thing in house[1].things:
         if thing.category != "window":
@@ -69,7 +69,7 @@ def wall_ground(box: object) -> Rect:
     return Rect((x - hx, y - hy), (x + hx, y + hy))
 
 
-def test_the_definition_holds(house: tuple[Definition, Scene]) -> None:
+def test_the_definition_holds(house: tuple[ActivityDefinition, Scene]) -> None:
     definition, scene = house
     things = {thing.name: thing for thing in scene.things}
     for literal in definition.initial:
@@ -99,7 +99,7 @@ def top_of(thing: Thing) -> float:
     return thing.position[2] + surface.centre[2] + surface.half[2]
 
 
-def test_windows_turn_freely(house: tuple[Definition, Scene]) -> None:
+def test_windows_turn_freely(house: tuple[ActivityDefinition, Scene]) -> None:
     """What a pane sweeps over, as a circle about its hinge, is free from the sill upwards and below."""
     _, scene = house
     hinge = CATEGORIES["window"].hinge
@@ -121,9 +121,9 @@ def test_windows_turn_freely(house: tuple[Definition, Scene]) -> None:
                 assert all(body.gap(tip_x, tip_y) > 0 for body in others)
 
 
-def test_the_robot_can_roll_to_all_that_the_goal_speaks_of(house: tuple[Definition, Scene]) -> None:
+def test_the_robot_can_roll_to_all_that_the_goal_speaks_of(house: tuple[ActivityDefinition, Scene]) -> None:
     definition, scene = house
-    free, xs, ys = standing_places(scene)
+    free, xs, ys = count_standing_cells(scene)
     x, y, _ = scene.robot
     labels, _ = ndimage.label(free)
     own = labels[np.abs(xs - x).argmin(), np.abs(ys - y).argmin()]
@@ -136,7 +136,7 @@ def test_the_robot_can_roll_to_all_that_the_goal_speaks_of(house: tuple[Definiti
         assert len(near) > 5, name
 
 
-def standing_places(scene: Scene) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def count_standing_cells(scene: Scene) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return on a grid where the base keeps clear of walls and of what stands on the floor."""
     low = np.min([room.low for room in scene.rooms], axis=0)
     high = np.max([room.high for room in scene.rooms], axis=0)
@@ -156,7 +156,9 @@ def test_clutter_is_as_much_as_asked_for() -> None:
     assert sum(thing.category in CLUTTER_NAMES for thing in scene.things) == 13
 
 
-def test_things_are_sorted_and_named_after_their_categories(house: tuple[Definition, Scene]) -> None:
+def test_things_are_sorted_and_named_after_their_categories(
+    house: tuple[ActivityDefinition, Scene],
+) -> None:
     names = [thing.name for thing in house[1].things]
     assert names == sorted(set(names))
     for thing in house[1].things:
@@ -173,7 +175,7 @@ def test_doors_are_wide_enough_for_the_robot_with_something_in_its_hand() -> Non
 def test_what_cannot_be_placed_is_named() -> None:
     crowd = {f"package_{n}": "package" for n in range(60)}
     initial = [Literal("ontop", (name, "bedroom_floor")) for name in crowd]
-    definition = Definition(
+    definition = ActivityDefinition(
         "crowd",
         {**crowd, "bedroom_floor": "floor", "robot": "robot"},
         (*initial, Literal("ontop", ("robot", "bedroom_floor"))),
@@ -186,13 +188,13 @@ def test_what_cannot_be_placed_is_named() -> None:
 def test_too_many_windows_are_refused() -> None:
     names = [f"window_{n}" for n in range(40)]
     initial = tuple(Literal("inroom", (name, "kitchen")) for name in names)
-    definition = Definition("light", dict.fromkeys(names, "window"), initial, ())
+    definition = ActivityDefinition("light", dict.fromkeys(names, "window"), initial, ())
     with pytest.raises(NoPlaceError, match=r"no place for window_\d+ in the walls of the kitchen"):
         draw_scene(definition, 0, np.random.default_rng(0))
 
 
 def test_something_that_is_nowhere_is_refused() -> None:
-    definition = Definition(
+    definition = ActivityDefinition(
         "lost",
         {"book_1": "book", "kitchen_floor": "floor", "robot": "robot"},
         (Literal("ontop", ("robot", "kitchen_floor")),),
@@ -201,4 +203,4 @@ def test_something_that_is_nowhere_is_refused() -> None:
     with pytest.raises(NoPlaceError, match="does not say where book_1 is"):
         draw_scene(definition, 0, np.random.default_rng(0))
     with pytest.raises(NoPlaceError, match="does not say where robot is"):
-        draw_scene(Definition("empty", {}, (), ()), 0, np.random.default_rng(0))
+        draw_scene(ActivityDefinition("empty", {}, (), ()), 0, np.random.default_rng(0))

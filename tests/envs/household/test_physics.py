@@ -8,10 +8,10 @@ from tiny_house import WALLS, scene_of, tiny_scene
 
 from needful.envs.household.scene.categories import CATEGORIES
 from needful.envs.household.scene.scene import Thing
-from needful.envs.household.simulation.course import Refusal
+from needful.envs.household.simulation.course import FailureReason
 from needful.envs.household.simulation.house_model import build_model
-from needful.envs.household.simulation.physics import MOST_STEPS, Physics
-from needful.envs.household.simulation.snapshot import HELD, JOINT, Snapshot, first_snapshot
+from needful.envs.household.simulation.physics import MAX_STEPS, Physics
+from needful.envs.household.simulation.snapshot import HELD, JOINT, Snapshot, initial_snapshot
 from needful.errors import EnvironmentFailure
 
 LOOSE = sorted(name for name, category in CATEGORIES.items() if not category.fixed)
@@ -23,7 +23,7 @@ class House:
     def __init__(self, scene):
         self.model = build_model(scene)
         self.physics = Physics(self.model)
-        self.start = self.physics.settle_all(first_snapshot(self.model))
+        self.start = self.physics.settle_all(initial_snapshot(self.model))
 
     def number(self, name):
         return [thing.name for thing in self.model.things].index(name)
@@ -139,7 +139,7 @@ def test_what_never_rests_is_stopped():
     house = House(scene_of([Thing("it", "toy_block", (2.0, 2.0, 0.0))]))
     far = house.lifted(house.start, "it", to=(2.0, 2.0, 500.0))
     falling = house.physics.settle(far, [0])
-    seconds = MOST_STEPS * house.model.moving.opt.timestep
+    seconds = MAX_STEPS * house.model.moving.opt.timestep
     assert house.physics._data.time == pytest.approx(seconds)
     assert 300.0 < falling.rows[0, 2] < 490.0
 
@@ -148,5 +148,5 @@ def test_an_unstable_simulation_is_an_error(monkeypatch, capfd, tmp_path):
     monkeypatch.chdir(tmp_path)
     house = House(scene_of([Thing("it", "toy_block", (2.0, 2.0, 0.0))], WALLS))
     broken = house.start.with_feature(0, 2, 1e12)
-    with pytest.raises(EnvironmentFailure, match=Refusal.UNSTABLE.value):
+    with pytest.raises(EnvironmentFailure, match=FailureReason.UNSTABLE.value):
         house.physics.settle(broken, [0])

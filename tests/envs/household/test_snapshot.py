@@ -16,13 +16,13 @@ from needful.envs.household.simulation.snapshot import (
     as_snapshot,
     as_state,
     changed_state,
-    first_snapshot,
+    initial_snapshot,
     positions,
-    with_positions,
+    with_qpos,
 )
 
 MODEL = build_model(tiny_scene())
-FIRST = first_snapshot(MODEL)
+FIRST = initial_snapshot(MODEL)
 
 
 def test_states_and_snapshots_say_the_same():
@@ -43,7 +43,7 @@ def test_restoring_and_saving_changes_no_bit(shares):
     rows = FIRST.rows.copy()
     rows[MODEL.hinge_address >= 0, JOINT] = np.array(shares)[MODEL.hinge_address >= 0]
     snapshot = type(FIRST)(rows, FIRST.robot)
-    saved = with_positions(MODEL, snapshot, positions(MODEL, snapshot))
+    saved = with_qpos(MODEL, snapshot, positions(MODEL, snapshot))
     assert saved.rows.tobytes() == snapshot.rows.tobytes()
 
 
@@ -51,10 +51,10 @@ def test_angles_are_shares_of_limits():
     found = positions(MODEL, FIRST)
     window = [thing.name for thing in MODEL.things].index("window")
     found[MODEL.hinge_address[window]] = 0.5 * MODEL.hinge_limit[window]
-    assert with_positions(MODEL, FIRST, found).rows[window, JOINT] == pytest.approx(0.5)
+    assert with_qpos(MODEL, FIRST, found).rows[window, JOINT] == pytest.approx(0.5)
     # Engines let hinges go a little past their stops.
     found[MODEL.hinge_address[window]] = -0.001
-    assert with_positions(MODEL, FIRST, found).rows[window, JOINT] == 0.0
+    assert with_qpos(MODEL, FIRST, found).rows[window, JOINT] == 0.0
 
 
 def test_what_is_held_stays_where_it_is():
@@ -62,7 +62,7 @@ def test_what_is_held_stays_where_it_is():
     held = FIRST.with_feature(can, HELD, 1.0)
     assert (FIRST.held, held.held) == (-1, can)
     found = positions(MODEL, held) + 0.25
-    moved = with_positions(MODEL, held, found)
+    moved = with_qpos(MODEL, held, found)
     assert (moved.rows[can] == held.rows[can]).all()
     assert moved.rows[can + 1, 0] == FIRST.rows[can + 1, 0] + 0.25
 

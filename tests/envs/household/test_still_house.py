@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_house import scene_of, tiny_scene
 
-from needful.envs.household.motion.still_house import Boxes, StillHouse
+from needful.envs.household.motion.still_house import Boxes, HouseQueries
 from needful.envs.household.scene.scene import Thing
 from needful.envs.household.simulation.house_model import SOLID, build_model
 from needful.envs.household.simulation.physics import Physics
-from needful.envs.household.simulation.snapshot import HELD, JOINT, first_snapshot
+from needful.envs.household.simulation.snapshot import HELD, JOINT, initial_snapshot
 
 MODEL = build_model(tiny_scene())
-SETTLED = Physics(MODEL).settle_all(first_snapshot(MODEL))
-HOUSE = StillHouse(MODEL)
+SETTLED = Physics(MODEL).settle_all(initial_snapshot(MODEL))
+HOUSE = HouseQueries(MODEL)
 NAMES = [obj.name for obj in MODEL.objects]
 
 
@@ -27,8 +27,8 @@ def pairs(house, names):
 
 def settled(things):
     model = build_model(scene_of(things))
-    house = StillHouse(model)
-    snapshot = Physics(model).settle_all(first_snapshot(model))
+    house = HouseQueries(model)
+    snapshot = Physics(model).settle_all(initial_snapshot(model))
     house.show(snapshot)
     return model, house, snapshot, [obj.name for obj in model.objects]
 

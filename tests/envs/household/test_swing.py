@@ -8,7 +8,7 @@ from test_view import view_in, view_of
 from tiny_house import alcove
 
 from needful.envs.household.scene.scene import Thing
-from needful.envs.household.simulation.manipulate import STOPS, hits_robot, shuts_in, swept
+from needful.envs.household.simulation.manipulate import SWEEP_STEPS, encloses_robot, hits_robot, swept
 from needful.envs.household.simulation.snapshot import JOINT
 
 FRIDGE = Thing("it", "fridge", (3.0, 1.5, 0.0), yaw=0.4, opened=0.2)
@@ -21,7 +21,7 @@ def test_all_angles_on_the_way(thing, share):
     view = view_of([thing])
     found = swept(view, 0, share)
     turning = view.model.moving.geom_bodyid == view.model.moving.body("it/hinge").id
-    for stop, part in enumerate(np.linspace(thing.opened, share, STOPS)):
+    for stop, part in enumerate(np.linspace(thing.opened, share, SWEEP_STEPS)):
         house = view.house
         house.show(view.snapshot.with_feature(0, JOINT, part))
         prints = house.footprints()[turning]
@@ -48,7 +48,7 @@ def test_windows_are_above_the_robot():
 )
 def test_a_lid_may_shut_in_the_robot(gap, before, after):
     view = view_in(alcove(gap))
-    assert view.drives.is_shut_in() == before
+    assert view.drives.is_enclosed() == before
     # Nothing gets worse for a robot that is shut in already.
-    assert shuts_in(view, 0, 1.0) == (after and not before)
-    assert not shuts_in(view, 0, 0.0)
+    assert encloses_robot(view, 0, 1.0) == (after and not before)
+    assert not encloses_robot(view, 0, 0.0)

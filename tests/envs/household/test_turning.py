@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from needful.envs.household.scene.scene import heading
-from needful.envs.household.simulation.snapshot import turned, turned_pose, yaw_quaternion
+from needful.envs.household.simulation.snapshot import rotate_pose_yaw, turned, yaw_quaternion
 
 angles = st.floats(-3.1, 3.1)
 
@@ -28,7 +28,7 @@ def test_poses_turn_like_matrices(seed, yaw):
     quaternion /= np.linalg.norm(quaternion)
     pose = np.array([*rng.normal(size=3), *quaternion])
     turn = matrix(yaw_quaternion(yaw))
-    after = turned_pose(pose, yaw)
+    after = rotate_pose_yaw(pose, yaw)
     assert after[:3] == pytest.approx(turn @ pose[:3])
     assert matrix(after[3:]) == pytest.approx(turn @ matrix(quaternion))
     assert turned(pose[:2], yaw) == pytest.approx((turn @ pose[:3])[:2])

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from tiny_house import scene_of
 
-from needful.envs.household.motion.base_motion import Disc, FreeGrid
-from needful.envs.household.motion.still_house import StillHouse
-from needful.envs.household.scene.scene import HAND_RADIUS, HAND_ROOM, HEIGHT, RADIUS, Thing
+from needful.envs.household.motion.base_motion import Disc, OccupancyGrid
+from needful.envs.household.motion.still_house import HouseQueries
+from needful.envs.household.scene.scene import HAND_CLEARANCE, HAND_RADIUS, HEIGHT, RADIUS, Thing
 from needful.envs.household.simulation.house_model import build_model
-from needful.envs.household.simulation.situation import View
-from needful.envs.household.simulation.snapshot import HELD, first_snapshot
+from needful.envs.household.simulation.situation import SnapshotGeometry
+from needful.envs.household.simulation.snapshot import HELD, initial_snapshot
 
 
 def view_of(things, *, held=None):
@@ -24,16 +24,18 @@ def view_of(things, *, held=None):
 def view_in(scene, *, held=None):
     """Return a view of a house before anything has settled."""
     model = build_model(scene)
-    house = StillHouse(model)
-    snapshot = first_snapshot(model)
+    house = HouseQueries(model)
+    snapshot = initial_snapshot(model)
     if held is not None:
         snapshot = snapshot.with_feature(held, HELD, 1.0)
     house.show(snapshot)
-    return View(model, house, FreeGrid(scene, house.footprints()[model.is_fixed]), snapshot)
+    return SnapshotGeometry(
+        model, house, OccupancyGrid(scene, house.footprints()[model.is_fixed]), snapshot
+    )
 
 
 def test_an_empty_hand_is_small():
-    assert view_of([]).discs == (Disc(RADIUS, 0.0, HEIGHT), Disc(HAND_ROOM, HEIGHT, inf))
+    assert view_of([]).discs == (Disc(RADIUS, 0.0, HEIGHT), Disc(HAND_CLEARANCE, HEIGHT, inf))
 
 
 @pytest.mark.parametrize("yaw", [0.0, 0.7])
@@ -52,6 +54,6 @@ def test_what_is_held_is_no_obstacle():
 def test_hands_keep_away_at_the_farthest_distance():
     view = view_of([Thing("book", "book", (1.0, 1.0, 0.0))])
     middle = view.boxes.middle[0]
-    assert view.farthest(0, middle) == pytest.approx(
+    assert view.contact_free_distance(0, middle) == pytest.approx(
         np.linalg.norm([0.07, 0.105, 0.0125]) + 2 * HAND_RADIUS
     )

@@ -14,7 +14,7 @@ import pytest
 from tiny_house import named, tiny_scene, true_of
 
 from needful.core.state import State
-from needful.envs.household.scene.scene import THE_HOUSE, THE_ROBOT
+from needful.envs.household.scene.scene import HOUSE_OBJECT, THE_ROBOT
 from needful.envs.household.simulation import world as world_module
 from needful.envs.household.simulation.world import World
 from needful.errors import EnvironmentFailure, UnknownNameError
@@ -77,7 +77,7 @@ def test_other_processes_get_the_same_bytes(world):
 
 
 def test_a_state_says_which_scene_it_is_of(world):
-    assert world.settled()[THE_HOUSE] == (1.0, 0.0, 7.0)
+    assert world.settled()[HOUSE_OBJECT] == (1.0, 0.0, 7.0)
     assert world.settled()[THE_ROBOT][:3] == (3.2, 2.5, 0.0)
 
 
@@ -104,7 +104,7 @@ def test_floors_have_no_bounds_and_are_never_reachable(world):
     floor = named(state)["bedroom_floor"]
     with pytest.raises(UnknownNameError, match="Unknown thing 'bedroom_floor'"):
         world.bounds(state, floor)
-    assert world.can_start(state, "NavigateTo", floor, (0.0, 0.0)) == "not reachable"
+    assert world.start_failure(state, "NavigateTo", floor, (0.0, 0.0)) == "not reachable"
     with pytest.raises(EnvironmentFailure, match="not reachable"):
         world.run(state, "PlaceOnTop", floor, (0.0, 0.0, 0.1))
 
@@ -116,7 +116,7 @@ def test_unknown_controllers_are_named(world):
 
 
 def test_only_a_few_states_are_remembered(monkeypatch):
-    monkeypatch.setattr(world_module, "REMEMBERED", 2)
+    monkeypatch.setattr(world_module, "MAX_CACHED_STATES", 2)
     world = World(tiny_scene())
     states = [World(tiny_scene()).settled() for _ in range(4)]
     for state in states * 2:

@@ -14,7 +14,7 @@ from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
 from needful.core.model import Vocabulary
 from needful.core.objects import Type
-from needful.core.plans import Effort
+from needful.core.plans import SearchStatistics
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
@@ -104,7 +104,7 @@ def test_it_can_be_planned_with() -> None:
     goal = frozenset([at(ball, there)])
     problem = ground(domain.operators, (here, there, ball, left, right), initial, goal, Budget.unlimited())
     assert problem is not None
-    plan = next(AStar()(problem, 0, Budget.unlimited(), Effort()))
+    plan = next(AStar()(problem, 0, Budget.unlimited(), SearchStatistics()))
     assert [str(step) for step in problem.plan(plan)] == [
         "move(there, here)",
         "pick(ball, here, left)",

@@ -13,7 +13,7 @@ from hostile_domains import HostileDomain, hostile_domain
 from needful.core.atoms import LiftedAtom
 from needful.core.objects import Type, Variable
 from needful.core.operators import GroundOperator, Operator, Wildcard
-from needful.core.plans import Effort
+from needful.core.plans import SearchStatistics
 from needful.envs.catalogue import make_environment
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
@@ -106,7 +106,7 @@ def test_the_operators_of_a_domain_come_back(name: str, style: Style, tmp_path: 
 
 
 def cost(problem: Problem) -> int | None:
-    plan = next(AStar()(problem.grounded(), 0, Budget.unlimited(), Effort()), None)
+    plan = next(AStar()(problem.grounded(), 0, Budget.unlimited(), SearchStatistics()), None)
     return None if plan is None else len(plan)
 
 

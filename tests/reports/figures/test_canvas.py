@@ -15,16 +15,16 @@ from PIL import Image
 from needful.paper.methods import METHODS
 from needful.reports.figures.canvas import (
     DOTS_PER_INCH,
-    LONGEST_NAME,
+    MAX_NAME_LENGTH,
     WIDTH,
-    as_files,
-    drawable,
-    house_style,
+    figure_label,
     label_outer,
     legend_below,
     method_line,
     method_rows,
     panels,
+    render_files,
+    report_style,
 )
 
 
@@ -53,11 +53,11 @@ def test_rows_are_named_from_the_top() -> None:
 
 def test_files_hold_no_dates_versions_or_random_names() -> None:
     def drawn() -> tuple[bytes, bytes]:
-        with house_style():
+        with report_style():
             figure, axes = panels(["a", "b"], height=2.0)
             axes[0].plot([1, 2], [3, 4], clip_on=True)
             legend_below(figure, [method_line(name) for name in METHODS])
-            files = as_files(figure)
+            files = render_files(figure)
         return files.png, files.svg
 
     png, svg = drawn()
@@ -72,7 +72,7 @@ def test_files_hold_no_dates_versions_or_random_names() -> None:
 
 def test_the_style_ends_with_its_block_and_heeds_no_settings() -> None:
     with matplotlib.rc_context({"font.size": 30, "axes.grid": False}):
-        with house_style():
+        with report_style():
             assert matplotlib.rcParams["font.size"] == 9
         assert matplotlib.rcParams["font.size"] == 30
 
@@ -81,11 +81,11 @@ def test_the_style_ends_with_its_block_and_heeds_no_settings() -> None:
     "name", ["$x^$", r"a\$b", "$", "$$", "two\nlines", r"$\frac{1}{0}$", "_^{}", "x" * 200]
 )
 def test_names_are_never_taken_for_formulas(name: str) -> None:
-    shown = drawable(name)
+    shown = figure_label(name)
     figure = Figure()
     text = figure.text(0.5, 0.5, shown)
     FigureCanvasAgg(figure).draw()  # a formula that is none would raise
     read, formula = text._preprocess_math(shown)  # type: ignore[attr-defined]
     assert formula is False
     expected = re.sub(r"\s+", " ", name)
-    assert read == (expected if len(expected) <= LONGEST_NAME else expected[: LONGEST_NAME - 1] + "…")
+    assert read == (expected if len(expected) <= MAX_NAME_LENGTH else expected[: MAX_NAME_LENGTH - 1] + "…")

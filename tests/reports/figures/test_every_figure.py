@@ -16,10 +16,10 @@ from matplotlib.text import Text
 
 from needful.core.plans import Outcome
 from needful.paper.domains import DOMAINS
-from needful.paper.methods import METHODS, method_look
-from needful.reports.figures.canvas import house_style
+from needful.paper.methods import METHODS, method_style
+from needful.reports.figures.canvas import report_style
 from needful.reports.figures.data_efficiency import draw_data_efficiency, learning_curves
-from needful.reports.figures.failures import REASONS, draw_failures, reason
+from needful.reports.figures.failures import OUTCOME_COLOURS, draw_failures, reason
 from needful.reports.figures.nodes_created import draw_nodes_created
 from needful.reports.figures.paired_differences import draw_paired_differences
 from needful.reports.figures.success_by_objects import SizeClass, draw_success_by_objects, size_classes
@@ -36,7 +36,7 @@ ANALYTIC = [domain for domain, found in DOMAINS.items() if found.protocol.demos 
 
 @pytest.fixture(autouse=True)
 def _in_house_style() -> Iterator[None]:
-    with house_style():
+    with report_style():
         yield
 
 
@@ -242,10 +242,10 @@ def test_few_sizes_have_a_class_each_and_uncounted_tasks_none() -> None:
 def test_success_by_objects_has_a_line_a_method() -> None:
     groups = group_runs(make_sweep(["screws"], ["necessary", "ci"], 2, 10))
     (axes,) = shown(draw_success_by_objects(groups))
-    assert colours(axes) == {method_look(name).colour for name in ("necessary", "ci")}
+    assert colours(axes) == {method_style(name).colour for name in ("necessary", "ci")}
     by_colour = {to_hex(line.get_color()): line for line in axes.lines}
     for group in groups:
-        line = by_colour[method_look(group.method).colour]
+        line = by_colour[method_style(group.method).colour]
         classes = size_classes(group.records)
         assert list(line.get_xdata()) == [one.objects for one in classes]
         assert list(line.get_ydata()) == [one.solved for one in classes]
@@ -254,9 +254,9 @@ def test_success_by_objects_has_a_line_a_method() -> None:
 def test_every_outcome_has_a_colour_of_its_own() -> None:
     reasons = {reason(make_record(JOB, 0, outcome.value)) for outcome in Outcome}
     reasons.add(reason(make_record(JOB, 0, "timeout", abstract_plans=0)))
-    assert reasons == set(REASONS)
-    assert len(set(REASONS.values())) == len(REASONS)
-    assert not set(REASONS.values()) & {look.colour for look in METHODS.values()}
+    assert reasons == set(OUTCOME_COLOURS)
+    assert len(set(OUTCOME_COLOURS.values())) == len(OUTCOME_COLOURS)
+    assert not set(OUTCOME_COLOURS.values()) & {look.colour for look in METHODS.values()}
 
 
 def test_bars_are_divided_by_what_became_of_the_tasks() -> None:
@@ -272,10 +272,10 @@ def test_bars_are_divided_by_what_became_of_the_tasks() -> None:
     (axes,) = shown(figure)
     parts = [(to_hex(bar.get_facecolor()), bar.get_x(), bar.get_width()) for bar in axes.patches]
     assert parts == [
-        (REASONS["solved"], 0.0, 40.0),
-        (REASONS["not learned"], 40.0, 20.0),
-        (REASONS["timeout in search"], 60.0, 20.0),
-        (REASONS["timeout in refinement"], 80.0, 20.0),
+        (OUTCOME_COLOURS["solved"], 0.0, 40.0),
+        (OUTCOME_COLOURS["not learned"], 40.0, 20.0),
+        (OUTCOME_COLOURS["timeout in search"], 60.0, 20.0),
+        (OUTCOME_COLOURS["timeout in refinement"], 80.0, 20.0),
     ]
     assert figure is not None
     (legend,) = figure.legends
@@ -294,7 +294,7 @@ def test_differences_are_drawn_with_their_intervals() -> None:
         for learner, outcomes in zip(("necessary", "ci"), pair, strict=True)
     ]
     (axes,) = shown(draw_paired_differences(group_runs(results)))
-    interval, point = (line for line in axes.lines if to_hex(line.get_color()) == method_look("ci").colour)
+    interval, point = (line for line in axes.lines if to_hex(line.get_color()) == method_style("ci").colour)
     assert list(interval.get_xdata()) == [0.0, 100.0]
     assert list(point.get_xdata()) == [50.0]
     assert point.get_fillstyle() == "full"
@@ -306,7 +306,7 @@ def test_the_scale_of_differences_goes_below_zero_where_others_are_better() -> N
     worse = [make_result(JOB, ["timeout"] * 5), make_result(replace(JOB, learner="ci"), ["solved"] * 5)]
     (axes,) = shown(draw_paired_differences(group_runs(worse)))
     assert axes.get_xlim()[0] < -100
-    (point,) = (line for line in axes.lines if to_hex(line.get_color()) == method_look("ci").colour)
+    (point,) = (line for line in axes.lines if to_hex(line.get_color()) == method_style("ci").colour)
     assert point.get_fillstyle() == "none"  # one seed, no interval
     better = [make_result(JOB, ["solved"] * 5), make_result(replace(JOB, learner="ci"), ["timeout"] * 5)]
     (axes,) = shown(draw_paired_differences(group_runs(better)))
@@ -322,7 +322,7 @@ def test_a_method_has_one_colour_in_all_figures() -> None:
         ["screws"], ["necessary", "ci"], 2, 12, demos=5
     )
     groups = group_runs(results)
-    expected = {method_look(name).colour for name in ("necessary", "ci")}
+    expected = {method_style(name).colour for name in ("necessary", "ci")}
     for draw in (draw_data_efficiency, draw_nodes_created, draw_survival, draw_success_by_objects):
         (axes,) = shown(draw(groups))
         assert expected <= colours(axes)

@@ -17,7 +17,7 @@ from needful.errors import InvalidInputError
 from needful.reports.page import operator_cards, task_films
 from needful.reports.page.page import make_report, page_data, run_labels
 from needful.reports.page.recorded_run import RecordedRun, read_run
-from needful.reports.page.task_films import Films, choose_films
+from needful.reports.page.task_films import FilmSelection, choose_films
 from recorded_runs import run_lamps
 
 ENV = Lamps()
@@ -166,8 +166,8 @@ def test_only_numbers_of_a_summary_are_shown(lamps: RecordedRun) -> None:
 def test_of_many_demonstrations_the_first_are_shown(
     lamps: RecordedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operator_cards, "MOST_DEMONSTRATIONS", 1)
-    monkeypatch.setattr("needful.reports.page.page.MOST_DEMONSTRATIONS", 1)
+    monkeypatch.setattr(operator_cards, "MAX_DEMONSTRATIONS", 1)
+    monkeypatch.setattr("needful.reports.page.page.MAX_DEMONSTRATIONS", 1)
     (run,) = page_data([lamps], find)["runs"]
     assert list(run["model"]["demonstrations"]) == [0]
     assert run["model"]["operators"][0]["transitions"] == 8
@@ -186,11 +186,11 @@ def many(run: RecordedRun, outcomes: Sequence[bool], states: int) -> RecordedRun
 
 
 def test_all_tasks_are_filmed_unless_they_are_too_many(lamps: RecordedRun) -> None:
-    assert choose_films(many(lamps, [True] * 50, 20)) == Films(frozenset(range(50)), 1)
+    assert choose_films(many(lamps, [True] * 50, 20)) == FilmSelection(frozenset(range(50)), 1)
     films = choose_films(many(lamps, [True] * 1000, 10))
     assert (len(films.tasks), films.every) == (150, 1)
     assert sorted(films.tasks) == [place * 1000 // 150 for place in range(150)]
-    assert choose_films(many(lamps, [True] * 20, 101)) == Films(frozenset(range(20)), 2)
+    assert choose_films(many(lamps, [True] * 20, 101)) == FilmSelection(frozenset(range(20)), 2)
 
 
 def test_failures_get_half_of_the_films(lamps: RecordedRun) -> None:
@@ -210,11 +210,11 @@ def test_films_stay_within_their_limits(lamps: RecordedRun, outcomes: list[bool]
     assert films.tasks <= run.plans.keys()
     assert len(films.tasks) >= min(len(outcomes), task_films.ENOUGH_FILMS)
     # The last state of a plan is always drawn, which may be one picture more in each film.
-    assert pictures <= task_films.MOST_PICTURES + len(films.tasks)
+    assert pictures <= task_films.MAX_PICTURES + len(films.tasks)
 
 
 def test_thinning_is_told(lamps: RecordedRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task_films, "MOST_PICTURES", 6)
+    monkeypatch.setattr(task_films, "MAX_PICTURES", 6)
     monkeypatch.setattr(task_films, "ENOUGH_FILMS", 2)
     (run,) = page_data([lamps], find)["runs"]
     assert [task["film"] is not None for task in run["tasks"]] == [True, True, False, False]

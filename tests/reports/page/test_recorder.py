@@ -15,7 +15,7 @@ from matplotlib.patches import Circle, PathPatch, Polygon, Rectangle
 from matplotlib.path import Path
 from PIL import Image
 
-from needful.reports.page.shared_tables import Gallery, as_ranges
+from needful.reports.page.shared_tables import MarkTable, run_length_pairs
 from needful.reports.page.svg_recorder import Recorder
 
 SIZE = (100.0, 50.0)
@@ -28,7 +28,7 @@ class Sheet:
         self.axes: Axes = Figure(figsize=(100 / 72, 50 / 72), dpi=72).add_axes((0, 0, 1, 1))
         self.axes.set(xlim=(0, 100), ylim=(0, 50))
         self.axes.axis("off")
-        self.gallery = Gallery()
+        self.gallery = MarkTable()
         self.recorder = Recorder(self.gallery, SIZE)
 
     def seen(self) -> list[tuple[object, float, float, dict[str, object]]]:
@@ -195,6 +195,6 @@ def test_axes_that_are_shown_are_recorded_too(sheet: Sheet) -> None:
 
 
 def test_numbers_that_follow_each_other_become_ranges() -> None:
-    assert as_ranges([]) == []
-    assert as_ranges([4]) == [4, 1]
-    assert as_ranges([0, 1, 2, 7, 8, 3]) == [0, 3, 7, 2, 3, 1]
+    assert run_length_pairs([]) == []
+    assert run_length_pairs([4]) == [4, 1]
+    assert run_length_pairs([0, 1, 2, 7, 8, 3]) == [0, 3, 7, 2, 3, 1]

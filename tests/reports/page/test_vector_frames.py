@@ -10,13 +10,13 @@ from needful.core.atoms import AbstractState
 from needful.core.state import State
 from needful.envs.catalogue import CATALOGUE, make_environment
 from needful.envs.contract import Environment, Split
-from needful.reports.page.svg_recorder import MOST_INCHES, POINTS_PER_INCH, Easel
+from needful.reports.page.svg_recorder import MAX_WIDTH_INCHES, POINTS_PER_INCH, StateRenderer
 
 ANALYTIC = sorted(name for name, entry in CATALOGUE.items() if entry.extra is None)
 
 
-def looks(easel: Easel, state: State, goal: AbstractState) -> list[tuple[object, ...]]:
-    """Return the marks of a picture in full, to compare pictures of different easels."""
+def looks(easel: StateRenderer, state: State, goal: AbstractState) -> list[tuple[object, ...]]:
+    """Return the marks of a picture in full, to compare pictures of different renderers."""
     frame = easel.frame(state, goal)
     forms, styles, marks = (list(getattr(easel.gallery, name)) for name in ("forms", "styles", "marks"))
     return [(forms[f], x, y, styles[s]) for f, x, y, s in (marks[number] for number in frame)]
@@ -26,11 +26,11 @@ def looks(easel: Easel, state: State, goal: AbstractState) -> list[tuple[object,
 def test_a_picture_does_not_depend_on_those_before_it(name: str) -> None:
     env = make_environment(name)
     tasks = env.tasks(Split.TEST, 2, seed=0)
-    used = Easel(env)
+    used = StateRenderer(env)
     for task in tasks:
         looks(used, task.initial_state, task.goal)
     for task in tasks:
-        fresh = looks(Easel(env), task.initial_state, task.goal)
+        fresh = looks(StateRenderer(env), task.initial_state, task.goal)
         assert looks(used, task.initial_state, task.goal) == fresh
         assert len(fresh) > 5
     numbered = len(used.gallery.marks)
@@ -39,8 +39,11 @@ def test_a_picture_does_not_depend_on_those_before_it(name: str) -> None:
 
 
 def test_pictures_are_no_wider_than_a_panel_of_a_film_strip() -> None:
-    painting, screws = Easel(make_environment("painting")), Easel(make_environment("screws"))
-    assert painting.size[0] == MOST_INCHES * POINTS_PER_INCH
+    painting, screws = (
+        StateRenderer(make_environment("painting")),
+        StateRenderer(make_environment("screws")),
+    )
+    assert painting.size[0] == MAX_WIDTH_INCHES * POINTS_PER_INCH
     for easel in (painting, screws):
         width, height = easel.environment.picture_size
         assert easel.size[1] / easel.size[0] == pytest.approx(height / width)
@@ -68,12 +71,12 @@ class Untidy(Environment):
 
 def test_what_an_environment_leaves_on_the_axes_is_gone_in_the_next_picture() -> None:
     env, state = Untidy.__new__(Untidy), State({})
-    used = Easel(env)
+    used = StateRenderer(env)
     first = looks(used, state, frozenset())
     assert [mark[0] for mark in first].count(("only once",)) == 3
     second = looks(used, state, frozenset())
     env.drawn = 1
-    assert looks(Easel(env), state, frozenset()) == second
+    assert looks(StateRenderer(env), state, frozenset()) == second
     assert ("only once",) not in [mark[0] for mark in second]
 
 
@@ -81,6 +84,8 @@ def test_names_can_be_anything() -> None:
     env = Lamps(HOSTILE)
     task = env.task(Split.TEST, 0, seed=0)
     texts = [
-        form for form, *_ in looks(Easel(env), task.initial_state, task.goal) if isinstance(form, tuple)
+        form
+        for form, *_ in looks(StateRenderer(env), task.initial_state, task.goal)
+        if isinstance(form, tuple)
     ]
     assert texts == [(name,) for name in sorted(HOSTILE.lamps)]

@@ -25,9 +25,9 @@ from needful.envs.drawing.pictures import (
     add_axes,
     as_png,
     caption_lines,
-    captions_of,
     check_captions,
     draw_panel,
+    make_captions,
 )
 from needful.errors import InvalidInputError, install_command
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FRAMES_PER_SECOND = 10
-SHRUNK = 3  # how many times smaller pictures are on a contact sheet
+THUMBNAIL_DIVISOR = 3  # how many times smaller pictures are on a contact sheet
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def _contact_sheet(film: Film) -> Image:
     """Return all pictures in small, one below the other."""
     from PIL import Image
 
-    width, height = (max(1, length // SHRUNK) for length in film.pictures[0].size)
+    width, height = (max(1, length // THUMBNAIL_DIVISOR) for length in film.pictures[0].size)
     sheet = Image.new("RGB", (width, height * len(film.pictures)))
     for number, picture in enumerate(film.pictures):
         sheet.paste(picture.resize((width, height), Image.Resampling.NEAREST), (0, number * height))
@@ -124,8 +124,8 @@ def import_ffmpeg() -> Any:
 
 DOTS_PER_INCH = 100
 # In inches; a lower sheet would not hold the longest caption.
-SHEET_WIDTH = 3.4
-LEAST_HEIGHT = 2.0
+CAPTION_WIDTH = 3.4
+MIN_HEIGHT = 2.0
 FRAME_MILLISECONDS = 1_200
 LAST_FRAME_MILLISECONDS = 3_000
 
@@ -141,7 +141,7 @@ def film_plan(env: Environment, result: PlanningResult, goal: AbstractState) -> 
     """Return a film of a plan as far as it went, in three dimensions if the domain has as many."""
     if isinstance(env, Filmable):
         return env.film(result, goal)
-    captions = captions_of(result.steps, result.milestones(goal), result.states)
+    captions = make_captions(result.steps, result.expected_atoms(goal), result.states)
     return film_states(env, result.states, captions, goal)
 
 
@@ -155,13 +155,13 @@ def film_states(
     return Film(tuple(frames), tuple(pauses))
 
 
-def draw_sheet(caption: Caption, height: float) -> Image:
+def draw_caption(caption: Caption, height: float) -> Image:
     """Return the sheet with a caption that goes beside a picture of that height in inches."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(SHEET_WIDTH, height), dpi=DOTS_PER_INCH, facecolor=palette.DESK)
-    lines = caption_lines(caption, SHEET_WIDTH - 2 * MARGIN, height - 2 * MARGIN)
-    draw_panel(figure, (0.0, 0.0, SHEET_WIDTH, height), lines)
+    figure = Figure(figsize=(CAPTION_WIDTH, height), dpi=DOTS_PER_INCH, facecolor=palette.BACKGROUND)
+    lines = caption_lines(caption, CAPTION_WIDTH - 2 * MARGIN, height - 2 * MARGIN)
+    draw_panel(figure, (0.0, 0.0, CAPTION_WIDTH, height), lines)
     return _as_image(figure)
 
 
@@ -169,13 +169,17 @@ def _frame(env: Environment, state: State, caption: Caption, goal: AbstractState
     from matplotlib.figure import Figure
 
     width = env.picture_size[0]
-    height = max(env.picture_size[1] + 2 * MARGIN, LEAST_HEIGHT)
-    figure = Figure(figsize=(width + SHEET_WIDTH, height), dpi=DOTS_PER_INCH, facecolor=palette.DESK)
+    height = max(env.picture_size[1] + 2 * MARGIN, MIN_HEIGHT)
+    figure = Figure(
+        figsize=(width + CAPTION_WIDTH, height), dpi=DOTS_PER_INCH, facecolor=palette.BACKGROUND
+    )
     inside = width - 2 * MARGIN
     picture = inside * env.picture_size[1] / width
     draw_panel(figure, (0.0, 0.0, width, height), ())
     env.draw(state, add_axes(figure, (MARGIN, (height - picture) / 2, inside, picture)), goal)
-    draw_panel(figure, (width, 0.0, SHEET_WIDTH, height), caption_lines(caption, SHEET_WIDTH - 2 * MARGIN))
+    draw_panel(
+        figure, (width, 0.0, CAPTION_WIDTH, height), caption_lines(caption, CAPTION_WIDTH - 2 * MARGIN)
+    )
     return _as_image(figure)
 
 

@@ -15,7 +15,7 @@ from needful.envs.drawing import palette
 from needful.envs.drawing.palette import draw_legend
 from needful.envs.painting_vocabulary import (
     BOX,
-    BOX_WINDOW,
+    BOX_RANGE,
     HIGHEST_Y,
     HOLDING_SIDE,
     HOLDING_TOP,
@@ -27,7 +27,7 @@ from needful.envs.painting_vocabulary import (
     OBJ,
     OBJ_HEIGHT,
     SHELF,
-    SHELF_BOARD,
+    SHELF_RANGE,
     TABLE,
     TABLE_HEIGHT,
 )
@@ -67,13 +67,13 @@ def draw_scene(state: State, axes: Axes, goal: AbstractState) -> None:
     axes.axis("off")
     _draw_furniture(axes, TABLE, TABLE_HEIGHT, palette.FAINT, "table")
     for box in state.of_type(BOX):
-        _draw_furniture(axes, BOX_WINDOW, RECEPTACLE_HEIGHT, shade(state.get(box, "color")), "box")
+        _draw_furniture(axes, BOX_RANGE, RECEPTACLE_HEIGHT, shade(state.get(box, "color")), "box")
     for shelf in state.of_type(SHELF):
-        _draw_furniture(axes, SHELF_BOARD, RECEPTACLE_HEIGHT, shade(state.get(shelf, "color")), "shelf")
+        _draw_furniture(axes, SHELF_RANGE, RECEPTACLE_HEIGHT, shade(state.get(shelf, "color")), "shelf")
     for lid in state.of_type(LID):
         if not IS_OPEN.holds(state, (lid,)):
             heights = (RECEPTACLE_HEIGHT, RECEPTACLE_HEIGHT)
-            axes.plot(_widened(BOX_WINDOW), heights, color=palette.INK, linewidth=2.5, zorder=5)
+            axes.plot(_widened(BOX_RANGE), heights, color=palette.INK, linewidth=2.5, zorder=5)
     for obj in state.of_type(OBJ):
         _draw_obj(state, axes, obj)
     draw_legend(axes, MEANINGS)

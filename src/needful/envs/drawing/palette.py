@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 INK = "#22252b"
 FAINT = "#c9ced6"
 PAPER = "#ffffff"
-DESK = "#f3f4f6"
+BACKGROUND = "#f3f4f6"
 
 RED = "#d1495b"
 ORANGE = "#ee964b"

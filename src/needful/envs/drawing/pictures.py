@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_ATOMS = 6
+MAX_ATOMS = 6
 
 # All lengths are in inches; at this font size a line of text is so high and holds so many letters.
 MARGIN = 0.2
@@ -62,7 +62,7 @@ class Line:
     weight: str = "normal"
 
 
-def captions_of(
+def make_captions(
     plan: Sequence[GroundOperator | GroundController],
     subgoals: Sequence[AbstractState],
     states: Sequence[State],
@@ -71,7 +71,7 @@ def captions_of(
 
     State i comes after step i and is judged by subgoal i; state 0 is the initial one.
     """
-    titles = titles_of(plan)
+    titles = step_titles(plan)
     if len(states) > min(len(titles), len(subgoals)):
         raise InvalidInputError(
             f"A plan of {len(plan)} steps has at most {len(titles)} states with a subgoal each, "
@@ -86,7 +86,7 @@ def judged(title: str, subgoal: AbstractState, state: State) -> Caption:
     return Caption(title, tuple(sorted(true)), tuple(sorted(subgoal - true)))
 
 
-def titles_of(plan: Sequence[GroundOperator | GroundController]) -> tuple[str, ...]:
+def step_titles(plan: Sequence[GroundOperator | GroundController]) -> tuple[str, ...]:
     """Return how the start and each step of a plan are called."""
     return ("start", *(f"{number}. {step}" for number, step in enumerate(plan, 1)))
 
@@ -102,7 +102,7 @@ def check_captions(states: Sequence[State], captions: Sequence[Caption]) -> None
 def caption_lines(caption: Caption, width: float, height: float = 0.0) -> list[Line]:
     """Return a caption as lines no longer than a width; what is missing comes first.
 
-    There are `MOST_ATOMS` atoms, or more as far as a height holds them; lengths are in inches.
+    There are `MAX_ATOMS` atoms, or more as far as a height holds them; lengths are in inches.
     """
     letters = int(width * LETTERS_PER_INCH)
 
@@ -115,7 +115,7 @@ def caption_lines(caption: Caption, width: float, height: float = 0.0) -> list[L
     marked += [broken(f"✓ {atom}", palette.GREEN) for atom in caption.holds]
     title = broken(caption.title, palette.INK, "bold")
     held = accumulate((len(lines) for lines in marked), initial=len(title))
-    most = max(MOST_ATOMS, sum(count <= int(height / LINE_HEIGHT) for count in held) - 1)
+    most = max(MAX_ATOMS, sum(count <= int(height / LINE_HEIGHT) for count in held) - 1)
     if len(marked) > most:
         marked[most - 1 :] = [[Line(f"and {len(marked) - most + 1} more", palette.GREY)]]
     return title + [line for atom in marked for line in atom]
@@ -180,7 +180,7 @@ def draw_film_strip(
     ]
     rows = [frames[start : start + columns] for start in range(0, len(frames), columns)]
     heights = [picture + 3 * MARGIN + LINE_HEIGHT * max(len(lines) for _, lines in row) for row in rows]
-    figure = Figure(figsize=(STRIP_WIDTH, sum(heights)), dpi=DOTS_PER_INCH, facecolor=palette.DESK)
+    figure = Figure(figsize=(STRIP_WIDTH, sum(heights)), dpi=DOTS_PER_INCH, facecolor=palette.BACKGROUND)
     bottom = sum(heights)
     for row, high in zip(rows, heights, strict=True):
         bottom -= high

@@ -21,7 +21,7 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, Split
 from needful.envs.household.oracle import make_oracle
-from needful.envs.household.scene.activities import ACTIVITIES, Definition, Literal
+from needful.envs.household.scene.activities import ACTIVITIES, ActivityDefinition, Literal
 from needful.envs.household.scene.categories import CATEGORIES
 from needful.envs.household.scene.furnishing import NoPlaceError
 from needful.envs.household.scene.scene import FLOOR, HOUSE, OBJ, ROBOT, THE_ROBOT, THING, Scene, type_of
@@ -98,13 +98,15 @@ class _InitiationTest:
     name: str
 
     def __call__(self, state: State, objects: Sequence[Object], parameters: Parameters) -> bool:
-        return self.why_not(state, objects, parameters) is None
+        return self.rejection_reason(state, objects, parameters) is None
 
-    def why_not(self, state: State, objects: Sequence[Object], parameters: Parameters) -> str | None:
-        return self.worlds.of(state).can_start(state, self.name, objects[0], parameters)
+    def rejection_reason(
+        self, state: State, objects: Sequence[Object], parameters: Parameters
+    ) -> str | None:
+        return self.worlds.of(state).start_failure(state, self.name, objects[0], parameters)
 
 
-MOST_HOUSES = 100
+MAX_HOUSES = 100
 
 # The atoms that literals of BDDL stand for.
 MEANINGS = {
@@ -135,16 +137,16 @@ class Household(Environment):
         """Draw houses until one has a place for everything and keeps it when things have settled."""
         number = [activity.name for activity in ACTIVITIES].index(self.name)
         reasons: Counter[str] = Counter()
-        for _ in range(MOST_HOUSES):
+        for _ in range(MAX_HOUSES):
             identity = (float(number), float(SPLITS.index(split)), float(rng.integers(SEEDS)))
             try:
                 return self.task_in(*make_house(identity))
             except NoPlaceError as reason:
                 reasons[str(reason)] += 1
         listed = " ".join(reason for reason, _ in reasons.most_common(3))
-        raise NoPlaceError(f"None of {MOST_HOUSES} houses is fit for {self.name}, mostly because: {listed}")
+        raise NoPlaceError(f"None of {MAX_HOUSES} houses is fit for {self.name}, mostly because: {listed}")
 
-    def task_in(self, definition: Definition, scene: Scene) -> Task:
+    def task_in(self, definition: ActivityDefinition, scene: Scene) -> Task:
         """Return the task of a definition in a house in which everything has come to rest.
 
         Raises `NoPlaceError` if the definition does not hold there, or what the goal speaks of is
@@ -163,9 +165,9 @@ class Household(Environment):
 
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
         """Draw the plan of the house from above; what the goal speaks of has a bright edge."""
-        from needful.envs.household.view.picture import draw_plan
+        from needful.envs.household.view.picture import draw_top_view
 
-        draw_plan(self._worlds.of(state).model.scene, state, axes, goal)
+        draw_top_view(self._worlds.of(state).model.scene, state, axes, goal)
 
     def film(self, result: PlanningResult, goal: AbstractState) -> Film:
         """Return a film of a plan, seen from above at an angle; needs OpenGL."""
@@ -187,7 +189,7 @@ class Household(Environment):
         objects = {obj.name: obj for obj in state}
         return self._predicates[name](*(objects[argument] for argument in literal.arguments))
 
-    def _check_start(self, definition: Definition, state: State) -> None:
+    def _check_start(self, definition: ActivityDefinition, state: State) -> None:
         """Raise unless a definition holds, with nothing within reach that the goal speaks of."""
         for literal in definition.initial:
             # The robot and rooms are no objects that atoms speak of, and physics cannot move them.
@@ -199,7 +201,7 @@ class Household(Environment):
             if self._predicates["Reachable"](obj).holds(state):
                 raise NoPlaceError(f"{obj.name} is within reach from the start.")
 
-    def _goal_objects(self, definition: Definition, state: State) -> list[Object]:
+    def _goal_objects(self, definition: ActivityDefinition, state: State) -> list[Object]:
         atoms = [self._atom(literal, state) for literal in definition.goal]
         return sorted({obj for atom in atoms for obj in atom.objects})
 

@@ -24,7 +24,7 @@ from needful.envs.household.scene.scene import (
     HAND_RANGE,
     OBJ,
     RADIUS,
-    SHOULDER,
+    SHOULDER_HEIGHT,
     THE_ROBOT,
     THING,
     Box,
@@ -48,7 +48,7 @@ DROPPED_FROM = (0.2, 0.5)
 
 
 @dataclass(frozen=True, slots=True)
-class NearBy:
+class StandingPlaceSampler:
     """Samples where to stand: anywhere around a thing, or in front of what is used from its front."""
 
     worlds: Worlds
@@ -64,9 +64,12 @@ class NearBy:
         turn = _turn(state, target)
         if category.hinge:
             # The robot stands near the handle, but not where the lid turns.
-            body, wanted = _plan_of(swept_box(category)), _plan_of(Box(category.hinge.handle, NO_SIZE))
+            body, wanted = (
+                _ground_rect(swept_box(category)),
+                _ground_rect(Box(category.hinge.handle, NO_SIZE)),
+            )
         else:
-            body = wanted = _plan_of(self._box(state, target, turn))
+            body = wanted = _ground_rect(self._box(state, target, turn))
         around = wanted.grown(FURTHEST)
         for _ in range(DRAWS):
             x, y = rng.uniform(around.low, around.high).tolist()
@@ -83,7 +86,7 @@ class NearBy:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class GraspOffsetSampler:
     """Samples where the hand comes from to take hold of a thing: its sides or above."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
@@ -92,7 +95,7 @@ class Around:
 
 
 @dataclass(frozen=True, slots=True)
-class AtHandle:
+class HandleOffsetSampler:
     """Samples where the hand comes from to take hold of a handle."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
@@ -101,7 +104,7 @@ class AtHandle:
 
 
 @dataclass(frozen=True, slots=True)
-class IntoCavity:
+class CavitySampler:
     """Samples where above the second object to let go of the first."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
@@ -113,7 +116,7 @@ class IntoCavity:
 
 
 @dataclass(frozen=True, slots=True)
-class OnSurface:
+class SurfaceSampler:
     """Samples a free place for the first object on the surfaces of the second, within the hand's range."""
 
     worlds: Worlds
@@ -128,7 +131,7 @@ class OnSurface:
         own_half = np.abs(turn.T) @ half[:2]
         offsets = _on_surfaces(target, own_half, rng)
         places = np.column_stack((offsets[:, :2] @ turn.T, offsets[:, 2])) + state[target][:3]
-        shoulder = (*state[THE_ROBOT][:2], SHOULDER)
+        shoulder = (*state[THE_ROBOT][:2], SHOULDER_HEIGHT)
         good = np.linalg.norm(places - shoulder, axis=1) < HAND_RANGE
         good &= ~_taken(places, half + GAP, [world.bounds(state, obj) for obj in _others(state, objects)])
         return tuple(offsets[good.argmax()].tolist())
@@ -158,7 +161,7 @@ def _on_surfaces(target: Object, half: np.ndarray, rng: np.random.Generator) -> 
     return np.column_stack((centres[:, :2] + rng.uniform(-room, room), heights))
 
 
-def _plan_of(box: Box) -> Rect:
+def _ground_rect(box: Box) -> Rect:
     (x, y, _), (hx, hy, _) = box.centre, box.half
     return Rect((x - hx, y - hy), (x + hx, y + hy))
 
@@ -170,19 +173,19 @@ def _turn(state: State, target: Object) -> np.ndarray:
 
 
 # Floors are left out: the robot can do nothing to them.
-THE_OBJ, THE_HELD = Variable("?obj", THING), Variable("?held", THING)
+OBJ_VARIABLE, HELD_VARIABLE = Variable("?obj", THING), Variable("?held", THING)
 
 
 def make_oracle(vocabulary: Vocabulary, worlds: Worlds) -> PlanningModel:
     """Return the operators with their samplers."""
     samplers: dict[str, Sampler] = {
-        "NavigateTo": NearBy(worlds),
-        "Grasp": Around(),
-        "PlaceOnTop": OnSurface(worlds),
-        "PlaceInside": IntoCavity(),
-        "PlaceInsideOpen": IntoCavity(),
-        "Open": AtHandle(),
-        "Close": AtHandle(),
+        "NavigateTo": StandingPlaceSampler(worlds),
+        "Grasp": GraspOffsetSampler(),
+        "PlaceOnTop": SurfaceSampler(worlds),
+        "PlaceInside": CavitySampler(),
+        "PlaceInsideOpen": CavitySampler(),
+        "Open": HandleOffsetSampler(),
+        "Close": HandleOffsetSampler(),
     }
     return PlanningModel(vocabulary, _operators(vocabulary), samplers)
 
@@ -190,25 +193,25 @@ def make_oracle(vocabulary: Vocabulary, worlds: Worlds) -> PlanningModel:
 def _operators(vocabulary: Vocabulary) -> tuple[Operator, ...]:
     is_ = {predicate.name: predicate for predicate in vocabulary.predicates}
     do = {controller.name: controller for controller in vocabulary.controllers}
-    reachable, holding = is_["Reachable"].lifted(THE_OBJ), is_["Holding"].lifted(THE_OBJ)
-    opened, closed = is_["Open"].lifted(THE_OBJ), is_["Closed"].lifted(THE_OBJ)
-    hand_empty, held = is_["HandEmpty"].lifted(), is_["Holding"].lifted(THE_HELD)
+    reachable, holding = is_["Reachable"].lifted(OBJ_VARIABLE), is_["Holding"].lifted(OBJ_VARIABLE)
+    opened, closed = is_["Open"].lifted(OBJ_VARIABLE), is_["Closed"].lifted(OBJ_VARIABLE)
+    hand_empty, held = is_["HandEmpty"].lifted(), is_["Holding"].lifted(HELD_VARIABLE)
 
     def placing(name: str, controller: str, relation: str, *condition: str) -> Operator:
         return oracle_operator(
             name,
-            (THE_HELD, THE_OBJ),
-            (do[controller], (THE_OBJ,)),
-            needs=[held, reachable, *(is_[one].lifted(THE_OBJ) for one in condition)],
-            adds=[hand_empty, is_[relation].lifted(THE_HELD, THE_OBJ)],
+            (HELD_VARIABLE, OBJ_VARIABLE),
+            (do[controller], (OBJ_VARIABLE,)),
+            needs=[held, reachable, *(is_[one].lifted(OBJ_VARIABLE) for one in condition)],
+            adds=[hand_empty, is_[relation].lifted(HELD_VARIABLE, OBJ_VARIABLE)],
             deletes=[held],
         )
 
     def turning(name: str, before: LiftedAtom, after: LiftedAtom) -> Operator:
         return oracle_operator(
             name,
-            (THE_OBJ,),
-            (do[name], (THE_OBJ,)),
+            (OBJ_VARIABLE,),
+            (do[name], (OBJ_VARIABLE,)),
             needs=[hand_empty, reachable, before],
             adds=[after],
             deletes=[before],
@@ -218,16 +221,16 @@ def _operators(vocabulary: Vocabulary) -> tuple[Operator, ...]:
     return (
         oracle_operator(
             "NavigateTo",
-            (THE_OBJ,),
-            (do["NavigateTo"], (THE_OBJ,)),
+            (OBJ_VARIABLE,),
+            (do["NavigateTo"], (OBJ_VARIABLE,)),
             adds=[reachable],
             deletes=[is_["ReachableNothing"].lifted()],
             forgets=[is_["Reachable"]],
         ),
         oracle_operator(
             "Grasp",
-            (THE_OBJ,),
-            (do["Grasp"], (THE_OBJ,)),
+            (OBJ_VARIABLE,),
+            (do["Grasp"], (OBJ_VARIABLE,)),
             needs=[hand_empty, reachable],
             adds=[holding],
             deletes=[hand_empty, reachable],
@@ -235,7 +238,7 @@ def _operators(vocabulary: Vocabulary) -> tuple[Operator, ...]:
             forgets=[
                 DeletePattern(is_[relation], arguments)
                 for relation in ("Inside", "OnTop")
-                for arguments in ((THE_OBJ, anything), (anything, THE_OBJ))
+                for arguments in ((OBJ_VARIABLE, anything), (anything, OBJ_VARIABLE))
             ],
         ),
         placing("PlaceOnTop", "PlaceOnTop", "OnTop"),

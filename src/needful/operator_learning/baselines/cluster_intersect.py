@@ -22,7 +22,7 @@ from needful.operator_learning.encoding import (
     encode_demonstrations,
 )
 from needful.operator_learning.induction import Datum, common_preconditions, lift
-from needful.operator_learning.learned_operators import Explained, LearnedOperators, judged
+from needful.operator_learning.learned_operators import EncodedOperatorData, LearnedOperators, judged
 
 
 def cluster_and_intersect(
@@ -32,11 +32,13 @@ def cluster_and_intersect(
 ) -> LearnedOperators:
     """Learn an operator for every set of effects that was seen. Replays are taken like the rest."""
     encoded = encode_demonstrations((*demonstrations, *replays))
-    found = [intersected(cluster) for cluster in clusters(encoded, deadline)]
+    found = [with_common_preconditions(cluster) for cluster in clusters(encoded, deadline)]
     return judged(found, encoded, len(demonstrations), deadline)
 
 
-def clusters(demonstrations: Iterable[EncodedDemonstration], deadline: Deadline) -> tuple[Explained, ...]:
+def clusters(
+    demonstrations: Iterable[EncodedDemonstration], deadline: Deadline
+) -> tuple[EncodedOperatorData, ...]:
     """Return an operator without preconditions for every set of effects, in the order of the texts.
 
     Where effects are symmetric, so that variables can be bound in several ways, the objects are taken
@@ -49,7 +51,9 @@ def clusters(demonstrations: Iterable[EncodedDemonstration], deadline: Deadline)
             operator, objects = operator_for_effects(transition)
             _, data = found.setdefault(operator.text, (operator, []))
             data.append((transition, objects))
-    return tuple(Explained(operator, tuple(data)) for _, (operator, data) in sorted(found.items()))
+    return tuple(
+        EncodedOperatorData(operator, tuple(data)) for _, (operator, data) in sorted(found.items())
+    )
 
 
 def operator_for_effects(transition: EncodedTransition) -> tuple[Operator, tuple[int, ...]]:
@@ -77,7 +81,7 @@ def operator_for_effects(transition: EncodedTransition) -> tuple[Operator, tuple
     return canonical, tuple(number_of[variable] for variable in renaming)
 
 
-def intersected(cluster: Explained) -> Explained:
+def with_common_preconditions(cluster: EncodedOperatorData) -> EncodedOperatorData:
     """Return a cluster whose operator needs all that held before each of its transitions."""
     needs = common_preconditions(cluster.operator, cluster.data)
-    return Explained(replace(cluster.operator, preconditions=needs), cluster.data)
+    return EncodedOperatorData(replace(cluster.operator, preconditions=needs), cluster.data)

@@ -36,11 +36,11 @@ from needful.core.demonstrations import Demonstration
 from needful.core.operators import Operator
 from needful.operator_learning.baselines.cluster_intersect import clusters
 from needful.operator_learning.encoding import EncodedTransition, encode_demonstrations
-from needful.operator_learning.induction import Lifted, atoms_over, held_before
-from needful.operator_learning.learned_operators import Explained, LearnedOperators, judged
+from needful.operator_learning.induction import LiftedAtomMap, liftable_atoms_before, lifted_atoms
+from needful.operator_learning.learned_operators import EncodedOperatorData, LearnedOperators, judged
 
 # A transition with more groundings can be read in any way.
-MOST_GROUNDINGS = 10_000
+MAX_GROUNDINGS = 10_000
 
 
 class Reader:
@@ -58,7 +58,7 @@ class Reader:
         for place, number in zip(self._arguments, transition.arguments, strict=True):
             domains[place] = [number] if number in domains[place] else []
         groundings = prod(map(len, domains))
-        if not groundings or groundings > MOST_GROUNDINGS:
+        if not groundings or groundings > MAX_GROUNDINGS:
             return None if groundings else ()
         ways = [0]
         for places, atoms in self._groups.items():
@@ -66,7 +66,7 @@ class Reader:
             found = {
                 _held(atoms, dict(zip(places, objects, strict=True)), transition) for objects in bindings
             }
-            ways = [way | other for way in ways for other in maximal(found)]
+            ways = [way | other for way in ways for other in maximal_masks(found)]
         return tuple(ways)
 
 
@@ -96,7 +96,7 @@ def _held(
     return held
 
 
-def maximal(masks: Iterable[int]) -> tuple[int, ...]:
+def maximal_masks(masks: Iterable[int]) -> tuple[int, ...]:
     """Return the masks that are part of no other one, those with most bits first."""
     kept: list[int] = []
     for mask in sorted(set(masks), key=lambda one: (-one.bit_count(), one)):
@@ -106,12 +106,12 @@ def maximal(masks: Iterable[int]) -> tuple[int, ...]:
 
 
 # Weights in hundredths, so that costs are whole numbers.
-WRONG, RIGHT, VARIABLE, ATOM = 100, 1000, 10, 1
-MOST_EXPANSIONS = 2_500
+FALSE_POSITIVE_COST, TRUE_POSITIVE_REWARD, VARIABLE, ATOM_COST = 100, 1000, 10, 1
+MAX_EXPANSIONS = 2_500
 
 
 @dataclass(frozen=True, slots=True)
-class Contrast:
+class LabelledExamples:
     """Examples that preconditions should fit or not fit, by the atoms that fail in them.
 
     Attributes:
@@ -120,7 +120,7 @@ class Contrast:
         missed: for each atom the mask of the positive examples in which it fails.
         rows: a bit for each way to read a negative example; the ways of one example are neighbours,
             and above them there is a bit that is not in the mask.
-        guards: these spare bits.
+        separator_bits: these spare bits.
         refuted: for each atom the mask of the rows in which it fails.
         always: how many negative examples fit whatever the preconditions.
     """
@@ -129,7 +129,7 @@ class Contrast:
     positives: int
     missed: tuple[int, ...]
     rows: int
-    guards: int
+    separator_bits: int
     refuted: tuple[int, ...]
     always: int
 
@@ -139,7 +139,7 @@ class Contrast:
         variables: Sequence[int],
         positives: Sequence[int],
         negatives: Sequence[Sequence[int] | None],
-    ) -> Contrast:
+    ) -> LabelledExamples:
         """Compare examples.
 
         A positive one is the set of atoms that hold. A negative one can be read in several ways, each
@@ -150,7 +150,7 @@ class Contrast:
             for atom in range(len(variables)):
                 if not held >> atom & 1:
                     missed[atom] |= 1 << place
-        rows = guards = place = 0
+        rows = separator_bits = place = 0
         every = (1 << len(variables)) - 1
         for ways in negatives:
             for held in ways or ():
@@ -158,10 +158,12 @@ class Contrast:
                 for atom in bits(every & ~held):
                     refuted[atom] |= 1 << place
                 place += 1
-            guards |= 1 << place
+            separator_bits |= 1 << place
             place += 1
         always = sum(ways is None for ways in negatives)
-        return cls(tuple(variables), len(positives), tuple(missed), rows, guards, tuple(refuted), always)
+        return cls(
+            tuple(variables), len(positives), tuple(missed), rows, separator_bits, tuple(refuted), always
+        )
 
     def cost(self, atoms: int) -> float:
         """FP − 10 TP + 0.1 (distinct variables) + 0.01 |P|, times 100; infinite if TP = 0."""
@@ -177,11 +179,16 @@ class Contrast:
         if not right:
             return math.inf
         # Adding all ones to the ways of an example that still fit carries into its spare bit.
-        fitting = ((self.rows & ~refuted) + self.rows) & self.guards
+        fitting = ((self.rows & ~refuted) + self.rows) & self.separator_bits
         wrong = self.always + fitting.bit_count()
-        return WRONG * wrong - RIGHT * right + VARIABLE * variables.bit_count() + ATOM * size
+        return (
+            FALSE_POSITIVE_COST * wrong
+            - TRUE_POSITIVE_REWARD * right
+            + VARIABLE * variables.bit_count()
+            + ATOM_COST * size
+        )
 
-    def without_one(self, atoms: int) -> Iterator[tuple[int, float]]:
+    def with_one_atom_removed(self, atoms: int) -> Iterator[tuple[int, float]]:
         """Yield the sets with one atom less, and their costs."""
         members = list(bits(atoms))
         later = [(0, 0, 0)]
@@ -198,21 +205,21 @@ class Contrast:
         return missed | self.missed[atom], refuted | self.refuted[atom], variables | self.variables[atom]
 
 
-def best_preconditions(contrast: Contrast, start: int, deadline: Deadline) -> int:
+def best_preconditions(labelled_examples: LabelledExamples, start: int, deadline: Deadline) -> int:
     """Return the set of least cost among those met; among equals the first.
 
     The authors' search also ends after 30 seconds. Here only the number of expansions ends it, so
     that the same comes out everywhere.
     """
     number = itertools.count()
-    best = (contrast.cost(start), next(number), start)
+    best = (labelled_examples.cost(start), next(number), start)
     queue, seen = [best], {start}
-    for _ in range(MOST_EXPANSIONS):
+    for _ in range(MAX_EXPANSIONS):
         if not queue:
             break
         deadline.check()
         _, _, atoms = heapq.heappop(queue)
-        for fewer, cost in contrast.without_one(atoms):
+        for fewer, cost in labelled_examples.with_one_atom_removed(atoms):
             if fewer not in seen:
                 seen.add(fewer)
                 found = (cost, next(number), fewer)
@@ -229,12 +236,12 @@ def loft(
     """Learn operators for every set of effects, with preconditions that tell it from the others."""
     encoded = encode_demonstrations((*demonstrations, *replays))
     found = clusters(encoded, deadline)
-    operators: list[Explained] = []
+    operators: list[EncodedOperatorData] = []
     for cluster in found:
         controller = cluster.operator.controller
         others = [one for one in found if one is not cluster and one.operator.controller == controller]
-        rivals = [transition for one in others for transition, _ in one.data]
-        operators += told_apart(cluster, rivals, deadline)
+        competitors = [transition for one in others for transition, _ in one.data]
+        operators += split_by_preconditions(cluster, competitors, deadline)
     return judged(operators, encoded, len(demonstrations), deadline)
 
 
@@ -258,35 +265,35 @@ def loft_with_replays(
     return replace(learned, idle=frozenset(idle))
 
 
-def told_apart(
-    cluster: Explained, rivals: Sequence[EncodedTransition], deadline: Deadline = NO_DEADLINE
-) -> Iterator[Explained]:
+def split_by_preconditions(
+    cluster: EncodedOperatorData, competitors: Sequence[EncodedTransition], deadline: Deadline = NO_DEADLINE
+) -> Iterator[EncodedOperatorData]:
     """Yield the operators of a cluster, each with the transitions that its preconditions cover.
 
     Where the search covers no transition it gives up; a cluster that got nothing at all needs nothing.
     """
     operator, data = cluster.operator, cluster.data
-    lifted = [held_before(operator, datum) for datum in data]
-    known: Lifted = {key: predicate for one in lifted for key, predicate in one.items()}
+    lifted = [liftable_atoms_before(operator, datum) for datum in data]
+    known: LiftedAtomMap = {key: predicate for one in lifted for key, predicate in one.items()}
     atoms = sorted(known)
     held = [sum(1 << place for place, key in enumerate(atoms) if key in one) for one in lifted]
     variables = [sum(1 << place for place in set(places)) for _, places in atoms]
     reader = Reader(operator, atoms)
     negatives: list[tuple[int, ...] | None] = []
-    fresh, remaining = rivals, list(range(len(data)))
+    fresh, remaining = competitors, list(range(len(data)))
     while remaining:
         for transition in fresh:
             deadline.check()
             negatives.append(reader.ways(transition))
         positives = [held[index] for index in remaining]
-        contrast = Contrast.of(variables, positives, negatives)
-        chosen = best_preconditions(contrast, reduce(or_, positives), deadline)
+        labelled_examples = LabelledExamples.of(variables, positives, negatives)
+        chosen = best_preconditions(labelled_examples, reduce(or_, positives), deadline)
         covered = [index for index in remaining if not chosen & ~held[index]]
         if not covered:
             break
         needs = {atoms[place]: known[atoms[place]] for place in bits(chosen)}
-        yield Explained(
-            replace(operator, preconditions=atoms_over(operator.parameters, needs)),
+        yield EncodedOperatorData(
+            replace(operator, preconditions=lifted_atoms(operator.parameters, needs)),
             tuple(data[index] for index in covered),
         )
         remaining = [index for index in remaining if chosen & ~held[index]]

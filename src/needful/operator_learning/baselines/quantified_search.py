@@ -27,21 +27,21 @@ from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
-from needful.operator_learning.baselines.cluster_intersect import clusters, intersected
-from needful.operator_learning.delete_patterns import forget_predicate
+from needful.operator_learning.baselines.cluster_intersect import clusters, with_common_preconditions
+from needful.operator_learning.delete_patterns import predicate_pattern
 from needful.operator_learning.encoding import EncodedTransition, TransitionIndex, encode_demonstrations
 from needful.operator_learning.induction import Datum
-from needful.operator_learning.learned_operators import Explained, LearnedOperators, judged
+from needful.operator_learning.learned_operators import EncodedOperatorData, LearnedOperators, judged
 from needful.operator_learning.matching import Matcher, compile_operator
 
 # A transition that is predicted makes up for so many wrong predictions.
-RIGHT_WEIGHT = 10
+TRUE_POSITIVE_WEIGHT = 10
 # Of the groundings of an operator on an action only the first few are looked at.
-MOST_GROUNDINGS = 11
+MAX_GROUNDINGS = 11
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class PredictionScore:
     """How well one operator predicts.
 
     Attributes:
@@ -59,17 +59,17 @@ class Predictions:
     def __init__(self, transitions: TransitionIndex, deadline: Deadline = NO_DEADLINE) -> None:
         self._transitions = transitions
         self._deadline = deadline
-        self._judgements: dict[str, Judgement] = {}
+        self._judgements: dict[str, PredictionScore] = {}
         self._applicable: dict[object, tuple[Datum, ...]] = {}
 
-    def judge(self, operator: Operator) -> Judgement:
+    def judge(self, operator: Operator) -> PredictionScore:
         """Return how well an operator predicts."""
         known = self._judgements.get(operator.text)
         if known is None:
             known = self._judgements[operator.text] = self._judge(operator)
         return known
 
-    def _judge(self, operator: Operator) -> Judgement:
+    def _judge(self, operator: Operator) -> PredictionScore:
         compiled = compile_operator(operator)
         right = wrong = 0
         for transition, objects in self._applicable_groundings(operator):
@@ -79,7 +79,7 @@ class Predictions:
                 right |= 1 << transition.number
             else:
                 wrong += 1
-        return Judgement(wrong, right)
+        return PredictionScore(wrong, right)
 
     def _applicable_groundings(self, operator: Operator) -> tuple[Datum, ...]:
         """Return the groundings, of the first few on each action, whose preconditions hold."""
@@ -93,9 +93,9 @@ class Predictions:
         if known is None:
             needs = compile_operator(operator).preconditions.all
             found: list[Datum] = []
-            for transition in self._transitions.of_controller.get(operator.controller.name, ()):
+            for transition in self._transitions.by_controller.get(operator.controller.name, ()):
                 self._deadline.check()
-                for objects in itertools.islice(_groundings(operator, transition), MOST_GROUNDINGS):
+                for objects in itertools.islice(_groundings(operator, transition), MAX_GROUNDINGS):
                     needed = _ground(needs, transition.table, objects)
                     if needed is not None and not needed & ~transition.before:
                         found.append((transition, objects))
@@ -127,12 +127,12 @@ def _groundings(operator: Operator, transition: EncodedTransition) -> Iterator[t
     return itertools.product(*domains)
 
 
-def prediction_error(judgements: Sequence[Judgement]) -> int:
+def prediction_error(scores: Sequence[PredictionScore]) -> int:
     """FP − 10 TP of a set of operators; a transition that several predict counts once."""
     right = 0
-    for one in judgements:
+    for one in scores:
         right |= one.right
-    return sum(one.wrong for one in judgements) - RIGHT_WEIGHT * right.bit_count()
+    return sum(one.wrong for one in scores) - TRUE_POSITIVE_WEIGHT * right.bit_count()
 
 
 def cluster_and_quantify(
@@ -142,7 +142,7 @@ def cluster_and_quantify(
 ) -> LearnedOperators:
     """Learn an operator for every set of effects, then climb by prediction error over changed sets."""
     encoded = encode_demonstrations((*demonstrations, *replays))
-    start = [intersected(cluster).operator for cluster in clusters(encoded, deadline)]
+    start = [with_common_preconditions(cluster).operator for cluster in clusters(encoded, deadline)]
     transitions = TransitionIndex.of(encoded)
     operators = climb(start, Predictions(transitions, deadline))
     found = repartition(operators, transitions, Matcher(deadline))
@@ -152,7 +152,7 @@ def cluster_and_quantify(
 def climb(start: Sequence[Operator], predictions: Predictions) -> tuple[Operator, ...]:
     """Take the best move as long as one lowers the error; among equals the first.
 
-    A move changes one operator, so the judgements of the others stay.
+    A move changes one operator, so the scores of the others stay.
     """
     current = tuple(start)
     while True:
@@ -171,17 +171,17 @@ def _moves(
     operators: Sequence[Operator], predictions: Predictions
 ) -> Iterator[tuple[int, tuple[Operator, ...], int]]:
     """Yield what can take the place of an operator, and the error that is reached."""
-    judgements = [predictions.judge(operator) for operator in operators]
-    wrong = sum(one.wrong for one in judgements)
-    before = list(accumulate((one.right for one in judgements), or_, initial=0))
-    after = list(accumulate((one.right for one in reversed(judgements)), or_, initial=0))[::-1]
-    for place, (operator, own) in enumerate(zip(operators, judgements, strict=True)):
+    scores = [predictions.judge(operator) for operator in operators]
+    wrong = sum(one.wrong for one in scores)
+    before = list(accumulate((one.right for one in scores), or_, initial=0))
+    after = list(accumulate((one.right for one in reversed(scores)), or_, initial=0))[::-1]
+    for place, (operator, own) in enumerate(zip(operators, scores, strict=True)):
         others = before[place] | after[place + 1]
         for changed in quantified(operator):
             judgement = predictions.judge(changed)
             right = (others | judgement.right).bit_count()
-            yield place, (changed,), wrong - own.wrong + judgement.wrong - RIGHT_WEIGHT * right
-        yield place, (), wrong - own.wrong - RIGHT_WEIGHT * others.bit_count()
+            yield place, (changed,), wrong - own.wrong + judgement.wrong - TRUE_POSITIVE_WEIGHT * right
+        yield place, (), wrong - own.wrong - TRUE_POSITIVE_WEIGHT * others.bit_count()
 
 
 def quantified(operator: Operator) -> Iterator[Operator]:
@@ -198,7 +198,7 @@ def quantified(operator: Operator) -> Iterator[Operator]:
             operator,
             parameters=tuple(variable for variable in operator.parameters if variable in kept),
             add_effects=adds,
-            delete_patterns=operator.delete_patterns | {forget_predicate(atom.predicate)},
+            delete_patterns=operator.delete_patterns | {predicate_pattern(atom.predicate)},
         )
 
 
@@ -209,22 +209,24 @@ def _mentioned(operator: Operator, adds: frozenset[LiftedAtom]) -> set[Variable]
 
 def repartition(
     operators: Sequence[Operator], transitions: TransitionIndex, matcher: Matcher
-) -> tuple[Explained, ...]:
+) -> tuple[EncodedOperatorData, ...]:
     """Give each transition to the operator that is consistent with it and fits best; drop the others.
 
     Nothing is asked to be necessary: this is BEST(full) without α.
     """
     data: dict[str, list[Datum]] = {operator.text: [] for operator in operators}
-    rivals: dict[Controller, list[Operator]] = {}
+    competitors: dict[Controller, list[Operator]] = {}
     for operator in operators:
-        rivals.setdefault(operator.controller, []).append(operator)
+        competitors.setdefault(operator.controller, []).append(operator)
     for transition in transitions.numbered:
         links = (
             matcher.consistent(operator, transition, 0)
-            for operator in rivals.get(transition.controller, ())
+            for operator in competitors.get(transition.controller, ())
         )
         best = min((link for link in links if link is not None), default=None)
         if best is not None:
             data[best.match.text].append((transition, best.match.objects))
     by_text = {operator.text: operator for operator in operators}
-    return tuple(Explained(by_text[text], tuple(data[text])) for text in sorted(data) if data[text])
+    return tuple(
+        EncodedOperatorData(by_text[text], tuple(data[text])) for text in sorted(data) if data[text]
+    )

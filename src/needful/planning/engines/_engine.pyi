@@ -1,14 +1,14 @@
 """The module that `native/bindings.cpp` compiles to."""
 
-Numbered = tuple[int, list[int]]
-OperatorTuple = tuple[list[int], list[Numbered], list[Numbered], list[Numbered], list[Numbered]]
+EncodedAtom = tuple[int, list[int]]
+OperatorTuple = tuple[list[int], list[EncodedAtom], list[EncodedAtom], list[EncodedAtom], list[EncodedAtom]]
 StageTuple = tuple[bool, int, bool, int]
 Counters = list[int]
 
 class Problem:
     goal_reachable: bool
     operator_count: int
-    def ground_operator(self, index: int) -> Numbered: ...
+    def ground_operator(self, index: int) -> EncodedAtom: ...
 
 class Search:
     ended: str | None

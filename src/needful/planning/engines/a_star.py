@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from needful.core.plans import Effort, Outcome
+from needful.core.plans import Outcome, SearchStatistics
 from needful.errors import InvalidInputError
 from needful.planning.action_elimination import TrimmedPlans
 from needful.planning.budget import Budget
@@ -33,7 +33,7 @@ from needful.planning.interfaces import Heuristic, PlanStream
 QueueEntry: TypeAlias = tuple[int, int, int, int]
 
 
-class _Known(NamedTuple):
+class _CachedEstimate(NamedTuple):
     """What is kept of a state's estimate: its value, how many landmarks, all operators in them."""
 
     value: int | None
@@ -59,10 +59,12 @@ class AStar:
         if self.weight < 1:
             raise InvalidInputError(f"The weight of A* must be at least 1, got {self.weight}.")
 
-    def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> PlanStream:
+    def __call__(
+        self, problem: GroundProblem, seed: int, budget: Budget, statistics: SearchStatistics
+    ) -> PlanStream:
         """Start a search; `seed` alone breaks ties."""
         space = SearchSpace(problem, self.symmetries, budget)
-        plans = AStarStream(space, self.heuristic(problem, budget), self.weight, seed, budget, effort)
+        plans = AStarStream(space, self.heuristic(problem, budget), self.weight, seed, budget, statistics)
         # The first of the cheapest plans has no needless steps, and those after it are to be different.
         return plans if self.weight == 1 else TrimmedPlans(plans, problem, budget)
 
@@ -77,22 +79,22 @@ class AStarStream:
         weight: int,
         seed: int,
         budget: Budget,
-        effort: Effort,
+        statistics: SearchStatistics,
     ) -> None:
         self.ended: Outcome | None = None
         self._space = space
         self._heuristic = heuristic
         self._weight = weight
         self._budget = budget
-        self._effort = effort
+        self._statistics = statistics
         self._random = splitmix64(seed)
         self._tree = SearchTree(space)
         # The costs of the paths from which each state was expanded, and its estimate.
         self._expansions: dict[int, list[int]] = {}
-        self._estimates: dict[int, _Known] = {}
+        self._estimates: dict[int, _CachedEstimate] = {}
         self._expansion_limit = 0
         self._queue: list[QueueEntry] = []
-        self._parked: list[QueueEntry] = []
+        self._postponed: list[QueueEntry] = []
         self._enqueue(node=0, bound=0)
 
     def __iter__(self) -> AStarStream:
@@ -101,9 +103,9 @@ class AStarStream:
     def __next__(self) -> tuple[int, ...]:
         if self.ended is None:
             self._expansion_limit += 1
-            for entry in self._parked:
+            for entry in self._postponed:
                 heapq.heappush(self._queue, entry)
-            self._parked.clear()
+            self._postponed.clear()
             found = self._next_goal_node()
             if isinstance(found, int):
                 return self._tree.plan(found)
@@ -120,7 +122,7 @@ class AStarStream:
             if self._space.is_goal(state):
                 return node
             if self._expanded_enough(state, cost):
-                self._parked.append(entry)
+                self._postponed.append(entry)
                 continue
             estimate = self._estimate(state)
             if estimate.value is None:
@@ -139,32 +141,32 @@ class AStarStream:
         as_good = sum(earlier <= cost for earlier in self._expansions.get(state, ()))
         return as_good >= self._expansion_limit
 
-    def _estimate(self, state: int) -> _Known:
+    def _estimate(self, state: int) -> _CachedEstimate:
         known = self._estimates.get(state)
         if known is None:
             estimate = self._heuristic(state, self._budget)
             # Landmarks are disjoint, so their sum is their union.
-            known = self._estimates[state] = _Known(
+            known = self._estimates[state] = _CachedEstimate(
                 estimate.value, len(estimate.landmarks), sum(estimate.landmarks)
             )
-            self._effort.nodes_evaluated += 1
+            self._statistics.nodes_evaluated += 1
         return known
 
     def _may_expand(self) -> bool:
         return (
-            self._budget.allows(self._effort.nodes_created)
+            self._budget.allows(self._statistics.nodes_created)
             and len(self._tree.distinct_states) <= self._space.max_states
         )
 
-    def _expand(self, node: int, bound: int, estimate: _Known) -> None:
-        self._effort.nodes_expanded += 1
+    def _expand(self, node: int, bound: int, estimate: _CachedEstimate) -> None:
+        self._statistics.nodes_expanded += 1
         state = self._tree.state(node)
         self._expansions.setdefault(state, []).append(self._tree.costs[node])
-        for step in self._budget.while_it_lasts(self._space.applicable(state)):
+        for step in self._budget.until_deadline(self._space.applicable(state)):
             remaining = estimate.landmarks - (estimate.in_landmark >> step & 1)
             self._enqueue(self._tree.add(node, step), max(bound - 1, remaining, 0))
 
     def _enqueue(self, node: int, bound: int) -> None:
-        self._effort.nodes_created += 1
+        self._statistics.nodes_created += 1
         f = self._tree.costs[node] + self._weight * bound
         heapq.heappush(self._queue, (f, bound, next(self._random), node))

@@ -15,7 +15,7 @@ import heapq
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from needful.core.plans import Effort, Outcome
+from needful.core.plans import Outcome, SearchStatistics
 from needful.planning.action_elimination import TrimmedPlans
 from needful.planning.budget import Budget
 from needful.planning.engines.search_space import SearchSpace, SearchTree, splitmix64
@@ -40,32 +40,36 @@ class Greedy:
 
     symmetries: bool = False
 
-    def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> TrimmedPlans:
+    def __call__(
+        self, problem: GroundProblem, seed: int, budget: Budget, statistics: SearchStatistics
+    ) -> TrimmedPlans:
         """Start a search; `seed` alone breaks ties."""
         space = SearchSpace(problem, self.symmetries, budget)
-        plans = GreedyStream(space, Ff(problem, budget), seed, budget, effort)
+        plans = GreedyStream(space, Ff(problem, budget), seed, budget, statistics)
         return TrimmedPlans(plans, problem, budget)
 
 
 class GreedyStream:
     """The plans of one search, as they are found; see `PlanStream`."""
 
-    def __init__(self, space: SearchSpace, ff: Ff, seed: int, budget: Budget, effort: Effort) -> None:
+    def __init__(
+        self, space: SearchSpace, ff: Ff, seed: int, budget: Budget, statistics: SearchStatistics
+    ) -> None:
         self.ended: Outcome | None = None
         self._space = space
         self._ff = ff
         self._budget = budget
-        self._effort = effort
+        self._statistics = statistics
         self._random = splitmix64(seed)
         self._tree = SearchTree(space)
         self._expansions: dict[int, int] = {}
         self._relaxed_plans: dict[int, RelaxedPlan | None] = {}
         self._expansion_limit = 0
-        self._least: int | None = None
+        self._best_estimate: int | None = None
         self._queues: tuple[list[QueueEntry], list[QueueEntry]] = ([], [])
         self._turns = [0, 0]
         self._taken: set[int] = set()
-        self._parked: list[tuple[int, QueueEntry]] = []
+        self._postponed: list[tuple[int, QueueEntry]] = []
         self._enqueue(node=0, bound=0, preferred=False)
 
     def __iter__(self) -> GreedyStream:
@@ -74,10 +78,10 @@ class GreedyStream:
     def __next__(self) -> tuple[int, ...]:
         if self.ended is None:
             self._expansion_limit += 1
-            for queue, entry in self._parked:
+            for queue, entry in self._postponed:
                 heapq.heappush(self._queues[queue], entry)
                 self._taken.discard(entry[-1])
-            self._parked.clear()
+            self._postponed.clear()
             found = self._next_goal_node()
             if isinstance(found, int):
                 return self._tree.plan(found)
@@ -98,7 +102,7 @@ class GreedyStream:
             if self._space.is_goal(state):
                 return node
             if self._expansions.get(state, 0) >= self._expansion_limit:
-                self._parked.append((queue, entry))
+                self._postponed.append((queue, entry))
                 continue
             relaxed_plan = self._relaxed_plan(state)
             if relaxed_plan is None:
@@ -118,28 +122,28 @@ class GreedyStream:
     def _relaxed_plan(self, state: int) -> RelaxedPlan | None:
         if state not in self._relaxed_plans:
             found = self._relaxed_plans[state] = self._ff(state)
-            self._effort.nodes_evaluated += 1
-            if found is not None and (self._least is None or found.length < self._least):
-                self._least = found.length
+            self._statistics.nodes_evaluated += 1
+            if found is not None and (self._best_estimate is None or found.length < self._best_estimate):
+                self._best_estimate = found.length
                 self._turns[_PREFERRED] -= _BOOST
         return self._relaxed_plans[state]
 
     def _may_expand(self) -> bool:
         return (
-            self._budget.allows(self._effort.nodes_created)
+            self._budget.allows(self._statistics.nodes_created)
             and len(self._tree.distinct_states) <= self._space.max_states
         )
 
     def _expand(self, node: int, relaxed_plan: RelaxedPlan) -> None:
-        self._effort.nodes_expanded += 1
+        self._statistics.nodes_expanded += 1
         state = self._tree.state(node)
         self._expansions[state] = self._expansions.get(state, 0) + 1
-        for step in self._budget.while_it_lasts(self._space.applicable(state)):
+        for step in self._budget.until_deadline(self._space.applicable(state)):
             child = self._tree.add(node, step)
             self._enqueue(child, relaxed_plan.length, step in relaxed_plan.preferred)
 
     def _enqueue(self, node: int, bound: int, preferred: bool) -> None:
-        self._effort.nodes_created += 1
+        self._statistics.nodes_created += 1
         entry = (bound, self._tree.costs[node], next(self._random), node)
         heapq.heappush(self._queues[_ALL], entry)
         if preferred:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from needful.core.atoms import GroundAtom, LiftedAtom, Predicate
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import GroundOperator, Operator
-from needful.core.plans import AbstractPlan, Effort, Outcome
+from needful.core.plans import AbstractPlan, Outcome, SearchStatistics
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
@@ -20,21 +20,21 @@ from needful.planning.engines.greedy import Greedy
 from needful.planning.engines.python_planner import check_step
 from needful.planning.heuristics import LmCut
 from needful.planning.interfaces import Question
-from needful.planning.portfolio import Policy, Stage, anytime_policy
+from needful.planning.portfolio import Policy, Stage, anytime_portfolio
 
 try:
     from needful.planning.engines import _engine
 except ImportError:
-    BUILT = False
+    ENGINE_BUILT = False
 else:
-    BUILT = True
+    ENGINE_BUILT = True
 
 # The engine counts in 64 bits and weighs in 32.
 _MOST = (1 << 63) - 1
-_GREATEST_WEIGHT = (1 << 31) - 1
+_MAX_WEIGHT = (1 << 31) - 1
 
 # What the engine takes for an atom: the predicate's number, and object numbers or places of variables.
-Numbered: TypeAlias = tuple[int, list[int]]
+EncodedAtom: TypeAlias = tuple[int, list[int]]
 # (greedy, weight, symmetries, work); no work means all that is left.
 StageTuple: TypeAlias = tuple[bool, int, bool, int]
 
@@ -43,10 +43,10 @@ StageTuple: TypeAlias = tuple[bool, int, bool, int]
 class NativePlanner:
     """Grounds and searches in C++; see `Planner`."""
 
-    policy: Policy = field(default_factory=anytime_policy)
+    policy: Policy = field(default_factory=anytime_portfolio)
 
     def __post_init__(self) -> None:
-        if not BUILT:
+        if not ENGINE_BUILT:
             raise InvalidInputError(
                 "The search engine in C++ was not built. Install a C++17 compiler and install needful "
                 "again, or use PythonPlanner."
@@ -74,7 +74,7 @@ def understands(policy: Policy) -> bool:
 
 def _stage_tuple(stage: Stage) -> StageTuple | None:
     search, work = stage.search, min(stage.work or 0, _MOST)
-    if type(search) is AStar and search.heuristic is LmCut and search.weight <= _GREATEST_WEIGHT:
+    if type(search) is AStar and search.heuristic is LmCut and search.weight <= _MAX_WEIGHT:
         return False, search.weight, search.symmetries, work
     if type(search) is Greedy:
         return True, 1, search.symmetries, work
@@ -125,24 +125,26 @@ class NativeProblem:
                 new.append((step, number[obj]))
         return replace(self, failures=(*self.failures, *new)) if new else self
 
-    def plans(self, seed: int, budget: Budget, effort: Effort) -> NativePlanStream:
+    def plans(self, seed: int, budget: Budget, statistics: SearchStatistics) -> NativePlanStream:
         """Start a search; `seed` alone breaks ties."""
-        return NativePlanStream(self, seed, budget, effort)
+        return NativePlanStream(self, seed, budget, statistics)
 
 
 class NativePlanStream:
     """The plans of one search in the engine; see `PlanStream`."""
 
-    def __init__(self, problem: NativeProblem, seed: int, budget: Budget, effort: Effort) -> None:
+    def __init__(
+        self, problem: NativeProblem, seed: int, budget: Budget, statistics: SearchStatistics
+    ) -> None:
         self._budget = budget
-        self._effort = effort
+        self._statistics = statistics
         self._search = _engine.Search(
             problem.grounded,
             list(problem.failures),
             [described for stage in problem.policy.stages if (described := _stage_tuple(stage))],
             problem.policy.distinct,
             seed & (1 << 64) - 1,
-            self._spent(),
+            self._counters(),
             budget.remaining(),
         )
         self._count()
@@ -159,21 +161,25 @@ class NativePlanStream:
     def __next__(self) -> tuple[int, ...]:
         max_nodes = self._budget.max_nodes
         steps = self._search.next(
-            self._spent(), self._budget.remaining(), -1 if max_nodes is None else min(max_nodes, _MOST)
+            self._counters(), self._budget.remaining(), -1 if max_nodes is None else min(max_nodes, _MOST)
         )
         self._count()
         if steps is None:
             raise StopIteration
         return tuple(steps)
 
-    def _spent(self) -> list[int]:
-        return [self._effort.nodes_created, self._effort.nodes_expanded, self._effort.nodes_evaluated]
+    def _counters(self) -> list[int]:
+        return [
+            self._statistics.nodes_created,
+            self._statistics.nodes_expanded,
+            self._statistics.nodes_evaluated,
+        ]
 
     def _count(self) -> None:
         created, expanded, evaluated = self._search.spent
-        self._effort.nodes_created = created
-        self._effort.nodes_expanded = expanded
-        self._effort.nodes_evaluated = evaluated
+        self._statistics.nodes_created = created
+        self._statistics.nodes_expanded = expanded
+        self._statistics.nodes_evaluated = evaluated
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +232,8 @@ class _Encoding:
             [self.types[obj.type] for obj in self.objects],
             [self._members(kind) for kind in self.types],
             [self._operator(operator) for operator in question.operators],
-            self._one_after_the_other(budget.while_it_lasts(question.initial)),
-            self._one_after_the_other(question.goal),
+            self._flatten_atoms(budget.until_deadline(question.initial)),
+            self._flatten_atoms(question.goal),
             question.allow_noops,
             budget.remaining(),
             _MOST if most is None else min(most, _MOST),
@@ -240,7 +246,7 @@ class _Encoding:
     def _operator(self, operator: Operator) -> _engine.OperatorTuple:
         place = {variable: index for index, variable in enumerate(operator.parameters)}
 
-        def placed(atoms: Iterable[LiftedAtom]) -> list[Numbered]:
+        def placed(atoms: Iterable[LiftedAtom]) -> list[EncodedAtom]:
             return [(self.predicates[a.predicate.name], [place[v] for v in a.variables]) for a in atoms]
 
         patterns = [
@@ -261,7 +267,7 @@ class _Encoding:
             patterns,
         )
 
-    def _one_after_the_other(self, atoms: Iterable[GroundAtom]) -> list[int]:
+    def _flatten_atoms(self, atoms: Iterable[GroundAtom]) -> list[int]:
         numbers: list[int] = []
         for atom in atoms:
             numbers.append(self.predicates[atom.predicate.name])

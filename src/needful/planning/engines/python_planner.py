@@ -13,12 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from needful.core.objects import Object
-from needful.core.plans import AbstractPlan, Effort
+from needful.core.plans import AbstractPlan, SearchStatistics
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.budget import Budget
 from needful.planning.grounding import EncodedOperator, GroundProblem, ground
 from needful.planning.interfaces import PlanStream, Question, Search
-from needful.planning.portfolio import anytime_policy
+from needful.planning.portfolio import anytime_portfolio
 
 
 def with_failure(problem: GroundProblem, step: int, offending: Iterable[Object]) -> GroundProblem:
@@ -66,7 +66,7 @@ def _with_one_failure(problem: GroundProblem, failure: tuple[int, int]) -> Groun
 class PythonPlanner:
     """Grounds and searches in Python; see `Planner`."""
 
-    search: Search = field(default_factory=anytime_policy)
+    search: Search = field(default_factory=anytime_portfolio)
 
     def __call__(self, question: Question, budget: Budget) -> PythonProblem | None:
         """Return the grounded problem, or None if time ran out or it is too large."""
@@ -107,6 +107,6 @@ class PythonProblem:
         changed = with_failure(self.compact, step, offending)
         return self if changed is self.compact else replace(self, compact=changed)
 
-    def plans(self, seed: int, budget: Budget, effort: Effort) -> PlanStream:
+    def plans(self, seed: int, budget: Budget, statistics: SearchStatistics) -> PlanStream:
         """Start a search; `seed` alone breaks ties."""
-        return self.search(self.compact, seed, budget, effort)
+        return self.search(self.compact, seed, budget, statistics)

@@ -25,7 +25,7 @@ def splitmix64(seed: int) -> Iterator[int]:
 
 
 # The memory that the states of one search may take.
-_STATE_BYTES = 1 << 31
+_MAX_STATE_BYTES = 1 << 31
 
 
 class SearchSpace:
@@ -40,12 +40,12 @@ class SearchSpace:
         self._masks = problem.pattern_masks
         self._goal = problem.goal
         self._preconditions = [operator.preconditions for operator in problem.ground_operators]
-        self._asked_for = problem.goal
-        for needed in budget.while_it_lasts(self._preconditions):
-            self._asked_for |= needed
-        self._symmetry = Symmetry.of(problem, self._asked_for, budget) if symmetries else None
-        self.initial = problem.initial & self._asked_for
-        self.max_states = _STATE_BYTES // (problem.atom_count // 64 * 8 + 8)
+        self._relevant_atoms = problem.goal
+        for needed in budget.until_deadline(self._preconditions):
+            self._relevant_atoms |= needed
+        self._symmetry = Symmetry.of(problem, self._relevant_atoms, budget) if symmetries else None
+        self.initial = problem.initial & self._relevant_atoms
+        self.max_states = _MAX_STATE_BYTES // (problem.atom_count // 64 * 8 + 8)
 
     def is_goal(self, state: int) -> bool:
         """Return whether the goal holds in a state."""
@@ -53,22 +53,22 @@ class SearchSpace:
 
     def applicable(self, state: int) -> list[int]:
         """Return the ground operators whose preconditions hold, in ascending order."""
-        missing = self._asked_for & ~state
+        missing = self._relevant_atoms & ~state
         return [step for step, needed in enumerate(self._preconditions) if not needed & missing]
 
     def successor(self, state: int, step: int) -> int:
         """Return the state that a step leads to."""
-        child = self._after(state, step)
+        child = self._apply(state, step)
         return child if self._symmetry is None else self._symmetry.canonical(child)
 
-    def _after(self, state: int, step: int) -> int:
+    def _apply(self, state: int, step: int) -> int:
         operator = self._operators[step]
         child = state & ~operator.deletes
         for pattern in operator.patterns:
             child &= ~self._masks[pattern]
-        return (child | operator.adds) & self._asked_for
+        return (child | operator.adds) & self._relevant_atoms
 
-    def true_steps(self, steps: list[int]) -> tuple[int, ...]:
+    def undo_renaming(self, steps: list[int]) -> tuple[int, ...]:
         """Return the plan whose steps were taken from one state to its `successor` after the other.
 
         Each exchange of objects that made a state canonical is undone in the steps after it.
@@ -79,7 +79,7 @@ class SearchSpace:
         state, renaming = self.initial, self._symmetry.identity
         for step in steps:
             plan.append(self._symmetry.renamed_step(step, renaming))
-            raw = self._after(state, step)
+            raw = self._apply(state, step)
             exchange = self._symmetry.exchange(raw)
             state = self._symmetry.renamed_state(raw, exchange)
             undone = list(renaming)
@@ -127,4 +127,4 @@ class SearchTree:
         while self._parents[node] >= 0:
             backwards.append(self._steps[node])
             node = self._parents[node]
-        return self.space.true_steps(backwards[::-1])
+        return self.space.undo_renaming(backwards[::-1])

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from needful.core.plans import Effort, Outcome
+from needful.core.plans import Outcome, SearchStatistics
 from needful.errors import InvalidInputError, PlannerError, install_command
 from needful.planning.budget import Budget
 from needful.planning.external.sas_task import deleted_atoms, sas_task
@@ -68,7 +68,7 @@ echo "$status"
 """
 
 # No planner runs for ten days, and system calls do not take much longer timeouts.
-_LONGEST = 10 * 24 * 3600.0
+_MAX_TIMEOUT = 10 * 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def _first_line(leader: subprocess.Popen[bytes], seconds: float) -> bytes | None
     assert leader.stdout is not None
     with selectors.DefaultSelector() as selector:
         selector.register(leader.stdout, selectors.EVENT_READ)
-        return leader.stdout.readline() if selector.select(min(seconds, _LONGEST)) else None
+        return leader.stdout.readline() if selector.select(min(seconds, _MAX_TIMEOUT)) else None
 
 
 def _kill_group(leader: subprocess.Popen[bytes]) -> None:
@@ -164,7 +164,7 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _ProgramResult:
     plans: list[Steps]
     ended: Outcome | None
 
@@ -176,13 +176,15 @@ class ExternalPlans:
     looked at before the program starts; from then on its memory is limited instead.
     """
 
-    def __init__(self, program: Program, problem: GroundProblem, budget: Budget, effort: Effort) -> None:
+    def __init__(
+        self, program: Program, problem: GroundProblem, budget: Budget, statistics: SearchStatistics
+    ) -> None:
         self.ended: Outcome | None = None
         self._program = program
         self._problem = problem
         self._budget = budget
-        self._effort = effort
-        self._answer: _Answer | None = None
+        self._statistics = statistics
+        self._answer: _ProgramResult | None = None
 
     def __iter__(self) -> ExternalPlans:
         return self
@@ -191,37 +193,37 @@ class ExternalPlans:
         if self.ended is None and self._budget.expired():
             self.ended = Outcome.TIMEOUT
         if self.ended is None:
-            self._answer = self._answer or self._ask()
+            self._answer = self._answer or self._search()
             if self._answer.plans:
                 return self._answer.plans.pop(0)
             self.ended = self._answer.ended
         raise StopIteration
 
-    def _ask(self) -> _Answer:
+    def _search(self) -> _ProgramResult:
         problem = self._problem
         if _achieved(problem.initial, problem):
-            return _Answer([()], Outcome.NO_ABSTRACT_PLAN)
+            return _ProgramResult([()], Outcome.NO_ABSTRACT_PLAN)
         if not problem.goal_reachable:
-            return _Answer([], Outcome.NO_ABSTRACT_PLAN)
-        if not self._budget.allows(self._effort.nodes_created):
-            return _Answer([], Outcome.OUT_OF_NODES)
+            return _ProgramResult([], Outcome.NO_ABSTRACT_PLAN)
+        if not self._budget.allows(self._statistics.nodes_created):
+            return _ProgramResult([], Outcome.OUT_OF_NODES)
         task = sas_task(problem, self._budget)
         if task is None:
-            return _Answer([], Outcome.TIMEOUT)
+            return _ProgramResult([], Outcome.TIMEOUT)
         with tempfile.TemporaryDirectory(prefix="needful-", ignore_cleanup_errors=True) as name:
             return self._run(task, Path(name))
 
-    def _run(self, task: str, folder: Path) -> _Answer:
+    def _run(self, task: str, folder: Path) -> _ProgramResult:
         program = self._program
         stdin = folder / "task.sas"
         stdin.write_text(task)
         finished = run_guarded(program.command, folder, stdin, self._budget.remaining(), program.memory)
         if finished is None:
-            return _Answer([], Outcome.TIMEOUT)
+            return _ProgramResult([], Outcome.TIMEOUT)
         self._count(finished.output)
         endings = {**_ENDED_WITHOUT_PLAN, program.unsolvable: Outcome.NO_ABSTRACT_PLAN}
         if finished.status in endings:
-            return _Answer([], endings[finished.status])
+            return _ProgramResult([], endings[finished.status])
         if finished.status != _SOLVED:
             raise _failure(program, finished, "failed")
         try:
@@ -229,14 +231,14 @@ class ExternalPlans:
             plans = [steps for steps in found if self._stops_at_goal(steps)]
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise _failure(program, finished, f"gave an answer that makes no sense ({error})") from error
-        return _Answer(plans, None if len(found) >= program.plans else Outcome.NO_ABSTRACT_PLAN)
+        return _ProgramResult(plans, None if len(found) >= program.plans else Outcome.NO_ABSTRACT_PLAN)
 
     def _count(self, output: str) -> None:
         # Totals are printed last, so they replace what was printed on the way.
         counted = {kind: int(number) for kind, number in _COUNTER.findall(output)}
-        self._effort.nodes_created += counted.get("Generated", 0)
-        self._effort.nodes_expanded += counted.get("Expanded", 0)
-        self._effort.nodes_evaluated += counted.get("Evaluated", 0)
+        self._statistics.nodes_created += counted.get("Generated", 0)
+        self._statistics.nodes_expanded += counted.get("Expanded", 0)
+        self._statistics.nodes_evaluated += counted.get("Evaluated", 0)
 
     def _stops_at_goal(self, steps: Steps) -> bool:
         """Return whether the goal holds in the end and not before; a plan must work and reach it."""
@@ -254,7 +256,7 @@ class ExternalPlans:
         return not any(_achieved(earlier, problem) for earlier in states)
 
 
-def step_of(name: str) -> int:
+def parse_step(name: str) -> int:
     """Return the number of a ground operator from its name in the task; see `sas_task`."""
     found = re.fullmatch(r"o(\d+)", name)
     if found is None:

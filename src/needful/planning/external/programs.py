@@ -9,11 +9,11 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from needful.core.plans import Effort
+from needful.core.plans import SearchStatistics
 from needful.errors import InvalidInputError
 from needful.planning.action_elimination import TrimmedPlans
 from needful.planning.budget import Budget
-from needful.planning.external.external_plans import ExternalPlans, Program, Steps, find_program, step_of
+from needful.planning.external.external_plans import ExternalPlans, Program, Steps, find_program, parse_step
 from needful.planning.grounding import GroundProblem
 
 OPTIMAL = "astar(lmcut())"
@@ -47,14 +47,16 @@ class FastDownward:
             raise InvalidInputError(f"Fast Downward needs a search, for example {OPTIMAL!r}.")
         self._find()
 
-    def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> TrimmedPlans:
+    def __call__(
+        self, problem: GroundProblem, seed: int, budget: Budget, statistics: SearchStatistics
+    ) -> TrimmedPlans:
         """Return the plan as a stream; Fast Downward breaks ties in its own way, whatever the seed.
 
         Needless steps are left out of it; the cheapest plan has none.
         """
         command = (self._find(), "--search", self.search, "--internal-plan-file", "plan")
         program = Program("Fast Downward", command, self.memory, 1, _FAST_DOWNWARD_UNSOLVABLE, _read_plan)
-        return TrimmedPlans(ExternalPlans(program, problem, budget, effort), problem, budget)
+        return TrimmedPlans(ExternalPlans(program, problem, budget, statistics), problem, budget)
 
     def _find(self) -> str:
         return find_program("Fast Downward", self.program, "up_fast_downward", _FAST_DOWNWARD)
@@ -63,7 +65,7 @@ class FastDownward:
 def _read_plan(folder: Path) -> list[Steps]:
     """Return the plan: a step in brackets on each line, and a comment on its cost."""
     lines = (folder / "plan").read_text().splitlines()
-    return [tuple(step_of(line.strip("()")) for line in lines if not line.startswith(";"))]
+    return [tuple(parse_step(line.strip("()")) for line in lines if not line.startswith(";"))]
 
 
 # States that are alike up to renaming objects are searched once, and their plans are told apart after.
@@ -96,11 +98,13 @@ class KStar:
             raise InvalidInputError(f"K* must be asked for at least 1 plan, got plans={self.plans}.")
         self._find()
 
-    def __call__(self, problem: GroundProblem, seed: int, budget: Budget, effort: Effort) -> ExternalPlans:
+    def __call__(
+        self, problem: GroundProblem, seed: int, budget: Budget, statistics: SearchStatistics
+    ) -> ExternalPlans:
         """Return the plans, cheapest first; K* breaks ties in its own way, whatever the seed."""
         command = (self._find(), "--symmetries", _SYMMETRIES, "--search", _SEARCH.format(self.plans))
         program = Program("K*", command, self.memory, self.plans, _K_STAR_UNSOLVABLE, _read_plans)
-        return ExternalPlans(program, problem, budget, effort)
+        return ExternalPlans(program, problem, budget, statistics)
 
     def _find(self) -> str:
         return find_program("K*", self.program, "kstar_planner", _K_STAR)
@@ -108,4 +112,4 @@ class KStar:
 
 def _read_plans(folder: Path) -> list[Steps]:
     found = json.loads((folder / "plans.json").read_text())
-    return [tuple(step_of(name) for name in plan["actions"]) for plan in found["plans"]]
+    return [tuple(parse_step(name) for name in plan["actions"]) for plan in found["plans"]]

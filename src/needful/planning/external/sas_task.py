@@ -30,7 +30,9 @@ def sas_task(problem: GroundProblem, budget: Budget) -> str | None:
         if budget.expired():
             return None
         deleted.append(deleted_atoms(operator, problem))
-    numbers = {atom: number for number, atom in enumerate(_matters(problem, deleted), start=_TRUE + 1)}
+    numbers = {
+        atom: number for number, atom in enumerate(_necessary_variables(problem, deleted), start=_TRUE + 1)
+    }
     lines = ["begin_version", "3", "end_version", "begin_metric", "0", "end_metric"]
     lines += _variables(len(numbers) + 1)
     lines += ["0", "begin_state", "0", *(str(1 - (problem.initial >> atom & 1)) for atom in numbers)]
@@ -54,7 +56,7 @@ def deleted_atoms(operator: EncodedOperator, problem: GroundProblem) -> int:
     return mask & ~operator.adds
 
 
-def _matters(problem: GroundProblem, deleted: list[int]) -> Iterator[int]:
+def _necessary_variables(problem: GroundProblem, deleted: list[int]) -> Iterator[int]:
     asked_for, ever_deleted = problem.goal, 0
     for operator, mask in zip(problem.ground_operators, deleted, strict=True):
         asked_for |= operator.preconditions

@@ -41,7 +41,7 @@ class DomainNames:
             tables.append(NameTable.of(kind, originals, taken))
         return cls(*tables)
 
-    def other_than_actions(self) -> list[str]:
+    def non_action_names(self) -> list[str]:
         """Return the names of whatever is no action."""
         tables = (self.types, self.predicates, self.objects)
         return [name for table in tables for name in table.by_original.values()]
@@ -89,14 +89,14 @@ class Scope:
 Forget: TypeAlias = Callable[[DeletePattern, Operator, Scope], str | None]
 
 
-def forget_all(pattern: DeletePattern, operator: Operator, scope: Scope) -> str | None:
+def forall_delete(pattern: DeletePattern, operator: Operator, scope: Scope) -> str | None:
     """Return the effect that deletes all that a pattern matches; add effects beside it win."""
     if any(_bindings(pattern, atom) == {} for atom in operator.add_effects):
         return None  # the pattern is one atom, and that is added
-    return _forget(pattern, scope, [()])
+    return _delete_effect(pattern, scope, [()])
 
 
-def forget_guarded(pattern: DeletePattern, operator: Operator, scope: Scope) -> str | None:
+def guarded_delete(pattern: DeletePattern, operator: Operator, scope: Scope) -> str | None:
     """Return the effect that deletes all that a pattern matches but the add effects.
 
     An added atom is spared if one of its arguments differs from the atom at hand. Several arguments
@@ -110,10 +110,10 @@ def forget_guarded(pattern: DeletePattern, operator: Operator, scope: Scope) -> 
         if bindings is not None:
             spared.append([f"(not (= {terms[i]} {scope.variable(v)}))" for i, v in bindings.items()])
     ways = [tuple(dict.fromkeys(way)) for way in itertools.product(*spared)]
-    return _forget(pattern, scope, ways) if ways else None
+    return _delete_effect(pattern, scope, ways) if ways else None
 
 
-def _forget(pattern: DeletePattern, scope: Scope, ways: Sequence[tuple[str, ...]]) -> str:
+def _delete_effect(pattern: DeletePattern, scope: Scope, ways: Sequence[tuple[str, ...]]) -> str:
     terms = scope.pattern_terms(pattern)
     delete = f"(not {_list([scope.names.predicates[pattern.predicate.name], *terms])})"
     effect = _and([f"(when {_and(way)} {delete})" if way else delete for way in ways])

@@ -11,7 +11,7 @@ from needful.core.operators import DeletePattern, PatternArgument, Wildcard
 from needful.core.s_expressions import Expression, Form, Word, shown
 from needful.errors import InvalidInputError
 from needful.planning.pddl.names import KEYWORD
-from needful.planning.pddl.read_deletes import WrittenDelete, forgotten, ways_to_repeat
+from needful.planning.pddl.read_deletes import DeleteEffect, forgotten, parameter_partitions
 from needful.planning.pddl.read_symbols import Symbols
 
 FIELDS = (":parameters", ":precondition", ":effect")
@@ -76,7 +76,7 @@ def read_action(form: Form, last_line: int, symbols: Symbols, repeated_objects: 
     terms = own | _constants(form, own, symbols)
     apart = {variable: variable for variable in terms.values()}
     bodies = []
-    for together in ways_to_repeat(list(apart)) if repeated_objects else [apart]:
+    for together in parameter_partitions(list(apart)) if repeated_objects else [apart]:
         meaning = {name: together[variable] for name, variable in terms.items()}
         arguments = tuple(together[variable] for variable in own.values())
         body = _Scope(symbols, meaning).body(action, arguments)
@@ -148,7 +148,7 @@ class _Scope:
             return None
         effects = list(self.effects(effect, {}, None))
         adds = frozenset(one for one in effects if isinstance(one, LiftedAtom))
-        deletes = [one for one in effects if isinstance(one, WrittenDelete)]
+        deletes = [one for one in effects if isinstance(one, DeleteEffect)]
         atoms, patterns = _bound_and_quantified(forgotten(deletes, adds, self.symbols.syntax))
         return ActionBody(
             action=action,
@@ -181,7 +181,7 @@ class _Scope:
 
     def effects(
         self, expression: Expression, quantified: Mapping[str, Wildcard], condition: Expression | None
-    ) -> Iterator[LiftedAtom | WrittenDelete]:
+    ) -> Iterator[LiftedAtom | DeleteEffect]:
         """Yield the effects; `quantified` are the variables of `forall`, `condition` is that of `when`."""
         if not self.symbols.syntax.form(expression):
             return
@@ -204,7 +204,7 @@ class _Scope:
 
     def _delete(
         self, atom: Form, quantified: Mapping[str, Wildcard], condition: Expression | None
-    ) -> WrittenDelete:
+    ) -> DeleteEffect:
         syntax = self.symbols.syntax
         head, arguments = syntax.parts(atom)
         if head not in self.symbols.predicates:
@@ -216,14 +216,14 @@ class _Scope:
             quantified[name] if name in quantified else self._term(argument)
             for name, argument in zip(names, arguments, strict=True)
         ]
-        with syntax.located(atom):
+        with syntax.locate_errors(atom):
             pattern = DeletePattern(self.symbols.predicates[head], tuple(meant))
         places = tuple(name if name in quantified else None for name in names)
-        return WrittenDelete(pattern, places, condition, self.terms, atom)
+        return DeleteEffect(pattern, places, condition, self.terms, atom)
 
     def _atom(self, at: Expression, head: str, arguments: list[Expression]) -> LiftedAtom:
         terms = tuple(map(self._term, arguments))
-        with self.symbols.syntax.located(at):
+        with self.symbols.syntax.locate_errors(at):
             return LiftedAtom(self.symbols.predicates[head], terms)
 
     def _term(self, expression: Expression) -> Variable:

@@ -25,11 +25,11 @@ from needful.planning.pddl.actions import overlap
 from needful.planning.pddl.read_symbols import PddlSyntax
 
 # What a name in a condition stands for: a parameter, or an object that is none of the parameters.
-Meaning: TypeAlias = Mapping[str, Variable | None]
+Bindings: TypeAlias = Mapping[str, Variable | None]
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenDelete:
+class DeleteEffect:
     """A delete effect.
 
     Attributes:
@@ -48,10 +48,10 @@ class WrittenDelete:
 
 
 def forgotten(
-    deletes: Iterable[WrittenDelete], adds: frozenset[LiftedAtom], syntax: PddlSyntax
+    deletes: Iterable[DeleteEffect], adds: frozenset[LiftedAtom], syntax: PddlSyntax
 ) -> frozenset[DeletePattern]:
     """Return the patterns that, together with the add effects, do what the delete effects do."""
-    by_pattern: dict[DeletePattern, list[WrittenDelete]] = {}
+    by_pattern: dict[DeletePattern, list[DeleteEffect]] = {}
     for delete in deletes:
         by_pattern.setdefault(delete.pattern, []).append(delete)
     added = {(atom.predicate, atom.variables) for atom in adds}
@@ -77,7 +77,7 @@ def _candidates(pattern: DeletePattern, parameters: Iterable[Variable]) -> list[
     ]
 
 
-def _deleted(choice: Sequence[Variable | None], ways: Sequence[WrittenDelete], syntax: PddlSyntax) -> bool:
+def _deleted(choice: Sequence[Variable | None], ways: Sequence[DeleteEffect], syntax: PddlSyntax) -> bool:
     """Return whether one of several delete effects on the same pattern deletes an atom of it."""
     for way in ways:
         quantified = {name: one for name, one in zip(way.names, choice, strict=True) if name is not None}
@@ -86,7 +86,7 @@ def _deleted(choice: Sequence[Variable | None], ways: Sequence[WrittenDelete], s
     return False
 
 
-def _holds(condition: Expression, meaning: Meaning, syntax: PddlSyntax) -> bool:
+def _holds(condition: Expression, meaning: Bindings, syntax: PddlSyntax) -> bool:
     """Decide a condition that is made of equalities."""
     head, parts = syntax.parts(condition)
     connectives: dict[str, Callable[[Iterable[bool]], bool]] = {"and": all, "or": any}
@@ -106,13 +106,13 @@ def _holds(condition: Expression, meaning: Meaning, syntax: PddlSyntax) -> bool:
     return one == other
 
 
-def _meaning(name: Word, meaning: Meaning, syntax: PddlSyntax) -> Variable | None:
+def _meaning(name: Word, meaning: Bindings, syntax: PddlSyntax) -> Variable | None:
     if name.lower() not in meaning:
         raise syntax.unknown("variable", name, meaning)
     return meaning[name.lower()]
 
 
-def ways_to_repeat(variables: Sequence[Variable]) -> Iterator[dict[Variable, Variable]]:
+def parameter_partitions(variables: Sequence[Variable]) -> Iterator[dict[Variable, Variable]]:
     """Yield every way to put variables together, as a map to the one that stands for all of a group.
 
     The first way is to keep them all apart. Variables come together if one object can be of all of their

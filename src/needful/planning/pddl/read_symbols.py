@@ -36,7 +36,7 @@ class PddlSyntax:
         return UnknownNameError(f"{kind} in {self.source}, line {name.line},", name, known)
 
     @contextmanager
-    def located(self, at: Expression) -> Iterator[None]:
+    def locate_errors(self, at: Expression) -> Iterator[None]:
         """Let errors of the vocabulary say where in the text they come from."""
         try:
             yield

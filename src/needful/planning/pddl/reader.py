@@ -20,7 +20,7 @@ from needful.planning.pddl.read_actions import ActionBody, read_action
 from needful.planning.pddl.read_symbols import PddlSyntax, Symbols, read_symbols
 
 
-def with_controllers(
+def assign_controllers(
     bodies: Sequence[ActionBody], vocabulary: Vocabulary | None, symbols: Symbols
 ) -> tuple[tuple[Operator, ...], tuple[Controller, ...]]:
     """Return operators with controllers, and those of the controllers that had to be made up.
@@ -38,7 +38,7 @@ def with_controllers(
             raise symbols.syntax.unknown("controller", Word(name, body.action.at.line), known)
         if name not in known:
             types = [variable.type for variable in arguments]
-            common = _common(made[name].types if name in made else types, types)
+            common = _narrowest_common_types(made[name].types if name in made else types, types)
             if common is None:
                 raise symbols.syntax.fault(
                     body.action.at, f"another action runs {name!r} with arguments of other types."
@@ -46,7 +46,7 @@ def with_controllers(
             made[name] = Controller(name, common)
     operators = []
     for body, (name, arguments) in zip(bodies, calls, strict=True):
-        with symbols.syntax.located(body.action.at):
+        with symbols.syntax.locate_errors(body.action.at):
             operators.append(_operator(body, (known | made)[name], arguments))
     return tuple(operators), tuple(made.values())
 
@@ -65,7 +65,7 @@ def _call(body: ActionBody, symbols: Symbols) -> tuple[str, tuple[Variable, ...]
     return name, tuple(body.terms[argument] for argument in arguments)
 
 
-def _common(before: Sequence[Type], types: Sequence[Type]) -> tuple[Type, ...] | None:
+def _narrowest_common_types(before: Sequence[Type], types: Sequence[Type]) -> tuple[Type, ...] | None:
     """Return the narrowest types that include both of each, if there are such."""
     if len(before) != len(types):
         return None
@@ -153,7 +153,7 @@ def read_pddl_domain(
         for action, last_line in zip(actions, lines, strict=False)
         for body in read_action(action, last_line, symbols, repeated_objects)
     ]
-    operators, controllers = with_controllers(bodies, vocabulary, symbols)
+    operators, controllers = assign_controllers(bodies, vocabulary, symbols)
     return PddlDomain(
         comments.original("domain", name),
         _vocabulary(vocabulary, symbols, controllers),

@@ -24,9 +24,9 @@ from needful.planning.grounding import ground
 from needful.planning.pddl.actions import (
     DomainNames,
     Forget,
-    forget_all,
-    forget_guarded,
+    forall_delete,
     ground_actions,
+    guarded_delete,
     lifted_action,
 )
 from needful.planning.pddl.names import NameTable, distinct
@@ -116,9 +116,9 @@ def write_pddl(
 
     The style `strips` is expanded over the objects of a task, so it needs one.
     """
-    text = _Text(vocabulary, tuple(operators), task.objects if task else (), name)
+    text = _PddlWriter(vocabulary, tuple(operators), task.objects if task else (), name)
     if style is not Style.STRIPS:
-        return _lifted(text, task, forget_guarded if style is Style.PAPER else forget_all)
+        return _lifted(text, task, guarded_delete if style is Style.PAPER else forall_delete)
     if task is None:
         raise InvalidInputError(
             "The style 'strips' is expanded over the objects of a task. "
@@ -129,11 +129,11 @@ def write_pddl(
 
 def write_actions(vocabulary: Vocabulary, operators: Sequence[Operator]) -> tuple[str, ...]:
     """Return the action of each operator alone, as it stands in the domain of style `forall`."""
-    names = _Text(vocabulary, tuple(operators), (), "needful").names
-    return tuple("\n".join(lifted_action(operator, names, forget_all)) for operator in operators)
+    names = _PddlWriter(vocabulary, tuple(operators), (), "needful").names
+    return tuple("\n".join(lifted_action(operator, names, forall_delete)) for operator in operators)
 
 
-def _lifted(text: _Text, task: AbstractTask | None, forget: Forget) -> Pddl:
+def _lifted(text: _PddlWriter, task: AbstractTask | None, forget: Forget) -> Pddl:
     names = text.names
     actions = [lifted_action(operator, names, forget) for operator in text.operators]
     return Pddl(
@@ -144,11 +144,11 @@ def _lifted(text: _Text, task: AbstractTask | None, forget: Forget) -> Pddl:
     )
 
 
-def _expanded(text: _Text, task: AbstractTask) -> Pddl:
+def _expanded(text: _PddlWriter, task: AbstractTask) -> Pddl:
     problem = ground(text.operators, task.objects, task.initial, task.goal, Budget.unlimited())
     assert problem is not None  # nothing but the end of a budget prevents it
     meanings = problem.plan(range(len(problem.ground_operators)))
-    heads = distinct(map(text.head, meanings), text.names.other_than_actions())
+    heads = distinct(map(text.head, meanings), text.names.non_action_names())
     actions = list(ground_actions(problem, text.names, heads))
     return Pddl(
         # Actions without parameters name objects, so the objects are constants of the domain.
@@ -159,7 +159,7 @@ def _expanded(text: _Text, task: AbstractTask) -> Pddl:
     )
 
 
-class _Text:
+class _PddlWriter:
     """Writes the parts that all styles share."""
 
     def __init__(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from needful.envs.drawing.palette import FAINT, GREY, INK, PAPER
-from needful.paper.methods import method_look
+from needful.paper.methods import method_style
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 WIDTH = 9.0  # inches
-MOST_COLUMNS = 3
+MAX_COLUMNS = 3
 DOTS_PER_INCH = 160
 FONT_SIZE = 9
 SMALL = 7.5
-LONGEST_NAME = 28
+MAX_NAME_LENGTH = 28
 LEGEND_LETTERS = 115  # in a line of a legend, with the room for its symbols
 
 
@@ -39,7 +39,7 @@ class Drawing:
 
 
 @contextmanager
-def house_style() -> Iterator[None]:
+def report_style() -> Iterator[None]:
     """Draw in this package's style while the block runs, whatever the user's settings are."""
     from matplotlib import style
 
@@ -80,7 +80,7 @@ def panels(titles: Sequence[str], height: float, shared_rows: bool = False) -> t
     """
     from matplotlib.figure import Figure
 
-    columns = min(MOST_COLUMNS, len(titles))
+    columns = min(MAX_COLUMNS, len(titles))
     rows = -(-len(titles) // columns)
     figure = Figure(figsize=(WIDTH, rows * height + 0.5), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False, sharey=shared_rows)
@@ -88,16 +88,16 @@ def panels(titles: Sequence[str], height: float, shared_rows: bool = False) -> t
     for unused in axes[len(titles) :]:
         unused.set_visible(False)
     for one, title in zip(axes, titles, strict=False):
-        one.set_title(drawable(title))
+        one.set_title(figure_label(title))
     return figure, axes[: len(titles)]
 
 
 def label_outer(axes: Sequence[Axes], x: str = "", y: str = "") -> None:
     """Label the x axis of the panels with none below, and the y axis of those at the left."""
     for number, one in enumerate(axes):
-        if number + MOST_COLUMNS >= len(axes):
+        if number + MAX_COLUMNS >= len(axes):
             one.set_xlabel(x)
-        if number % MOST_COLUMNS == 0:
+        if number % MAX_COLUMNS == 0:
             one.set_ylabel(y)
 
 
@@ -112,8 +112,8 @@ def method_line(method: str) -> Line2D:
     """Return a method's entry in a legend."""
     from matplotlib.lines import Line2D
 
-    look = method_look(method)
-    return Line2D([], [], color=look.colour, marker=look.marker, label=drawable(look.label))
+    look = method_style(method)
+    return Line2D([], [], color=look.colour, marker=look.marker, label=figure_label(look.label))
 
 
 def method_rows(axes: Sequence[Axes], methods: Sequence[str]) -> None:
@@ -121,19 +121,19 @@ def method_rows(axes: Sequence[Axes], methods: Sequence[str]) -> None:
     for one in axes:
         one.set_ylim(len(methods) - 0.4, -0.6)
         one.grid(axis="y", visible=False)
-    labels = [drawable(method_look(method).label) for method in methods]
+    labels = [figure_label(method_style(method).label) for method in methods]
     axes[0].set_yticks(range(len(methods)), labels)
 
 
-def drawable(name: str) -> str:
+def figure_label(name: str) -> str:
     """Return a name for a figure: in one line, not too long, and never taken for a formula."""
     line = " ".join(name.split())
-    if len(line) > LONGEST_NAME:
-        line = line[: LONGEST_NAME - 1] + "…"
+    if len(line) > MAX_NAME_LENGTH:
+        line = line[: MAX_NAME_LENGTH - 1] + "…"
     return line.replace("$", r"\$")
 
 
-def as_files(figure: Figure) -> Drawing:
+def render_files(figure: Figure) -> Drawing:
     """Return a figure as PNG and SVG, without dates and versions, so that the same is the same bytes."""
     png, svg = io.BytesIO(), io.BytesIO()
     figure.savefig(png, format="png", metadata={"Software": None})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from needful.envs.drawing.palette import INK, PAPER
 from needful.paper.domains import domain_title, in_paper_order, protocol_of
-from needful.paper.methods import in_column_order, method_look
+from needful.paper.methods import in_column_order, method_style
 from needful.paper.published_numbers import SUCCESS
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.reports.figures.canvas import label_outer, legend_below, method_line, panels
@@ -69,7 +69,7 @@ def _weight(group: RunGroup) -> tuple[bool, int]:
 
 
 def _draw_curve(axes: Axes, method: str, curve: Sequence[RunGroup]) -> None:
-    look = method_look(method)
+    look = method_style(method)
     demos, means, errors = [], [], []
     for group in curve:
         rates = success_percentages(group.runs)
@@ -88,7 +88,7 @@ def _draw_published(axes: Axes, domain: str, method: str, most_demos: int) -> bo
     if protocol is None or published is None or protocol.demos > most_demos:
         return False
     # Behind the curve, and larger than its points, so that both can be seen.
-    star = _star(method_look(method).colour, zorder=1.5, size=15.0)
+    star = _star(method_style(method).colour, zorder=1.5, size=15.0)
     star.set_data([protocol.demos], [published.mean])
     axes.add_line(star)
     return True

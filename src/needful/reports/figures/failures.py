@@ -23,7 +23,7 @@ SEARCH_TIMEOUT = "timeout in search"
 REFINEMENT_TIMEOUT = "timeout in refinement"
 
 # From the first stage to the last. Stages differ in hue, and the reasons of one stage in lightness.
-REASONS: Mapping[str, str] = MappingProxyType(
+OUTCOME_COLOURS: Mapping[str, str] = MappingProxyType(
     {
         "solved": "#e4e6ea",
         "not learned": "#22252b",
@@ -62,7 +62,9 @@ def draw_failures(groups: Sequence[RunGroup]) -> Figure | None:
         one.set_xlim(0, 100)
     label_outer(axes, x="tasks, %")
     seen = {reason(record) for group in tried for record in group.records}
-    legend_below(figure, [Patch(color=REASONS[name], label=name) for name in REASONS if name in seen])
+    legend_below(
+        figure, [Patch(color=OUTCOME_COLOURS[name], label=name) for name in OUTCOME_COLOURS if name in seen]
+    )
     return figure
 
 
@@ -75,7 +77,7 @@ def reason(record: RunRecord) -> str:
 
 def _draw_bar(axes: Axes, row: int, records: Sequence[RunRecord]) -> None:
     counts, left = Counter(map(reason, records)), 0.0
-    for name, colour in REASONS.items():
+    for name, colour in OUTCOME_COLOURS.items():
         width = 100.0 * counts[name] / len(records)
         if width:
             axes.barh(row, width, 0.72, left, color=colour, edgecolor=PAPER, linewidth=0.4)

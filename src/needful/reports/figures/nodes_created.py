@@ -10,7 +10,7 @@ import numpy as np
 
 from needful.envs.drawing.palette import GREY, INK
 from needful.paper.domains import domain_title, in_paper_order, protocol_of
-from needful.paper.methods import POLICIES, in_column_order, method_look
+from needful.paper.methods import POLICIES, in_column_order, method_style
 from needful.reports.figures.canvas import SMALL, label_outer, method_rows, panels
 from needful.reports.runs import RunGroup, main_group, main_groups
 from needful.seeding import rng_for
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FAILED_NODES = 10**6
-BREADTH = 0.4  # half of a violin's; rows are 1 apart
-LEAST_POINTS = 10  # a violin of fewer would show what is not there
-LEAST_WIDTH = 0.07  # of a bell, in powers of ten
-FEW_POINTS = 60  # more are drawn paler, because they lie upon each other
+VIOLIN_HALF_WIDTH = 0.4  # half of a violin's; rows are 1 apart
+MIN_VIOLIN_POINTS = 10  # a violin of fewer would show what is not there
+MIN_BANDWIDTH = 0.07  # of a bell, in powers of ten
+MAX_OPAQUE_POINTS = 60  # more are drawn paler, because they lie upon each other
 
 
 def draw_nodes_created(groups: Sequence[RunGroup]) -> Figure | None:
@@ -72,18 +72,18 @@ def _prepare_scale(axes: Axes, end: int) -> None:
 
 
 def _draw_method(axes: Axes, group: RunGroup, row: int, end: int) -> None:
-    colour = method_look(group.method).colour
+    colour = method_style(group.method).colour
     # One node stands for none: the scale is logarithmic.
     solved = np.log10([max(1, record.nodes_created) for record in group.records if record.solved])
     failures = len(group.records) - len(solved)
-    if len(solved) >= LEAST_POINTS:
+    if len(solved) >= MIN_VIOLIN_POINTS:
         _draw_violin(axes, solved, row, colour)
         axes.plot(
             [10 ** np.median(solved)], [row], "|", color=INK, markersize=11, markeredgewidth=1.4, zorder=3
         )
     rng = rng_for(0, "jitter", group.domain, group.method)
     for logs, marker in ((solved, "o"), (np.full(failures, math.log10(end)), "x")):
-        heights = row + rng.uniform(-0.55 * BREADTH, 0.55 * BREADTH, len(logs))
+        heights = row + rng.uniform(-0.55 * VIOLIN_HALF_WIDTH, 0.55 * VIOLIN_HALF_WIDTH, len(logs))
         # As a picture: thousands of points would make the SVG file huge.
         axes.plot(
             10**logs,
@@ -92,7 +92,7 @@ def _draw_method(axes: Axes, group: RunGroup, row: int, end: int) -> None:
             color=colour,
             markersize=2.4,
             markeredgewidth=0.6 if marker == "x" else 0.0,
-            alpha=0.4 if len(logs) > FEW_POINTS else 0.8,
+            alpha=0.4 if len(logs) > MAX_OPAQUE_POINTS else 0.8,
             rasterized=True,
         )
     if failures:
@@ -106,8 +106,8 @@ def _draw_violin(axes: Axes, logs: np.ndarray, row: int, colour: str) -> None:
 
     Every point is a bell as wide as Silverman's rule says, but wide enough to be seen.
     """
-    width = max(LEAST_WIDTH, 1.06 * float(np.std(logs)) * len(logs) ** -0.2)
+    width = max(MIN_BANDWIDTH, 1.06 * float(np.std(logs)) * len(logs) ** -0.2)
     spots = np.linspace(logs.min() - width, logs.max() + width, 100)
     density = np.exp(-0.5 * ((spots[:, np.newaxis] - logs) / width) ** 2).sum(axis=1)
-    breadth = BREADTH * density / density.max()
+    breadth = VIOLIN_HALF_WIDTH * density / density.max()
     axes.fill_between(10**spots, row - breadth, row + breadth, color=colour, alpha=0.25, linewidth=0)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from needful.envs.drawing.palette import GREY, INK
 from needful.evaluation.records import RunRecord
 from needful.paper.domains import domain_title, in_paper_order
-from needful.paper.methods import OURS, in_column_order, method_look
+from needful.paper.methods import OURS, in_column_order, method_style
 from needful.reports.figures.canvas import SMALL, label_outer, method_rows, panels
 from needful.reports.runs import RunGroup, main_group, main_groups
 from needful.reports.statistics import Interval, bootstrap_interval, mean
@@ -122,7 +122,7 @@ def _least_tick(found: Sequence[Comparison]) -> int:
 
 
 def _draw_comparison(axes: Axes, row: int, one: Comparison) -> None:
-    look, found = method_look(one.other), one.difference
+    look, found = method_style(one.other), one.difference
     if found.low is not None and found.high is not None:
         axes.plot([found.low, found.high], [row, row], color=look.colour, linewidth=2.2, alpha=0.6)
     fill = "full" if one.seeds > 1 else "none"

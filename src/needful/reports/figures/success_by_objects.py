@@ -10,14 +10,14 @@ import numpy as np
 
 from needful.evaluation.records import RunRecord
 from needful.paper.domains import domain_title, in_paper_order
-from needful.paper.methods import in_column_order, method_look
+from needful.paper.methods import in_column_order, method_style
 from needful.reports.figures.canvas import label_outer, legend_below, method_line, panels
 from needful.reports.runs import RunGroup, main_groups
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_SIZES = 6
+MAX_SIZE_CLASSES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def draw_success_by_objects(groups: Sequence[RunGroup]) -> Figure | None:
     for one, domain in zip(axes, domains, strict=True):
         for method in reversed(methods):  # the first is drawn last, above the others
             found = classes.get((domain, method), ())
-            look = method_look(method)
+            look = method_style(method)
             sizes, solved = [c.objects for c in found], [c.solved for c in found]
             areas = [12 + 60 * c.tasks / sum(o.tasks for o in found) for c in found]
             one.plot(sizes, solved, color=look.colour, linewidth=1.2)
@@ -65,7 +65,7 @@ def size_classes(records: Sequence[RunRecord]) -> tuple[SizeClass, ...]:
     counted = [record for record in records if record.objects > 0]
     sizes = sorted({record.objects for record in counted})
     found = []
-    for chunk in np.array_split(sizes, min(MOST_SIZES, len(sizes)) or 1):
+    for chunk in np.array_split(sizes, min(MAX_SIZE_CLASSES, len(sizes)) or 1):
         members = [record for record in counted if record.objects in chunk]
         if members:
             mean_size = sum(record.objects for record in members) / len(members)

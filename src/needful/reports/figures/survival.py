@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from needful.paper.domains import domain_title, in_paper_order
-from needful.paper.methods import in_column_order, method_look
+from needful.paper.methods import in_column_order, method_style
 from needful.reports.figures.canvas import label_outer, legend_below, method_line, panels
 from needful.reports.runs import RunGroup, main_groups
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LEAST_SECONDS = 1e-4
+MIN_SECONDS = 1e-4
 
 
 def draw_survival(groups: Sequence[RunGroup]) -> Figure | None:
@@ -40,20 +40,20 @@ def draw_survival(groups: Sequence[RunGroup]) -> Figure | None:
 
 def solved_within(group: RunGroup) -> tuple[list[float], list[float]]:
     """Return seconds and the percentage of tasks solved by then: the corners of a rising step function."""
-    seconds = sorted(max(r.seconds["total"], LEAST_SECONDS) for r in group.records if r.solved)
+    seconds = sorted(max(r.seconds["total"], MIN_SECONDS) for r in group.records if r.solved)
     shares = [100.0 * number / len(group.records) for number in range(1, len(seconds) + 1)]
     end = max([group.setting.timeout, *seconds])
-    return [LEAST_SECONDS, *seconds, end], [0.0, *shares, shares[-1] if shares else 0.0]
+    return [MIN_SECONDS, *seconds, end], [0.0, *shares, shares[-1] if shares else 0.0]
 
 
 def _start(groups: Sequence[RunGroup]) -> float:
     """Return a power of ten of seconds before which nothing was solved."""
-    first = min((solved_within(group)[0][1] for group in groups), default=LEAST_SECONDS)
+    first = min((solved_within(group)[0][1] for group in groups), default=MIN_SECONDS)
     return float(10.0 ** np.floor(np.log10(first)))
 
 
 def _draw_curve(axes: Axes, group: RunGroup) -> None:
-    look = method_look(group.method)
+    look = method_style(group.method)
     seconds, shares = solved_within(group)
     axes.step(seconds, shares, where="post", color=look.colour, linewidth=1.6)
     axes.plot(seconds[-1:], shares[-1:], look.marker, color=look.colour, markersize=5, clip_on=False)

@@ -17,7 +17,7 @@ from needful.reports.page.recorded_run import RecordedModel
 from needful.reports.page.shared_tables import AtomList
 
 # Further ones would make the page long to load, and nobody reads so many.
-MOST_DEMONSTRATIONS = 100
+MAX_DEMONSTRATIONS = 100
 # The comment on what an action runs, which the card tells beside it.
 RUNS = "; action "
 
@@ -68,7 +68,7 @@ def call_text(operator: Operator) -> str:
 
 
 def _is_shown(seen: TransitionEvidence) -> bool:
-    return seen.demonstration < MOST_DEMONSTRATIONS
+    return seen.demonstration < MAX_DEMONSTRATIONS
 
 
 def _reasons(explained: OperatorExplanation) -> Iterator[dict[str, Any]]:

@@ -13,59 +13,59 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from needful.envs.contract import Environment
 from needful.envs.drawing.inline_page import fill_page
 from needful.errors import InvalidInputError
-from needful.reports.page.operator_cards import MOST_DEMONSTRATIONS, demonstration_steps, operator_cards
+from needful.reports.page.operator_cards import MAX_DEMONSTRATIONS, demonstration_steps, operator_cards
 from needful.reports.page.recorded_run import RecordedModel, RecordedRun
 from needful.reports.page.shared_tables import AtomList
-from needful.reports.page.task_films import Films, choose_films, task_rows
+from needful.reports.page.task_films import FilmSelection, choose_films, task_rows
 from needful.storage.evidence import RecordedClimb
 from needful.storage.json_fields import JsonValue
 
 if TYPE_CHECKING:
-    from needful.reports.page.svg_recorder import Easel
+    from needful.reports.page.svg_recorder import StateRenderer
 
-FACTS = ("demos", "transitions", "operators", "coverage")
+SUMMARY_KEYS = ("demos", "transitions", "operators", "coverage")
 
 # Returns the environment of a domain, or raises `InvalidInputError` if there is none.
 FindEnvironment: TypeAlias = Callable[[str], Environment]
 
 
 @dataclass(frozen=True, slots=True)
-class Studio:
+class RendererCache:
     """One easel for each domain, made when it is needed, or the reason why there is none."""
 
     find_environment: FindEnvironment
-    easels: dict[str, Easel | str] = field(default_factory=dict)
+    renderers: dict[str, StateRenderer | str] = field(default_factory=dict)
 
-    def easel(self, domain: str) -> Easel | str:
+    def easel(self, domain: str) -> StateRenderer | str:
         """Return the easel of a domain, or why there is none."""
-        if domain not in self.easels:
-            self.easels[domain] = self._set_up(domain)
-        return self.easels[domain]
+        if domain not in self.renderers:
+            self.renderers[domain] = self._make_renderer(domain)
+        return self.renderers[domain]
 
     def give_up(self, domain: str, reason: str) -> None:
         """Do without pictures of a domain."""
-        self.easels[domain] = reason
+        self.renderers[domain] = reason
 
     def as_json(self) -> dict[str, Any]:
         """Return what the films of each domain are made of."""
         return {
             domain: {"size": easel.size, **easel.gallery.as_json()}
-            for domain, easel in self.easels.items()
+            for domain, easel in self.renderers.items()
             if not isinstance(easel, str)
         }
 
-    def _set_up(self, domain: str) -> Easel | str:
-        from needful.reports.page.svg_recorder import Easel
+    def _make_renderer(self, domain: str) -> StateRenderer | str:
+        from needful.reports.page.svg_recorder import StateRenderer
 
         try:
-            return Easel(self.find_environment(domain))
+            return StateRenderer(self.find_environment(domain))
         except InvalidInputError as error:
             return str(error)
 
 
 def page_data(runs: Sequence[RecordedRun], find_environment: FindEnvironment) -> dict[str, Any]:
     """Return what the page shows of the runs."""
-    studio = Studio(find_environment)
+    studio = RendererCache(find_environment)
     labels = run_labels(runs)
     shown = [_run_data(run, label, studio) for run, label in zip(runs, labels, strict=True)]
     return {"runs": shown, "scenes": studio.as_json()}
@@ -86,7 +86,7 @@ def run_labels(runs: Sequence[RecordedRun]) -> list[str]:
     return [f"{label}, number {place}" for place, label in enumerate(labels, 1)]
 
 
-def _run_data(run: RecordedRun, label: str, studio: Studio) -> dict[str, Any]:
+def _run_data(run: RecordedRun, label: str, studio: RendererCache) -> dict[str, Any]:
     atoms = AtomList()
     notes: list[str] = []
     tasks = _tasks(run, atoms, studio, notes)
@@ -97,7 +97,7 @@ def _run_data(run: RecordedRun, label: str, studio: Studio) -> dict[str, Any]:
         "learner": run.learner,
         "seed": run.seed,
         "learned": run.learned,
-        "facts": _numbers(run.summary, FACTS),
+        "facts": _numbers(run.summary, SUMMARY_KEYS),
         "seconds": _numbers(run.summary.get("seconds")),
         "versions": dict(run.records[0].versions) if run.records else {},
         "model": model,
@@ -117,12 +117,14 @@ def _numbers(values: JsonValue, names: Sequence[str] | None = None) -> dict[str,
     }
 
 
-def _tasks(run: RecordedRun, atoms: AtomList, studio: Studio, notes: list[str]) -> list[dict[str, Any]]:
+def _tasks(
+    run: RecordedRun, atoms: AtomList, studio: RendererCache, notes: list[str]
+) -> list[dict[str, Any]]:
     """Return the rows of the tasks; what is missing there, and why, goes to the notes."""
     if not run.plans:
         if run.records and run.learned:
             notes.append("The plans of this run were not recorded, so there is nothing to replay.")
-        return task_rows(run, atoms, None, Films(frozenset()))
+        return task_rows(run, atoms, None, FilmSelection(frozenset()))
     films, easel = choose_films(run), studio.easel(run.domain)
     if not isinstance(easel, str):
         try:
@@ -131,13 +133,13 @@ def _tasks(run: RecordedRun, atoms: AtomList, studio: Studio, notes: list[str]) 
             easel = f"{type(error).__name__}: {error}"
             studio.give_up(run.domain, easel)
         else:
-            notes += _thinned(run, films)
+            notes += _omission_notes(run, films)
             return rows
     notes.append(f"Plans are shown without pictures, because the domain cannot be drawn. {easel}")
     return task_rows(run, atoms, None, films)
 
 
-def _thinned(run: RecordedRun, films: Films) -> Iterator[str]:
+def _omission_notes(run: RecordedRun, films: FilmSelection) -> Iterator[str]:
     """Yield what was left out to keep the page small."""
     if len(films.tasks) < len(run.plans):
         yield (
@@ -152,9 +154,9 @@ def _model(model: RecordedModel, atoms: AtomList, notes: list[str]) -> dict[str,
     demonstrations = 1 + max(
         (one.demonstration for seen in (model.evidence or {}).values() for one in seen), default=-1
     )
-    if demonstrations > MOST_DEMONSTRATIONS:
+    if demonstrations > MAX_DEMONSTRATIONS:
         notes.append(
-            f"Of {demonstrations} demonstrations the first {MOST_DEMONSTRATIONS} can be looked at "
+            f"Of {demonstrations} demonstrations the first {MAX_DEMONSTRATIONS} can be looked at "
             "step by step; all of them are counted."
         )
     return {

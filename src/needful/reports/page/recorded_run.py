@@ -17,7 +17,7 @@ from needful.storage.json_fields import JsonValue, Source, parse_json
 from needful.storage.model_directory import MODEL_FILE, StoredModel, load_model
 from needful.storage.plans import PLANS_FILE, RecordedPlan, read_plans
 
-GIVE_A_RUN = "Give a folder as written by `needful run` or `needful eval --out`."
+RUN_FOLDER_HINT = "Give a folder as written by `needful run` or `needful eval --out`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def read_run(folder: str | Path) -> RecordedRun:
     folder = Path(folder)
     if not os.path.isdir(folder):
         what = "is a file" if os.path.exists(folder) else "does not exist"
-        raise ResultsError(f"{folder} {what}. {GIVE_A_RUN}")
+        raise ResultsError(f"{folder} {what}. {RUN_FOLDER_HINT}")
     records = _read_records(folder)
     summary = parse_json(
         _read(folder / "summary.json", "The run did not end; repeat it."),
@@ -75,7 +75,7 @@ def read_run(folder: str | Path) -> RecordedRun:
     known = summary.entries()
     for name in ("domain", "learner", "seed"):
         if name not in known:
-            raise summary.fault(f"the field {name!r} is missing.", GIVE_A_RUN)
+            raise summary.fault(f"the field {name!r} is missing.", RUN_FOLDER_HINT)
     return RecordedRun(
         name=folder.resolve().name,
         domain=known["domain"].name(),
@@ -94,7 +94,7 @@ def _read_records(folder: Path) -> tuple[RunRecord, ...]:
         raise ResultsError(
             f"{folder} holds the results of a sweep. `needful reproduce` writes a report about them."
         )
-    lines = _read(file, GIVE_A_RUN).split(b"\n")
+    lines = _read(file, RUN_FOLDER_HINT).split(b"\n")
     if lines.pop() != b"":
         raise ResultsError(f"{file}: the last line is cut off. Repeat the run.")
     fields = (

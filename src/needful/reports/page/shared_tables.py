@@ -21,7 +21,7 @@ Frame: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Gallery:
+class MarkTable:
     """The marks of many pictures. A mark is a form, drawn from a place on, in a style.
 
     Each dictionary maps what it holds to a number, counted from 0.
@@ -52,7 +52,7 @@ class Gallery:
         }
 
 
-def as_ranges(frame: Iterable[int]) -> list[int]:
+def run_length_pairs(frame: Iterable[int]) -> list[int]:
     """Return numbers as pairs of a first number and how many follow each other from there.
 
     Things that stand still got their numbers one after the other, so most pictures are few ranges.

@@ -25,7 +25,7 @@ from matplotlib.transforms import Affine2D, BboxBase, Transform
 from needful.core.atoms import AbstractState
 from needful.core.state import State
 from needful.envs.contract import Environment
-from needful.reports.page.shared_tables import Form, Frame, Gallery, Place, Style, short
+from needful.reports.page.shared_tables import Form, Frame, MarkTable, Place, Style, short
 
 if TYPE_CHECKING:
     from matplotlib.backend_bases import GraphicsContextBase
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 DIGITS = 1
 # Keeps halves, which lengths of drawings often are, from being rounded now up and now down.
-NUDGE = 1e-6
+ROUNDING_OFFSET = 1e-6
 # In matplotlib y grows upwards, in SVG downwards.
-DOWNWARDS = np.array((1.0, -1.0))
+FLIP_Y = np.array((1.0, -1.0))
 
 MOVE, LINE, QUADRATIC, CUBIC, CLOSE = map(
     int, (Path.MOVETO, Path.LINETO, Path.CURVE3, Path.CURVE4, Path.CLOSEPOLY)
@@ -47,9 +47,9 @@ FURTHER_POINTS = {QUADRATIC: 1, CUBIC: 2}
 CAPS = {"projecting": "square", "round": "round"}
 
 
-def path_words(path: Path, start: np.ndarray) -> str:
+def path_to_svg(path: Path, start: np.ndarray) -> str:
     """Return a path as it is seen from a point; without codes it is a line from point to point."""
-    points = np.round((np.asarray(path.vertices) - start) * DOWNWARDS + NUDGE, DIGITS).tolist()
+    points = np.round((np.asarray(path.vertices) - start) * FLIP_Y + ROUNDING_OFFSET, DIGITS).tolist()
     straight = [MOVE, *[LINE] * (len(points) - 1)]
     codes = straight if path.codes is None else np.asarray(path.codes).tolist()
     words: list[str] = []
@@ -100,8 +100,8 @@ class Look(NamedTuple):
 
     def style(self) -> dict[str, str | float]:
         """Return the attributes of SVG; none if there is nothing to be seen."""
-        fill = {} if self.face is None else colour_words("fill", self.face, self.alpha)
-        stroke = colour_words("stroke", self.edge, self.alpha) if self.width > 0 else {}
+        fill = {} if self.face is None else colour_to_svg("fill", self.face, self.alpha)
+        stroke = colour_to_svg("stroke", self.edge, self.alpha) if self.width > 0 else {}
         if not fill and not stroke:
             return {}
         style: dict[str, str | float] = {"fill": "none", **fill, **stroke}
@@ -116,7 +116,7 @@ class Look(NamedTuple):
         return style
 
 
-def colour_words(what: str, colour: Any, alpha: float | None) -> dict[str, str | float]:
+def colour_to_svg(what: str, colour: Any, alpha: float | None) -> dict[str, str | float]:
     """Return a colour and how opaque it is; nothing if it cannot be seen.
 
     Without an alpha for all, that of the colour counts, if it has one.
@@ -133,7 +133,7 @@ def colour_words(what: str, colour: Any, alpha: float | None) -> dict[str, str |
 
 def rounded(number: float, digits: int = DIGITS) -> float:
     """Return a number with few digits, which is short when it is written down."""
-    return short(round(float(number) + NUDGE, digits))
+    return short(round(float(number) + ROUNDING_OFFSET, digits))
 
 
 ANCHORS = {"left": ("start", 0.0), "center": ("middle", 0.5), "right": ("end", 1.0)}
@@ -143,7 +143,7 @@ BOLD = 600
 class Recorder(RendererBase):
     """Writes down paths, texts and images of axes whose figure has 72 dots per inch."""
 
-    def __init__(self, gallery: Gallery, size: Place) -> None:
+    def __init__(self, gallery: MarkTable, size: Place) -> None:
         super().__init__()
         self.gallery = gallery
         self.size = size
@@ -213,7 +213,7 @@ class Recorder(RendererBase):
         width = self.get_text_width_height_descent(s, prop, ismath)[0]
         along = Affine2D().rotate_deg(-angle).transform((share * width, 0.0))
         style: dict[str, str | float] = {"font-size": rounded(prop.get_size_in_points())}
-        style |= colour_words("fill", gc.get_rgb(), gc.get_alpha() if gc.get_forced_alpha() else None)
+        style |= colour_to_svg("fill", gc.get_rgb(), gc.get_alpha() if gc.get_forced_alpha() else None)
         if anchor != "start":
             style["text-anchor"] = anchor
         if _is_bold(prop.get_weight()):
@@ -266,18 +266,18 @@ class Recorder(RendererBase):
         if not style or not len(points):
             return ()
         if isinstance(cut, tuple):
-            cut = self._cut_by_box(points, *cut)
+            cut = self._clip_rectangle(points, *cut)
         if cut is not None:
             style["clip"] = self.gallery.clip(cut)
         x, y = points[0].tolist()
-        return (self._mark(path_words(outline, points[0]), (x, self.size[1] - y), style),)
+        return (self._mark(path_to_svg(outline, points[0]), (x, self.size[1] - y), style),)
 
     def _cut(self, gc: GraphicsContextBase) -> str | tuple[float, ...] | None:
         """Return at what a path is to be cut off: an outline in words, a box, or nothing."""
         box = gc.get_clip_rectangle()
         found: tuple[Any, Any] = gc.get_clip_path()  # a path and its transform, or twice None
         if found[0] is not None:
-            return path_words(found[0].transformed(found[1]), self._top_left)
+            return path_to_svg(found[0].transformed(found[1]), self._top_left)
         if box is None:
             return None
         # The marks of an artist share a box, and to find out where it is takes long. It is kept with
@@ -286,13 +286,13 @@ class Recorder(RendererBase):
             self._known_boxes[id(box)] = (box, tuple(map(float, box.extents)))
         return self._known_boxes[id(box)][1]
 
-    def _cut_by_box(self, points: np.ndarray, *extents: float) -> str | None:
+    def _clip_rectangle(self, points: np.ndarray, *extents: float) -> str | None:
         """Return a box as an outline in words, unless the points are all inside of it."""
         low, high = np.array(extents[:2]), np.array(extents[2:])
         if ((points >= low) & (points <= high)).all():
             return None
         box = Path.unit_rectangle().transformed(Affine2D().scale(*(high - low)).translate(*low))
-        return path_words(box, self._top_left)
+        return path_to_svg(box, self._top_left)
 
 
 def _repeat(marks: Frame, renderer: RendererBase) -> None:
@@ -316,31 +316,31 @@ def _is_bold(weight: str | int) -> bool:
 
 POINTS_PER_INCH = 72
 # Environments choose sizes of text that suit a panel of a film strip, which is not wider.
-MOST_INCHES = 6.0
+MAX_WIDTH_INCHES = 6.0
 
 
-class Easel:
+class StateRenderer:
     """Draws the states of one environment, all on the same axes, which saves most of the time."""
 
     def __init__(self, environment: Environment) -> None:
-        shrink = min(1.0, MOST_INCHES / environment.picture_size[0])
+        shrink = min(1.0, MAX_WIDTH_INCHES / environment.picture_size[0])
         width, height = (shrink * length for length in environment.picture_size)
         self.environment = environment
         self.size = (POINTS_PER_INCH * width, POINTS_PER_INCH * height)
-        self.gallery = Gallery()
+        self.gallery = MarkTable()
         self._recorder = Recorder(self.gallery, self.size)
         figure = Figure(figsize=(width, height), dpi=POINTS_PER_INCH)
-        self._axes = _Sheet(figure, (0.0, 0.0, 1.0, 1.0))
+        self._axes = _FixedLimitAxes(figure, (0.0, 0.0, 1.0, 1.0))
         figure.add_axes(self._axes)
         self._empty = frozenset(self._axes.get_children())
 
     def frame(self, state: State, goal: AbstractState) -> Frame:
         """Return the picture of a state."""
-        self._wipe()
+        self._clear_axes()
         self.environment.draw(state, self._axes, goal)
         return self._recorder.record(self._axes)
 
-    def _wipe(self) -> None:
+    def _clear_axes(self) -> None:
         """Make the axes empty again; `Axes.clear` does more, but takes longer than most drawings."""
         for artist in self._axes.get_children():
             if artist not in self._empty:
@@ -351,7 +351,7 @@ class Easel:
         self._axes.relim()
 
 
-class _Sheet(Axes):
+class _FixedLimitAxes(Axes):
     """Axes that do not look how far patches reach once their limits are set, because that takes long."""
 
     def add_patch(self, p: Any) -> Any:

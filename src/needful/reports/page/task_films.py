@@ -12,26 +12,26 @@ from needful.core.model import Vocabulary
 from needful.errors import UnknownNameError
 from needful.evaluation.records import RunRecord
 from needful.reports.page.recorded_run import RecordedRun
-from needful.reports.page.shared_tables import AtomList, as_ranges
+from needful.reports.page.shared_tables import AtomList, run_length_pairs
 from needful.storage.plans import RecordedPlan
 
 if TYPE_CHECKING:
-    from needful.reports.page.svg_recorder import Easel
+    from needful.reports.page.svg_recorder import StateRenderer
 
 # A picture takes some milliseconds to draw, and so many films are more than anybody watches.
-MOST_PICTURES = 1_500
+MAX_PICTURES = 1_500
 ENOUGH_FILMS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Films:
+class FilmSelection:
     """Which tasks get films, and that every so manieth state of a plan is drawn, the last one always."""
 
     tasks: frozenset[int]
     every: int = 1
 
 
-def choose_films(run: RecordedRun) -> Films:
+def choose_films(run: RecordedRun) -> FilmSelection:
     """Return what films there are to be of a run: all of them, as long as they are not too many.
 
     Of many tasks some get films, at most half of them failures if there are solved ones. Of long plans
@@ -40,14 +40,14 @@ def choose_films(run: RecordedRun) -> Films:
     planned = [record for record in run.records if record.task in run.plans]
     pictures = sum(len(run.plans[record.task].states) for record in planned)
     most = len(planned)
-    if pictures > MOST_PICTURES and most > ENOUGH_FILMS:
-        most = max(ENOUGH_FILMS, MOST_PICTURES * most // pictures)
+    if pictures > MAX_PICTURES and most > ENOUGH_FILMS:
+        most = max(ENOUGH_FILMS, MAX_PICTURES * most // pictures)
     failed = [record.task for record in planned if not record.solved]
     solved = [record.task for record in planned if record.solved]
     few = _spread(failed, max(most // 2, most - len(solved)))
     chosen = [*few, *_spread(solved, most - len(few))]
     needed = sum(len(run.plans[task].states) for task in chosen)
-    return Films(frozenset(chosen), max(1, math.ceil(needed / MOST_PICTURES)))
+    return FilmSelection(frozenset(chosen), max(1, math.ceil(needed / MAX_PICTURES)))
 
 
 def _spread(items: Sequence[int], most: int) -> list[int]:
@@ -56,7 +56,9 @@ def _spread(items: Sequence[int], most: int) -> list[int]:
     return [items[place * len(items) // count] for place in range(count)]
 
 
-def task_rows(run: RecordedRun, atoms: AtomList, easel: Easel | None, films: Films) -> list[dict[str, Any]]:
+def task_rows(
+    run: RecordedRun, atoms: AtomList, easel: StateRenderer | None, films: FilmSelection
+) -> list[dict[str, Any]]:
     """Return a row for each task; without an easel there are no films."""
     rows = []
     for record in run.records:
@@ -102,7 +104,7 @@ def _plan(plan: RecordedPlan, atoms: AtomList) -> dict[str, Any]:
     }
 
 
-def _film(plan: RecordedPlan, easel: Easel, every: int) -> dict[str, Any]:
+def _film(plan: RecordedPlan, easel: StateRenderer, every: int) -> dict[str, Any]:
     """Return the pictures of a plan, and the states that they are of."""
     # A goal that was read from a file cannot be looked up in a state; the environment's own can.
     goal = bound_to(plan.goal, easel.environment.vocabulary)
@@ -110,7 +112,7 @@ def _film(plan: RecordedPlan, easel: Easel, every: int) -> dict[str, Any]:
     places = [*range(0, last, every), last]
     return {
         "places": places,
-        "frames": [as_ranges(easel.frame(plan.states[place], goal)) for place in places],
+        "frames": [run_length_pairs(easel.frame(plan.states[place], goal)) for place in places],
     }
 
 

@@ -112,10 +112,10 @@ FARTHEST = 0.6
 CELL_CLEARANCE = CLEARANCE / 2
 
 # A path may end this far from the cells that it runs along.
-LINK = 0.12
+ENTRY_DISTANCE = 0.12
 
 # How much more than A* itself the search hurries to the goal; paths may be longer by this factor.
-GREED = 1.5
+HEURISTIC_WEIGHT = 1.5
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Disc:
     high: float
 
 
-class FreeGrid:
+class OccupancyGrid:
     """Cells over a house and, for a height, how far they are from what never moves."""
 
     def __init__(self, scene: Scene, fixed: Footprints) -> None:
@@ -187,7 +187,9 @@ class FreeGrid:
         return window, one.gaps(self.xs[window[0]][:, None], self.ys[window[1]][None, :])[..., 0]
 
 
-def clear_at(discs: Sequence[Disc], obstacles: Footprints, points: np.ndarray, clearance: float) -> bool:
+def has_clearance(
+    discs: Sequence[Disc], obstacles: Footprints, points: np.ndarray, clearance: float
+) -> bool:
     """Return whether the discs have some clearance from all obstacles at all points."""
     for disc in discs:
         gaps = obstacles.between(disc.low, disc.high).gaps(points[:, 0], points[:, 1])
@@ -196,21 +198,21 @@ def clear_at(discs: Sequence[Disc], obstacles: Footprints, points: np.ndarray, c
     return True
 
 
-class Drives:
+class BasePlanner:
     """Where the discs' common middle can go from one point.
 
     What is loose and touches the discs at the start does not hinder them: the robot pushes itself free.
     """
 
-    def __init__(self, grid: FreeGrid, discs: Sequence[Disc], loose: Footprints, start: Point) -> None:
+    def __init__(self, grid: OccupancyGrid, discs: Sequence[Disc], loose: Footprints, start: Point) -> None:
         self._grid, self._discs, self._start = grid, discs, start
         loose = _not_touching(discs, loose, start)
         self._obstacles = grid.fixed.joined(loose)
         # Parts that do not hang together refute a path at once; to search for one would take long.
         self._labels, _ = ndimage.label(grid.free(discs, loose), output=np.int16)
-        self._first = self._links(start)
+        self._first = self._entry_cells(start)
 
-    def is_shut_in(self) -> bool:
+    def is_enclosed(self) -> bool:
         """Return whether the largest part of the free space cannot be entered from the start."""
         sizes = np.bincount(self._labels.ravel())
         sizes[0] = 0  # what is not free
@@ -218,14 +220,14 @@ class Drives:
 
     def reach(self, goal: Point) -> bool:
         """Return whether there is a path to a goal."""
-        linked = not self._links(goal).keys().isdisjoint(self._first)
+        linked = not self._entry_cells(goal).keys().isdisjoint(self._first)
         return linked or self._is_clear(self._start, goal, CELL_CLEARANCE)
 
     def path(self, goal: Point) -> tuple[Point, ...] | None:
         """Return a path to a goal, or None if there is none."""
         if self._is_clear(self._start, goal, CELL_CLEARANCE):
             return self._start, goal
-        last = self._links(goal)
+        last = self._entry_cells(goal)
         common = sorted(set(self._first) & set(last))
         if not common:
             return None
@@ -234,11 +236,11 @@ class Drives:
         xs, ys = self._grid.xs, self._grid.ys
         return (self._start, *((float(xs[i]), float(ys[j])) for i, j in cells), goal)
 
-    def _links(self, point: Point) -> dict[int, Cell]:
+    def _entry_cells(self, point: Point) -> dict[int, Cell]:
         """Return, for each connected part that can be entered straight from a point, its nearest cell."""
         xs, ys = self._grid.xs, self._grid.ys
         i, j = self._grid.cell(point)
-        reach = int(LINK / CELL) + 1
+        reach = int(ENTRY_DISTANCE / CELL) + 1
         near = [
             (hypot(xs[a] - point[0], ys[b] - point[1]), (a, b))
             for a in range(max(i - reach, 0), min(i + reach + 1, len(xs)))
@@ -248,7 +250,7 @@ class Drives:
         links: dict[int, Cell] = {}
         for distance, cell in sorted(near):
             label = int(self._labels[cell])
-            entered = label in links or distance > LINK
+            entered = label in links or distance > ENTRY_DISTANCE
             if not entered and self._is_clear(point, (xs[cell[0]], ys[cell[1]]), 0.0):
                 links[label] = cell
         return links
@@ -256,7 +258,7 @@ class Drives:
     def _is_clear(self, one: Point, other: Point, clearance: float) -> bool:
         """Return whether the straight way between two points is clear."""
         count = 2 + int(hypot(other[0] - one[0], other[1] - one[1]) / CELL)
-        return clear_at(self._discs, self._obstacles, np.linspace(one, other, count), clearance)
+        return has_clearance(self._discs, self._obstacles, np.linspace(one, other, count), clearance)
 
 
 def _not_touching(discs: Sequence[Disc], loose: Footprints, start: Point) -> Footprints:
@@ -293,7 +295,7 @@ def _a_star(free: np.ndarray, start: Cell, goal: Cell) -> list[Cell]:
                 costs[other] = cost + length
                 parents[other] = cell
                 left = hypot(other // width - goal_i, other % width - goal_j)
-                heapq.heappush(queue, (cost + length + GREED * left, other))
+                heapq.heappush(queue, (cost + length + HEURISTIC_WEIGHT * left, other))
     path = [last]
     while path[-1] != first:
         path.append(parents[path[-1]])

@@ -15,9 +15,9 @@ from typing import TypeAlias
 import numpy as np
 
 from needful.envs.household.motion.still_house import Boxes
-from needful.envs.household.scene.scene import HAND_RANGE, SHOULDER
-from needful.envs.household.simulation.house_model import HOUSE_ITSELF
-from needful.envs.household.simulation.situation import View
+from needful.envs.household.scene.scene import HAND_RANGE, SHOULDER_HEIGHT
+from needful.envs.household.simulation.house_model import OWNER_HOUSE
+from needful.envs.household.simulation.situation import SnapshotGeometry
 
 Free: TypeAlias = Callable[[np.ndarray, np.ndarray], bool]
 
@@ -99,18 +99,18 @@ Path: TypeAlias = tuple[np.ndarray, ...]
 # How far apart the places are at which a way is checked, and how deep a touch may be: bodies at rest
 # lie a little in each other.
 CHECK_STEP = 0.02
-TOUCH = 0.003
+PENETRATION_TOLERANCE = 0.003
 
 # When the hand closes in on something it stops this short of it.
 GAP = 0.002
 
 # Where to pass by if the straight way is not free: from how far above, and how far outside.
-HIGHER = (0.1, 0.3)
-FURTHER_OUT = (0.25, 0.45)
+APPROACH_HEIGHTS = (0.1, 0.3)
+APPROACH_DISTANCES = (0.25, 0.45)
 
 # How much a direction along the walls must point to the robot to count, and how high to lift what is
 # pulled out.
-SIDEWAYS = 0.3
+MIN_ALIGNMENT = 0.3
 LIFT = 0.02
 
 RRT_STEP, RRT_ROUNDS = 0.15, 80
@@ -128,13 +128,13 @@ class Load:
 class HandPlanner:
     """Plans in the snapshot of a view."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: SnapshotGeometry) -> None:
         self._model = view.model
         self._house = view.house
         self._base = view.snapshot.robot[:2]
         self._rest = view.snapshot.hand
         self._hand = view.model.hand_geom
-        self._solid = np.flatnonzero(view.model.owner >= HOUSE_ITSELF)
+        self._solid = np.flatnonzero(view.model.owner >= OWNER_HOUSE)
 
     def load(self, hand: np.ndarray, thing: int) -> Load:
         """Return what moves when the hand, at a place, holds a thing; -1 is nothing."""
@@ -147,21 +147,21 @@ class HandPlanner:
 
     def is_free(self, load: Load, points: Sequence[np.ndarray], ignored: int = -1) -> bool:
         """Return whether the load can go along straight lines between points; a thing may be ignored."""
-        centres = _stops(points)[:, None, :] + load.offsets
+        centres = _interpolate(points)[:, None, :] + load.offsets
         low, high = centres - load.reaches, centres + load.reaches
-        if low[:, :, 2].min() < -TOUCH:
+        if low[:, :, 2].min() < -PENETRATION_TOLERANCE:
             return False
         boxes = self._house.geom_boxes()
         swept = (boxes.low < high.max(axis=(0, 1))) & (boxes.high > low.min(axis=(0, 1)))
         chosen = self._solid[swept[self._solid].all(axis=1)]
         owners = self._model.owner[chosen]
-        chosen = chosen[~np.isin(chosen, load.geoms) & ((owners != ignored) | (owners == HOUSE_ITSELF))]
+        chosen = chosen[~np.isin(chosen, load.geoms) & ((owners != ignored) | (owners == OWNER_HOUSE))]
         near = (boxes.low[chosen] < high[:, :, None, :]) & (boxes.high[chosen] > low[:, :, None, :])
         with self._house.borrowed(load.geoms):
             for stop, part, other in zip(*np.nonzero(near.all(axis=3)), strict=True):
                 geom = int(load.geoms[part])
                 self._house.move_geom(geom, centres[stop, part])
-                if self._house.distance(geom, int(chosen[other]), 0.0) < -TOUCH:
+                if self._house.distance(geom, int(chosen[other]), 0.0) < -PENETRATION_TOLERANCE:
                     return False
         return True
 
@@ -181,7 +181,7 @@ class HandPlanner:
         touched: np.ndarray = towards + max(left, 0.0) * outwards
         return touched
 
-    def take_hold(self, thing: int, before: np.ndarray, touch: np.ndarray) -> Path | None:
+    def approach_path(self, thing: int, before: np.ndarray, touch: np.ndarray) -> Path | None:
         """Return a way of the empty hand to before a thing and on to where it touches that one."""
         load = self.load(self._rest, -1)
         if not self.is_free(load, (before, touch), ignored=thing):
@@ -197,10 +197,10 @@ class HandPlanner:
         """
         if not (self.is_free(load, [goal]) and self.is_free(load, [start])):
             return None
-        for way in _ways(start, goal, self._base):
+        for way in _candidate_paths(start, goal, self._base):
             if self.is_free(load, way):
                 return way
-        shoulder = np.array([*self._base, SHOULDER])
+        shoulder = np.array([*self._base, SHOULDER_HEIGHT])
         space = Boxes((shoulder - HAND_RANGE)[None], (shoulder + HAND_RANGE)[None])
 
         def free(one: np.ndarray, other: np.ndarray) -> bool:
@@ -209,7 +209,7 @@ class HandPlanner:
         return rrt_connect(start, goal, free, space, step=RRT_STEP, rounds=RRT_ROUNDS)
 
 
-def _stops(points: Sequence[np.ndarray]) -> np.ndarray:
+def _interpolate(points: Sequence[np.ndarray]) -> np.ndarray:
     """Return places along straight lines between points, close to each other."""
     stops = [points[0][None]]
     for one, other in itertools.pairwise(points):
@@ -219,18 +219,18 @@ def _stops(points: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate(stops)
 
 
-def _ways(start: np.ndarray, goal: np.ndarray, base: np.ndarray) -> Iterator[Path]:
+def _candidate_paths(start: np.ndarray, goal: np.ndarray, base: np.ndarray) -> Iterator[Path]:
     """Yield what to try: straight on, down from above, in from outside."""
     yield (start, goal)
     up = np.array([0.0, 0.0, 1.0])
-    for rise in HIGHER:
+    for rise in APPROACH_HEIGHTS:
         yield (start, goal + rise * up, goal)
     home = np.array([base[0] - goal[0], base[1] - goal[1], 0.0])
     home /= max(float(np.sqrt(home @ home)), 1e-9)
     axes = [
         np.array(axis) for axis in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
     ]
-    for out in (home, *(axis for axis in axes if axis @ home > SIDEWAYS)):
-        for far in FURTHER_OUT:
+    for out in (home, *(axis for axis in axes if axis @ home > MIN_ALIGNMENT)):
+        for far in APPROACH_DISTANCES:
             yield (start, goal + far * out, goal)
             yield (start, goal + far * out + LIFT * up, goal + LIFT * up, goal)

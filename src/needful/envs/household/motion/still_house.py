@@ -10,11 +10,11 @@ import mujoco
 import numpy as np
 
 from needful.envs.household.motion.base_motion import Footprints
-from needful.envs.household.simulation.house_model import HOUSE_ITSELF, SOLID, THE_GROUND, HouseModel
+from needful.envs.household.simulation.house_model import OWNER_GROUND, OWNER_HOUSE, SOLID, HouseModel
 from needful.envs.household.simulation.snapshot import Snapshot, positions
 
 # How much of a contact's normal must point up for the lower body to be what supports the upper one.
-SUPPORTING = 0.5
+MIN_SUPPORT_NORMAL = 0.5
 
 _SOLID_ONLY = np.array([group == SOLID for group in range(6)], dtype=np.uint8)
 
@@ -38,7 +38,7 @@ class Boxes:
         return nearest
 
 
-class StillHouse:
+class HouseQueries:
     """The house as it is in one snapshot after the other."""
 
     def __init__(self, model: HouseModel) -> None:
@@ -99,10 +99,12 @@ class StillHouse:
         lower, upper = owners[:, 0], owners[:, 1]
         assert self._shown is not None
         held = self._shown.held
-        counts = (np.abs(up) > SUPPORTING) & (upper >= 0) & (lower != upper) & (lower != HOUSE_ITSELF)
+        counts = (
+            (np.abs(up) > MIN_SUPPORT_NORMAL) & (upper >= 0) & (lower != upper) & (lower != OWNER_HOUSE)
+        )
         counts &= (lower != held) & (upper != held) if held >= 0 else True
         counts[counts] = model.free_address[upper[counts]] >= 0
-        ground = counts & (lower == THE_GROUND)
+        ground = counts & (lower == OWNER_GROUND)
         lower = lower.copy()
         lower[ground] = len(model.things) + self._rooms(contacts.pos[ground])
         return sorted(set(zip(upper[counts].tolist(), lower[counts].tolist(), strict=True)))

@@ -41,7 +41,7 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class ActivityDefinition:
     """An activity: `categories` maps each object to its category, in the order of the file."""
 
     name: str
@@ -50,7 +50,7 @@ class Definition:
     goal: tuple[Literal, ...]
 
 
-def read_bddl(text: str, source: str, categories: Iterable[str] | None = None) -> Definition:
+def read_bddl(text: str, source: str, categories: Iterable[str] | None = None) -> ActivityDefinition:
     """Read one definition; `source` says in errors, with the line, where the text is from.
 
     Question marks before names are dropped, so that a goal may say `?bucket_1` and mean the object.
@@ -76,7 +76,7 @@ def read_bddl(text: str, source: str, categories: Iterable[str] | None = None) -
         raise InvalidInputError(f"{source}, line {found['problem'].line}: the problem has no name.")
     typed = _typed_names(objects[1:], source, objects.line, categories)
     reader = _Reader(source, dict(typed))
-    return Definition(
+    return ActivityDefinition(
         _plain(names[0], source),
         reader.categories,
         tuple(literal for one in found[":init"][1:] for literal in reader.literals(one, {})),
@@ -171,7 +171,7 @@ def _plain(word: Expression, source: str) -> str:
 Range = tuple[int, int]
 
 # What BDDL calls the things of our houses.
-OUR_CATEGORIES = {
+SYNSET_CATEGORIES = {
     "agent.n.01": "robot",
     "bed.n.01": "bed",
     "book.n.02": "book",
@@ -204,13 +204,13 @@ class Activity:
     counts: Mapping[Split, Mapping[str, Range]]
     clutter: Mapping[Split, Range]
 
-    def definition(self) -> Definition:
+    def definition(self) -> ActivityDefinition:
         """Return the definition as it was published, in our names."""
         path = resources.files("needful.envs.household.scene") / "bddl_files" / f"{self.file}.bddl"
         text = path.read_text("utf-8")
-        return in_our_names(read_bddl(text, path.name, OUR_CATEGORIES))
+        return with_local_names(read_bddl(text, path.name, SYNSET_CATEGORIES))
 
-    def draw(self, split: Split, rng: np.random.Generator) -> tuple[Definition, int]:
+    def draw(self, split: Split, rng: np.random.Generator) -> tuple[ActivityDefinition, int]:
         """Return a definition with as many things as a task of the split has, and the count of clutter."""
         counts = {
             category: int(rng.integers(low, high + 1))
@@ -250,14 +250,14 @@ ACTIVITIES = (
 )
 
 
-def in_our_names(definition: Definition) -> Definition:
+def with_local_names(definition: ActivityDefinition) -> ActivityDefinition:
     """Return a definition with our categories, rooms' floors by room, and `onfloor` as `ontop`."""
     names: dict[str, str] = {}
     rooms = {one.arguments[0]: one.arguments[1] for one in definition.initial if one.predicate == "inroom"}
     for name, category in definition.categories.items():
-        if category not in OUR_CATEGORIES:
-            raise UnknownNameError(f"category in {definition.name}", category, OUR_CATEGORIES)
-        ours = OUR_CATEGORIES[category]
+        if category not in SYNSET_CATEGORIES:
+            raise UnknownNameError(f"category in {definition.name}", category, SYNSET_CATEGORIES)
+        ours = SYNSET_CATEGORIES[category]
         if ours == "floor" and name not in rooms:
             raise InvalidInputError(f"{definition.name} does not say in which room {name} is.")
         number = re.search(r"\d*$", name)
@@ -265,9 +265,9 @@ def in_our_names(definition: Definition) -> Definition:
             "floor": f"{rooms.get(name)}_floor",
             "robot": THE_ROBOT.name,
         }.get(ours, f"{ours}_{number[0] if number else ''}")
-    return Definition(
+    return ActivityDefinition(
         definition.name,
-        {names[name]: OUR_CATEGORIES[category] for name, category in definition.categories.items()},
+        {names[name]: SYNSET_CATEGORIES[category] for name, category in definition.categories.items()},
         _renamed(definition.initial, names),
         _renamed(definition.goal, names),
     )
@@ -284,7 +284,7 @@ def _renamed(literals: Iterable[Literal], names: Mapping[str, str]) -> tuple[Lit
     )
 
 
-def scaled(definition: Definition, counts: Mapping[str, int]) -> Definition:
+def scaled(definition: ActivityDefinition, counts: Mapping[str, int]) -> ActivityDefinition:
     """Return a definition with other numbers of things.
 
     New things are like the old ones, in fair shares: of eight cans that are to be like two, four are
@@ -301,7 +301,7 @@ def scaled(definition: Definition, counts: Mapping[str, int]) -> Definition:
     unknown = sorted(set(counts) - set(definition.categories.values()))
     if unknown:
         raise UnknownNameError(f"category in {definition.name}", unknown[0], definition.categories.values())
-    return Definition(
+    return ActivityDefinition(
         definition.name,
         {copy: definition.categories[name] for name, made in copies.items() for copy in made},
         _copied(definition.initial, copies),

@@ -31,10 +31,10 @@ PURPLE: Colour = (0.48, 0.37, 0.65)
 INK: Colour = (0.13, 0.15, 0.17)
 
 # In how many steps something is opened to see what space that takes.
-SWEEP = 20
+SWEEP_STEPS = 20
 
 # How thick a surface is on which things are put: it only says where its top is.
-THIN = 0.005
+SURFACE_THICKNESS = 0.005
 
 WINDOW_WIDTH, WINDOW_HEIGHT, WINDOW_SILL = 0.7, 0.6, 0.8
 
@@ -51,7 +51,7 @@ def _upright(width: float, depth: float, bottom: float, top: float) -> Box:
 
 
 def _surface(width: float, depth: float, height: float) -> Box:
-    return _upright(width, depth, height - THIN, height)
+    return _upright(width, depth, height - SURFACE_THICKNESS, height)
 
 
 def _block(name: str, size: Vector, colour: Colour, mass: float, *, round_: bool = False) -> Category:
@@ -80,14 +80,14 @@ def _bed() -> Category:
     height, head, foot = 0.45, -0.975, 1.025
     mattress = Part(_box((-0.75, head, 0.0), (0.75, foot, height)), LINEN)
     headboard = Part(_box((-0.75, -foot, 0.0), (0.75, head, 2 * height)), WOOD)
-    surface = _box((-0.75, head, height - THIN), (0.75, foot, height))
+    surface = _box((-0.75, head, height - SURFACE_THICKNESS), (0.75, foot, height))
     return Category("bed", (mattress, headboard), fixed=True, surfaces=(surface,))
 
 
 def _sofa() -> Category:
     seat = Part(_box((-0.9, -0.3, 0.0), (0.9, 0.4, 0.42)), FABRIC)
     back = Part(_box((-0.9, -0.4, 0.0), (0.9, -0.3, 0.85)), FABRIC)
-    surface = _box((-0.9, -0.3, 0.42 - THIN), (0.9, 0.4, 0.42))
+    surface = _box((-0.9, -0.3, 0.42 - SURFACE_THICKNESS), (0.9, 0.4, 0.42))
     return Category("sofa", (seat, back), fixed=True, surfaces=(surface,))
 
 
@@ -245,8 +245,8 @@ def swept_box(category: Category) -> Box:
     corners = [corner for part in category.parts for corner in _corners(part.box)]
     if category.hinge:
         turning = [corner for part in category.hinge.parts for corner in _corners(part.box)]
-        for step in range(SWEEP + 1):
-            angle = category.hinge.limit * step / SWEEP
+        for step in range(SWEEP_STEPS + 1):
+            angle = category.hinge.limit * step / SWEEP_STEPS
             corners += [_turned(corner, category.hinge, angle) for corner in turning]
     return _around(corners)
 

@@ -22,9 +22,9 @@ DOOR_WIDTH = 0.95
 ROOM_NAMES = ("living_room", "bedroom", "kitchen", "study", "bathroom")
 ROOM_COUNTS = (3, 4, 5)
 ROOM_AREA = (15.0, 18.0)
-UNEVENNESS = (0.9, 1.3)
+SPLIT_RANGE = (0.9, 1.3)
 NARROWEST_ROOM = 3.0
-EXTRA_DOORS = 0.4
+EXTRA_DOOR_PROBABILITY = 0.4
 
 # What a door keeps from the ends of its wall, so that it is not in a corner.
 DOOR_MARGIN = 0.3
@@ -135,7 +135,7 @@ class FloorPlan:
         return Rect((x0, y0), (x1, y1))
 
 
-def draw_floor_plan(rng: np.random.Generator) -> FloorPlan:
+def sample_floor_plan(rng: np.random.Generator) -> FloorPlan:
     """Draw three to five rooms, the largest of which is the living room, and doors between them."""
     count = int(rng.choice(ROOM_COUNTS))
     while True:
@@ -159,7 +159,7 @@ def _split(rect: Rect, count: int, rng: np.random.Generator) -> list[Rect]:
     if count == 1:
         return [rect]
     first = count // 2
-    share = first / count * rng.uniform(*UNEVENNESS)
+    share = first / count * rng.uniform(*SPLIT_RANGE)
     (x0, y0), (x1, y1) = rect.low, rect.high
     if x1 - x0 > y1 - y0:
         cut = round(x0 + share * (x1 - x0), 2)
@@ -202,11 +202,11 @@ def _walls(rooms: Sequence[Room]) -> Iterator[Wall]:
                     for wall in shared
                     if room.name in wall.rooms and (wall.axis, wall.at) == (axis, at)
                 ]
-                for low, high in _left_over(room.low[axis], room.high[axis], taken):
+                for low, high in _uncovered_intervals(room.low[axis], room.high[axis], taken):
                     yield Wall(axis, at, low, high, (room.name,), inward)
 
 
-def _left_over(low: float, high: float, taken: Sequence[Point]) -> Iterator[Point]:
+def _uncovered_intervals(low: float, high: float, taken: Sequence[Point]) -> Iterator[Point]:
     """Yield what some intervals leave of one that contains them."""
     for start, end in sorted(taken):
         if low < start:
@@ -225,7 +225,7 @@ def _doors(
     for wall in (shared[i] for i in rng.permutation(len(shared))):
         room_for_door = wall.length - DOOR_WIDTH - 2 * DOOR_MARGIN
         one, other = (leader[name] for name in wall.rooms)
-        place, wanted = rng.uniform(), rng.uniform() < EXTRA_DOORS
+        place, wanted = rng.uniform(), rng.uniform() < EXTRA_DOOR_PROBABILITY
         if room_for_door < 0 or (one == other and not wanted):
             continue
         leader = {name: one if head == other else head for name, head in leader.items()}
@@ -244,10 +244,10 @@ def wall_boxes(walls: Sequence[Wall], openings: Sequence[Opening]) -> tuple[Box,
 def _pieces(wall: Wall, openings: Sequence[Opening]) -> Iterator[Box]:
     holes = [(one.centre - one.width / 2, one.centre + one.width / 2) for one in openings]
     # Walls reach over their ends by half their thickness: that closes the corners.
-    for low, high in _left_over(wall.low - WALL / 2, wall.high + WALL / 2, holes):
+    for low, high in _uncovered_intervals(wall.low - WALL / 2, wall.high + WALL / 2, holes):
         yield _piece(wall, (low, high), (0.0, WALL_HEIGHT))
     for one, hole in zip(openings, holes, strict=True):
-        for bottom, top in _left_over(0.0, WALL_HEIGHT, [(one.bottom, one.top)]):
+        for bottom, top in _uncovered_intervals(0.0, WALL_HEIGHT, [(one.bottom, one.top)]):
             yield _piece(wall, hole, (bottom, top))
 
 

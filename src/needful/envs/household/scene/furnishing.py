@@ -13,7 +13,7 @@ from math import pi
 import numpy as np
 from scipy import ndimage
 
-from needful.envs.household.scene.activities import Definition
+from needful.envs.household.scene.activities import ActivityDefinition
 from needful.envs.household.scene.categories import (
     CATEGORIES,
     WINDOW_HEIGHT,
@@ -63,7 +63,7 @@ class FreeSpace:
         sizes[0] = 0
         return np.asarray(labels == sizes.argmax())
 
-    def standing_places(self, target: Rect, within: float, room: Rect) -> int:
+    def count_standing_cells(self, target: Rect, within: float, room: Rect) -> int:
         """Count the connected cells of a room from which a target is no further away than `within`."""
         return self._count(self.connected, target, within, room)
 
@@ -96,27 +96,27 @@ class FreeSpace:
 
 
 # What stands in each kind of room if there is a place for it.
-USUAL = {
+USUAL_FURNITURE = {
     "bathroom": ("cabinet",),
     "bedroom": ("bed", "cabinet"),
     "kitchen": ("table", "fridge", "cabinet"),
     "living_room": ("shelf", "table", "sofa", "coffee_table"),
     "study": ("shelf", "coffee_table"),
 }
-WITH_WINDOW = ("bedroom", "kitchen", "living_room")
+ROOMS_WITH_WINDOW = ("bedroom", "kitchen", "living_room")
 
 TRIES = 100
 
 # From where to where windows stand open.
-AJAR = (0.5, 1.0)
+WINDOW_OPENING_RANGE = (0.5, 1.0)
 GAP = 0.01
 
 # How deep the place in front of furniture is that stays empty: the robot stands there, doors turn there.
-FRONT = 0.7
-DOORWAY = 0.75
+FRONT_DEPTH = 0.7
+DOORWAY_DEPTH = 0.75
 WINDOW_DEPTH, WINDOW_MARGIN = 1.0, 0.15
 # A coffee table stands this far in front of the sofa: the robot passes between them.
-BEFORE_SOFA = FRONT
+SOFA_TABLE_DISTANCE = FRONT_DEPTH
 
 
 class NoPlaceError(NeedfulError):
@@ -144,7 +144,7 @@ class Furnishing:
     def doorways(self) -> Iterator[Rect]:
         """Yield the ground in front of doors, on both sides."""
         for door in self.plan.doors:
-            yield door.wall.strip(door.centre, door.width, (-DOORWAY, DOORWAY))
+            yield door.wall.strip(door.centre, door.width, (-DOORWAY_DEPTH, DOORWAY_DEPTH))
 
     def zones(self) -> Iterator[Rect]:
         """Yield all that no furniture may stand on."""
@@ -164,7 +164,7 @@ class Furnishing:
         )
 
 
-def furnish(plan: FloorPlan, definition: Definition, rng: np.random.Generator) -> Furnishing:
+def furnish(plan: FloorPlan, definition: ActivityDefinition, rng: np.random.Generator) -> Furnishing:
     """Place what the definition names, then what is usual in such rooms as far as there is a place."""
     rooms = {
         one.arguments[0]: one.arguments[1]
@@ -172,21 +172,21 @@ def furnish(plan: FloorPlan, definition: Definition, rng: np.random.Generator) -
         if one.predicate == "inroom" and definition.categories[one.arguments[0]] in CATEGORIES
     }
     opened = {
-        one.arguments[0]: float(rng.uniform(*AJAR)) if one.positive else 0.0
+        one.arguments[0]: float(rng.uniform(*WINDOW_OPENING_RANGE)) if one.positive else 0.0
         for one in definition.initial
         if one.predicate == "open"
     }
     furnishing = Furnishing(plan)
     numbers = _Numbers(definition.categories)
     windows = [name for name in rooms if definition.categories[name] == "window"]
-    for name in windows or [numbers.next("window") for _ in WITH_WINDOW]:
-        room = rooms.get(name) or WITH_WINDOW[len(furnishing.windows)]
+    for name in windows or [numbers.next("window") for _ in ROOMS_WITH_WINDOW]:
+        room = rooms.get(name) or ROOMS_WITH_WINDOW[len(furnishing.windows)]
         _place_window(furnishing, name, room, opened.get(name, 0.0), rng)
     for name, room in rooms.items():
         if name not in windows:
             _place(furnishing, name, definition.categories[name], room, rng)
     for room in (one.name for one in plan.rooms):
-        for category in USUAL[room]:
+        for category in USUAL_FURNITURE[room]:
             if any(piece.room == room and piece.thing.category == category for piece in furnishing.pieces):
                 continue
             try:
@@ -265,18 +265,18 @@ def _at_wall(plan: FloorPlan, name: str, category: str, room: str, rng: np.rando
     centre = float(rng.uniform(wall.low + margin, max(wall.high - margin, wall.low + margin)))
     depth = 2 * half_depth + GAP
     body = wall.strip(centre, 2 * half_width, (GAP, depth))
-    zones = [wall.strip(centre, 2 * half_width, (depth, depth + FRONT))]
+    zones = [wall.strip(centre, 2 * half_width, (depth, depth + FRONT_DEPTH))]
     if category == "bed":
         # A bed is used from its foot and from one of its sides.
-        beside = centre + float(rng.choice((-1, 1))) * (half_width + FRONT / 2)
-        zones.append(wall.strip(beside, FRONT, (GAP, depth)))
+        beside = centre + float(rng.choice((-1, 1))) * (half_width + FRONT_DEPTH / 2)
+        zones.append(wall.strip(beside, FRONT_DEPTH, (GAP, depth)))
     return Piece(_standing(name, category, body, _facing(wall)), room, body, tuple(zones))
 
 
 def _before_sofa(sofa: Piece, name: str) -> Piece:
     yaw = sofa.thing.yaw
     half_width, half_depth, _ = bounding_box(CATEGORIES["coffee_table"]).half
-    ahead = bounding_box(CATEGORIES["sofa"]).half[1] + BEFORE_SOFA + half_depth
+    ahead = bounding_box(CATEGORIES["sofa"]).half[1] + SOFA_TABLE_DISTANCE + half_depth
     x = sofa.thing.position[0] - ahead * np.sin(yaw)
     y = sofa.thing.position[1] + ahead * np.cos(yaw)
     if abs(np.sin(yaw)) > 0.5:

@@ -11,9 +11,9 @@ from math import cos, pi, sin
 
 import numpy as np
 
-from needful.envs.household.scene.activities import Definition
+from needful.envs.household.scene.activities import ActivityDefinition
 from needful.envs.household.scene.categories import CATEGORIES, CLUTTER, swept_box
-from needful.envs.household.scene.floor_plan import FloorPlan, Rect, draw_floor_plan, wall_boxes
+from needful.envs.household.scene.floor_plan import FloorPlan, Rect, sample_floor_plan, wall_boxes
 from needful.envs.household.scene.furnishing import (
     CELL,
     TRIES,
@@ -36,7 +36,7 @@ from needful.envs.household.scene.scene import (
 
 # Furniture on which clutter lies; nobody needs to reach what is on a fridge.
 CLUTTERED = ("bed", "cabinet", "coffee_table", "sofa", "table")
-ON_FURNITURE = 0.5
+ON_FURNITURE_PROBABILITY = 0.5
 
 # How high above a surface things are before they settle.
 DROP = 0.002
@@ -45,12 +45,12 @@ DROP = 0.002
 GAP, HAND_GAP = 0.03, 0.12
 
 # A place to stand is no further away than this from what is to be reached, and there are several.
-STAND_WITHIN = 0.75
-ENOUGH_PLACES = 20
+MAX_STANDING_DISTANCE = 0.75
+MIN_STANDING_CELLS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedThing:
     """A movable thing, the ground that it covers, open or closed, and what it is on; None for the floor."""
 
     thing: Thing
@@ -64,7 +64,7 @@ class Placed:
         hinge = CATEGORIES[self.thing.category].hinge
         if hinge is None:
             return self.body
-        return _on_plan(self.thing, Box(hinge.handle, (0.0, 0.0, 0.0)))
+        return _ground_rect(self.thing, Box(hinge.handle, (0.0, 0.0, 0.0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ class Arrangement:
 
     furnishing: Furnishing
     start: Vector
-    keep_off: tuple[Rect, ...]
-    placed: tuple[Placed, ...] = ()
+    blocked_ground: tuple[Rect, ...]
+    placed: tuple[PlacedThing, ...] = ()
 
     def obstacles(self) -> Iterator[Rect]:
         """Yield the ground that the robot cannot stand on, but for walls."""
@@ -82,8 +82,8 @@ class Arrangement:
         yield from (one.body for one in self.placed if one.on is None)
 
 
-def draw_start(
-    furnishing: Furnishing, definition: Definition, space: FreeSpace, rng: np.random.Generator
+def sample_start(
+    furnishing: Furnishing, definition: ActivityDefinition, space: FreeSpace, rng: np.random.Generator
 ) -> Vector:
     """Draw a place for the robot in its room, away from the furniture that the goal speaks of."""
     room = furnishing.plan.inner(_room_of_floor(_support(definition, THE_ROBOT.name)))
@@ -98,7 +98,7 @@ def draw_start(
 
 
 def arrange(
-    furnishing: Furnishing, definition: Definition, space: FreeSpace, rng: np.random.Generator
+    furnishing: Furnishing, definition: ActivityDefinition, space: FreeSpace, rng: np.random.Generator
 ) -> Arrangement:
     """Place the robot and the things of a definition, each within reach of a place to stand.
 
@@ -107,8 +107,8 @@ def arrange(
     """
     windows = (z for p in furnishing.pieces if p.thing.category == "window" for z in p.zones)
     bodies = (piece.body for piece in furnishing.pieces)
-    keep_off = (*furnishing.doorways(), *windows, *bodies)
-    arrangement = Arrangement(furnishing, draw_start(furnishing, definition, space, rng), keep_off)
+    blocked_ground = (*furnishing.doorways(), *windows, *bodies)
+    arrangement = Arrangement(furnishing, sample_start(furnishing, definition, space, rng), blocked_ground)
     movable = [n for n, c in definition.categories.items() if c in CATEGORIES and not CATEGORIES[c].fixed]
     # The largest first: they find a place hardest.
     for name in sorted(movable, key=lambda name: -_footprint(definition.categories[name])):
@@ -117,12 +117,12 @@ def arrange(
 
 
 def scatter(
-    arrangement: Arrangement, definition: Definition, clutter: int, rng: np.random.Generator
+    arrangement: Arrangement, definition: ActivityDefinition, clutter: int, rng: np.random.Generator
 ) -> Arrangement:
     """Add clutter, but none on the floor in front of furniture that the activity needs."""
     pieces = arrangement.furnishing.pieces
     needed = [zone for p in pieces if p.thing.name in definition.categories for zone in p.zones]
-    arrangement = replace(arrangement, keep_off=(*arrangement.keep_off, *needed))
+    arrangement = replace(arrangement, blocked_ground=(*arrangement.blocked_ground, *needed))
     counts = dict.fromkeys((category.name for category in CLUTTER), 0)
     for kind in rng.integers(len(CLUTTER), size=clutter):
         category = CLUTTER[kind].name
@@ -131,7 +131,7 @@ def scatter(
     return arrangement
 
 
-def _support(definition: Definition, name: str) -> str:
+def _support(definition: ActivityDefinition, name: str) -> str:
     """Return what something is on, according to a definition."""
     for one in definition.initial:
         if one.predicate == "ontop" and one.arguments[0] == name:
@@ -139,7 +139,7 @@ def _support(definition: Definition, name: str) -> str:
     raise NoPlaceError(f"{definition.name} does not say where {name} is.")
 
 
-def _wanted(definition: Definition) -> set[str]:
+def _wanted(definition: ActivityDefinition) -> set[str]:
     return {name for one in definition.goal for name in one.arguments}
 
 
@@ -157,7 +157,11 @@ def _swept(category: str) -> Box:
 
 
 def _with_wanted(
-    arrangement: Arrangement, name: str, definition: Definition, space: FreeSpace, rng: np.random.Generator
+    arrangement: Arrangement,
+    name: str,
+    definition: ActivityDefinition,
+    space: FreeSpace,
+    rng: np.random.Generator,
 ) -> Arrangement:
     """Place one thing of the definition on what it is said to be on."""
     support, category = _support(definition, name), definition.categories[name]
@@ -171,7 +175,7 @@ def _with_wanted(
         if placed is None or placed.body.gap(*arrangement.start[:2]) < away:
             continue
         room = arrangement.furnishing.plan.inner(placed.room)
-        if space.standing_places(placed.grip, STAND_WITHIN, room) >= ENOUGH_PLACES:
+        if space.count_standing_cells(placed.grip, MAX_STANDING_DISTANCE, room) >= MIN_STANDING_CELLS:
             return replace(arrangement, placed=(*arrangement.placed, placed))
     raise NoPlaceError(f"There is no place for {name} on {support}.")
 
@@ -183,7 +187,7 @@ def _with_clutter(
     rooms = arrangement.furnishing.plan.rooms
     surfaces = [p for p in arrangement.furnishing.pieces if p.thing.category in CLUTTERED]
     for _ in range(TRIES):
-        if rng.random() < ON_FURNITURE:
+        if rng.random() < ON_FURNITURE_PROBABILITY:
             piece = surfaces[rng.integers(len(surfaces))]
             placed = _on_piece(arrangement, name, category, piece, GAP, rng)
         else:
@@ -196,7 +200,7 @@ def _with_clutter(
 
 def _on_floor(
     arrangement: Arrangement, name: str, category: str, room: str, gap: float, rng: np.random.Generator
-) -> Placed | None:
+) -> PlacedThing | None:
     """Draw a place on the floor of a room; None if something is in the way."""
     inner = arrangement.furnishing.plan.inner(room).grown(-gap)
     drawn = _drawn(name, category, inner, 0.0, rng)
@@ -204,16 +208,16 @@ def _on_floor(
         return None
     body = drawn[1].grown(gap)
     others = (one.body for one in arrangement.placed if one.on is None)
-    in_the_way = any(map(body.overlaps, (*arrangement.keep_off, *others)))
-    return None if in_the_way else Placed(*drawn, room)
+    in_the_way = any(map(body.overlaps, (*arrangement.blocked_ground, *others)))
+    return None if in_the_way else PlacedThing(*drawn, room)
 
 
 def _on_piece(
     arrangement: Arrangement, name: str, category: str, piece: Piece, gap: float, rng: np.random.Generator
-) -> Placed | None:
+) -> PlacedThing | None:
     """Draw a place on the top of a piece of furniture; None if something is in the way."""
     top = CATEGORIES[piece.thing.category].surfaces[-1]
-    surface = _on_plan(piece.thing, top).grown(-GAP)
+    surface = _ground_rect(piece.thing, top).grown(-GAP)
     height = piece.thing.position[2] + top.centre[2] + top.half[2]
     drawn = _drawn(name, category, surface, height, rng)
     if drawn is None:
@@ -221,7 +225,7 @@ def _on_piece(
     body = drawn[1].grown(gap)
     others = (one.body for one in arrangement.placed if one.on == piece.thing.name)
     in_the_way = any(map(body.overlaps, others))
-    return None if in_the_way else Placed(*drawn, piece.room, piece.thing.name)
+    return None if in_the_way else PlacedThing(*drawn, piece.room, piece.thing.name)
 
 
 def _drawn(
@@ -232,11 +236,11 @@ def _drawn(
     x = surface.low[0] + u * (surface.high[0] - surface.low[0])
     y = surface.low[1] + v * (surface.high[1] - surface.low[1])
     thing = Thing(name, category, (x, y, height + DROP), (2 * turn - 1) * pi)
-    body = _on_plan(thing, _swept(category))
+    body = _ground_rect(thing, _swept(category))
     return (thing, body) if surface.contains(body) else None
 
 
-def _on_plan(thing: Thing, box: Box) -> Rect:
+def _ground_rect(thing: Thing, box: Box) -> Rect:
     """Return the bounding rectangle of a box of a thing that stands upright."""
     c, s = cos(thing.yaw), sin(thing.yaw)
     x = thing.position[0] + c * box.centre[0] - s * box.centre[1]
@@ -247,21 +251,24 @@ def _on_plan(thing: Thing, box: Box) -> Rect:
 
 
 # Ways are a little wider than the robot needs, so that its planner need not thread a needle.
-EASE = 0.03
+EXTRA_CLEARANCE = 0.03
 
 # How often things are put into a house, and then clutter, before another house is drawn.
 ARRANGEMENTS = 5
 
 
 def draw_scene(
-    definition: Definition, clutter: int, rng: np.random.Generator, identity: Vector = (0.0, 0.0, 0.0)
+    definition: ActivityDefinition,
+    clutter: int,
+    rng: np.random.Generator,
+    identity: Vector = (0.0, 0.0, 0.0),
 ) -> Scene:
     """Draw a house in which a definition holds, with some clutter.
 
     Raises `NoPlaceError`, which says what found no place, if this house turns out too small or too
     full; another one may do.
     """
-    plan = draw_floor_plan(rng)
+    plan = sample_floor_plan(rng)
     furnishing = furnish(plan, definition, rng)
     walls = wall_boxes(plan.walls, (*plan.doors, *furnishing.windows))
     arrangement = _arranged(furnishing, definition, clutter, [_ground(wall) for wall in walls], rng)
@@ -279,18 +286,18 @@ def draw_scene(
 
 def _arranged(
     furnishing: Furnishing,
-    definition: Definition,
+    definition: ActivityDefinition,
     clutter: int,
     walls: list[Rect],
     rng: np.random.Generator,
 ) -> Arrangement:
     """Put everything into a furnished house: what matters first, then clutter that leaves ways to it."""
     space = _space(furnishing.plan, [*walls, *(piece.body for piece in furnishing.pieces)])
-    important = _tried(lambda: _checked(arrange(furnishing, definition, space, rng), definition, walls))
-    return _tried(lambda: _checked(scatter(important, definition, clutter, rng), definition, walls))
+    important = _retry(lambda: _checked(arrange(furnishing, definition, space, rng), definition, walls))
+    return _retry(lambda: _checked(scatter(important, definition, clutter, rng), definition, walls))
 
 
-def _tried(draw: Callable[[], Arrangement]) -> Arrangement:
+def _retry(draw: Callable[[], Arrangement]) -> Arrangement:
     """Return the first draw that succeeds; raise the reason of the last one if none does."""
     for _ in range(ARRANGEMENTS - 1):
         try:
@@ -305,11 +312,11 @@ def _ground(wall: Box) -> Rect:
     return Rect((x - hx, y - hy), (x + hx, y + hy))
 
 
-def _space(plan: FloorPlan, obstacles: Iterable[Rect], ease: float = EASE) -> FreeSpace:
+def _space(plan: FloorPlan, obstacles: Iterable[Rect], ease: float = EXTRA_CLEARANCE) -> FreeSpace:
     return FreeSpace.around(obstacles, plan.outline, RADIUS + CLEARANCE + ease)
 
 
-def _checked(arrangement: Arrangement, definition: Definition, walls: list[Rect]) -> Arrangement:
+def _checked(arrangement: Arrangement, definition: ActivityDefinition, walls: list[Rect]) -> Arrangement:
     """Raise unless the robot can go to all furniture and, with ease, to what the goal speaks of."""
     plan = arrangement.furnishing.plan
     obstacles = [*walls, *arrangement.obstacles()]
@@ -321,7 +328,7 @@ def _checked(arrangement: Arrangement, definition: Definition, walls: list[Rect]
     # A robot that just about fits through may come into places that are pockets only for it.
     for tight in (space, _space(plan, obstacles, ease=0.0)) if lids else ():
         for lid in lids:
-            if tight.pockets(lid.body, STAND_WITHIN, plan.inner(lid.room)):
+            if tight.pockets(lid.body, MAX_STANDING_DISTANCE, plan.inner(lid.room)):
                 raise NoPlaceError(f"When {lid.thing.name} is opened, it may shut in the robot.")
     wanted = {name for one in definition.goal for name in one.arguments}
     grips = [(one.thing.name, one.body, one.room) for one in arrangement.furnishing.pieces]
@@ -329,7 +336,7 @@ def _checked(arrangement: Arrangement, definition: Definition, walls: list[Rect]
         (one.thing.name, one.grip, one.room) for one in arrangement.placed if one.thing.name in wanted
     ]
     for name, grip, where in grips:
-        places = space.standing_places(grip, STAND_WITHIN, plan.inner(where))
-        if places < (ENOUGH_PLACES if name in wanted else 1):
+        places = space.count_standing_cells(grip, MAX_STANDING_DISTANCE, plan.inner(where))
+        if places < (MIN_STANDING_CELLS if name in wanted else 1):
             raise NoPlaceError(f"There is hardly a place to stand near {name}.")
     return arrangement

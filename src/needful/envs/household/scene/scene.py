@@ -23,12 +23,12 @@ RADIUS = 0.22
 HEIGHT = 0.75
 
 # What is nearer to the shoulder than REACH is within reach; the hand goes no further than HAND_RANGE.
-SHOULDER = 0.7
+SHOULDER_HEIGHT = 0.7
 REACH = 1.0
 HAND_RANGE = 1.2
 
 # How high its eye is: higher than tables, or their edges would hide what lies on them.
-EYE = 1.0
+EYE_HEIGHT = 1.0
 
 # What the base keeps from everything around it where it stops.
 CLEARANCE = 0.01
@@ -36,7 +36,7 @@ CLEARANCE = 0.01
 # The hand is a ball. Where the robot drives there must be some room around it, and what it holds is then
 # over its body, with its bottom at this height.
 HAND_RADIUS = 0.035
-HAND_ROOM = 0.12
+HAND_CLEARANCE = 0.12
 CARRY_HEIGHT = 0.8
 
 
@@ -158,7 +158,7 @@ ROBOT = Type("robot", ("x", "y", "yaw", *(f"hand_{feature}" for feature in POSE)
 HOUSE = Type("house", ("activity", "split", "seed"))
 
 THE_ROBOT: Object = ROBOT("robot")
-THE_HOUSE: Object = HOUSE("house")
+HOUSE_OBJECT: Object = HOUSE("house")
 
 
 @functools.cache

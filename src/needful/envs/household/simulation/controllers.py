@@ -14,36 +14,36 @@ from types import MappingProxyType
 import numpy as np
 
 from needful.core.controllers import Parameters
-from needful.envs.household.motion.base_motion import clear_at
+from needful.envs.household.motion.base_motion import has_clearance
 from needful.envs.household.scene.scene import CLEARANCE, heading
 from needful.envs.household.simulation import manipulate
-from needful.envs.household.simulation.course import Course, Refusal
+from needful.envs.household.simulation.course import FailureReason, Motion
 from needful.envs.household.simulation.physics import Physics
-from needful.envs.household.simulation.situation import View
-from needful.envs.household.simulation.snapshot import POSE, Snapshot, turned, turned_pose
+from needful.envs.household.simulation.situation import SnapshotGeometry
+from needful.envs.household.simulation.snapshot import POSE, Snapshot, rotate_pose_yaw, turned
 from needful.errors import EnvironmentFailure, UnknownNameError
 
 
-def refuse_to_navigate(view: View, thing: int, offset: Parameters) -> Refusal | None:
+def navigate_failure(view: SnapshotGeometry, thing: int, offset: Parameters) -> FailureReason | None:
     """Return why the robot cannot stand at an offset from a thing and reach it, or None.
 
     Of the way there it is only checked that the free space hangs together.
     """
     goal = _goal(view, thing, offset)
-    if not view.grid.contains(goal) or not clear_at(view.discs, view.obstacles, goal[None], CLEARANCE):
-        return Refusal.NO_CLEARANCE
+    if not view.grid.contains(goal) or not has_clearance(view.discs, view.obstacles, goal[None], CLEARANCE):
+        return FailureReason.NO_CLEARANCE
     if not view.reachable_from(goal, np.array([thing])).all():
-        return Refusal.NOT_REACHABLE
-    return None if view.drives.reach((float(goal[0]), float(goal[1]))) else Refusal.NO_PATH
+        return FailureReason.NOT_REACHABLE
+    return None if view.drives.reach((float(goal[0]), float(goal[1]))) else FailureReason.NO_PATH
 
 
-def navigate(view: View, thing: int, offset: Parameters) -> Course:
+def navigate(view: SnapshotGeometry, thing: int, offset: Parameters) -> Motion:
     """Drive to an offset from a thing; what is held comes along."""
     goal = _goal(view, thing, offset)
     path = view.drives.path((float(goal[0]), float(goal[1])))
     assert path is not None, "navigation was refused otherwise"
     faced = view.boxes.middle[thing] - np.array([*goal, 0.0])
-    return Course(driven(view.snapshot, goal, atan2(faced[1], faced[0])), base=path)
+    return Motion(driven(view.snapshot, goal, atan2(faced[1], faced[0])), base=path)
 
 
 def driven(snapshot: Snapshot, place: np.ndarray, yaw: float) -> Snapshot:
@@ -53,7 +53,7 @@ def driven(snapshot: Snapshot, place: np.ndarray, yaw: float) -> Snapshot:
 
     def carried(pose: np.ndarray) -> np.ndarray:
         relative = np.array([*(pose[:3] - base), *pose[3:]])
-        moved = turned_pose(relative, yaw - before[2])
+        moved = rotate_pose_yaw(relative, yaw - before[2])
         moved[:3] += there
         return moved
 
@@ -63,34 +63,36 @@ def driven(snapshot: Snapshot, place: np.ndarray, yaw: float) -> Snapshot:
     return after.with_pose(snapshot.held, carried(snapshot.rows[snapshot.held, POSE]))
 
 
-def _goal(view: View, thing: int, offset: Parameters) -> np.ndarray:
+def _goal(view: SnapshotGeometry, thing: int, offset: Parameters) -> np.ndarray:
     row = view.snapshot.rows[thing]
     goal: np.ndarray = row[:2] + turned(np.array(offset), heading(row[3:7].tolist()))
     return goal
 
 
 # To which share of its limit a hinge is driven: Close goes all the way to the stop.
-SHARES = MappingProxyType({"Open": 1.0, "Close": 0.0})
+HINGE_TARGETS = MappingProxyType({"Open": 1.0, "Close": 0.0})
 
 CONTROLLER_NAMES = ("Close", "Grasp", "NavigateTo", "Open", "PlaceInside", "PlaceOnTop")
 
 
-def refusal(view: View, name: str, thing: int, theta: Parameters) -> Refusal | None:
+def refusal(view: SnapshotGeometry, name: str, thing: int, theta: Parameters) -> FailureReason | None:
     """Return why a controller cannot start, or None; this is cheap, as no motion is planned."""
     match name:
         case "NavigateTo":
-            return refuse_to_navigate(view, thing, theta)
+            return navigate_failure(view, thing, theta)
         case "Grasp":
-            return manipulate.refuse_to_grasp(view, thing)
+            return manipulate.grasp_failure(view, thing)
         case "PlaceOnTop" | "PlaceInside":
-            return manipulate.refuse_to_place(view, thing, theta, inside=name == "PlaceInside")
+            return manipulate.place_failure(view, thing, theta, inside=name == "PlaceInside")
         case "Open" | "Close":
-            return manipulate.refuse_to_turn(view, thing, theta, SHARES[name])
+            return manipulate.hinge_failure(view, thing, theta, HINGE_TARGETS[name])
         case _:
             raise UnknownNameError("household controller", name, CONTROLLER_NAMES)
 
 
-def perform(view: View, physics: Physics, name: str, thing: int, theta: Parameters) -> Course:
+def run_controller(
+    view: SnapshotGeometry, physics: Physics, name: str, thing: int, theta: Parameters
+) -> Motion:
     """Run a controller; raise `EnvironmentFailure` with the reason if it cannot be done."""
     reason = refusal(view, name, thing, theta)
     if reason is not None:
@@ -103,4 +105,4 @@ def perform(view: View, physics: Physics, name: str, thing: int, theta: Paramete
         case "PlaceOnTop" | "PlaceInside":
             return manipulate.place(view, physics, thing, theta)
         case _:
-            return manipulate.turn(view, physics, thing, theta, SHARES[name])
+            return manipulate.turn(view, physics, thing, theta, HINGE_TARGETS[name])

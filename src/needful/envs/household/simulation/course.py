@@ -10,7 +10,7 @@ from needful.envs.household.motion.hand_motion import Path
 from needful.envs.household.simulation.snapshot import Snapshot
 
 
-class Refusal(StrEnum):
+class FailureReason(StrEnum):
     """Why a controller does not do what it was asked for."""
 
     NO_CLEARANCE = "no clearance"
@@ -28,7 +28,7 @@ class Refusal(StrEnum):
 
 
 @dataclass(frozen=True)
-class Course:
+class Motion:
     """How a controller moved the robot, and what came of it.
 
     Attributes:

@@ -33,11 +33,11 @@ from needful.envs.household.scene.scene import (
 SOLID, GROUND, SEEN, ROBOT_PARTS = 0, 1, 2, 3
 
 # Whose part a geom is if it is no thing's.
-HOUSE_ITSELF, THE_GROUND, THE_ROBOT_ITSELF = -1, -2, -3
+OWNER_HOUSE, OWNER_GROUND, OWNER_ROBOT = -1, -2, -3
 
 # The names of the robot's two bodies, and what follows a thing's name in that of the body on its hinge.
 ROBOT_BODY, ROBOT_HAND = "robot/body", "robot/hand"
-HINGED = "/hinge"
+HINGE_SUFFIX = "/hinge"
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,11 @@ class HouseModel:
         """For each geom, the index of the thing that it is part of, or what else it belongs to."""
         index = {thing.name: number for number, thing in enumerate(self.things)}
         model = self.moving
-        owners = np.full(model.ngeom, HOUSE_ITSELF)
-        owners[np.isin(model.geom_group, (GROUND, SEEN))] = THE_GROUND
-        owners[model.geom_group == ROBOT_PARTS] = THE_ROBOT_ITSELF
+        owners = np.full(model.ngeom, OWNER_HOUSE)
+        owners[np.isin(model.geom_group, (GROUND, SEEN))] = OWNER_GROUND
+        owners[model.geom_group == ROBOT_PARTS] = OWNER_ROBOT
         for geom, body in enumerate(model.geom_bodyid):
-            name = model.body(int(body)).name.removesuffix(HINGED)
+            name = model.body(int(body)).name.removesuffix(HINGE_SUFFIX)
             owners[geom] = index.get(name, owners[geom])
         return owners
 
@@ -93,7 +93,7 @@ class HouseModel:
     @cached_property
     def is_fixed(self) -> np.ndarray:
         """For each geom, whether it is part of the house or of a thing and cannot move."""
-        fixed: np.ndarray = (self.owner >= HOUSE_ITSELF) & ~self.is_loose
+        fixed: np.ndarray = (self.owner >= OWNER_HOUSE) & ~self.is_loose
         return fixed
 
     @cached_property
@@ -104,7 +104,7 @@ class HouseModel:
     @cached_property
     def hinge_address(self) -> np.ndarray:
         """For each thing, where its hinge's angle is in `qpos`; -1 if it has none."""
-        return self._addresses(HINGED)
+        return self._addresses(HINGE_SUFFIX)
 
     @cached_property
     def hinge_limit(self) -> np.ndarray:
@@ -120,7 +120,7 @@ class HouseModel:
     def hinge_body(self) -> np.ndarray:
         """For each thing, the number of the body on its hinge; -1 if it has none."""
         found = {self.moving.body(number).name: number for number in range(self.moving.nbody)}
-        return np.array([found.get(thing.name + HINGED, -1) for thing in self.things], dtype=int)
+        return np.array([found.get(thing.name + HINGE_SUFFIX, -1) for thing in self.things], dtype=int)
 
     @cached_property
     def tree(self) -> np.ndarray:
@@ -272,9 +272,9 @@ def _add_thing(world: Any, thing: Thing, category: Category) -> None:
 
 
 def _add_hinge(body: Any, name: str, hinge: Hinge) -> Any:
-    turning = body.add_body(name=name + HINGED, gravcomp=1)
+    turning = body.add_body(name=name + HINGE_SUFFIX, gravcomp=1)
     joint = turning.add_joint(
-        name=name + HINGED,
+        name=name + HINGE_SUFFIX,
         type=mujoco.mjtJoint.mjJNT_HINGE,
         pos=hinge.anchor,
         axis=hinge.axis,

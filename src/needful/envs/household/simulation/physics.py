@@ -13,13 +13,13 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from needful.envs.household.simulation.course import Refusal
+from needful.envs.household.simulation.course import FailureReason
 from needful.envs.household.simulation.house_model import HouseModel
-from needful.envs.household.simulation.snapshot import FAR_AWAY, Snapshot, positions, with_positions
+from needful.envs.household.simulation.snapshot import FAR_AWAY, Snapshot, positions, with_qpos
 from needful.errors import EnvironmentFailure
 
 # How many steps things get to come to rest, and how often one looks whether they do.
-MOST_STEPS, STEPS_AT_A_TIME = 1000, 5
+MAX_STEPS, STEPS_PER_CHECK = 1000, 5
 
 # How fast lids and windows turn, in radians a second.
 HINGE_SPEED = 3.0
@@ -43,14 +43,14 @@ class Physics:
         if not trees:
             return snapshot
         self._restore(snapshot)
-        self._sleep_but(trees)
+        self._sleep_all_except(trees)
         return self._rest(snapshot)
 
     def drive(self, snapshot: Snapshot, thing: int, share: float) -> Snapshot:
         """Return the snapshot after a hinge was turned to a share of its limit and all came to rest."""
         model, data = self._model, self._data
         self._restore(snapshot)
-        self._sleep_but([int(model.tree[thing])])
+        self._sleep_all_except([int(model.tree[thing])])
         address, limit = model.hinge_address[thing], model.hinge_limit[thing]
         dof = model.moving.jnt_dofadr[model.moving.jnt_qposadr == address]
         start, end = float(data.qpos[address]), share * limit
@@ -75,7 +75,7 @@ class Physics:
             address = model.free_address[snapshot.held]
             data.qpos[address + 2] = FAR_AWAY
 
-    def _sleep_but(self, trees: list[int]) -> None:
+    def _sleep_all_except(self, trees: list[int]) -> None:
         """Put everything to sleep but the given kinematic trees and all that hangs together with them."""
         moving, data = self._model.moving, self._data
         # The engine insists that what touches sleeps and wakes together: sleepers form cycles.
@@ -104,10 +104,10 @@ class Physics:
         """Run until all sleep; what does not within the time limit is stopped where it is."""
         moving, data = self._model.moving, self._data
         mujoco.mj_forward(moving, data)
-        for _ in range(MOST_STEPS // STEPS_AT_A_TIME):
+        for _ in range(MAX_STEPS // STEPS_PER_CHECK):
             if data.ntree_awake == 0:
                 break
-            self._advance(STEPS_AT_A_TIME)
+            self._advance(STEPS_PER_CHECK)
         if not np.isfinite(data.qpos).all() or data.warning.number.any():
-            raise EnvironmentFailure(Refusal.UNSTABLE.value)
-        return with_positions(self._model, snapshot, data.qpos)
+            raise EnvironmentFailure(FailureReason.UNSTABLE.value)
+        return with_qpos(self._model, snapshot, data.qpos)

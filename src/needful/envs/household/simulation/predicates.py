@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from needful.core.objects import Object
-from needful.envs.household.simulation.situation import View
+from needful.envs.household.simulation.situation import SnapshotGeometry
 from needful.envs.household.simulation.snapshot import JOINT
 
 Extension: TypeAlias = tuple[tuple[Object, ...], ...]
@@ -34,7 +34,7 @@ PREDICATE_NAMES = (
 class Facts:
     """What holds in the snapshot that a view is of."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: SnapshotGeometry) -> None:
         self.view = view
 
     @cached_property
@@ -79,7 +79,7 @@ class Facts:
         return tuple((objects[one], objects[other]) for one, other in found)
 
 
-def _inside(view: View) -> list[tuple[int, int]]:
+def _inside(view: SnapshotGeometry) -> list[tuple[int, int]]:
     """Return the pairs (a, b) of which a's middle lies in a cavity of b; what is held is in nothing."""
     model, held = view.model, view.snapshot.held
     owners, centres, halves = model.cavities

@@ -8,31 +8,41 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from needful.envs.household.motion.base_motion import Disc, Drives, Footprints, FreeGrid
-from needful.envs.household.motion.still_house import Boxes, StillHouse
-from needful.envs.household.scene.scene import EYE, HAND_RADIUS, HAND_ROOM, HEIGHT, RADIUS, REACH, SHOULDER
+from needful.envs.household.motion.base_motion import BasePlanner, Disc, Footprints, OccupancyGrid
+from needful.envs.household.motion.still_house import Boxes, HouseQueries
+from needful.envs.household.scene.scene import (
+    EYE_HEIGHT,
+    HAND_CLEARANCE,
+    HAND_RADIUS,
+    HEIGHT,
+    RADIUS,
+    REACH,
+    SHOULDER_HEIGHT,
+)
 from needful.envs.household.simulation.house_model import HouseModel
 from needful.envs.household.simulation.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from needful.envs.household.simulation.course import Refusal
+    from needful.envs.household.simulation.course import FailureReason
 
 _CORNERS = np.array([(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)], dtype=float)
 
 
-class View:
+class SnapshotGeometry:
     """A snapshot and what follows from it."""
 
-    def __init__(self, model: HouseModel, house: StillHouse, grid: FreeGrid, snapshot: Snapshot) -> None:
+    def __init__(
+        self, model: HouseModel, house: HouseQueries, grid: OccupancyGrid, snapshot: Snapshot
+    ) -> None:
         self.model = model
         self.grid = grid
         self.snapshot = snapshot
         self._house = house
         # Why a thing's hinge cannot be turned to a share of its limit, where that was asked.
-        self.swings: dict[tuple[int, float], Refusal | None] = {}
+        self.swing_failures: dict[tuple[int, float], FailureReason | None] = {}
 
     @property
-    def house(self) -> StillHouse:
+    def house(self) -> HouseQueries:
         """The house, showing the snapshot."""
         self._house.show(self.snapshot)
         return self._house
@@ -57,7 +67,7 @@ class View:
     def discs(self) -> tuple[Disc, ...]:
         """The robot with what it holds, in plan, however it is turned."""
         apart = self.snapshot.hand[:2] - self.snapshot.robot[:2]
-        upper = max(HAND_ROOM, HAND_RADIUS + float(np.hypot(apart[0], apart[1])))
+        upper = max(HAND_CLEARANCE, HAND_RADIUS + float(np.hypot(apart[0], apart[1])))
         if self.snapshot.held >= 0:
             geoms = np.flatnonzero(self.model.owner == self.snapshot.held)
             reach = np.einsum(
@@ -68,12 +78,12 @@ class View:
         return Disc(RADIUS, 0.0, HEIGHT), Disc(upper, HEIGHT, inf)
 
     @cached_property
-    def drives(self) -> Drives:
+    def drives(self) -> BasePlanner:
         """Where the robot can drive to."""
         x, y = self.snapshot.robot[:2].tolist()
-        return Drives(self.grid, self.discs, self.loose, (x, y))
+        return BasePlanner(self.grid, self.discs, self.loose, (x, y))
 
-    def farthest(self, thing: int, point: np.ndarray) -> float:
+    def contact_free_distance(self, thing: int, point: np.ndarray) -> float:
         """Return a distance from a point at which the hand cannot touch a thing."""
         corner = np.maximum(np.abs(self.boxes.low[thing] - point), np.abs(self.boxes.high[thing] - point))
         return float(np.sqrt(corner @ corner)) + 2 * HAND_RADIUS
@@ -83,7 +93,7 @@ class View:
 
         A thing is in sight if the nearest point of the box around it is, or the middle of that box.
         """
-        shoulder, eye = np.array([*base, SHOULDER]), np.array([*base, EYE])
+        shoulder, eye = np.array([*base, SHOULDER_HEIGHT]), np.array([*base, EYE_HEIGHT])
         boxes = Boxes(self.boxes.low[things], self.boxes.high[things])
         nearest = boxes.nearest(shoulder)
         reachable: np.ndarray = ((nearest - shoulder) ** 2).sum(axis=1) < REACH**2

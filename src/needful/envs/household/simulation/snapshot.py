@@ -17,7 +17,7 @@ import numpy as np
 from needful.core.objects import Object
 from needful.core.state import State
 from needful.envs.household.scene.categories import bounding_box
-from needful.envs.household.scene.scene import CARRY_HEIGHT, OBJ, THE_HOUSE, THE_ROBOT, Thing
+from needful.envs.household.scene.scene import CARRY_HEIGHT, HOUSE_OBJECT, OBJ, THE_ROBOT, Thing
 from needful.envs.household.simulation.house_model import ROBOT_BODY, ROBOT_HAND, HouseModel
 
 
@@ -33,7 +33,7 @@ def turned(vector: np.ndarray, yaw: float) -> np.ndarray:
     return np.array([c * x - s * y, s * x + c * y, *vector[2:]])
 
 
-def turned_pose(pose: np.ndarray, yaw: float) -> np.ndarray:
+def rotate_pose_yaw(pose: np.ndarray, yaw: float) -> np.ndarray:
     """Return a pose, of position and quaternion, turned about the vertical through the origin."""
     w, z = cos(yaw / 2), sin(yaw / 2)
     a, b, c, d = pose[3:]
@@ -87,7 +87,7 @@ class Snapshot:
         return Snapshot(rows, self.robot)
 
 
-def first_snapshot(model: HouseModel) -> Snapshot:
+def initial_snapshot(model: HouseModel) -> Snapshot:
     """Return the scene as it was drawn, before anything has settled; the hand is empty."""
     x, y, yaw = model.scene.robot
     robot = np.array([x, y, yaw, x, y, CARRY_HEIGHT, *yaw_quaternion(yaw)])
@@ -118,7 +118,7 @@ def as_state(model: HouseModel, snapshot: Snapshot) -> State:
         half = ((x1 - x0) / 2, (y1 - y0) / 2, 0.0)
         vectors[floor] = (x0 + half[0], y0 + half[1], 0.0, 1.0, 0.0, 0.0, 0.0, *half, 0.0, 0.0, 0.0)
     vectors[THE_ROBOT] = tuple(snapshot.robot.tolist())
-    vectors[THE_HOUSE] = model.scene.identity
+    vectors[HOUSE_OBJECT] = model.scene.identity
     return State(vectors)
 
 
@@ -147,7 +147,7 @@ def positions(model: HouseModel, snapshot: Snapshot) -> np.ndarray:
     return found
 
 
-def with_positions(model: HouseModel, snapshot: Snapshot, found: np.ndarray) -> Snapshot:
+def with_qpos(model: HouseModel, snapshot: Snapshot, found: np.ndarray) -> Snapshot:
     """Return a snapshot with the poses and angles of `qpos`; what is held stays where it is."""
     rows = snapshot.rows.copy()
     free = model.free_address >= 0

@@ -19,18 +19,18 @@ from needful.core.controllers import Parameters
 from needful.core.objects import Object
 from needful.core.state import State
 from needful.envs.contract import Split
-from needful.envs.household.motion.base_motion import FreeGrid, Point
+from needful.envs.household.motion.base_motion import OccupancyGrid, Point
 from needful.envs.household.motion.hand_motion import Path
-from needful.envs.household.motion.still_house import StillHouse
-from needful.envs.household.scene.activities import ACTIVITIES, Definition
+from needful.envs.household.motion.still_house import HouseQueries
+from needful.envs.household.scene.activities import ACTIVITIES, ActivityDefinition
 from needful.envs.household.scene.layout import draw_scene
-from needful.envs.household.scene.scene import THE_HOUSE, Scene, Vector
-from needful.envs.household.simulation.controllers import driven, perform, refusal
-from needful.envs.household.simulation.course import Course, Refusal
+from needful.envs.household.scene.scene import HOUSE_OBJECT, Scene, Vector
+from needful.envs.household.simulation.controllers import driven, refusal, run_controller
+from needful.envs.household.simulation.course import FailureReason, Motion
 from needful.envs.household.simulation.house_model import HouseModel, build_model
 from needful.envs.household.simulation.physics import Physics
 from needful.envs.household.simulation.predicates import Extension, Facts
-from needful.envs.household.simulation.situation import View
+from needful.envs.household.simulation.situation import SnapshotGeometry
 from needful.envs.household.simulation.snapshot import (
     HELD,
     POSE,
@@ -38,8 +38,8 @@ from needful.envs.household.simulation.snapshot import (
     as_snapshot,
     as_state,
     changed_state,
-    first_snapshot,
-    with_positions,
+    initial_snapshot,
+    with_qpos,
 )
 from needful.errors import EnvironmentFailure, UnknownNameError
 from needful.seeding import rng_for
@@ -47,10 +47,10 @@ from needful.seeding import rng_for
 # How far the base, the hand and the engine's clock move from one picture to the next.
 BASE_STEP = 0.08
 HAND_STEP = 0.05
-STEPS_A_PICTURE = 10
+STEPS_PER_FRAME = 10
 
 
-class FilmedPhysics(Physics):
+class RecordingPhysics(Physics):
     """Physics that keeps pictures of what happens while things move."""
 
     def __init__(self, model: HouseModel) -> None:
@@ -61,13 +61,13 @@ class FilmedPhysics(Physics):
     def _advance(self, steps: int) -> None:
         super()._advance(steps)
         self._steps += steps
-        if self._steps >= STEPS_A_PICTURE:
+        if self._steps >= STEPS_PER_FRAME:
             self._steps = 0
             self.pictures.append(np.array(self._data.qpos))
 
 
 def trace(
-    model: HouseModel, before: Snapshot, course: Course, physics: FilmedPhysics
+    model: HouseModel, before: Snapshot, course: Motion, physics: RecordingPhysics
 ) -> Iterator[Snapshot]:
     """Yield snapshots from before a controller started to after it ended, both included.
 
@@ -80,7 +80,7 @@ def trace(
     reached = before
     for reached in _carry(before, course.reach):
         yield reached
-    settling = (with_positions(model, after, picture) for picture in physics.pictures)
+    settling = (with_qpos(model, after, picture) for picture in physics.pictures)
     if after.held != before.held and after.held >= 0:
         yield from _carry(reached.with_feature(after.held, HELD, 1.0), course.back)
         yield from settling
@@ -116,7 +116,7 @@ def _carry(snapshot: Snapshot, path: Path) -> Iterator[Snapshot]:
 
 
 # How many states are remembered with what holds in them.
-REMEMBERED = 32
+MAX_CACHED_STATES = 32
 
 
 class World:
@@ -128,16 +128,16 @@ class World:
     def __init__(self, scene: Scene) -> None:
         self.model = build_model(scene)
         self._physics = Physics(self.model)
-        self._house = StillHouse(self.model)
-        self._house.show(first_snapshot(self.model))
-        self._grid = FreeGrid(scene, self._house.footprints()[self.model.is_fixed])
+        self._house = HouseQueries(self.model)
+        self._house.show(initial_snapshot(self.model))
+        self._grid = OccupancyGrid(scene, self._house.footprints()[self.model.is_fixed])
         self._numbers = {thing: number for number, thing in enumerate(self.model.things)}
         # By identity, for states are large; each is kept along so that no other gets its identity.
         self._known: OrderedDict[int, tuple[State, Facts]] = OrderedDict()
 
     @cached_property
     def _first_state(self) -> State:
-        settled = self._physics.settle_all(first_snapshot(self.model))
+        settled = self._physics.settle_all(initial_snapshot(self.model))
         return as_state(self.model, settled)
 
     def settled(self) -> State:
@@ -146,21 +146,21 @@ class World:
 
     def run(self, state: State, controller: str, target: Object, theta: Parameters) -> State:
         """Return the state after a controller; raise `EnvironmentFailure` with a reason if it fails."""
-        course = self._course(state, controller, target, theta, self._physics)
+        course = self._run_controller(state, controller, target, theta, self._physics)
         return changed_state(self.model, state, course.after)
 
     def trace(self, state: State, controller: str, target: Object, theta: Parameters) -> tuple[State, ...]:
         """Return the states of a controller's whole motion, the first and the last included."""
-        physics = FilmedPhysics(self.model)
-        course = self._course(state, controller, target, theta, physics)
+        physics = RecordingPhysics(self.model)
+        course = self._run_controller(state, controller, target, theta, physics)
         snapshots = trace(self.model, self._facts(state).view.snapshot, course, physics)
         return tuple(changed_state(self.model, state, snapshot) for snapshot in snapshots)
 
-    def can_start(self, state: State, controller: str, target: Object, theta: Parameters) -> str | None:
+    def start_failure(self, state: State, controller: str, target: Object, theta: Parameters) -> str | None:
         """Return why a controller cannot start, or None if only its motion is yet to be planned."""
         thing = self._number(target)
         if thing is None:
-            return Refusal.NOT_REACHABLE.value
+            return FailureReason.NOT_REACHABLE.value
         reason = refusal(self._facts(state).view, controller, thing, theta)
         return None if reason is None else reason.value
 
@@ -181,13 +181,13 @@ class World:
         low, high = boxes.low[thing].tolist(), boxes.high[thing].tolist()
         return (low[0], low[1], low[2]), (high[0], high[1], high[2])
 
-    def _course(
+    def _run_controller(
         self, state: State, controller: str, target: Object, theta: Parameters, physics: Physics
-    ) -> Course:
+    ) -> Motion:
         thing = self._number(target)
         if thing is None:
-            raise EnvironmentFailure(Refusal.NOT_REACHABLE.value)
-        return perform(self._facts(state).view, physics, controller, thing, theta)
+            raise EnvironmentFailure(FailureReason.NOT_REACHABLE.value)
+        return run_controller(self._facts(state).view, physics, controller, thing, theta)
 
     def _number(self, target: Object) -> int | None:
         return self._numbers.get(target)
@@ -196,9 +196,9 @@ class World:
         known = self._known.get(id(state))
         if known is None:
             snapshot = as_snapshot(self.model, state)
-            facts = Facts(View(self.model, self._house, self._grid, snapshot))
+            facts = Facts(SnapshotGeometry(self.model, self._house, self._grid, snapshot))
             known = self._known[id(state)] = (state, facts)
-            if len(self._known) > REMEMBERED:
+            if len(self._known) > MAX_CACHED_STATES:
                 self._known.popitem(last=False)
         return known[1]
 
@@ -208,10 +208,10 @@ SPLITS = tuple(Split)
 # Seeds are features of a state, which are floats: larger integers would be rounded.
 SEEDS = 2**53
 
-MOST_WORLDS = 8
+MAX_WORLDS = 8
 
 
-def make_house(identity: Vector) -> tuple[Definition, Scene]:
+def make_house(identity: Vector) -> tuple[ActivityDefinition, Scene]:
     """Return the activity and the house that belong to the features of `house`: activity, split and seed.
 
     Raises `NoPlaceError` if no house comes of this seed.
@@ -233,7 +233,7 @@ class Worlds:
 
     def of(self, state: State) -> World:
         """Return the world of a state."""
-        activity, split, seed = state[THE_HOUSE]
+        activity, split, seed = state[HOUSE_OBJECT]
         identity = (activity, split, seed)
         if identity not in self._worlds:
             self.keep(World(make_house(identity)[1]))
@@ -243,5 +243,5 @@ class Worlds:
     def keep(self, world: World) -> None:
         """Remember a world in the place of the one that was not used for the longest time."""
         self._worlds[world.model.scene.identity] = world
-        if len(self._worlds) > MOST_WORLDS:
+        if len(self._worlds) > MAX_WORLDS:
             self._worlds.popitem(last=False)

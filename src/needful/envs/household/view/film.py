@@ -14,11 +14,11 @@ from needful.core.atoms import AbstractState
 from needful.core.objects import Object
 from needful.core.plans import PlanningResult
 from needful.core.state import State
-from needful.envs.drawing.film import DOTS_PER_INCH, LAST_FRAME_MILLISECONDS, Film, draw_sheet
-from needful.envs.drawing.pictures import Caption, judged, titles_of
+from needful.envs.drawing.film import DOTS_PER_INCH, LAST_FRAME_MILLISECONDS, Film, draw_caption
+from needful.envs.drawing.pictures import Caption, judged, step_titles
 from needful.envs.household.scene.scene import THE_ROBOT, Scene
 from needful.envs.household.simulation.world import World
-from needful.envs.household.view.rendering import HouseRenderer, overview
+from needful.envs.household.view.rendering import HouseRenderer, overview_camera
 from needful.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Shot:
+class Keyframe:
     """A moment of a plan.
 
     Attributes:
@@ -40,26 +40,26 @@ class Shot:
     last: bool
 
 
-def footage(world: World, result: PlanningResult, most: int) -> tuple[Shot, ...]:
+def footage(world: World, result: PlanningResult, most: int) -> tuple[Keyframe, ...]:
     """Return the moments of a plan, evenly left out until there are at most so many.
 
     The end of each step is always kept. A plan that failed is shown as far as it went.
     """
     if not result.states:
         raise InvalidInputError("There is nothing to show: planning ended before the first step.")
-    shots = [Shot(0, result.states[0], last=True)]
+    shots = [Keyframe(0, result.states[0], last=True)]
     done = zip(result.actions, result.states, result.states[1:], strict=False)
     for step, (action, before, after) in enumerate(done, 1):
         theta = action.controller.clip(action.parameters)
         between = world.trace(before, action.controller.name, action.objects[0], theta)[1:-1]
-        shots += [Shot(step, state, last=False) for state in between]
-        shots.append(Shot(step, after, last=True))
+        shots += [Keyframe(step, state, last=False) for state in between]
+        shots.append(Keyframe(step, after, last=True))
     ends = sum(shot.last for shot in shots)
     every = ceil((len(shots) - ends) / max(1, most - ends)) or 1
     return tuple(shot for number, shot in enumerate(shots) if shot.last or number % every == 0)
 
 
-def rooms_shown(scene: Scene, shots: Sequence[Shot], goal: AbstractState) -> tuple[str, ...]:
+def rooms_shown(scene: Scene, shots: Sequence[Keyframe], goal: AbstractState) -> tuple[str, ...]:
     """Return the names of the rooms that the robot is in, or in which the goal's objects are."""
     places = [_place(shot.state, THE_ROBOT) for shot in shots]
     wanted = sorted({obj for atom in goal for obj in atom.objects})
@@ -78,7 +78,7 @@ def _place(state: State, obj: Object) -> tuple[float, float]:
 
 
 # Without a graphics card a picture takes about a fifth of a second.
-MOST_PICTURES = 80
+MAX_PICTURES = 80
 WIDTH, HEIGHT = 640, 480
 MILLISECONDS, STEP_MILLISECONDS = 100, 400
 
@@ -88,16 +88,16 @@ def film_house(world: World, result: PlanningResult, goal: AbstractState) -> Fil
     from PIL import Image
 
     scene = world.model.scene
-    shots = footage(world, result, MOST_PICTURES)
-    titles, subgoals = titles_of(result.steps), result.milestones(goal)
+    shots = footage(world, result, MAX_PICTURES)
+    titles, subgoals = step_titles(result.steps), result.expected_atoms(goal)
     captions = [judged(titles[shot.step], subgoals[shot.step], shot.state) for shot in shots]
-    camera = overview(scene, rooms_shown(scene, shots, goal), WIDTH / HEIGHT)
+    camera = overview_camera(scene, rooms_shown(scene, shots, goal), WIDTH / HEIGHT)
     sheets: dict[Caption, Image.Image] = {}
     pictures = []
     with HouseRenderer(world.model, WIDTH, HEIGHT) as renderer:
         for shot, caption in zip(shots, captions, strict=True):
             if caption not in sheets:
-                sheets[caption] = draw_sheet(caption, HEIGHT / DOTS_PER_INCH)
+                sheets[caption] = draw_caption(caption, HEIGHT / DOTS_PER_INCH)
             house = Image.fromarray(renderer.frame(shot.state, camera))
             pictures.append(_side_by_side(house, sheets[caption]))
     pauses = [STEP_MILLISECONDS if shot.last else MILLISECONDS for shot in shots]

@@ -16,18 +16,18 @@ from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.plans import PlanningResult
 from needful.core.state import State
 from needful.envs.drawing.inline_page import fill_page
-from needful.envs.household.scene.scene import SHOULDER, Scene
+from needful.envs.household.scene.scene import SHOULDER_HEIGHT, Scene
 from needful.envs.household.simulation.house_model import (
-    HINGED,
-    HOUSE_ITSELF,
+    HINGE_SUFFIX,
+    OWNER_HOUSE,
     ROBOT_BODY,
     ROBOT_HAND,
     HouseModel,
 )
 from needful.envs.household.simulation.snapshot import as_snapshot, pose
 from needful.envs.household.simulation.world import World
-from needful.envs.household.view.film import Shot, footage, rooms_shown
-from needful.envs.household.view.rendering import ARM_COLOUR, ARM_RADIUS, CUT, WALL_OPACITY
+from needful.envs.household.view.film import Keyframe, footage, rooms_shown
+from needful.envs.household.view.rendering import ARM_COLOUR, ARM_RADIUS, WALL_CUT_HEIGHT, WALL_OPACITY
 
 # To the millimetre, a thousandth of a quaternion, and what an eye tells apart of colours.
 LENGTH_DIGITS, TURN_DIGITS, COLOUR_DIGITS = 3, 4, 3
@@ -51,8 +51,8 @@ def shapes(model: HouseModel) -> list[dict[str, Any]]:
             continue  # the ground, which is a plane under all floors
         centre, half = still.geom_pos[geom].copy(), model.half_sizes[geom].copy()
         opacity = float(still.geom_rgba[geom, 3])
-        if owner == HOUSE_ITSELF:
-            low, high = centre[2] - half[2], min(centre[2] + half[2], CUT)
+        if owner == OWNER_HOUSE:
+            low, high = centre[2] - half[2], min(centre[2] + half[2], WALL_CUT_HEIGHT)
             if high <= low:
                 continue
             centre[2], half[2], opacity = (low + high) / 2, (high - low) / 2, WALL_OPACITY
@@ -72,7 +72,7 @@ def arm(model: HouseModel) -> dict[str, Any]:
     """Return between which bodies the arm is, from what height, and how it looks."""
     return {
         "from": int(model.still.body(ROBOT_BODY).id),
-        "shoulder": SHOULDER,
+        "shoulder": SHOULDER_HEIGHT,
         "to": int(model.still.body(ROBOT_HAND).id),
         "radius": ARM_RADIUS,
         "colour": list(ARM_COLOUR),
@@ -83,7 +83,7 @@ def bodies_of(model: HouseModel) -> dict[str, list[int]]:
     """Return the bodies that each thing is made of, by its name."""
     found: dict[str, list[int]] = {}
     for number in range(model.still.nbody):
-        found.setdefault(model.still.body(number).name.removesuffix(HINGED), []).append(number)
+        found.setdefault(model.still.body(number).name.removesuffix(HINGE_SUFFIX), []).append(number)
     return found
 
 
@@ -112,7 +112,7 @@ def _rounded(numbers: Sequence[float] | np.ndarray, digits: int) -> list[float]:
 
 
 # Enough for half a minute of pictures; the page fills in what is between them.
-MOST_SHOTS = 1_500
+MAX_KEYFRAMES = 1_500
 
 
 def make_page(world: World, result: PlanningResult, goal: AbstractState, domain: str) -> str:
@@ -127,7 +127,7 @@ def make_page(world: World, result: PlanningResult, goal: AbstractState, domain:
 
 def _data(world: World, result: PlanningResult, goal: AbstractState) -> dict[str, Any]:
     model, scene = world.model, world.model.scene
-    shots, subgoals = footage(world, result, MOST_SHOTS), result.milestones(goal)
+    shots, subgoals = footage(world, result, MAX_KEYFRAMES), result.expected_atoms(goal)
     states = [shot.state for shot in shots]
     atoms = sorted(goal.union(*subgoals))
     numbers = {atom: number for number, atom in enumerate(atoms)}
@@ -156,7 +156,7 @@ def _data(world: World, result: PlanningResult, goal: AbstractState) -> dict[str
     }
 
 
-def _focus(scene: Scene, shots: Sequence[Shot], goal: AbstractState) -> list[list[float]]:
+def _focus(scene: Scene, shots: Sequence[Keyframe], goal: AbstractState) -> list[list[float]]:
     """Return the low and the high corner of the rooms that matter."""
     shown = rooms_shown(scene, shots, goal)
     rooms = [room for room in scene.rooms if room.name in shown]

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MARGIN = 0.2
-MOST_OUTLINES = 4_096
+MAX_CACHED_OUTLINES = 4_096
 
 
-def draw_plan(scene: Scene, state: State, axes: Axes, goal: AbstractState) -> None:
+def draw_top_view(scene: Scene, state: State, axes: Axes, goal: AbstractState) -> None:
     """Draw rooms, walls, all things from the lowest to the highest, and the robot with its reach."""
     low = np.min([room.low for room in scene.rooms], axis=0) - MARGIN
     high = np.max([room.high for room in scene.rooms], axis=0) + MARGIN
@@ -55,7 +55,7 @@ def _draw_house(scene: Scene, axes: Axes) -> None:
 
     for room in scene.rooms:
         width, depth = room.high[0] - room.low[0], room.high[1] - room.low[1]
-        axes.add_patch(Rectangle(room.low, width, depth, facecolor=palette.DESK, edgecolor="none"))
+        axes.add_patch(Rectangle(room.low, width, depth, facecolor=palette.BACKGROUND, edgecolor="none"))
         name = room.name.replace("_", " ")
         axes.text(
             room.low[0] + width / 2,
@@ -101,7 +101,7 @@ def _draw_things(state: State, things: Sequence[Object], axes: Axes, wanted: set
     axes.add_collection(parts, autolim=False)
 
 
-@lru_cache(maxsize=MOST_OUTLINES)
+@lru_cache(maxsize=MAX_CACHED_OUTLINES)
 def _outlines(name: str, pose: tuple[float, ...], joint: float) -> tuple[tuple[np.ndarray, Colour], ...]:
     """Return what each part of a thing of a category covers, seen from above, and its colour.
 

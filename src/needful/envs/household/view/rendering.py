@@ -17,22 +17,22 @@ import mujoco
 import numpy as np
 
 from needful.core.state import State
-from needful.envs.household.scene.scene import SHOULDER, Scene
-from needful.envs.household.simulation.house_model import HOUSE_ITSELF, HouseModel
+from needful.envs.household.scene.scene import SHOULDER_HEIGHT, Scene
+from needful.envs.household.simulation.house_model import OWNER_HOUSE, HouseModel
 from needful.envs.household.simulation.snapshot import as_snapshot, pose
 from needful.errors import InvalidInputError
 
 # Walls are cut off at this height, so that one can look into the rooms.
-CUT = 0.9
+WALL_CUT_HEIGHT = 0.9
 WALL_OPACITY = 0.35
 
 # How high what stands in a room may be, and how much of a picture rooms may fill, of its height and width.
-TALL, FILLED = 1.8, 0.97
+MAX_FURNITURE_HEIGHT, FILL_FRACTION = 1.8, 0.97
 ELEVATION = -55.0
 FIELD_OF_VIEW = 45.0  # the engine's, in degrees, from the bottom of a picture to its top
 
 ARM_RADIUS, ARM_COLOUR = 0.025, (0.55, 0.58, 0.63, 1.0)
-MOST_GEOMS = 2000
+MAX_GEOMS = 2000
 
 # Where the engine keeps what starts OpenGL offscreen, by the value of MUJOCO_GL.
 CONTEXTS = {"egl": "mujoco.egl", "osmesa": "mujoco.osmesa"}
@@ -55,7 +55,7 @@ class Camera:
     elevation: float = ELEVATION
 
 
-def overview(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4 / 3) -> Camera:
+def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4 / 3) -> Camera:
     """Return a camera that sees all of some rooms, or of the house, from above at an angle.
 
     `aspect` is the width of the picture in units of its height.
@@ -66,7 +66,7 @@ def overview(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4 / 3) -
         raise InvalidInputError(f"The house has no room {', '.join(rooms)!r}. Its rooms: {known}.")
     low = np.min([room.low for room in chosen], axis=0)
     high = np.max([room.high for room in chosen], axis=0)
-    corners = np.array(list(product((low[0], high[0]), (low[1], high[1]), (0.0, TALL))))
+    corners = np.array(list(product((low[0], high[0]), (low[1], high[1]), (0.0, MAX_FURNITURE_HEIGHT))))
     x, y = ((low + high) / 2).tolist()
     # What is near the camera looks larger, so the middle of the picture is not that of the rooms.
     cameras = [
@@ -85,7 +85,7 @@ def _fitted(corners: np.ndarray, aspect: float) -> tuple[float, float]:
     down = np.radians(-ELEVATION)
     ahead, up = np.array([0.0, np.cos(down), -np.sin(down)]), np.array([0.0, np.sin(down), np.cos(down)])
     heights, depths = np.abs(corners @ up), corners @ ahead
-    half = FILLED * np.tan(np.radians(FIELD_OF_VIEW) / 2)
+    half = FILL_FRACTION * np.tan(np.radians(FIELD_OF_VIEW) / 2)
     distance = float((np.maximum(heights, np.abs(corners[:, 0]) / aspect) / half - depths).max())
     return round(float((heights / (distance + depths)).max()), 6), distance
 
@@ -97,7 +97,7 @@ class HouseRenderer:
         self._model = model
         self._data = mujoco.MjData(model.still)
         self._rect = mujoco.MjrRect(0, 0, width, height)
-        self._scene = mujoco.MjvScene(model.still, MOST_GEOMS)
+        self._scene = mujoco.MjvScene(model.still, MAX_GEOMS)
         visual = model.still.vis
         visual.global_.offwidth, visual.global_.offheight = width, height
         visual.headlight.ambient[:], visual.headlight.diffuse[:], visual.headlight.specular[:] = (
@@ -128,7 +128,7 @@ class HouseRenderer:
     def frame(self, state: State, camera: Camera | None = None) -> np.ndarray:
         """Return a picture of a state as an array of height × width × 3 bytes."""
         self._show(state)
-        camera = camera or overview(self._model.scene)
+        camera = camera or overview_camera(self._model.scene)
         eye = mujoco.MjvCamera()
         eye.lookat[:] = camera.centre
         eye.distance, eye.azimuth, eye.elevation = camera.distance, camera.azimuth, camera.elevation
@@ -148,14 +148,14 @@ class HouseRenderer:
         pose(self._model, self._data, snapshot)
         mujoco.mj_forward(self._model.still, self._data)
         x, y = snapshot.robot[:2]
-        self._arm = (np.array([x, y, SHOULDER]), snapshot.hand.copy())
+        self._arm = (np.array([x, y, SHOULDER_HEIGHT]), snapshot.hand.copy())
 
     def _cut_walls(self) -> None:
         owner = self._model.owner
         for geom in self._scene.geoms[: self._scene.ngeom]:
             is_geom = geom.objtype == mujoco.mjtObj.mjOBJ_GEOM
-            if is_geom and owner[geom.objid] == HOUSE_ITSELF:
-                low, high = geom.pos[2] - geom.size[2], min(geom.pos[2] + geom.size[2], CUT)
+            if is_geom and owner[geom.objid] == OWNER_HOUSE:
+                low, high = geom.pos[2] - geom.size[2], min(geom.pos[2] + geom.size[2], WALL_CUT_HEIGHT)
                 geom.pos[2], geom.size[2] = (low + high) / 2, max(high - low, 0.0) / 2
                 geom.rgba[3] = WALL_OPACITY
 
