@@ -12,8 +12,8 @@ import argparse
 import time
 
 import needful
+from needful.approaches.catalogue import BILEVEL_APPROACHES
 from needful.demos.replays import collect_replays
-from needful.operator_learning.catalogue import find_learner
 
 LEARNERS = ("necessary", "ci", "ci-qe", "loft", "loft-replay")
 DOMAINS = ("painting", "satellites", "cluttered-1d", "screws", "cluttered-satellites", "cluttered-painting")
@@ -25,10 +25,10 @@ def cells(domain: str, seed: int, demos: int) -> list[str]:
     oracle = needful.OracleDemonstrator(env)
     demonstrations = needful.collect_demonstrations(env, oracle, demos, seed).demonstrations
     found = []
-    for learner in map(find_learner, LEARNERS):
+    for learner in map(BILEVEL_APPROACHES.__getitem__, LEARNERS):
         replays = collect_replays(env, demonstrations, learner.replays, seed) if learner.replays else ()
         start = time.process_time()
-        learned = learner.learn(demonstrations, replays)
+        learned = learner.learn_operators(demonstrations, replays)
         seconds = time.process_time() - start
         found.append(f"{len(learned.operators)}; {seconds:.2f}; {learned.coverage:.2f}")
     return found

@@ -21,7 +21,6 @@ from typing import Any
 import needful
 from needful.evaluation.pipeline import solve_tasks
 from needful.evaluation.records import RunRecord, evaluation_summary, run_identity
-from needful.evaluation.solvers import bilevel_solver
 from needful.planning.planners import DEFAULT_PLANNER, make_planner
 
 
@@ -47,7 +46,7 @@ def run_job(job: Job) -> tuple[Job, dict[str, Any], tuple[RunRecord, ...]]:
         identity = run_identity(job.domain, "oracle", job.seed, planning)
         model = env.oracle_model()
         evaluation = solve_tasks(
-            bilevel_solver(model, env.execute, planning), env, job.tasks, planning.horizon, identity
+            needful.BilevelSolver(model, env.execute, planning).solve, env, job.tasks, planning.horizon, identity
         )
         summary = {
             "operators": len(model.operators),

@@ -17,11 +17,11 @@ import time
 from collections.abc import Sequence
 
 import needful
+from needful.approaches.catalogue import necessary_approach
 from needful.core.demonstrations import Demonstration
 from needful.core.plans import Outcome, PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Split
-from needful.operator_learning.catalogue import necessary_learner
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.merge_types import keep_types
 from needful.planning.bilevel import plan
@@ -62,7 +62,7 @@ def row(domain: str, data: Sequence[Sequence[Demonstration]], shuffles: int) -> 
 
 
 def planning_row(domain: str, choice: str, data: Sequence[Sequence[Demonstration]], tasks: int) -> str:
-    learner = necessary_learner(choice, "", CHOICES[choice])
+    learner = necessary_approach(choice, "", CHOICES[choice])
     env = needful.make_environment(domain)
     results: list[PlanningResult] = []
     cpu = 0.0

@@ -32,9 +32,9 @@ def main() -> None:
 
     learned = needful.learn_operators(recorded.demonstrations)
     print(*learned.operators, sep="\n\n")
-    every_change = needful.find_learner("ci").learn(recorded.demonstrations)
+    every_change = needful.find_approach("ci").learn(recorded.vocabulary, recorded.demonstrations)
     print(f"\nnecessary: {len(learned.operators)} operators, coverage {learned.coverage:.0%}")
-    print(f"ci, which predicts every change: {len(every_change.operators)} operators")
+    print(f"ci, which predicts every change: {every_change.summary()['operators']} operators")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,20 @@
 """The public names of `needful`, each with its home module. `__init__.py` loads them on first use."""
 
 from needful.abstraction.abstract import abstract as abstract
+from needful.approaches.base import Approach as Approach
+from needful.approaches.base import Learned as Learned
+from needful.approaches.base import LearningConfig as LearningConfig
+from needful.approaches.base import Solver as Solver
+from needful.approaches.bilevel import BilevelApproach as BilevelApproach
+from needful.approaches.bilevel import BilevelSolver as BilevelSolver
+from needful.approaches.bilevel import LearnedModel as LearnedModel
+from needful.approaches.bilevel import learn_model as learn_model
+from needful.approaches.catalogue import APPROACHES as APPROACHES
+from needful.approaches.catalogue import find_approach as find_approach
+from needful.approaches.files import load_solver as load_solver
+from needful.approaches.files import open_model as open_model
+from needful.approaches.gnn import GnnApproach as GnnApproach
+from needful.approaches.gnn import LearnedPolicy as LearnedPolicy
 from needful.core.atoms import AbstractState as AbstractState
 from needful.core.atoms import GroundAtom as GroundAtom
 from needful.core.atoms import LiftedAtom as LiftedAtom
@@ -57,23 +71,11 @@ from needful.errors import PlannerError as PlannerError
 from needful.errors import ResultsError as ResultsError
 from needful.errors import UnknownNameError as UnknownNameError
 from needful.evaluation.evaluate import evaluate as evaluate
-from needful.evaluation.learning import LearnedModel as LearnedModel
-from needful.evaluation.learning import learn_model as learn_model
-from needful.evaluation.model_files import open_model as open_model
-from needful.evaluation.model_files import save_learned_model as save_learned_model
 from needful.evaluation.pipeline import RunConfig as RunConfig
 from needful.evaluation.pipeline import RunResult as RunResult
 from needful.evaluation.pipeline import run as run
-from needful.evaluation.policy_learning import LearnedPolicy as LearnedPolicy
-from needful.evaluation.policy_learning import learn_policy as learn_policy
 from needful.evaluation.records import RunRecord as RunRecord
 from needful.evaluation.run_folder import RunFolder as RunFolder
-from needful.evaluation.solvers import Solver as Solver
-from needful.evaluation.solvers import bilevel_solver as bilevel_solver
-from needful.evaluation.solvers import policy_solver as policy_solver
-from needful.operator_learning.catalogue import LEARNERS as LEARNERS
-from needful.operator_learning.catalogue import Learner as Learner
-from needful.operator_learning.catalogue import find_learner as find_learner
 from needful.operator_learning.experiments import ExperimentConfig as ExperimentConfig
 from needful.operator_learning.experiments import (
     drop_accidental_preconditions as drop_accidental_preconditions,
@@ -89,8 +91,6 @@ from needful.planning.pddl.reader import read_pddl_domain as read_pddl_domain
 from needful.planning.pddl.writer import AbstractTask as AbstractTask
 from needful.planning.pddl.writer import Style as Style
 from needful.planning.pddl.writer import write_pddl as write_pddl
-from needful.policies.catalogue import POLICIES as POLICIES
-from needful.policies.catalogue import PolicyKind as PolicyKind
 from needful.policies.graph_policy import GraphPolicy as GraphPolicy
 from needful.policies.graph_policy import PolicyConfig as PolicyConfig
 from needful.sampler_learning.config import SamplerConfig as SamplerConfig

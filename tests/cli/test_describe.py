@@ -6,13 +6,13 @@ import pytest
 
 import toy_world
 from carrying_world import AT, BOX, CUP, GO, HELD, IN, NEAR, PUT, ROBOT, A, B, C, carrying
-from needful.cli.describe import describe_evaluation, describe_failure, describe_learned, describe_plan
+from needful.approaches.bilevel import learn_model
+from needful.approaches.catalogue import BilevelApproach
+from needful.cli.describe import describe_evaluation, describe_failure, describe_plan
 from needful.core.controllers import Execution
 from needful.core.model import ConstantSampler, Vocabulary
 from needful.core.plans import Outcome, PlanningResult, SearchStatistics
-from needful.evaluation.learning import learn_model
 from needful.evaluation.records import evaluation_summary
-from needful.operator_learning.catalogue import Learner
 from needful.operator_learning.hill_climbing import Climb
 from needful.operator_learning.improve_coverage import improve_coverage
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
@@ -73,13 +73,15 @@ def test_what_was_learned_and_what_it_does_not_explain() -> None:
         return Climb(improve_coverage(problem.nothing(), problem))
 
     config = OperatorLearningConfig(schedule=only_the_last_step)
-    lazy = Learner("lazy", "explains the last step", lambda demos, *_: learn_operators(demos, config))
+    lazy = BilevelApproach(
+        "lazy", "explains the last step", lambda demos, *_: learn_operators(demos, config)
+    )
     vocabulary = Vocabulary((ROBOT, CUP, BOX), (NEAR, AT, HELD, IN), (GO, PUT))
-    text = describe_learned(learn_model(vocabulary, [carrying(B, (A, B, C), (A, B))], lazy))
+    text = learn_model(vocabulary, [carrying(B, (A, B, C), (A, B))], lazy).describe()
     assert text.startswith("Learned 1 operator in ")
     assert "coverage 0.5 (1 of 2 transitions)." in text
     assert "Learned 0 samplers in " in text
-    assert "Planning cannot follow the demonstrations 0.\n" in text
+    assert "cannot reproduce these demonstrations: 0.\n" in text
     assert "\nPut(" in text
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from command_line import needful, read_lines, succeed
+from needful.approaches.base import LearningConfig
 from needful.evaluation.pipeline import RunConfig
 from needful.policies.graph_policy import PolicyConfig
 
@@ -17,7 +18,7 @@ SHORT = PolicyConfig(epochs=300)
 @pytest.fixture(autouse=True)
 def _train_for_a_short_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("needful.cli.run.RunConfig", partial(RunConfig, policy=SHORT))
-    monkeypatch.setattr("needful.cli.learn.PolicyConfig", lambda: SHORT)
+    monkeypatch.setattr("needful.cli.learn.LearningConfig", partial(LearningConfig, policy=SHORT))
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +79,8 @@ def test_a_policy_is_learned_from_a_file(
     assert "Trained a policy" in said.out
     weights = (tmp_path / "again" / "policy.safetensors").read_bytes()
     assert weights == (policy / "model" / "policy.safetensors").read_bytes()
-    monkeypatch.setattr("needful.cli.learn.PolicyConfig", lambda: PolicyConfig(epochs=2))
+    shorter = partial(LearningConfig, policy=PolicyConfig(epochs=2))
+    monkeypatch.setattr("needful.cli.learn.LearningConfig", shorter)
     summary = succeed(
         *("learn", demonstrations, "--learner", "gnn-model-free", "--force"),
         *("--out", tmp_path / "again", "--json"),

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from command_line import succeed
+from needful.approaches.bilevel import learn_model
+from needful.approaches.catalogue import BILEVEL_APPROACHES
+from needful.approaches.files import open_model
 from needful.core.model import PlanningModel
-from needful.evaluation.learning import learn_model
-from needful.evaluation.model_files import open_model, save_learned_model
 from needful.evaluation.pipeline import RunConfig, run
-from needful.operator_learning.catalogue import find_learner
 from needful.operator_learning.explanation import gather_evidence
 from needful.storage.demonstrations import read_demonstrations
 from toy_environment import ToyEnvironment
@@ -35,7 +35,7 @@ COUNTS = {
 @pytest.mark.parametrize("domain", sorted(COUNTS))
 def test_counts_of_operators(domain: str) -> None:
     demos = read_demonstrations(DATA / f"{domain}.jsonl.gz").demonstrations
-    learned = {name: find_learner(name).learn(demos) for name in ("ci", "ci-qe", "loft")}
+    learned = {name: BILEVEL_APPROACHES[name].learn_operators(demos) for name in ("ci", "ci-qe", "loft")}
     assert {name: len(one.operators) for name, one in learned.items()} == COUNTS[domain]
     assert learned["ci"].coverage == 1.0
     assert learned["ci"].not_reproduced == ()
@@ -65,7 +65,7 @@ def test_idle_operators_are_counted_but_not_planned_with(tmp_path: Path) -> None
     assert set(result.learned.evidence) == planned_with
     assert isinstance(result.learned.model, PlanningModel)
     assert result.learned.model.missing_samplers() == ()
-    save_learned_model(tmp_path / "model", result.learned, {"learner": "loft-replay"})
+    result.learned.save(tmp_path / "model")
     assert open_model(tmp_path / "model").model.operators == result.learned.model.operators
 
 
@@ -73,9 +73,9 @@ def test_explain_works_for_every_baseline(tmp_path: Path) -> None:
     data = read_demonstrations(DATA / "screws.jsonl.gz")
     few = data.demonstrations[:10]
     for name in ("ci", "ci-qe", "loft"):
-        learned = learn_model(data.vocabulary, few, find_learner(name))
+        learned = learn_model(data.vocabulary, few, BILEVEL_APPROACHES[name])
         assert gather_evidence(learned.operators, few) == learned.evidence
-        save_learned_model(tmp_path / name, learned, {"learner": name})
+        learned.save(tmp_path / name)
         said = succeed("explain", tmp_path / name)
         assert all(operator.name in said.out for operator in learned.model.operators)
 
@@ -85,10 +85,10 @@ def test_same_bytes_in_every_process() -> None:
     code = (
         "import sys\n"
         "from needful.demos.collect import collect_demonstrations\n"
-        "from needful.demos.oracle import OracleDemonstrator\n"
+        "from needful.demos.collect import OracleDemonstrator\n"
         "from needful.demos.replays import collect_replays\n"
         "from needful.envs.catalogue import make_environment\n"
-        "from needful.operator_learning.catalogue import find_learner\n"
+        "from needful.approaches.catalogue import BILEVEL_APPROACHES\n"
         "for domain in ('screws', 'painting'):\n"
         "    environment = make_environment(domain)\n"
         "    shown = OracleDemonstrator(environment)\n"
@@ -97,7 +97,7 @@ def test_same_bytes_in_every_process() -> None:
         "    for replay in replays:\n"
         "        print(replay.actions[0])\n"
         "    for name in ('ci', 'ci-qe', 'loft'):\n"
-        "        learned = find_learner(name).learn(demos, replays)\n"
+        "        learned = BILEVEL_APPROACHES[name].learn_operators(demos, replays)\n"
         "        print(*learned.operators, learned.coverage, sep='\\n')\n"
         "        print(*(grounding for one in learned.data for grounding in one.groundings), sep='\\n')\n"
     )

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 import toy_world
+from needful.approaches.bilevel import BilevelSolver
 from needful.core.controllers import Execution, GroundController
 from needful.core.plans import Outcome
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Split
-from needful.evaluation.evaluate import achieves_goal, evaluate, planning_seed
+from needful.evaluation.evaluate import Solve, achieves_goal, evaluate, planning_seed
 from needful.evaluation.records import RunIdentity
-from needful.evaluation.solvers import Solver, bilevel_solver
 from needful.planning.bilevel import PlanningConfig, plan
 from toy_environment import ToyEnvironment, Unreliable
 from toy_world import DROP, GRASP, MOVE_TO
@@ -25,8 +25,8 @@ TASK = toy_world.task()
 HORIZON = PlanningConfig().horizon
 
 
-def planning(environment: ToyEnvironment, config: PlanningConfig | None = None) -> Solver:
-    return bilevel_solver(TOY.oracle_model(), environment.execute, config or PlanningConfig())
+def planning(environment: ToyEnvironment, config: PlanningConfig | None = None) -> Solve:
+    return BilevelSolver(TOY.oracle_model(), environment.execute, config or PlanningConfig()).solve
 
 
 class Slow(ToyEnvironment):

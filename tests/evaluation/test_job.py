@@ -71,7 +71,7 @@ def test_the_name_of_its_file_can_be_read() -> None:
 @pytest.mark.parametrize("hash_seed", ["0", "1"])
 def test_a_key_is_the_same_in_every_process(hash_seed: str) -> None:
     """Files of earlier sweeps are found by it, so it must not even change with the program."""
-    program = "from needful.evaluation.job import Job; print(Job('screws', 'necessary').key)"
+    program = "from needful.sweeps.jobs import Job; print(Job('screws', 'necessary').key)"
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     said = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
     assert said.stdout.strip() == "160d6d3057e5988c"

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 import toy_world
+from needful.approaches.bilevel import BilevelSolver, learn_model
+from needful.approaches.files import bind_model, load_solver, model_digest, open_model
 from needful.core.demonstrations import Demonstration
 from needful.core.model import PlanningModel
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
 from needful.errors import DemonstrationError, InvalidInputError, ModelError, UnknownNameError
-from needful.evaluation.learning import learn_model
-from needful.evaluation.model_files import bind_model, model_digest, open_model, open_model_for
+from needful.evaluation.evaluate import Solve
 from needful.evaluation.pipeline import RunConfig, run, solve_tasks
 from needful.evaluation.run_folder import RunFolder
-from needful.evaluation.solvers import Solver, bilevel_solver
 from needful.planning.bilevel import PlanningConfig
 from needful.storage.model_directory import save_model
 from toy_environment import ToyEnvironment, Unreliable
@@ -28,8 +28,8 @@ TOY = ToyEnvironment()
 CONFIG = RunConfig(demos=4, tasks=3)
 
 
-def planning(environment: ToyEnvironment, config: PlanningConfig | None = None) -> Solver:
-    return bilevel_solver(TOY.oracle_model(), environment.execute, config or PlanningConfig())
+def planning(environment: ToyEnvironment, config: PlanningConfig | None = None) -> Solve:
+    return BilevelSolver(TOY.oracle_model(), environment.execute, config or PlanningConfig()).solve
 
 
 class Listener:
@@ -82,7 +82,7 @@ def test_the_folder_holds_what_the_result_says(tmp_path: Path) -> None:
     assert stored.model.operators == result.learned.model.operators
     assert stored.provenance["domain"] == "toy"
     assert (stored.provenance["coverage"], stored.provenance["transitions"]) == (1.0, 12)
-    ready = open_model_for(folder.path, TOY).model
+    ready = load_solver(folder.path, TOY, PlanningConfig()).model
     assert all(atom.predicate.classifier for operator in ready.operators for atom in operator.add_effects)
     assert model_digest(folder.path) == model_digest(folder.model)
 
@@ -153,11 +153,11 @@ def test_models_must_fit_the_environment(tmp_path: Path) -> None:
         name = "other"
         vocabulary = stranger
 
-    with pytest.raises(ModelError, match=r"no model of the domain 'other'\. Unknown predicate"):
+    with pytest.raises(ModelError, match=r"does not fit the domain 'other'\. Unknown predicate"):
         bind_model(TOY.oracle_model(), Other())
     save_model(tmp_path / "model", PlanningModel(TOY.vocabulary, toy_world.OPERATORS), {}, "")
     with pytest.raises(ModelError, match="no samplers for MoveTo"):
-        open_model_for(tmp_path / "model", TOY)
+        load_solver(tmp_path / "model", TOY, PlanningConfig())
 
 
 def test_a_model_is_found_in_a_run_folder_or_on_its_own(tmp_path: Path) -> None:

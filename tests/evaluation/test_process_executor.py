@@ -94,9 +94,9 @@ def _process_of(workers: ProcessWorkers) -> int:
 PROGRAM = """
 import sys
 import sweep_work
-from needful.evaluation.process_executor import ProcessExecutor
-from needful.evaluation.sweep import sweep
-from needful.evaluation.sweep_folder import SweepFolder
+from needful.sweeps.executors import ProcessExecutor
+from needful.sweeps.sweep import sweep
+from needful.sweeps.results import SweepFolder
 with SweepFolder.open(sys.argv[1]) as folder:
     sweep(sweep_work.toy_jobs(4), folder, ProcessExecutor(2), work=getattr(sweep_work, sys.argv[2]))
 """

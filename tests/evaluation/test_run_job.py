@@ -10,7 +10,8 @@ from needful.envs.catalogue import make_environment
 from needful.errors import UnknownNameError
 from needful.evaluation.pipeline import run
 from needful.evaluation.records import RunRecord
-from needful.sweeps.jobs import Job, run_config, run_job
+from needful.sweeps.jobs import Job, run_config
+from needful.sweeps.sweep import run_job
 
 JOB = Job("screws", "necessary", seed=2, demos=3, tasks=2)
 
@@ -42,7 +43,7 @@ def test_an_error_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*arguments: object) -> None:
         raise ZeroDivisionError("somewhere inside")
 
-    monkeypatch.setattr("needful.sweeps.jobs.run", fail)
+    monkeypatch.setattr("needful.sweeps.sweep.run", fail)
     found = run_job(JOB)
     assert (found.summary, found.records) == ({}, ())
     assert found.error is not None

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from carrying_world import AT, BOX, CUP, GO, HELD, IN, NEAR, PUT, ROBOT, A, B, C, carrying
+from needful.approaches.bilevel import learn_model
 from needful.core.model import Vocabulary
 from needful.core.plans import Outcome, PlanningResult, SearchStatistics
-from needful.evaluation.learning import learn_model
 from needful.evaluation.records import (
     RunRecord,
     evaluation_summary,
-    learning_summary,
     record,
     run_identity,
     run_summary,
@@ -63,7 +62,7 @@ def test_no_task_at_all() -> None:
 def test_the_summary_of_a_run_is_that_of_its_parts() -> None:
     vocabulary = Vocabulary((ROBOT, CUP, BOX), (NEAR, AT, HELD, IN), (GO, PUT))
     learned = learn_model(vocabulary, [carrying(B, (A, B, C), (A, B))])
-    learning = learning_summary(learned, "necessary", seed=4, demos=1)
+    learning = {"learner": "necessary", "seed": 4, "demos": 1, **learned.summary()}
     assert learning.pop("seconds") == learned.seconds
     assert learning == {
         "learner": "necessary",

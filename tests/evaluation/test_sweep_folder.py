@@ -15,7 +15,7 @@ from sweep_work import toy_jobs
 
 HOLD = """
 import sys
-from needful.evaluation.sweep_folder import SweepFolder
+from needful.sweeps.results import SweepFolder
 with SweepFolder.open(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from needful.approaches.catalogue import BILEVEL_APPROACHES
 from needful.core.atoms import AbstractState
 from needful.core.canonical import canonical_form
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Object, Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
-from needful.operator_learning.catalogue import LEARNERS
 from needful.operator_learning.hill_climbing import steepest_descent
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators
@@ -42,7 +42,7 @@ def recorded(name: str) -> DemonstrationSet:
 
 @functools.cache
 def learned_by(learner: str, name: str) -> LearnedOperators:
-    return LEARNERS[learner].learn(recorded(name).demonstrations)
+    return BILEVEL_APPROACHES[learner].learn_operators(recorded(name).demonstrations)
 
 
 def canonical(operators) -> set[Operator]:
@@ -219,7 +219,7 @@ def test_same_bytes_in_every_process():
     names = ("cluttered-1d", "screws", "satellites", "painting")
     code = (
         "import sys; from pathlib import Path\n"
-        "from needful.operator_learning.learn import learn_operators\n"
+        "from needful.operator_learning.learn_operators import learn_operators\n"
         "from needful.storage.demonstrations import read_demonstrations\n"
         "for path in sys.argv[1:]:\n"
         "    learned = learn_operators(read_demonstrations(Path(path)).demonstrations)\n"

@@ -17,7 +17,6 @@ from needful.core.controllers import Controller
 from needful.core.model import Vocabulary
 from needful.core.objects import Type
 from needful.errors import ModelError, OutputExistsError
-from needful.policies.catalogue import POLICIES
 from needful.policies.graph_policy import GraphPolicy, network_size
 from needful.policies.network import weight_shapes
 from needful.storage.model_directory import (
@@ -39,7 +38,7 @@ def stored() -> StoredPolicy:
     shapes = weight_shapes(network_size(VOCABULARY))
     # A transposed array has the same content in another order of memory.
     weights = {name: rng.normal(size=shape[::-1]).astype(np.float32).T for name, shape in shapes.items()}
-    return StoredPolicy(GraphPolicy(VOCABULARY, weights), POLICIES["gnn-shooting"], {"seed": 3})
+    return StoredPolicy(GraphPolicy(VOCABULARY, weights), "gnn-shooting", {"seed": 3})
 
 
 @pytest.fixture
@@ -51,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_policy_comes_back_as_it_was(folder: Path, tmp_path: Path) -> None:
     loaded, original = load_policy(folder), stored()
     assert loaded.policy.vocabulary == VOCABULARY
-    assert (loaded.kind, loaded.provenance) == (original.kind, {"seed": 3})
+    assert (loaded.approach, loaded.provenance) == (original.approach, {"seed": 3})
     assert loaded.policy.weights.keys() == original.policy.weights.keys()
     for name, weight in original.policy.weights.items():
         np.testing.assert_array_equal(loaded.policy.weights[name], weight)
@@ -68,7 +67,7 @@ def test_nothing_is_replaced_unasked(folder: Path) -> None:
 
 
 def test_what_cannot_be_read_back_is_not_written(tmp_path: Path) -> None:
-    odd = StoredPolicy(stored().policy, stored().kind, {"seed": {1, 2}})  # type: ignore[dict-item]
+    odd = StoredPolicy(stored().policy, stored().approach, {"seed": {1, 2}})  # type: ignore[dict-item]
     with pytest.raises(ModelError, match="cannot be written as JSON"):
         save_policy(tmp_path / "policy", odd)
     assert list(tmp_path.iterdir()) == []
@@ -86,7 +85,7 @@ def change(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
     [
         (lambda d: d.update(format="needful-model"), 'the field "format" is not "needful-policy"'),
         (lambda d: d.update(version=2), "version 2 of 'needful-policy' is not known"),
-        (lambda d: d.update(policy="gnn-shoting"), "Did you mean 'gnn-shooting'"),
+        (lambda d: d.update(policy=3), "policy"),
         (lambda d: d.pop("controllers"), "the field 'controllers' is missing"),
         (lambda d: d.update(extra=1), "unknown field 'extra'"),
         (lambda d: d.update(weights_sha256="0" * 64), r"not what policy\.json says \(SHA-256\)"),

@@ -7,8 +7,6 @@ from typing import Any
 
 from needful.core.plans import Outcome, PlanningResult
 from needful.demos.collect import CollectedDemonstrations
-from needful.evaluation.learning import LearnedModel
-from needful.evaluation.policy_learning import LearnedPolicy
 
 
 def describe_skipped(collected: CollectedDemonstrations) -> list[str]:
@@ -17,35 +15,6 @@ def describe_skipped(collected: CollectedDemonstrations) -> list[str]:
         f"warning: training task {index} went without a demonstration: {outcome.value.replace('_', ' ')}"
         for index, outcome in collected.skipped
     ]
-
-
-def describe_learned(learned: LearnedModel | LearnedPolicy) -> str:
-    """Return the operators and how well they explain the demonstrations; or what a policy is like."""
-    if isinstance(learned, LearnedPolicy):
-        weights = sum(weight.size for weight in learned.policy.weights.values())
-        return (
-            f"Trained a policy of {weights} weights on {learned.transitions} transitions "
-            f"in {learned.seconds['policy']:.2f} s: {learned.kind.description}.\n"
-        )
-    operators, seconds = learned.operators, learned.seconds
-    covered = operators.transitions - operators.uncovered
-    lines = [
-        f"Learned {_count(len(operators.operators), 'operator')} in {seconds['operators']:.2f} s: "
-        f"coverage {round(operators.coverage, 3)} ({covered} of {operators.transitions} transitions).",
-        f"Learned {_count(len(learned.model.samplers), 'sampler')} in {seconds['samplers']:.2f} s.",
-    ]
-    if operators.idle:
-        lines.append(f"{len(operators.idle)} of the operators change nothing; planning does without them.")
-    if operators.not_reproduced:
-        numbers = ", ".join(map(str, operators.not_reproduced))
-        lines.append(f"Planning cannot follow the demonstrations {numbers}.")
-    if "experiments" in seconds:
-        lines.append(
-            f"Dropped {len(learned.dropped)} accidental preconditions by experiment "
-            f"in {seconds['experiments']:.2f} s."
-        )
-        lines += [f"  {one.operator} does not need {one.atom}" for one in learned.dropped]
-    return "\n".join([*lines, "", *(f"{operator}\n" for operator in learned.model.operators)])
 
 
 def describe_evaluation(summary: Mapping[str, Any]) -> str:
@@ -91,10 +60,6 @@ def _describe_rollout(result: PlanningResult) -> str:
 
 def _conclusion(result: PlanningResult) -> str:
     return "Solved." if result.solved else f"Not solved: {describe_failure(result)}"
-
-
-def _count(number: int, one: str) -> str:
-    return f"{number} {one}" if number == 1 else f"{number} {one}s"
 
 
 def describe_failure(result: PlanningResult) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from needful.approaches.files import load_solver, model_digest, model_directory
 from needful.cli.console import check_paths_disjoint, print_json, progress_bars, reporting_errors, say
 from needful.cli.describe import describe_evaluation
 from needful.cli.environments import chosen_environment
@@ -23,8 +24,6 @@ from needful.cli.options import (
     Tasks,
     Timeout,
 )
-from needful.evaluation.learned_files import open_solver
-from needful.evaluation.model_files import model_digest, model_directory
 from needful.evaluation.pipeline import solve_tasks
 from needful.evaluation.records import evaluation_summary, run_identity
 from needful.evaluation.run_folder import RunFolder
@@ -55,19 +54,19 @@ def evaluate_model(
         timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner)
     )
     with chosen_environment(domain) as environment, progress_bars() as progress:
-        stored = open_solver(model, environment, planning)
-        identity = run_identity(environment.name, stored.learner, seed, planning, model_digest(model))
+        solver = load_solver(model, environment, planning)
+        identity = run_identity(environment.name, solver.approach, seed, planning, model_digest(model))
         if out is not None:
             check_paths_disjoint(model_directory(model), out)
         with nullcontext() if out is None else RunFolder.replacing(out, force) as folder:
             evaluation = solve_tasks(
-                stored.solve, environment, tasks, planning.horizon, identity, folder, progress
+                solver.solve, environment, tasks, planning.horizon, identity, folder, progress
             )
             summary = {
                 "domain": environment.name,
-                "learner": stored.learner,
+                "learner": solver.approach,
                 "seed": seed,
-                "operators": stored.operators,
+                "operators": solver.operator_count,
                 **evaluation_summary(evaluation.records),
             }
             if folder is not None:

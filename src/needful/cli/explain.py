@@ -10,12 +10,12 @@ from typing import Annotated, Any
 
 import typer
 
+from needful.approaches.files import dropped_preconditions, model_directory, open_model
 from needful.cli.console import print_json, reporting_errors, say
 from needful.cli.options import AsJson, ModelPath
 from needful.core.atoms import LiftedAtom
 from needful.core.operators import DeletePattern, Operator
 from needful.errors import UnknownNameError
-from needful.evaluation.model_files import dropped_preconditions, model_directory, open_model
 from needful.operator_learning.explanation import (
     Occurrence,
     OperatorExplanation,

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from needful.abstraction.abstract import abstract
+from needful.approaches.files import bind_model, model_directory, open_model
 from needful.cli.console import check_paths_disjoint, print_json, reporting_errors, say
 from needful.cli.environments import chosen_environment
 from needful.cli.options import AsJson, Force, ModelPath, Seed, member
 from needful.core.model import PlanningModel
 from needful.envs.contract import Split
-from needful.evaluation.model_files import bind_model, model_directory, open_model
 from needful.planning.pddl.writer import AbstractTask, Style, write_pddl
 from needful.storage.atomic import check_output_directory, staged_directory, write_text
 from needful.storage.output_kinds import PDDL

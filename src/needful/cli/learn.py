@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from needful.approaches.base import LearningConfig
+from needful.approaches.catalogue import find_approach
 from needful.cli.console import (
     check_paths_disjoint,
     complain,
@@ -15,21 +17,7 @@ from needful.cli.console import (
     reporting_errors,
     say,
 )
-from needful.cli.describe import describe_learned
 from needful.cli.options import AsJson, Force, LearnerName, LearningTimeout, Seed
-from needful.core.deadline import Deadline
-from needful.evaluation.learned_files import save_learned
-from needful.evaluation.learning import LearnedModel, learn_model, provenance
-from needful.evaluation.policy_learning import (
-    LearnedPolicy,
-    find_method,
-    learn_policy,
-    policy_provenance,
-)
-from needful.evaluation.records import learning_summary
-from needful.policies.catalogue import PolicyKind
-from needful.policies.graph_policy import PolicyConfig
-from needful.sampler_learning.config import SamplerConfig
 from needful.storage.atomic import check_output_directory
 from needful.storage.demonstrations import read_demonstrations
 from needful.storage.output_kinds import MODEL
@@ -48,31 +36,19 @@ def learn(
     as_json: AsJson = False,
 ) -> None:
     """Learn operators, and samplers where states and parameters are present; or a policy."""
-    chosen = find_method(learner)
+    approach = find_approach(learner)
     data = read_demonstrations(demonstrations)
     check_paths_disjoint(demonstrations, out)
     check_output_directory(out, MODEL, force)
-    deadline = Deadline.after(learning_timeout)
-    learned: LearnedModel | LearnedPolicy
+    config = LearningConfig(timeout=learning_timeout)
     with progress_bars() as progress:
-        if isinstance(chosen, PolicyKind):
-            config = PolicyConfig()
-            watch = progress.stage("Training a policy", config.epochs)
-            origin = policy_provenance(chosen, config, seed)
-            learned = learn_policy(
-                data.vocabulary, data.demonstrations, chosen, config, seed, deadline, watch
-            )
-        else:
-            progress.stage("Learning operators and samplers")
-            origin = provenance(chosen, SamplerConfig(), seed)
-            learned = learn_model(
-                data.vocabulary, data.demonstrations, chosen, None, seed, deadline=deadline
-            )
-    save_learned(out, learned, origin, force)
-    for name in () if isinstance(learned, LearnedPolicy) else learned.model.missing_samplers():
-        complain(f"warning: no sampler for {name}: its demonstrations have no states")
+        learned = approach.learn(data.vocabulary, data.demonstrations, config, seed=seed, progress=progress)
+    learned.save(out, force=force)
+    for warning in learned.warnings():
+        complain(f"warning: {warning}")
     if as_json:
-        print_json(learning_summary(learned, learner, seed, len(data.demonstrations)))
+        demos = len(data.demonstrations)
+        print_json({"learner": learner, "seed": seed, "demos": demos, **learned.summary()})
         return
-    say(describe_learned(learned))
+    say(learned.describe())
     say(f"Wrote {out}.")

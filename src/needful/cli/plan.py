@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from needful.approaches.files import load_solver
 from needful.cli.console import FAILED, complain, print_json, progress_bars, reporting_errors, say
 from needful.cli.describe import describe_failure, describe_plan
 from needful.cli.environments import chosen_environment
@@ -33,7 +34,6 @@ from needful.envs.contract import Environment, Split
 from needful.envs.drawing.film import Filmable, as_gif, as_mp4, film_plan, import_ffmpeg
 from needful.envs.drawing.pictures import draw_film_strip, make_captions
 from needful.evaluation.evaluate import planning_seed
-from needful.evaluation.learned_files import open_solver
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import DEFAULT_PLANNER, make_planner
 from needful.storage.atomic import check_output_file, write_bytes
@@ -139,7 +139,7 @@ def plan_task(
     result = None
     try:
         with chosen_environment(domain) as environment:
-            solve = open_solver(model, environment, config).solve
+            solve = load_solver(model, environment, config).solve
             drawings.check(environment, force)
             chosen = environment.task(Split.TEST, task, seed)
             with progress_bars() as progress:

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from needful.cli.console import FAILED, complain, print_json, progress_bars, reporting_errors, say
-from needful.cli.describe import describe_evaluation, describe_learned, describe_skipped
+from needful.cli.describe import describe_evaluation, describe_skipped
 from needful.cli.environments import chosen_environment
 from needful.cli.options import (
     AbstractPlans,
@@ -116,7 +116,7 @@ def _describe(result: RunResult, path: Path, picture: Path | None) -> None:
     seconds = result.summary["seconds"]["collect"]
     say(f"Collected {result.summary['demos']} demonstrations in {seconds:.2f} s.")
     if result.learned is not None:
-        say(describe_learned(result.learned))
+        say(result.learned.describe())
     say(describe_evaluation(result.summary))
     say()
     model = "" if result.learned is None else "model/, "

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from needful.core.controllers import GroundController
 from needful.core.plans import Outcome, PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Environment
 from needful.evaluation.records import RunIdentity, RunRecord, record
-from needful.evaluation.solvers import Solver
 from needful.seeding import seed_for
+
+# Solves a task with a seed; `approaches.base.Solver.solve` is one.
+Solve: TypeAlias = Callable[[Task, int], PlanningResult]
 
 
 def evaluate(
-    solve: Solver,
+    solve: Solve,
     environment: Environment,
     tasks: Sequence[Task],
     horizon: int,
@@ -55,3 +58,8 @@ def achieves_goal(
             return False
         state = execution.state
     return task.achieved_in(state)
+
+
+def not_learned(task: Task, seed: int) -> PlanningResult:
+    """Fail every task, because learning ran out of time."""
+    return PlanningResult(Outcome.NOT_LEARNED)

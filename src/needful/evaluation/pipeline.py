@@ -1,17 +1,13 @@
-"""The main job, end to end: environment → demonstrations → model → solved tasks → summary.
-
-How long work tells how far it is.
-"""
+"""The main job, end to end: environment → demonstrations → model → solved tasks → summary."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-from needful.approaches.oracle_samplers import with_oracle_samplers
-from needful.core.deadline import Deadline
+from needful.approaches.base import Learned, LearningConfig, Progress, SilentProgress, learning_summary
+from needful.approaches.catalogue import find_approach
 from needful.core.demonstrations import Demonstration
 from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
@@ -19,54 +15,38 @@ from needful.demos.collect import CollectedDemonstrations, OracleDemonstrator, c
 from needful.demos.replays import collect_replays
 from needful.envs.contract import Environment, Split
 from needful.errors import DemonstrationError, InvalidInputError, LearningTimeoutError
-from needful.evaluation.evaluate import evaluate
-from needful.evaluation.learning import LearnedModel, learn_model, provenance, with_experiments
-from needful.evaluation.policy_learning import LearnedPolicy, find_method, learn_policy, policy_provenance
+from needful.evaluation.evaluate import Solve, evaluate, not_learned
 from needful.evaluation.records import (
     RunIdentity,
     RunRecord,
     evaluation_summary,
-    learning_summary,
-    not_learned_summary,
     run_identity,
     run_summary,
 )
 from needful.evaluation.run_folder import RunFolder
-from needful.evaluation.solvers import Solver, bilevel_solver, not_learned, policy_solver
-from needful.operator_learning.catalogue import Learner
 from needful.operator_learning.experiments import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig
-from needful.policies.catalogue import PolicyKind
 from needful.policies.graph_policy import PolicyConfig
 from needful.sampler_learning.config import SamplerConfig
-from needful.storage.json_fields import JsonValue
 from needful.storage.plans import record_plan
-
-
-class Progress(Protocol):
-    """Hears of the stages of a job."""
-
-    def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
-        """Begin a stage of so many parts; the function returned is told how many are done."""
-        ...
-
-
-class SilentProgress:
-    """Shows nothing."""
-
-    def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
-        """Begin a stage that nobody watches."""
-        return lambda done: None
 
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """What a run depends on besides its domain.
+    """The settings of a run.
 
-    With `experiments` the simulator is used to drop accidental preconditions after learning. With
-    `oracle_samplers` tasks are solved with the domain's hand-written samplers instead of learned ones.
-    `learning_timeout` is the most seconds that learning may take; collecting demonstrations is not
-    counted. It decides whether a model is learned, never which one. `policy` is how policies are trained.
+    Attributes:
+        learner: the name of the approach.
+        demos: the number of training tasks.
+        tasks: the number of test tasks.
+        seed: determines the tasks, learning and planning.
+        planning: the settings of planning.
+        samplers: how samplers are trained.
+        experiments: if given, preconditions that the simulator shows to be accidental are dropped.
+        oracle_samplers: whether tasks are solved with the domain's hand-written samplers.
+        learning_timeout: the maximum seconds of learning, without collecting demonstrations. It decides
+            whether learning succeeds, never what is learned.
+        policy: how policies are trained.
     """
 
     learner: str = "necessary"
@@ -81,7 +61,8 @@ class RunConfig:
     policy: PolicyConfig = field(default_factory=PolicyConfig)
 
     def __post_init__(self) -> None:
-        if isinstance(find_method(self.learner), PolicyKind) and (self.experiments or self.oracle_samplers):
+        approach = find_approach(self.learner)
+        if not approach.has_operators and (self.experiments is not None or self.oracle_samplers):
             raise InvalidInputError(
                 f"{self.learner!r} is a policy: it has no preconditions to experiment with and no samplers "
                 "to replace. Leave these options out, or use an operator learner."
@@ -94,6 +75,11 @@ class RunConfig:
             raise InvalidInputError(
                 f"learning_timeout must be more than 0 seconds, got {self.learning_timeout}."
             )
+
+    @property
+    def learning(self) -> LearningConfig:
+        """The settings of learning."""
+        return LearningConfig(self.samplers, self.policy, self.experiments, self.learning_timeout)
 
     def identity(self, domain: str) -> RunIdentity:
         """Return what all records of a run with this configuration have in common."""
@@ -111,13 +97,13 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a run brought; `summary` is the content of summary.json.
+    """The result of a run; `summary` is the content of summary.json.
 
-    `learned` is None if learning did not end in time.
+    `learned` is None if learning exceeded its time limit.
     """
 
     collected: CollectedDemonstrations
-    learned: LearnedModel | LearnedPolicy | None
+    learned: Learned | None
     evaluation: Evaluation
     summary: dict[str, Any]
 
@@ -136,27 +122,39 @@ def run(
     identity = config.identity(environment.name)
     start = time.monotonic()
     collected = collect(environment, config, progress)
-    demonstrations, learner = collected.demonstrations, find_method(config.learner)
+    demonstrations, approach = collected.demonstrations, find_approach(config.learner)
     replays: tuple[Demonstration, ...] = ()
-    if isinstance(learner, Learner) and learner.replays:
-        watch = progress.stage("Replaying demonstrations", learner.replays)
-        replays = collect_replays(environment, demonstrations, learner.replays, config.seed, watch)
+    if approach.replays:
+        report = progress.stage("Replaying demonstrations", approach.replays)
+        replays = collect_replays(environment, demonstrations, approach.replays, config.seed, report)
     collect_seconds = time.monotonic() - start
     if folder is not None:
         folder.save_demonstrations(environment.vocabulary, demonstrations)
-    learned: LearnedModel | LearnedPolicy | None = None
+    learned, solve = None, not_learned
     try:
-        learned = learn(environment, demonstrations, replays, config, progress)
-        learning = learning_summary(learned, config.learner, config.seed, len(demonstrations))
+        learned = approach.learn(
+            environment.vocabulary,
+            demonstrations,
+            config.learning,
+            config.seed,
+            replays,
+            environment.execute,
+            progress,
+        )
+        solve = learned.solver(environment, config.planning, config.oracle_samplers).solve
+        learning = learned.summary()
     except LearningTimeoutError as error:
-        learning = not_learned_summary(demonstrations, config.learner, config.seed, error.seconds)
+        transitions = sum(map(len, demonstrations))
+        learning = learning_summary(transitions, operators=0, coverage=0.0, seconds=error.seconds)
     if folder is not None and learned is not None:
-        folder.save_model(learned, {"domain": environment.name, **run_provenance(learner, config)})
-    solve = not_learned if learned is None else solver_for(learned, environment, config)
+        learned.save(folder.model, domain=environment.name)
     horizon = config.planning.horizon
     evaluation = solve_tasks(solve, environment, config.tasks, horizon, identity, folder, progress)
     summary = run_summary(
-        environment.name, learning, collect_seconds, evaluation_summary(evaluation.records)
+        environment.name,
+        {"learner": config.learner, "seed": config.seed, "demos": len(demonstrations), **learning},
+        collect_seconds,
+        evaluation_summary(evaluation.records),
     )
     if folder is not None:
         folder.save_summary(summary)
@@ -177,51 +175,8 @@ def collect(environment: Environment, config: RunConfig, progress: Progress) -> 
     return collected
 
 
-def learn(
-    environment: Environment,
-    demonstrations: tuple[Demonstration, ...],
-    replays: tuple[Demonstration, ...],
-    config: RunConfig,
-    progress: Progress,
-) -> LearnedModel | LearnedPolicy:
-    """Learn as configured; raise `LearningTimeoutError` if the time for it is not enough."""
-    learner, deadline = find_method(config.learner), Deadline.after(config.learning_timeout)
-    if isinstance(learner, PolicyKind):
-        watch = progress.stage("Training a policy", config.policy.epochs)
-        return learn_policy(
-            environment.vocabulary, demonstrations, learner, config.policy, config.seed, deadline, watch
-        )
-    progress.stage("Learning operators and samplers")
-    learned = learn_model(
-        environment.vocabulary, demonstrations, learner, config.samplers, config.seed, replays, deadline
-    )
-    if config.experiments is not None:
-        progress.stage("Experimenting with preconditions")
-        learned = with_experiments(learned, environment.execute, config.experiments, config.seed, deadline)
-    return learned
-
-
-def run_provenance(learner: Learner | PolicyKind, config: RunConfig) -> dict[str, JsonValue]:
-    """Return how what a run learns comes to be, for its file."""
-    if isinstance(learner, PolicyKind):
-        return policy_provenance(learner, config.policy, config.seed)
-    return provenance(learner, config.samplers, config.seed, config.experiments)
-
-
-def solver_for(
-    learned: LearnedModel | LearnedPolicy, environment: Environment, config: RunConfig
-) -> Solver:
-    """Return what solves an environment's tasks with what was learned."""
-    if isinstance(learned, LearnedPolicy):
-        return policy_solver(learned.kind, learned.policy, environment.execute, config.planning)
-    model = learned.model
-    if config.oracle_samplers:
-        model = with_oracle_samplers(model, environment.oracle_model())
-    return bilevel_solver(model, environment.execute, config.planning)
-
-
 def solve_tasks(
-    solve: Solver,
+    solve: Solve,
     environment: Environment,
     count: int,
     horizon: int,

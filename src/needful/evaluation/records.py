@@ -16,11 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from needful.core.demonstrations import Demonstration
 from needful.core.plans import Outcome, PlanningResult
 from needful.errors import InvalidInputError
-from needful.evaluation.learning import LearnedModel
-from needful.evaluation.policy_learning import LearnedPolicy
 from needful.storage.json_fields import Field
 
 
@@ -194,44 +191,6 @@ def record(
         config_hash=identity.config_hash,
         objects=objects,
     )
-
-
-def learning_summary(
-    learned: LearnedModel | LearnedPolicy, learner: str, seed: int, demos: int
-) -> dict[str, Any]:
-    """Return what there is to say of a model or a policy before any task was tried.
-
-    A policy has no operators, so they cover nothing.
-    """
-    if isinstance(learned, LearnedPolicy):
-        transitions, operators, coverage = learned.transitions, 0, 0.0
-    else:
-        found = learned.operators
-        transitions, operators, coverage = found.transitions, len(found.operators), found.coverage
-    return {
-        "learner": learner,
-        "seed": seed,
-        "demos": demos,
-        "transitions": transitions,
-        "operators": operators,
-        "coverage": coverage,
-        "seconds": dict(learned.seconds),
-    }
-
-
-def not_learned_summary(
-    demonstrations: Sequence[Demonstration], learner: str, seed: int, seconds: Mapping[str, float]
-) -> dict[str, Any]:
-    """Return what there is to say if learning did not end in time: what it spent until then."""
-    return {
-        "learner": learner,
-        "seed": seed,
-        "demos": len(demonstrations),
-        "transitions": sum(map(len, demonstrations)),
-        "operators": 0,
-        "coverage": 0.0,
-        "seconds": {"operators": 0.0, "samplers": 0.0, **seconds},
-    }
 
 
 def evaluation_summary(records: Sequence[RunRecord]) -> dict[str, Any]:

@@ -13,9 +13,6 @@ from typing import Any
 
 from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
-from needful.evaluation.learned_files import save_learned
-from needful.evaluation.learning import LearnedModel
-from needful.evaluation.policy_learning import LearnedPolicy
 from needful.evaluation.records import RunRecord
 from needful.storage.atomic import prepare_output_directory, staged_directory, write_bytes, write_text
 from needful.storage.demonstrations import write_demonstrations
@@ -83,10 +80,6 @@ class RunFolder:
     def save_demonstrations(self, vocabulary: Vocabulary, demonstrations: Sequence[Demonstration]) -> None:
         """Write demos.jsonl.gz."""
         write_demonstrations(self.path / "demos.jsonl.gz", vocabulary, demonstrations)
-
-    def save_model(self, learned: LearnedModel | LearnedPolicy, provenance: Mapping[str, Any]) -> None:
-        """Write the model directory."""
-        save_learned(self.model, learned, provenance)
 
     def add_record(self, record: RunRecord) -> None:
         """Write records.jsonl anew with one more line, so that it is valid at any moment."""

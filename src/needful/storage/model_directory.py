@@ -35,7 +35,6 @@ from safetensors.numpy import save as save_arrays
 from needful.core.model import PlanningModel, Sampler
 from needful.core.operators import Operator
 from needful.errors import ModelError
-from needful.policies.catalogue import POLICIES, PolicyKind
 from needful.policies.graph_policy import GraphPolicy
 from needful.sampler_learning.sampling import sampler_from_arrays, sampler_to_arrays
 from needful.storage.atomic import staged_directory, write_bytes, write_text
@@ -231,14 +230,14 @@ WEIGHTS_FILE = "policy.safetensors"
 
 @dataclass(frozen=True, slots=True)
 class StoredPolicy:
-    """A policy, how it acts, and the record of how it came to be.
+    """A policy, the name of its approach, and its provenance.
 
     The policy knows signatures only: bind it to a domain's vocabulary (`GraphPolicy.bound_to`)
     before it acts.
     """
 
     policy: GraphPolicy
-    kind: PolicyKind
+    approach: str
     provenance: Mapping[str, JsonValue]
 
 
@@ -249,7 +248,7 @@ def save_policy(path: str | Path, stored: StoredPolicy, force: bool = False) -> 
     description: dict[str, JsonValue] = {
         "format": POLICY_FORMAT,
         "version": POLICY_VERSION,
-        "policy": stored.kind.name,
+        "policy": stored.approach,
         **vocabulary_to_json(policy.vocabulary),
         "weights_sha256": digest_of(weights),
         "provenance": stored.provenance,
@@ -273,9 +272,8 @@ def _parse_policy(description: bytes, weights: bytes, path: Path) -> StoredPolic
     root = parse_json(description, Source(str(path / POLICY_FILE), ModelError))
     root.check_format(POLICY_FORMAT, POLICY_VERSION)
     record = root.record("format", "version", "policy", *VOCABULARY_FIELDS, "weights_sha256", "provenance")
-    kind = record["policy"].one_of("policy", POLICIES)
     vocabulary = vocabulary_from_json(record).vocabulary()
     arrays = parse_arrays(weights, record["weights_sha256"].text(), path / WEIGHTS_FILE, POLICY_FILE)
     with record["weights_sha256"].locate_errors():
         policy = GraphPolicy(vocabulary, arrays)
-    return StoredPolicy(policy, kind, record["provenance"].plain())
+    return StoredPolicy(policy, record["policy"].text(), record["provenance"].plain())

@@ -6,17 +6,14 @@ One job of a sweep: everything that the result of one run depends on, as a value
 from __future__ import annotations
 
 import math
-import traceback
 from dataclasses import asdict, dataclass
 
-from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError
-from needful.evaluation.pipeline import RunConfig, run
+from needful.evaluation.pipeline import RunConfig
 from needful.evaluation.records import config_hash
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import DEFAULT_PLANNER, make_planner
 from needful.storage.json_fields import Field, JsonValue, dump_json
-from needful.sweeps.results import JobResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +91,6 @@ class Job:
                 learning_timeout=None if limit.value is None else limit.number(),
                 planner=record["planner"].name(),
             )
-
-
-def run_job(job: Job) -> JobResult:
-    """Return what a job brought; an error of the program is a result, too."""
-    try:
-        result = run(make_environment(job.domain), run_config(job))
-    except Exception:
-        return JobResult(job, {}, (), traceback.format_exc())
-    return JobResult(job, result.summary, result.evaluation.records)
 
 
 def run_config(job: Job) -> RunConfig:

@@ -5,12 +5,15 @@ Estimate how long the jobs of a sweep still take, from those that are done.
 
 from __future__ import annotations
 
+import traceback
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
+from needful.envs.catalogue import make_environment
+from needful.evaluation.pipeline import run
 from needful.sweeps.executors import Executor, Work, Workers
-from needful.sweeps.jobs import Job, run_job
+from needful.sweeps.jobs import Job, run_config
 from needful.sweeps.results import JobResult, Results, SweepFolder
 
 # Part of `seconds` in a summary, but about one task or part of another entry.
@@ -91,6 +94,15 @@ class SilentObserver:
 
     def finished(self, result: JobResult) -> None:
         """Tell nobody of a result."""
+
+
+def run_job(job: Job) -> JobResult:
+    """Return what a job brought; an error of the program is a result, too."""
+    try:
+        result = run(make_environment(job.domain), run_config(job))
+    except Exception:
+        return JobResult(job, {}, (), traceback.format_exc())
+    return JobResult(job, result.summary, result.evaluation.records)
 
 
 def sweep(

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from needful.approaches.files import dropped_preconditions
 from needful.core.plans import Outcome
 from needful.errors import ResultsError
-from needful.evaluation.model_files import dropped_preconditions
 from needful.evaluation.records import RunRecord
 from needful.operator_learning.explanation import TransitionEvidence
 from needful.storage.evidence import CLIMB_FILE, EVIDENCE_FILE, RecordedClimb, load_climb, load_evidence

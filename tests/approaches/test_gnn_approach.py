@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fake_clock import FakeClock
-from needful.core.deadline import Deadline
+from needful.approaches.base import LearningConfig
+from needful.approaches.catalogue import APPROACHES, BILEVEL_APPROACHES, GNN_APPROACHES, find_approach
+from needful.approaches.files import holds_policy, load_solver, model_digest, open_model
+from needful.approaches.gnn import LearnedPolicy, PolicySolver
 from needful.core.plans import Outcome
 from needful.envs.catalogue import make_environment
 from needful.errors import (
@@ -20,17 +22,12 @@ from needful.errors import (
     ModelError,
     UnknownNameError,
 )
-from needful.evaluation.learned_files import open_policy_for, open_solver
-from needful.evaluation.model_files import holds_policy, model_digest, open_model, open_model_for
 from needful.evaluation.pipeline import RunConfig, RunResult, run
-from needful.evaluation.policy_learning import LearnedPolicy, find_method, learn_policy
 from needful.evaluation.run_folder import RunFolder
-from needful.evaluation.solvers import policy_solver
-from needful.operator_learning.catalogue import LEARNERS
 from needful.operator_learning.experiments import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig
-from needful.policies.catalogue import POLICIES
 from needful.policies.graph_policy import PolicyConfig
+from needful.storage.model_directory import load_policy, save_policy
 from toy_environment import ToyEnvironment, Unreliable
 
 TOY = ToyEnvironment()
@@ -49,7 +46,7 @@ def result(folder: RunFolder) -> RunResult:
 
 def test_a_policy_is_trained_and_solves_tasks(result: RunResult) -> None:
     assert isinstance(result.learned, LearnedPolicy)
-    assert result.learned.kind is POLICIES["gnn-shooting"]
+    assert result.learned.approach is APPROACHES["gnn-shooting"]
     assert [record.outcome for record in result.evaluation.records] == ["solved"] * 4
     for record in result.evaluation.records:
         assert (record.learner, record.plan_length, record.samples) == ("gnn-shooting", 3, 1)
@@ -68,14 +65,14 @@ def test_the_summary_has_no_operators(result: RunResult, folder: RunFolder) -> N
 
 def test_what_was_learned_solves_the_same_from_disk(result: RunResult, folder: RunFolder) -> None:
     assert sorted(path.name for path in folder.model.iterdir()) == ["policy.json", "policy.safetensors"]
-    stored = open_policy_for(folder.path, TOY)
+    stored = load_policy(folder.model)
     assert isinstance(result.learned, LearnedPolicy)
     for name, weight in result.learned.policy.weights.items():
         np.testing.assert_array_equal(stored.policy.weights[name], weight)
     assert stored.provenance["domain"] == "toy"
     assert stored.provenance["policy_config"]["epochs"] == 400  # type: ignore[index, call-overload]
-    solver = open_solver(folder.path, TOY, PlanningConfig())
-    assert (solver.learner, solver.operators) == ("gnn-shooting", 0)
+    solver = load_solver(folder.path, TOY, PlanningConfig())
+    assert (solver.approach, solver.operator_count) == ("gnn-shooting", 0)
     assert result.evaluation.example is not None
     task, found = result.evaluation.example
     assert solver.solve(task, 0).solved
@@ -90,38 +87,40 @@ def test_a_policy_is_no_model(folder: RunFolder, result: RunResult, tmp_path: Pa
     with pytest.raises(ModelError, match=r"holds a policy, which has no operators\. Learn a model"):
         open_model(folder.path)
     with pytest.raises(ModelError, match="holds a policy"):
-        open_model_for(folder.model, TOY)
+        open_model(folder.model)
     assert len(model_digest(folder.path)) == 64
 
 
 def test_policies_must_fit_the_environment(folder: RunFolder, result: RunResult) -> None:
     screws = make_environment("screws")
-    with pytest.raises(ModelError, match=r"no policy of the domain 'screws'\. Unknown type of the policy"):
-        open_solver(folder.path, screws, PlanningConfig())
+    with pytest.raises(
+        ModelError, match=r"not a policy for the domain 'screws'\. Unknown type of the policy"
+    ):
+        load_solver(folder.path, screws, PlanningConfig())
 
 
 def test_models_are_opened_like_policies(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "run")
     run(TOY, RunConfig(demos=4, tasks=1), folder)
-    solver = open_solver(folder.path, TOY, PlanningConfig())
-    assert (solver.learner, solver.operators) == ("necessary", 3)
+    solver = load_solver(folder.path, TOY, PlanningConfig())
+    assert (solver.approach, solver.operator_count) == ("necessary", 3)
     assert solver.solve(TOY.tasks("test", 1, 0)[0], 0).solved
 
 
 def test_without_a_model_of_the_world_the_world_decides(result: RunResult) -> None:
     assert isinstance(result.learned, LearnedPolicy)
-    policy, kind, task = result.learned.policy, POLICIES["gnn-model-free"], TOY.tasks("test", 1, 0)[0]
+    policy, kind, task = result.learned.policy, GNN_APPROACHES["gnn-model-free"], TOY.tasks("test", 1, 0)[0]
     # Nothing happens the first two times; the policy sees it and tries again.
     for idle, actions in (((), 3), ((1, 2), 5)):
         world = Unreliable(idle)
-        found = policy_solver(kind, policy, world.execute, PlanningConfig())(task, 0)
+        found = PolicySolver(policy, kind, world.execute, PlanningConfig()).solve(task, 0)
         assert (found.solved, len(found.actions), world.executions) == (True, actions, actions)
         assert found.statistics.samples == 0
 
 
 def test_the_same_weights_act_either_way() -> None:
     short = replace(CONFIG, tasks=0, policy=PolicyConfig(epochs=2))
-    one, other = (run(TOY, replace(short, learner=learner)).learned for learner in sorted(POLICIES))
+    one, other = (run(TOY, replace(short, learner=learner)).learned for learner in sorted(GNN_APPROACHES))
     assert isinstance(one, LearnedPolicy)
     assert isinstance(other, LearnedPolicy)
     assert all(
@@ -137,22 +136,17 @@ def test_a_time_limit_leaves_records_of_what_was_not_learned() -> None:
     assert {"operators", "samplers", "policy"} <= set(result.summary["seconds"])
     demonstrations = result.collected.demonstrations
     with pytest.raises(LearningTimeoutError) as caught:
-        learn_policy(
-            TOY.vocabulary,
-            demonstrations,
-            POLICIES["gnn-shooting"],
-            deadline=Deadline.after(2.0, FakeClock(tick=1.0)),
-        )
+        find_approach("gnn-shooting").learn(TOY.vocabulary, demonstrations, LearningConfig(timeout=1e-6))
     assert caught.value.seconds["policy"] > 0.0
 
 
 def test_demonstrations_are_checked() -> None:
-    kind = POLICIES["gnn-shooting"]
+    approach = find_approach("gnn-shooting")
     with pytest.raises(DemonstrationError, match="no demonstrations to learn from"):
-        learn_policy(TOY.vocabulary, [], kind)
+        approach.learn(TOY.vocabulary, [])
     demonstrations = run(TOY, replace(CONFIG, learner="necessary", tasks=0)).collected.demonstrations
     with pytest.raises(DemonstrationError, match="not in the vocabulary"):
-        learn_policy(make_environment("screws").vocabulary, demonstrations, kind)
+        approach.learn(make_environment("screws").vocabulary, demonstrations)
 
 
 @pytest.mark.parametrize("options", [{"experiments": ExperimentConfig()}, {"oracle_samplers": True}])
@@ -161,12 +155,23 @@ def test_what_only_operators_have_is_refused(options: dict[str, object]) -> None
         replace(CONFIG, **options)  # type: ignore[arg-type]
 
 
-def test_one_finder_for_learners_and_policies() -> None:
-    assert find_method("gnn-shooting") is POLICIES["gnn-shooting"]
-    assert find_method("necessary") is LEARNERS["necessary"]
-    assert not set(LEARNERS) & set(POLICIES)
+def test_the_catalogue_has_all_approaches() -> None:
+    assert find_approach("gnn-shooting") is GNN_APPROACHES["gnn-shooting"]
+    assert find_approach("necessary") is BILEVEL_APPROACHES["necessary"]
+    assert not set(BILEVEL_APPROACHES) & set(GNN_APPROACHES)
     with pytest.raises(UnknownNameError, match="Did you mean 'gnn-model-free'") as caught:
-        find_method("gnn-model-fre")
-    assert {*LEARNERS, *POLICIES} == set(caught.value.known)
+        find_approach("gnn-model-fre")
+    assert set(APPROACHES) == set(caught.value.known)
     with pytest.raises(UnknownNameError, match="Did you mean 'gnn-shooting'"):
         RunConfig(learner="gnn-shoting")
+
+
+def test_a_policy_of_an_unknown_approach(folder: RunFolder, result: RunResult, tmp_path: Path) -> None:
+    stored = load_policy(folder.model)
+    save_policy(tmp_path / "policy", replace(stored, approach="gnn-shoting"))
+    with pytest.raises(ModelError, match="Did you mean 'gnn-shooting'"):
+        load_solver(tmp_path / "policy", TOY, PlanningConfig())
+
+
+def test_the_repr_is_short(result: RunResult) -> None:
+    assert len(repr(result.learned)) < 120

@@ -10,14 +10,14 @@ import pytest
 
 from command_line import needful
 from fake_clock import FakeClock
+from needful.approaches.bilevel import learn_model, with_experiments
+from needful.approaches.catalogue import BILEVEL_APPROACHES
 from needful.core.deadline import Deadline
 from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, LearningTimeoutError
-from needful.evaluation.learning import learn_model, with_experiments
 from needful.evaluation.pipeline import RunConfig, run
 from needful.evaluation.run_folder import RunFolder
-from needful.operator_learning.catalogue import find_learner
 from needful.operator_learning.experiments import ExperimentConfig
 from needful.storage.demonstrations import write_demonstrations
 from toy_environment import ToyEnvironment
@@ -72,7 +72,7 @@ def test_the_stage_in_which_time_ran_out_is_told(more: int, stages: list[str]) -
     environment = make_environment("satellites")
     demos = collect_demonstrations(environment, OracleDemonstrator(environment), 2, 0).demonstrations
     clock = FakeClock(tick=1.0)
-    find_learner("necessary").learn(demos, deadline=Deadline.after(1e9, clock))
+    BILEVEL_APPROACHES["necessary"].learn_operators(demos, deadline=Deadline.after(1e9, clock))
     deadline = Deadline.after(clock.now + more, FakeClock(tick=1.0))
     with pytest.raises(LearningTimeoutError) as caught:
         learn_model(environment.vocabulary, demos, deadline=deadline)

@@ -1,0 +1,187 @@
+"""The interface of everything that learns from demonstrations and solves tasks.
+
+An `Approach` learns. The result is `Learned`: it can be saved, summarised and described, and it makes a
+`Solver`, which solves tasks in an environment. A solver can also be loaded from a model directory.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from needful.core.controllers import Execute
+from needful.core.demonstrations import Demonstration
+from needful.core.model import Vocabulary
+from needful.core.plans import PlanningResult
+from needful.core.tasks import Task
+from needful.envs.contract import Environment
+from needful.errors import DemonstrationError, LearningTimeoutError
+from needful.operator_learning.experiments import ExperimentConfig
+from needful.planning.bilevel import PlanningConfig
+from needful.policies.graph_policy import PolicyConfig
+from needful.sampler_learning.config import SamplerConfig
+
+
+class Progress(Protocol):
+    """Receives the progress of long work."""
+
+    def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
+        """Begin a stage of `total` parts and return a function that takes the number of finished parts."""
+        ...
+
+
+class SilentProgress:
+    """Ignores all progress."""
+
+    def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
+        """Begin a stage and ignore its progress."""
+        return lambda done: None
+
+
+@dataclass(frozen=True, slots=True)
+class LearningConfig:
+    """The settings of learning; each approach uses those that apply to it.
+
+    Attributes:
+        samplers: how samplers are trained.
+        policy: how a graph network policy is trained.
+        experiments: if given, preconditions that the simulator shows to be accidental are dropped.
+        timeout: the maximum number of seconds; it decides whether learning succeeds, never what is learned.
+    """
+
+    samplers: SamplerConfig = field(default_factory=SamplerConfig)
+    policy: PolicyConfig = field(default_factory=PolicyConfig)
+    experiments: ExperimentConfig | None = None
+    timeout: float | None = None
+
+
+class Solver(Protocol):
+    """Solves tasks of one environment with something learned."""
+
+    @property
+    def approach(self) -> str:
+        """The name of the approach that learned it."""
+        ...
+
+    @property
+    def operator_count(self) -> int:
+        """The number of operators; 0 if there are none."""
+        ...
+
+    def solve(self, task: Task, seed: int) -> PlanningResult:
+        """Solve a task; the same seed gives the same result, unless time runs out."""
+        ...
+
+
+class Learned(Protocol):
+    """The result of learning."""
+
+    def solver(
+        self, environment: Environment, config: PlanningConfig, oracle_samplers: bool = False
+    ) -> Solver:
+        """Return the solver for an environment with the vocabulary that was learned with.
+
+        With `oracle_samplers`, learned samplers are replaced by the environment's hand-written ones.
+        """
+        ...
+
+    def save(self, path: str | Path, domain: str | None = None, force: bool = False) -> None:
+        """Write a directory that `load_solver` reads; the same result gives the same bytes."""
+        ...
+
+    def summary(self) -> dict[str, Any]:
+        """Return the entries of summary.json: transitions, operators, coverage and seconds by stage."""
+        ...
+
+    def describe(self) -> str:
+        """Return a description for people."""
+        ...
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return what may keep it from solving tasks, one sentence each."""
+        ...
+
+
+class Approach(Protocol):
+    """Learns from demonstrations; entries of `approaches.catalogue`."""
+
+    @property
+    def name(self) -> str:
+        """The name on the command line and in files."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """One line about it."""
+        ...
+
+    @property
+    def has_operators(self) -> bool:
+        """Whether it learns operators and samplers."""
+        ...
+
+    @property
+    def replays(self) -> int:
+        """The number of transitions, tried out in the simulator, that learning needs; usually 0."""
+        ...
+
+    def learn(
+        self,
+        vocabulary: Vocabulary,
+        demonstrations: Iterable[Demonstration],
+        config: LearningConfig | None = None,
+        seed: int = 0,
+        replays: Sequence[Demonstration] = (),
+        execute: Execute | None = None,
+        progress: Progress | None = None,
+    ) -> Learned:
+        """Learn from demonstrations.
+
+        `execute` is the simulator, which only `config.experiments` needs. Raises `LearningTimeoutError`
+        with the seconds of each stage if `config.timeout` is exceeded.
+        """
+        ...
+
+
+def check_demonstrations(vocabulary: Vocabulary, demonstrations: Sequence[Demonstration]) -> None:
+    """Raise if there are no demonstrations or if one uses a name that is not in the vocabulary."""
+    if not demonstrations:
+        raise DemonstrationError("There are no demonstrations to learn from. Collect at least one.")
+    predicates, controllers = set(vocabulary.predicates), set(vocabulary.controllers)
+    for index, demonstration in enumerate(demonstrations):
+        used = {atom.predicate for state in demonstration.abstract_states for atom in state}
+        called = {action.controller for action in demonstration.actions}
+        unknown = sorted(p.name for p in used - predicates) + sorted(c.name for c in called - controllers)
+        if unknown:
+            raise DemonstrationError(
+                f"Demonstration {index} uses {unknown[0]!r}, which is not in the vocabulary. "
+                "Learn with the vocabulary of the demonstrations' own domain."
+            )
+
+
+@contextmanager
+def timed(stage: str, seconds: dict[str, float]) -> Iterator[None]:
+    """Add the duration of the block to `seconds`; a `LearningTimeoutError` receives all of them."""
+    start = time.monotonic()
+    try:
+        yield
+    except LearningTimeoutError as error:
+        seconds[stage] = time.monotonic() - start
+        raise LearningTimeoutError(error.limit, seconds) from error
+    seconds[stage] = time.monotonic() - start
+
+
+def learning_summary(
+    transitions: int, operators: int, coverage: float, seconds: Mapping[str, float]
+) -> dict[str, Any]:
+    """Return the entries of summary.json that describe learning."""
+    return {
+        "transitions": transitions,
+        "operators": operators,
+        "coverage": coverage,
+        "seconds": {"operators": 0.0, "samplers": 0.0, **seconds},
+    }

@@ -1,0 +1,94 @@
+"""The approaches by name. A new one is a file in its package and an entry here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from needful.approaches.base import Approach
+from needful.approaches.bilevel import BilevelApproach
+from needful.approaches.gnn import GnnApproach
+from needful.core.deadline import NO_DEADLINE, Deadline
+from needful.core.demonstrations import Demonstration
+from needful.errors import UnknownNameError
+from needful.operator_learning.baselines.cluster_intersect import cluster_and_intersect
+from needful.operator_learning.baselines.loft import loft, loft_with_replays
+from needful.operator_learning.baselines.quantified_search import cluster_and_quantify
+from needful.operator_learning.delete_patterns import whole_predicate
+from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
+from needful.operator_learning.learned_operators import LearnedOperators
+from needful.operator_learning.merge_types import keep_types
+from needful.operator_learning.reduce_complexity import keep_all_operators
+from needful.policies.rollout import follow, shoot
+
+
+def necessary_approach(name: str, description: str, config: OperatorLearningConfig) -> BilevelApproach:
+    """Return the paper's approach with a configuration of its operator learner."""
+
+    def learn(
+        demonstrations: Sequence[Demonstration],
+        replays: Sequence[Demonstration] = (),
+        deadline: Deadline = NO_DEADLINE,
+    ) -> LearnedOperators:
+        # A replay has no goal, so no change in it is necessary.
+        return learn_operators(demonstrations, config, deadline)
+
+    return BilevelApproach(name, description, learn, MappingProxyType(config.describe()))
+
+
+NECESSARY = necessary_approach(
+    "necessary", "operators that predict only necessary changes", OperatorLearningConfig()
+)
+
+BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
+    {
+        approach.name: approach
+        for approach in (
+            NECESSARY,
+            necessary_approach(
+                "necessary-paper",
+                "the same with types as seen and quantified deletes of whole predicates, as in the paper",
+                OperatorLearningConfig(generalise=whole_predicate, types=keep_types),
+            ),
+            necessary_approach(
+                "necessary-no-complexity",
+                "the same as `necessary`, without deleting or merging operators",
+                OperatorLearningConfig(reduce=keep_all_operators, types=keep_types),
+            ),
+            BilevelApproach(
+                "ci", "cluster and intersect: one operator per set of effects", cluster_and_intersect
+            ),
+            BilevelApproach(
+                "ci-qe",
+                "cluster and intersect, then quantified deletes by prediction error",
+                cluster_and_quantify,
+            ),
+            BilevelApproach("loft", "clusters of effects with preconditions found by search", loft),
+            BilevelApproach(
+                "loft-replay",
+                "the same with 2,500 more transitions, tried out in the simulator",
+                loft_with_replays,
+                replays=2_500,
+            ),
+        )
+    }
+)
+
+GNN_APPROACHES: Mapping[str, GnnApproach] = MappingProxyType(
+    {
+        approach.name: approach
+        for approach in (
+            GnnApproach("gnn-shooting", "a graph network policy, rolled out until a plan is found", shoot),
+            GnnApproach("gnn-model-free", "the same policy, executed without look-ahead", follow),
+        )
+    }
+)
+
+APPROACHES: Mapping[str, Approach] = MappingProxyType({**BILEVEL_APPROACHES, **GNN_APPROACHES})
+
+
+def find_approach(name: str) -> Approach:
+    """Return the approach with that name; raise with the nearest match if there is none."""
+    if name not in APPROACHES:
+        raise UnknownNameError("learner", name, APPROACHES)
+    return APPROACHES[name]

@@ -1,0 +1,99 @@
+"""Load solvers and models from model directories, policy directories and run folders."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from needful.approaches.base import Solver
+from needful.approaches.bilevel import DROPPED, BilevelSolver
+from needful.approaches.catalogue import GNN_APPROACHES
+from needful.approaches.gnn import PolicySolver
+from needful.core.model import PlanningModel
+from needful.envs.contract import Environment
+from needful.errors import InvalidInputError, ModelError, UnknownNameError
+from needful.planning.bilevel import PlanningConfig
+from needful.storage.json_fields import Field, Source
+from needful.storage.model_directory import MODEL_FILE, POLICY_FILE, StoredModel, load_model, load_policy
+
+
+def load_solver(path: str | Path, environment: Environment, config: PlanningConfig) -> Solver:
+    """Load what an approach learned, ready to solve the tasks of an environment."""
+    if holds_policy(path):
+        return _load_policy_solver(path, environment, config)
+    stored = open_model(path)
+    model = bind_model(stored.model, environment)
+    missing = model.missing_samplers()
+    if missing:
+        raise ModelError(
+            f"{path} cannot solve tasks: there are no samplers for {', '.join(missing)}. "
+            "Learn it again from demonstrations with states."
+        )
+    return BilevelSolver(
+        model, environment.execute, config, str(stored.provenance.get("learner", "unknown"))
+    )
+
+
+def _load_policy_solver(path: str | Path, environment: Environment, config: PlanningConfig) -> PolicySolver:
+    directory = model_directory(path)
+    stored = load_policy(directory)
+    if stored.approach not in GNN_APPROACHES:
+        raise ModelError(f"{directory}: {UnknownNameError('policy', stored.approach, GNN_APPROACHES)}")
+    try:
+        policy = stored.policy.bound_to(environment.vocabulary)
+    except InvalidInputError as error:
+        raise ModelError(f"{path} is not a policy for the domain {environment.name!r}. {error}") from error
+    return PolicySolver(policy, GNN_APPROACHES[stored.approach], environment.execute, config)
+
+
+def open_model(path: str | Path) -> StoredModel:
+    """Load a model from a model directory or a run folder; raise if it holds a policy."""
+    if holds_policy(path):
+        raise ModelError(
+            f"{path} holds a policy, which has no operators. "
+            "Learn a model with an operator learner, such as `--learner necessary`."
+        )
+    return load_model(model_directory(path))
+
+
+def bind_model(model: PlanningModel, environment: Environment) -> PlanningModel:
+    """Return the model over an environment's vocabulary; raise if it belongs to another environment."""
+    try:
+        return model.bound_to(environment.vocabulary)
+    except InvalidInputError as error:
+        raise ModelError(f"The model does not fit the domain {environment.name!r}. {error}") from error
+
+
+def dropped_preconditions(stored: StoredModel) -> dict[str, dict[str, int]]:
+    """Return the preconditions that experiments dropped, by operator, with the number of experiments."""
+    field = Field(
+        stored.provenance.get(DROPPED, {}), Source(MODEL_FILE, ModelError), f"provenance.{DROPPED}"
+    )
+    return {
+        operator: {atom: count.integer() for atom, count in atoms.entries().items()}
+        for operator, atoms in field.entries().items()
+    }
+
+
+def model_directory(path: str | Path) -> Path:
+    """Return the model directory of a path, which is the directory itself or a run folder."""
+    path = Path(path)
+    inside = path / "model"
+    own, nested = (
+        any(os.path.exists(folder / file) for file in (MODEL_FILE, POLICY_FILE))
+        for folder in (path, inside)
+    )
+    return inside if nested and not own else path
+
+
+def holds_policy(path: str | Path) -> bool:
+    """Return whether a directory or a run folder holds a policy instead of a model."""
+    directory = model_directory(path)
+    return os.path.exists(directory / POLICY_FILE) and not os.path.exists(directory / MODEL_FILE)
+
+
+def model_digest(path: str | Path) -> str:
+    """Return the SHA-256 digest of the JSON file, which in turn holds the digest of the arrays."""
+    file = POLICY_FILE if holds_policy(path) else MODEL_FILE
+    return hashlib.sha256((model_directory(path) / file).read_bytes()).hexdigest()

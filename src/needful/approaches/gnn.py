@@ -1,0 +1,173 @@
+"""Train a graph network policy that imitates demonstrations, then solve tasks by rolling it out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from needful.approaches.base import (
+    LearningConfig,
+    Progress,
+    SilentProgress,
+    check_demonstrations,
+    learning_summary,
+    timed,
+)
+from needful.core.controllers import Execute
+from needful.core.deadline import Deadline
+from needful.core.demonstrations import Demonstration
+from needful.core.model import Vocabulary
+from needful.core.plans import PlanningResult
+from needful.core.tasks import Task
+from needful.envs.contract import Environment
+from needful.planning.bilevel import PlanningConfig
+from needful.planning.budget import Budget
+from needful.policies.graph_policy import GraphPolicy
+from needful.policies.rollout import RolloutLimits
+from needful.seeding import rng_for
+from needful.storage.json_fields import JsonValue
+from needful.storage.model_directory import StoredPolicy, save_policy
+
+RollOut: TypeAlias = Callable[
+    [GraphPolicy, Task, Execute, RolloutLimits, np.random.Generator], PlanningResult
+]
+
+
+@dataclass(frozen=True, slots=True)
+class GnnApproach:
+    """Trains one network; approaches differ in how they roll it out.
+
+    Attributes:
+        name: the name on the command line and in files.
+        description: one line about it.
+        roll_out: acts by the policy until a task is solved or a limit is reached.
+    """
+
+    name: str
+    description: str
+    roll_out: RollOut
+
+    @property
+    def has_operators(self) -> bool:
+        """A policy has neither operators nor samplers."""
+        return False
+
+    @property
+    def replays(self) -> int:
+        """It learns from demonstrations alone."""
+        return 0
+
+    def learn(
+        self,
+        vocabulary: Vocabulary,
+        demonstrations: Iterable[Demonstration],
+        config: LearningConfig | None = None,
+        seed: int = 0,
+        replays: Sequence[Demonstration] = (),
+        execute: Execute | None = None,
+        progress: Progress | None = None,
+    ) -> LearnedPolicy:
+        """Train a policy on demonstrations, which must have states."""
+        config = config or LearningConfig()
+        deadline = Deadline.after(config.timeout)
+        report = (progress or SilentProgress()).stage("Training a policy", config.policy.epochs)
+
+        def on_epoch(done: int) -> None:
+            deadline.check()
+            report(done)
+
+        demonstrations = tuple(demonstrations)
+        check_demonstrations(vocabulary, demonstrations)
+        seconds: dict[str, float] = {}
+        from needful.policies.training import train_policy  # imports torch
+
+        with timed("policy", seconds):
+            policy = train_policy(vocabulary, demonstrations, config.policy, seed, on_epoch)
+        provenance: dict[str, JsonValue] = {
+            "learner": self.name,
+            "policy_config": asdict(config.policy),
+            "seed": seed,
+        }
+        return LearnedPolicy(policy, self, demonstrations, seconds, provenance)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySolver:
+    """Acts by a policy, which must be bound to the environment's vocabulary.
+
+    Only the timeout and the horizon of the configuration apply.
+    """
+
+    policy: GraphPolicy
+    kind: GnnApproach
+    execute: Execute
+    config: PlanningConfig = field(default_factory=PlanningConfig)
+
+    @property
+    def approach(self) -> str:
+        """The name of the approach."""
+        return self.kind.name
+
+    @property
+    def operator_count(self) -> int:
+        """A policy has no operators."""
+        return 0
+
+    def solve(self, task: Task, seed: int) -> PlanningResult:
+        """Roll out the policy."""
+        limits = RolloutLimits(self.config.horizon, Budget.seconds(self.config.timeout).expired)
+        return self.kind.roll_out(self.policy, task, self.execute, limits, rng_for(seed, "policy"))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LearnedPolicy:
+    """A policy with the data and the settings it was trained with."""
+
+    policy: GraphPolicy
+    approach: GnnApproach
+    demonstrations: tuple[Demonstration, ...]
+    seconds: Mapping[str, float]
+    provenance: Mapping[str, JsonValue]
+
+    def __repr__(self) -> str:
+        return f"LearnedPolicy(approach={self.approach.name!r}, {len(self.demonstrations)} demonstrations)"
+
+    @property
+    def transitions(self) -> int:
+        """The number of demonstrated steps."""
+        return sum(map(len, self.demonstrations))
+
+    def solver(
+        self, environment: Environment, config: PlanningConfig, oracle_samplers: bool = False
+    ) -> PolicySolver:
+        """Return the solver that rolls out the policy; a policy has no samplers to replace."""
+        return PolicySolver(self.policy, self.approach, environment.execute, config)
+
+    def save(self, path: str | Path, domain: str | None = None, force: bool = False) -> None:
+        """Write a policy directory."""
+        provenance = {
+            **({} if domain is None else {"domain": domain}),
+            **self.provenance,
+            "transitions": self.transitions,
+        }
+        save_policy(path, StoredPolicy(self.policy, self.approach.name, provenance), force)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the number of transitions and the seconds; there are no operators."""
+        return learning_summary(self.transitions, 0, 0.0, self.seconds)
+
+    def describe(self) -> str:
+        """Return the size of the policy and how it was trained."""
+        weights = sum(weight.size for weight in self.policy.weights.values())
+        return (
+            f"Trained a policy of {weights} weights on {self.transitions} transitions "
+            f"in {self.seconds['policy']:.2f} s: {self.approach.description}.\n"
+        )
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return nothing: a policy can always act."""
+        return ()
