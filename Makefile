@@ -1,17 +1,18 @@
-# make demo   learn and solve the Screws domain, and say where to look
-# make test   everything that must hold: lint, format, types, layers, tests with coverage
-# make docs   the documentation site, in build/site; needs no network
-# make bench  measure speed: make bench ARGS=--quick for a short run; see docs/benchmarks.md
-# make dist   the wheel and the source distribution, in dist/
-# make dist-check  install both of them into empty environments and use them there
-# make setup  the virtual environment alone; .venv/bin/needful is the command
+# make demo        learn and solve the Screws domain
+# make check       lint, types, layers and the fast tests
+# make test        lint, types, layers and all tests, with coverage
+# make docs        build the documentation site in build/site, offline
+# make bench       measure speed; ARGS=--quick for a short run, see docs/benchmarks.md
+# make dist        build the wheel and the source distribution in dist/
+# make dist-check  install both into empty environments and run them there
+# make setup       create the virtual environment; .venv/bin/needful is the command
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: setup demo test docs bench dist dist-check clean
+.PHONY: setup demo lint check test docs bench dist dist-check clean
 
 setup: $(INSTALLED)
 
@@ -23,12 +24,17 @@ $(INSTALLED): pyproject.toml constraints.txt setup.py $(wildcard native/*)
 demo: setup
 	$(BIN)/needful run screws --out runs/demo --force
 
-test: setup
+lint: setup
 	$(BIN)/ruff check src tests benchmarks docs examples
 	$(BIN)/ruff format --check src tests benchmarks docs examples
 	$(BIN)/mypy
 	$(BIN)/mypy benchmarks docs examples
 	$(BIN)/lint-imports
+
+check: lint
+	$(BIN)/pytest --numprocesses 2 -m "not slow"
+
+test: lint
 	$(BIN)/pytest --numprocesses 2 --cov --cov-report term
 
 docs: setup
@@ -41,12 +47,12 @@ dist: setup
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation
 
-# Each in an environment of its own, in which there is nothing else, and away from the sources.
+# Each is installed into an empty environment and run outside the source folder.
 dist-check: dist
 	for file in dist/*.whl dist/*.tar.gz; do \
 		rm -rf build/empty && $(PYTHON) -m venv build/empty && \
 		build/empty/bin/python -m pip install --quiet -c constraints.txt $$file && \
-		(cd build/empty && bin/python -P -c "from needful.planning.native_planner import BUILT; assert BUILT" && \
+		(cd build/empty && bin/python -P -c "from needful.planning.engines.native_planner import ENGINE_BUILT; assert ENGINE_BUILT" && \
 		bin/needful --version && bin/needful run screws --demos 10 --tasks 5 --out run) || exit 1; \
 	done
 	rm -rf build/empty

@@ -1,6 +1,6 @@
-"""A domain's hand-written samplers for learned operators.
+"""Use a domain's hand-written samplers for learned operators.
 
-An evaluation with them tells what the operators are worth apart from the learned samplers.
+This evaluates learned operators independently of learned samplers.
 """
 
 from __future__ import annotations
@@ -21,22 +21,21 @@ from needful.errors import InvalidInputError
 
 @dataclass(frozen=True, slots=True)
 class RemappedSampler:
-    """A sampler of another operator; `places` tell where its objects are among one's own."""
+    """The sampler of another operator; `indices` select its objects from this operator's objects."""
 
     sampler: Sampler
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Sequence[float]:
         """Draw parameters."""
-        return self.sampler.sample(state, [objects[place] for place in self.places], rng)
+        return self.sampler.sample(state, [objects[index] for index in self.indices], rng)
 
 
 def with_oracle_samplers(model: PlanningModel, oracle: PlanningModel) -> PlanningModel:
-    """Return the model with the oracle's samplers in place of its own.
+    """Return the model with the oracle's samplers instead of its own.
 
-    An operator borrows from the oracle's operator of the same controller with which it has most
-    preconditions and add effects in common. Raises if the oracle's sampler asks for an object that the
-    operator knows nothing of.
+    Each operator takes the sampler of the oracle operator with the same controller that shares the most
+    preconditions and add effects. Raises if that sampler needs an object that is not a parameter.
     """
     samplers = {o.name: _best_oracle_sampler(o, oracle) for o in model.operators if o.controller.dimension}
     return replace(model, samplers=samplers)
@@ -44,19 +43,16 @@ def with_oracle_samplers(model: PlanningModel, oracle: PlanningModel) -> Plannin
 
 def _best_oracle_sampler(operator: Operator, oracle: PlanningModel) -> Sampler:
     best: RemappedSampler | None = None
-    most = -1
-    for source_operator in oracle.operators:
-        if (
-            source_operator.controller.name != operator.controller.name
-            or source_operator.name not in oracle.samplers
-        ):
+    best_score = -1
+    for source in oracle.operators:
+        if source.controller.name != operator.controller.name or source.name not in oracle.samplers:
             continue
-        for binding in _bindings(source_operator, operator):
-            shared = len(_renamed(source_operator.preconditions, binding) & operator.preconditions)
-            shared += len(_renamed(source_operator.add_effects, binding) & operator.add_effects)
-            if shared > most:
-                places = tuple(operator.parameters.index(binding[v]) for v in source_operator.parameters)
-                best, most = RemappedSampler(oracle.samplers[source_operator.name], places), shared
+        for binding in _bindings(source, operator):
+            shared = len(_renamed(source.preconditions, binding) & operator.preconditions)
+            shared += len(_renamed(source.add_effects, binding) & operator.add_effects)
+            if shared > best_score:
+                indices = tuple(operator.parameters.index(binding[v]) for v in source.parameters)
+                best, best_score = RemappedSampler(oracle.samplers[source.name], indices), shared
     if best is None:
         raise InvalidInputError(
             f"The oracle has no sampler that fits {operator.name}. Use learned samplers for this domain."
@@ -68,13 +64,13 @@ def _renamed(atoms: Iterable[LiftedAtom], binding: Mapping[Variable, Variable]) 
     return {LiftedAtom(atom.predicate, tuple(binding[v] for v in atom.variables)) for atom in atoms}
 
 
-def _bindings(source_operator: Operator, operator: Operator) -> list[dict[Variable, Variable]]:
-    """Return the ways to take the operator's parameters for the source_operator's; the controller says some."""
-    fixed = dict(zip(source_operator.controller_arguments, operator.controller_arguments, strict=True))
-    open_ones = [variable for variable in source_operator.parameters if variable not in fixed]
+def _bindings(source: Operator, operator: Operator) -> list[dict[Variable, Variable]]:
+    """Return all bindings of the source's parameters to the operator's; controller arguments are fixed."""
+    fixed = dict(zip(source.controller_arguments, operator.controller_arguments, strict=True))
+    unbound = [variable for variable in source.parameters if variable not in fixed]
     free = [variable for variable in operator.parameters if variable not in fixed.values()]
     return [
-        fixed | dict(zip(open_ones, chosen, strict=True))
-        for chosen in itertools.permutations(free, len(open_ones))
-        if all(one.type.is_subtype_of(v.type) for v, one in zip(open_ones, chosen, strict=True))
+        fixed | dict(zip(unbound, chosen, strict=True))
+        for chosen in itertools.permutations(free, len(unbound))
+        if all(one.type.is_subtype_of(v.type) for v, one in zip(unbound, chosen, strict=True))
     ]

@@ -12,7 +12,7 @@ import typer
 
 from needful.cli.check_env import check_env
 from needful.cli.collect import collect
-from needful.cli.console import FAILED, complain
+from needful.cli.console import FAILED, print_stderr
 from needful.cli.envs import envs
 from needful.cli.eval import evaluate_model
 from needful.cli.explain import explain
@@ -27,7 +27,7 @@ from needful.storage.atomic import disk_is_full
 
 
 def build_app() -> typer.Typer:
-    """Put the verbs together."""
+    """Return the command line application with all verbs."""
     app = typer.Typer(
         name="needful",
         no_args_is_help=True,
@@ -65,20 +65,20 @@ def _options(
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
-    """Learn planning models for robots that predict only what planning needs."""
+    """Learn planning models for robots that predict only the changes that planning needs."""
 
 
 def main() -> None:
-    """Run the command line; what its streams cannot encode is written as escape sequences."""
+    """Run the command line; characters that a stream cannot encode are printed as escape sequences."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         build_app()()
     except OSError as error:
-        if error.filename is not None or not disk_is_full(error):  # then it was not one of the streams
+        if error.filename is not None or not disk_is_full(error):  # the error does not come from a stream
             raise
-        complain(f"error: The output cannot be written: {error.strerror}. Choose another place for it.")
-        # Python would try again at the end.
+        print_stderr(f"error: Cannot write the output: {error.strerror}. Redirect it to another disk.")
+        # Without this, Python would flush stdout again at exit and print a second error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(FAILED)

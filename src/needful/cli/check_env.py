@@ -1,4 +1,4 @@
-"""`needful check-env`: does an environment of one's own keep the contract?"""
+"""`needful check-env`: check an environment against the contract."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.console import FAILED, print_json, progress_bars, reporting_errors, say
+from needful.cli.console import FAILED, print_json, print_result, progress_bars, reporting_errors
 from needful.cli.environments import custom_environment
 from needful.cli.options import AsJson, Seed, Timeout
 from needful.core.plans import PlanningResult
@@ -29,22 +29,20 @@ def check_env(
             metavar="MODULE:CLASS", help="A module or a file, then a class that derives from Environment."
         ),
     ],
-    tasks: Annotated[
-        int, typer.Option("--tasks", min=1, help="How many tasks of each split to look at.")
-    ] = 3,
+    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Number of tasks per split to check.")] = 3,
     seed: Seed = 0,
     timeout: Timeout = 10.0,
     as_json: AsJson = False,
 ) -> None:
-    """Look for what an environment does wrong: what, where, and how to mend it (then exit code 1)."""
-    # Whatever the environment prints must not get between the findings.
+    """Check an environment; each finding has a place and a remedy (exit code 1 if there are findings)."""
+    # Output of the environment itself must not mix with the findings.
     with progress_bars() as progress, redirect_stdout(sys.stderr):
         progress.stage("Checking")
         found = _check(environment, tasks, seed, PlanningConfig(timeout=timeout))
     if as_json:
         print_json({"environment": environment, "findings": [asdict(finding) for finding in found]})
     else:
-        say(_describe(environment, found))
+        print_result(_describe(environment, found))
     if found:
         raise typer.Exit(FAILED)
 
@@ -62,13 +60,13 @@ def _check(reference: str, tasks: int, seed: int, config: PlanningConfig) -> tup
 
 def _describe(reference: str, found: tuple[Finding, ...]) -> str:
     if not found:
-        return f"{reference} keeps its contract: no findings."
+        return f"{reference} keeps the contract: no findings."
     lines = [f"{reference} has {len(found)} finding{'s' if len(found) > 1 else ''}."]
     for number, finding in enumerate(found, 1):
         lines += [
             "",
             f"{number}. {finding.where}",
-            f"   seen: {finding.what}",
-            f"   mend: {finding.remedy}",
+            f"   problem: {finding.what}",
+            f"   remedy:  {finding.remedy}",
         ]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""`needful collect`: demonstrations by the oracle."""
+"""`needful collect`: record demonstrations of the oracle."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.console import complain, print_json, progress_bars, reporting_errors, say
+from needful.cli.console import print_json, print_result, print_stderr, progress_bars, reporting_errors
 from needful.cli.describe import describe_skipped
 from needful.cli.environments import chosen_environment
 from needful.cli.options import AsJson, Demos, Domain, Force, Seed
@@ -21,18 +21,18 @@ from needful.storage.output_kinds import DEMONSTRATIONS
 @reporting_errors
 def collect(
     domain: Domain,
-    out: Annotated[Path, typer.Option("--out", help="The file to write; compressed if it ends in .gz.")],
+    out: Annotated[Path, typer.Option("--out", help="File to write; compressed if the name ends in .gz.")],
     demos: Demos = 50,
     seed: Seed = 0,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Collect demonstrations of training tasks."""
+    """Let the oracle demonstrate training tasks and write the demonstrations to a file."""
     check_output_file(out, DEMONSTRATIONS, force)
     with chosen_environment(domain) as environment, progress_bars() as progress:
         collected = collect_demonstrations(environment, RunConfig(demos=demos, seed=seed), progress)
     for warning in describe_skipped(collected):
-        complain(warning)
+        print_stderr(warning)
     write_demonstrations(out, environment.vocabulary, collected.demonstrations, force)
     transitions = sum(map(len, collected.demonstrations))
     if as_json:
@@ -47,4 +47,6 @@ def collect(
             }
         )
     else:
-        say(f"Wrote {len(collected.demonstrations)} demonstrations ({transitions} transitions) to {out}.")
+        print_result(
+            f"Wrote {len(collected.demonstrations)} demonstrations ({transitions} transitions) to {out}."
+        )

@@ -1,4 +1,4 @@
-"""What all verbs share: progress on stderr, results on stdout, and errors as sentences."""
+"""Console output shared by all verbs: results on stdout, progress and errors on stderr."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ P = ParamSpec("P")
 
 
 def reporting_errors(verb: Callable[P, None]) -> Callable[P, None]:
-    """Turn this package's errors, its warnings and Ctrl-C into sentences on stderr and an exit code.
+    """Print errors, warnings and interrupts of a verb on stderr, and exit with the matching code.
 
-    Their notes say what is left of the work.
+    Notes attached to an exception, such as where partial results are, are printed after its message.
     """
 
     @functools.wraps(verb)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = lambda message, *_, **__: complain(f"warning: {message}")
+                warnings.showwarning = lambda message, *_, **__: print_stderr(f"warning: {message}")
                 verb(*args, **kwargs)
         except NeedfulError as error:
-            complain(" ".join([f"error: {error}", *_notes(error)]))
+            print_stderr(" ".join([f"error: {error}", *_notes(error)]))
             wrong_usage = isinstance(error, UnknownNameError | OutputExistsError)
             raise typer.Exit(WRONG_USAGE if wrong_usage else FAILED) from error
         except KeyboardInterrupt as interrupt:
-            complain(" ".join(["Interrupted.", *_notes(interrupt)]))
+            print_stderr(" ".join(["Interrupted.", *_notes(interrupt)]))
             raise typer.Exit(INTERRUPTED) from interrupt
 
     return wrapped
@@ -52,47 +52,48 @@ def _notes(error: BaseException) -> Sequence[str]:
 
 
 def check_paths_disjoint(source: Path, out: Path) -> None:
-    """Raise if writing an output would delete or change what is read to make it."""
+    """Raise if writing `out` would delete or change `source`."""
     if source.resolve().is_relative_to(out.resolve()):
         raise typer.BadParameter(
-            f"{out} holds {source}, which would be lost. Choose another path.", param_hint="--out"
+            f"{out} contains {source}, which would be lost. Choose another path.",
+            param_hint="--out",
         )
     if out.resolve().is_relative_to(source.resolve()):
         raise typer.BadParameter(
-            f"{out} is inside {source}, which is only read. Choose another path.", param_hint="--out"
+            f"{out} is inside the input {source}. Choose a path outside it.", param_hint="--out"
         )
 
 
-def complain(text: str) -> None:
-    """Print a message to stderr."""
+def print_stderr(text: str) -> None:
+    """Print a message on stderr."""
     typer.echo(text, err=True)
 
 
-def say(text: str = "") -> None:
-    """Print a result to stdout."""
+def print_result(text: str = "") -> None:
+    """Print a result on stdout."""
     typer.echo(text)
 
 
 def print_json(value: Mapping[str, Any]) -> None:
-    """Print a machine-readable result to stdout."""
+    """Print a machine-readable result on stdout."""
     typer.echo(json.dumps(value, indent=1))
 
 
 class ProgressBars:
-    """Shows the stages of a job as bars, one below the other."""
+    """Show the stages of a job as progress bars."""
 
     def __init__(self, bars: Progress) -> None:
         self._bars = bars
         self._current: TaskID | None = None
 
     def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
-        """Begin a stage; the one before it is finished."""
+        """Begin a stage and mark the previous one as finished."""
         self.finish()
         task = self._current = self._bars.add_task(name, total=total)
         return lambda done: self._bars.update(task, completed=done)
 
     def finish(self) -> None:
-        """Show the present stage as finished."""
+        """Mark the current stage as finished."""
         if self._current is not None:
             total = self._bars.tasks[self._current].total or 1
             self._bars.update(self._current, total=total, completed=total)
@@ -103,7 +104,7 @@ def progress_bars() -> Iterator[ProgressBars]:
     """Show progress on stderr while the block runs, if stderr is a terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    # Not `console.is_terminal`: a variable such as FORCE_COLOR would put bars into log files.
+    # `console.is_terminal` obeys FORCE_COLOR, which would put progress bars into log files.
     with Progress(*columns, console=console, disable=not sys.stderr.isatty()) as bars:
         shown = ProgressBars(bars)
         yield shown

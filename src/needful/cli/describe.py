@@ -1,4 +1,4 @@
-"""Results in words."""
+"""Describe results in sentences."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from needful.demos.collect import CollectedDemonstrations
 
 
 def describe_skipped(collected: CollectedDemonstrations) -> list[str]:
-    """Return a warning for each training task that went without a demonstration."""
+    """Return one warning per training task that could not be demonstrated."""
     return [
-        f"warning: training task {index} went without a demonstration: {outcome.value.replace('_', ' ')}"
+        f"warning: training task {index} has no demonstration: {outcome.value.replace('_', ' ')}"
         for index, outcome in collected.skipped
     ]
 
 
 def describe_evaluation(summary: Mapping[str, Any]) -> str:
-    """Return how many tasks were solved, how fast, and why the others were not."""
+    """Return the numbers of solved and failed tasks and the mean planning time."""
     seconds = summary["seconds"]
     lines = [
         f"Solved {summary['solved']}/{summary['tasks']} unseen tasks ({summary['success_rate']:.1%}), "
-        f"planning {1000 * seconds['planning_mean']:.0f} ms a task on average."
+        f"planning {1000 * seconds['planning_mean']:.0f} ms per task on average."
     ]
     lines += [
         f"  {count} failed: {outcome.replace('_', ' ')}"
@@ -33,7 +33,7 @@ def describe_evaluation(summary: Mapping[str, Any]) -> str:
 
 
 def describe_plan(result: PlanningResult) -> str:
-    """Return a plan step by step, and the reason where it fails."""
+    """Return the steps of a plan and, if it failed, the reason."""
     if not result.abstract_plan and result.actions:
         return _describe_rollout(result)
     lines = []
@@ -53,7 +53,7 @@ def describe_plan(result: PlanningResult) -> str:
 
 
 def _describe_rollout(result: PlanningResult) -> str:
-    """Return what a policy did; it has no abstract plan."""
+    """Return the actions of a policy, which has no abstract plan."""
     lines = [f"{number}. {action}" for number, action in enumerate(result.actions, 1)]
     return "\n".join([*lines, f"{result.statistics.samples} samples.", _conclusion(result)])
 
@@ -63,12 +63,12 @@ def _conclusion(result: PlanningResult) -> str:
 
 
 def describe_failure(result: PlanningResult) -> str:
-    """Return one sentence about why planning failed."""
+    """Return the reason of a failure in one sentence."""
     if result.failure is not None:
         return f"{result.failure.detail} (step {result.failure.step + 1}, {result.outcome.value})"
     too_many = "search nodes" if result.statistics.nodes_created else "ground operators"
     return {
         Outcome.NO_ABSTRACT_PLAN: "no abstract plan reaches the goal.",
-        Outcome.TIMEOUT: "time ran out before an abstract plan was found. Try a larger --timeout.",
-        Outcome.OUT_OF_NODES: f"too large: more {too_many} than may be.",
+        Outcome.TIMEOUT: "no abstract plan was found within the time limit. Try a larger --timeout.",
+        Outcome.OUT_OF_NODES: f"the task is too large: the limit of {too_many} was reached.",
     }.get(result.outcome, result.outcome.value)

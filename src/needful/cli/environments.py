@@ -1,7 +1,4 @@
-"""The environment that the argument DOMAIN names: one of the catalogue, or one's own.
-
-Load an environment of one's own: the class that `module:Class` or `file.py:Class` names.
-"""
+"""Find the environment of the argument DOMAIN: a catalogue name, `module:Class` or `file.py:Class`."""
 
 from __future__ import annotations
 
@@ -23,29 +20,30 @@ from needful.errors import InvalidInputError, NeedfulError, UnknownNameError
 
 IMPORT_REMEDY = "Make the module importable."
 MODULE_SEARCH_HINT = (
-    "Modules are looked for in the current folder and on Python's path; or give path/file.py:Class."
+    "Modules are searched in the current folder and on Python's path. Or give path/file.py:Class."
 )
 
 
 @contextmanager
 def custom_environment(reference: str, findings: Findings) -> Iterator[Environment | None]:
-    """Yield the environment, or None if its module or its constructor raises, which is a finding.
+    """Yield the user's environment, or None and a finding if its module or constructor raises.
 
-    While the block runs, modules of the current folder and beside the file can be imported. Raises
+    Inside the block, modules in the current folder and beside the file can be imported. Raises
     `UnknownNameError` if there is no such module, file or class.
     """
-    place, _, class_name = reference.rpartition(":")
-    if not place or not class_name:
+    source, _, class_name = reference.rpartition(":")
+    if not source or not class_name:
         raise typer.BadParameter(
             f"expected MODULE:CLASS, for example my_env:MyEnv or folder/my_env.py:MyEnv, got {reference!r}."
         )
-    is_file = place.endswith(".py")
-    folders = [Path(place).parent.absolute(), Path.cwd()] if is_file else [Path.cwd()]
+    is_file = source.endswith(".py")
+    folders = [Path(source).parent.absolute(), Path.cwd()] if is_file else [Path.cwd()]
     before = list(sys.path)
-    sys.path.extend(map(str, folders))  # behind all others: a neighbour queue.py is not the library's
+    # Appended last, so that a local queue.py does not hide the standard library's.
+    sys.path.extend(map(str, folders))
     try:
-        module = _import_file(Path(place), findings) if is_file else _import_module(place, findings)
-        yield None if module is None else _make(module, place, class_name, findings)
+        module = _import_file(Path(source), findings) if is_file else _import_module(source, findings)
+        yield None if module is None else _make(module, source, class_name, findings)
     finally:
         sys.path[:] = before
 
@@ -55,7 +53,7 @@ def _import_file(file: Path, findings: Findings) -> ModuleType | None:
         raise UnknownNameError("file", str(file), map(str, file.parent.glob("*.py")))
     loaded = None
     with findings.watch("importing it", str(file), IMPORT_REMEDY):
-        # The prefix keeps a file such as random.py from taking a library's place.
+        # The prefix keeps a file such as random.py from hiding a library module.
         spec = importlib.util.spec_from_file_location(f"own_environment_{file.stem}", file)
         assert spec is not None
         assert spec.loader is not None
@@ -68,32 +66,32 @@ def _import_file(file: Path, findings: Findings) -> ModuleType | None:
 
 def _import_module(name: str, findings: Findings) -> ModuleType | None:
     if not all(part.isidentifier() for part in name.split(".")):
-        raise typer.BadParameter(f"{name!r} is no name of a module; the name of a file ends in .py.")
+        raise typer.BadParameter(f"{name!r} is not a module name. A file name must end in .py.")
     module, missing = None, None
     with findings.watch("importing it", name, IMPORT_REMEDY):
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError as error:
-            # Another module that is missing is the fault of the one that imports it.
+            # If another module is missing, the imported module is at fault.
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
                 raise
             missing = error.name
     if missing is not None:
         raise UnknownNameError("module", name, _modules_in(missing.rpartition(".")[0]), MODULE_SEARCH_HINT)
-    if module is not None and getattr(module, "__file__", None) is None:  # a mere folder
+    if module is not None and getattr(module, "__file__", None) is None:  # a folder without __init__.py
         raise UnknownNameError("module", name, _modules_in(name), MODULE_SEARCH_HINT)
     return module
 
 
 def _modules_in(package: str) -> list[str]:
-    """Return the modules of a package that has been imported; without one, those of the current folder."""
+    """Return the modules of an imported package, or of the current folder if `package` is empty."""
     if not package:
         return [module.name for module in pkgutil.iter_modules([str(Path.cwd())])]
     folders = getattr(sys.modules.get(package), "__path__", ())
     return [f"{package}.{module.name}" for module in pkgutil.iter_modules(folders)]
 
 
-def _make(module: ModuleType, place: str, class_name: str, findings: Findings) -> Environment | None:
+def _make(module: ModuleType, source: str, class_name: str, findings: Findings) -> Environment | None:
     classes = {
         name: value
         for name, value in vars(module).items()
@@ -102,8 +100,8 @@ def _make(module: ModuleType, place: str, class_name: str, findings: Findings) -
         and value.__module__ != Environment.__module__
     }
     if class_name not in classes:
-        raise UnknownNameError(f"subclass of Environment in {place}", class_name, classes)
-    remedy = "Write all abstract methods, and a constructor that needs no arguments."
+        raise UnknownNameError(f"subclass of Environment in {source}", class_name, classes)
+    remedy = "Implement all abstract methods and a constructor without required arguments."
     made = None
     with findings.watch("making one", class_name, remedy):
         made = classes[class_name]()
@@ -112,10 +110,10 @@ def _make(module: ModuleType, place: str, class_name: str, findings: Findings) -
 
 @contextmanager
 def chosen_environment(reference: str) -> Iterator[Environment]:
-    """Yield the domain of that name, or the class that `module:Class` or `file.py:Class` names.
+    """Yield the environment that the argument DOMAIN names.
 
-    While the block runs, modules beside that file and in the current folder can be imported, and what
-    the environment prints goes to stderr: results are printed after it.
+    For a user's class, the block can import modules beside its file and in the current folder, and
+    everything it prints goes to stderr, so that stdout holds only results.
     """
     if ":" not in reference:
         yield make_environment(reference)
@@ -134,18 +132,18 @@ def chosen_environment(reference: str) -> Iterator[Environment]:
 
 @contextmanager
 def _explaining_failures(reference: str) -> Iterator[None]:
-    """Turn what an environment of one's own raises into an error that says where and what helps."""
+    """Convert exceptions of the user's environment into errors with their location and a remedy."""
     try:
         yield
     except (typer.BadParameter, typer.Exit):
         raise
     except Exception as error:
-        place = error_location(error)
-        if isinstance(error, NeedfulError) and not place:
+        location = error_location(error)
+        if isinstance(error, NeedfulError) and not location:
             raise
         what = f"{type(error).__name__}: {error}".strip(" .:")
-        whose = f"{reference} raised" if place else f"With {reference} there was"
-        explained = InvalidInputError(f"{whose} {what}{place}. Run `needful check-env {reference}`.")
+        subject = f"{reference} raised" if location else f"Running {reference} raised"
+        explained = InvalidInputError(f"{subject} {what}{location}. Run `needful check-env {reference}`.")
         for note in getattr(error, "__notes__", ()):
             explained.add_note(note)
         raise explained from error

@@ -1,35 +1,35 @@
-"""`needful envs`: the domains."""
+"""`needful envs`: list the domains."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any
 
-from needful.cli.console import print_json, reporting_errors, say
+from needful.cli.console import print_json, print_result, reporting_errors
 from needful.cli.options import AsJson
 from needful.envs.catalogue import CATALOGUE, CatalogueEntry, Sizes, make_environment
 from needful.envs.contract import Split
 from needful.errors import install_command
 
-EXAMPLES = 12
+SAMPLED_TASKS = 12
 
 
 @reporting_errors
 def envs(as_json: AsJson = False) -> None:
-    """List the domains, with sizes and one line each."""
+    """List the domains with their sizes."""
     rows = {name: _row(name, entry) for name, entry in CATALOGUE.items()}
     if as_json:
         print_json(rows)
         return
     for name, row in rows.items():
-        say(name)
-        say(f"  {row['description']}")
-        say(
+        print_result(name)
+        print_result(f"  {row['description']}")
+        print_result(
             f"  {row['types']} types, {row['predicates']} predicates, {row['controllers']} controllers, "
             f"{row['objects']['train']} objects in training, {row['objects']['test']} in test tasks"
         )
         if not CATALOGUE[name].installed:
-            say(f"  needs, from the checkout: {install_command(row['extra'])}")
+            print_result(f"  to install, run in the checkout: {install_command(row['extra'])}")
 
 
 def _row(name: str, entry: CatalogueEntry) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def _sizes(name: str) -> Sizes:
     environment = make_environment(name)
     vocabulary = environment.vocabulary
     objects = {
-        split.value: _range([len(task.objects) for task in environment.tasks(split, EXAMPLES, seed=0)])
+        split.value: _range([len(task.objects) for task in environment.tasks(split, SAMPLED_TASKS, seed=0)])
         for split in Split
     }
     return Sizes(len(vocabulary.types), len(vocabulary.predicates), len(vocabulary.controllers), objects)

@@ -1,4 +1,4 @@
-"""`needful eval`: solve test tasks with a model or a policy."""
+"""`needful eval`: solve test tasks with a learned model or policy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from typing import Annotated
 import typer
 
 from needful.approaches.files import load_solver, model_digest, model_directory
-from needful.cli.console import check_paths_disjoint, print_json, progress_bars, reporting_errors, say
+from needful.cli.console import (
+    check_paths_disjoint,
+    print_json,
+    print_result,
+    progress_bars,
+    reporting_errors,
+)
 from needful.cli.describe import describe_evaluation
 from needful.cli.environments import chosen_environment
 from needful.cli.options import (
@@ -41,14 +47,14 @@ def evaluate_model(
     abstract_plans: AbstractPlans = 8,
     planner: PlannerName = DEFAULT_PLANNER,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Keep summary, records and plans in this folder.")
+        Path | None, typer.Option("--out", help="Folder for summary, records and plans.")
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Solve unseen tasks with a model and judge the plans by executing them.
+    """Solve unseen tasks with a model and check the plans by executing them.
 
-    The records, one a task, are kept with --out and printed with --json.
+    Records, one per task, are written with --out and printed with --json.
     """
     planning = PlanningConfig(
         timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner)
@@ -75,6 +81,6 @@ def evaluate_model(
         records = [json.loads(record.to_json()) for record in evaluation.records]
         print_json({**summary, "records": records})
         return
-    say(describe_evaluation(summary))
+    print_result(describe_evaluation(summary))
     if out is not None:
-        say(f"Results: {out}/ (summary.json, records.jsonl, plans.jsonl.gz)")
+        print_result(f"Results: {out}/ (summary.json, records.jsonl, plans.jsonl.gz)")

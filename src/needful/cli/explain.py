@@ -1,7 +1,4 @@
-"""`needful explain`: why the operators are the way they are.
-
-An explanation of an operator as JSON: its parts with their reasons, and every transition behind it.
-"""
+"""`needful explain`: show the data behind each part of an operator."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from needful.approaches.files import dropped_preconditions, model_directory, open_model
-from needful.cli.console import print_json, reporting_errors, say
+from needful.cli.console import print_json, print_result, reporting_errors
 from needful.cli.options import AsJson, ModelPath
 from needful.core.atoms import LiftedAtom
 from needful.core.operators import DeletePattern, Operator
@@ -30,7 +27,7 @@ from needful.storage.vocabulary_json import atom_to_json, atoms_to_json, lifted_
 def explanation_to_json(
     explained: OperatorExplanation, evidence: Sequence[TransitionEvidence], dropped: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return all there is to say; steps count from 1, as they do in `needed_by`."""
+    """Return the whole explanation; steps count from 1, as in `needed_by`."""
     operator = explained.operator
     return {
         "operator": str(operator),
@@ -95,19 +92,17 @@ MAX_SHOWN_TRANSITIONS = 5
 def explain(
     model: ModelPath,
     operator: Annotated[
-        str | None, typer.Argument(metavar="OPERATOR", help="The operator to explain; all if left out.")
+        str | None, typer.Argument(metavar="OPERATOR", help="Operator to explain; by default all.")
     ] = None,
-    every: Annotated[
+    show_all: Annotated[
         bool,
-        typer.Option(
-            "--all", help=f"List all transitions; otherwise {MAX_SHOWN_TRANSITIONS} of a named operator."
-        ),
+        typer.Option("--all", help=f"List all transitions, not only the first {MAX_SHOWN_TRANSITIONS}."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show which transitions made an operator, which atoms were necessary, and why each delete is there.
+    """Show which transitions an operator was learned from, and the reason of each effect.
 
-    Demonstrations count from 0, as test tasks do, and the steps in them from 1.
+    Demonstrations are numbered from 0, like test tasks, and their steps from 1.
     """
     stored = open_model(model)
     operators = {one.name: one for one in stored.model.operators}
@@ -125,24 +120,24 @@ def explain(
             }
         )
         return
-    shown = None if every else 0 if operator is None else MAX_SHOWN_TRANSITIONS
+    shown = None if show_all else 0 if operator is None else MAX_SHOWN_TRANSITIONS
     for name, one in zip(chosen, explained, strict=True):
         lines = [*_lines(one), *_dropped_lines(one, dropped)]
-        say("\n".join([*lines, *_transition_lines(one.operator, evidence[name], shown)]))
-        say()
+        print_result("\n".join([*lines, *_transition_lines(one.operator, evidence[name], shown)]))
+        print_result()
 
 
 def _lines(explained: OperatorExplanation) -> Iterable[str]:
     yield str(explained.operator)
     total = explained.transitions
-    yield f"  made from {total} transitions in {explained.demonstrations} demonstrations"
+    yield f"  learned from {total} transitions in {explained.demonstrations} demonstrations"
     for atom in sorted(explained.operator.preconditions - explained.operator.keep_effects):
-        yield f"  needs {atom}: it held before all {total}"
+        yield f"  needs {atom}: held before all {total}"
     sections = (
         ("adds", "became true and was necessary", explained.adds),
-        ("keeps", "was necessary and would have been forgotten", explained.keeps),
+        ("keeps", "was necessary and would otherwise be forgotten", explained.keeps),
         ("deletes", "became false", explained.deletes),
-        ("forgets", "an atom like it became false", explained.patterns),
+        ("forgets", "a matching atom became false", explained.patterns),
     )
     for verb, what, reasons in sections:
         for part, reason in reasons.items():
@@ -150,14 +145,14 @@ def _lines(explained: OperatorExplanation) -> Iterable[str]:
             if reason.first is not None:
                 yield f"      first: {reason.first}"
     left_out = ", ".join(f"{name} ({count} atoms)" for name, count in explained.not_predicted.items())
-    yield f"  became true and is deliberately not predicted: {left_out or 'nothing'}"
+    yield f"  became true but is not predicted, because it was not necessary: {left_out or 'nothing'}"
 
 
 def _dropped_lines(
     explained: OperatorExplanation, dropped: Mapping[str, Mapping[str, int]]
 ) -> Iterable[str]:
     for atom, experiments in dropped.get(explained.operator.name, {}).items():
-        yield f"  does not need {atom}: it always held, but {experiments} experiments did without it"
+        yield f"  does not need {atom}: {experiments} experiments succeeded without it"
 
 
 def _transition_lines(
@@ -166,15 +161,15 @@ def _transition_lines(
     if shown == 0:
         return
     chosen = evidence[:shown]
-    left_out = "" if len(chosen) == len(evidence) else f", the first {len(chosen)} (--all shows all)"
-    yield f"  the transitions{left_out}:"
+    left_out = "" if len(chosen) == len(evidence) else f" (first {len(chosen)}; --all shows all)"
+    yield f"  transitions{left_out}:"
     for seen in chosen:
         objects = ", ".join(obj.name for obj in operator.ground(seen.objects).controller_objects)
         action = f"{operator.controller.name}({objects})"
         yield f"    demonstration {seen.demonstration}, step {seen.step + 1}: {action}"
         if seen.necessary is None:
-            yield "        what was necessary is not known: no operators explain the steps after it"
+            yield "        necessary atoms unknown: no operators explain the steps after it"
             continue
-        yield f"        necessary then: {', '.join(map(str, sorted(seen.necessary)))}"
+        yield f"        necessary: {', '.join(map(str, sorted(seen.necessary)))}"
         for atom, who in sorted(seen.needed_by.items()):
             yield f"        {atom} became true, needed by {who}"

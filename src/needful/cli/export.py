@@ -1,4 +1,4 @@
-"""`needful export`: a model as PDDL."""
+"""`needful export`: write a model as PDDL."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import typer
 
 from needful.abstraction.abstract import abstract
 from needful.approaches.files import bind_model, model_directory, open_model
-from needful.cli.console import check_paths_disjoint, print_json, reporting_errors, say
+from needful.cli.console import check_paths_disjoint, print_json, print_result, reporting_errors
 from needful.cli.environments import chosen_environment
-from needful.cli.options import AsJson, Force, ModelPath, Seed, member
+from needful.cli.options import AsJson, Force, ModelPath, Seed, enum_member
 from needful.core.model import PlanningModel
 from needful.envs.contract import Split
 from needful.planning.pddl.writer import AbstractTask, Style, write_pddl
@@ -22,13 +22,13 @@ from needful.storage.output_kinds import PDDL
 @reporting_errors
 def export(
     model: ModelPath,
-    pddl: Annotated[Path, typer.Option("--pddl", "--out", help="The folder to write.")],
+    pddl: Annotated[Path, typer.Option("--pddl", "--out", help="Folder to write.")],
     style: Annotated[
         str,
         typer.Option(
             "--style",
             metavar="|".join(one.value for one in Style),
-            help="How quantified deletes are written; strips needs a problem.",
+            help="How quantified deletes are written; strips needs --problem.",
         ),
     ] = Style.FORALL.value,
     problem: Annotated[
@@ -39,14 +39,12 @@ def export(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write domain.pddl and, for a task, problem.pddl."""
+    """Write domain.pddl and, with --problem, problem.pddl."""
     check_paths_disjoint(model_directory(model), pddl)
     check_output_directory(pddl, PDDL, force)
-    chosen = member(Style, "style", style)
+    chosen = enum_member(Style, "style", style)
     if chosen is Style.STRIPS and problem is None:
-        raise typer.BadParameter(
-            "strips is expanded over the objects of a task, so give --problem too.", param_hint="--style"
-        )
+        raise typer.BadParameter("strips needs the objects of a task. Add --problem.", param_hint="--style")
     stored = open_model(model).model
     task = None if problem is None else _task(problem, seed, stored)
     text = write_pddl(stored.vocabulary, stored.operators, task, chosen)
@@ -59,18 +57,18 @@ def export(
     if as_json:
         print_json({"files": [str(pddl / name) for name in files]})
     else:
-        say(f"Wrote {' and '.join(str(pddl / name) for name in files)}.")
+        print_result(f"Wrote {' and '.join(str(pddl / name) for name in files)}.")
 
 
 def _task(problem: str, seed: int, model: PlanningModel) -> AbstractTask:
-    """Return the test task that `DOMAIN:K` names, abstracted."""
+    """Return the abstract test task that `DOMAIN:K` names."""
     domain, _, number = problem.rpartition(":")
     if not domain or not number.isdecimal():
         raise typer.BadParameter(
             f"expected DOMAIN:K, for example screws:0, got {problem!r}.", param_hint="--problem"
         )
     with chosen_environment(domain) as environment:
-        bind_model(model, environment)  # raises if the model is not one of this domain
+        bind_model(model, environment)  # raises if the model belongs to another domain
         task = environment.task(Split.TEST, int(number), seed)
         initial = abstract(task.initial_state, environment.vocabulary.predicates)
     return AbstractTask(task.objects, initial, task.goal)

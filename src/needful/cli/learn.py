@@ -1,4 +1,4 @@
-"""`needful learn`: a model or a policy from a demonstrations file; needs no environment."""
+"""`needful learn`: learn a model or a policy from a demonstrations file, without an environment."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from needful.approaches.base import LearningConfig
 from needful.approaches.catalogue import find_approach
 from needful.cli.console import (
     check_paths_disjoint,
-    complain,
     print_json,
+    print_result,
+    print_stderr,
     progress_bars,
     reporting_errors,
-    say,
 )
 from needful.cli.options import AsJson, Force, LearnerName, LearningTimeout, Seed
 from needful.storage.atomic import check_output_directory
@@ -28,14 +28,14 @@ def learn(
     demonstrations: Annotated[
         Path, typer.Argument(metavar="DEMOS", help="A needful-demos file, plain or gzip.")
     ],
-    out: Annotated[Path, typer.Option("--out", help="The model directory to write.")],
+    out: Annotated[Path, typer.Option("--out", help="Model directory to write.")],
     learner: LearnerName = "necessary",
     seed: Seed = 0,
     learning_timeout: LearningTimeout = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Learn operators, and samplers where states and parameters are present; or a policy."""
+    """Learn operators, and samplers if the file has states and parameters; or train a policy."""
     approach = find_approach(learner)
     data = read_demonstrations(demonstrations)
     check_paths_disjoint(demonstrations, out)
@@ -45,10 +45,10 @@ def learn(
         learned = approach.learn(data.vocabulary, data.demonstrations, config, seed=seed, progress=progress)
     learned.save(out, force=force)
     for warning in learned.warnings():
-        complain(f"warning: {warning}")
+        print_stderr(f"warning: {warning}")
     if as_json:
         demos = len(data.demonstrations)
         print_json({"learner": learner, "seed": seed, "demos": demos, **learned.summary()})
         return
-    say(learned.describe())
-    say(f"Wrote {out}.")
+    print_result(learned.describe())
+    print_result(f"Wrote {out}.")

@@ -18,7 +18,7 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.console import print_json, reporting_errors, say
+from needful.cli.console import print_json, print_result, reporting_errors
 from needful.cli.options import AsJson, Force
 from needful.storage.atomic import staged_directory, write_text
 from needful.storage.output_kinds import FileKind, FolderKind
@@ -240,8 +240,8 @@ def new_env(
     if as_json:
         print_json({"files": [str(folder / file) for file in files], "environment": reference})
         return
-    say(f"Wrote {folder}/ ({', '.join(files)}).")
-    say(f"Edit {folder / name}.py, and look at it with: needful check-env {reference}")
+    print_result(f"Wrote {folder}/ ({', '.join(files)}).")
+    print_result(f"Edit {folder / name}.py, and look at it with: needful check-env {reference}")
 
 
 def _unedited(texts: Mapping[str, str]) -> FolderKind:

@@ -1,4 +1,4 @@
-"""The arguments and options that several verbs share."""
+"""Arguments and options shared by several verbs."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Member = TypeVar("Member", bound=Enum)
 
 
 def positive_seconds(seconds: float | None) -> float | None:
-    """Return a number of seconds, if one is given; raise if it is not positive and finite."""
+    """Check that a number of seconds, if given, is positive and finite."""
     if seconds is not None and not seconds > 0:
         raise typer.BadParameter(f"must be more than 0 seconds, got {seconds}.")
     if seconds == math.inf:
-        raise typer.BadParameter("must end some time; give a large number of seconds.")
+        raise typer.BadParameter("must be finite. Use a large number of seconds instead of inf.")
     return seconds
 
 
 def require_suffix(*suffixes: str) -> Callable[[Path | None], Path | None]:
-    """Return what checks the name of a file, if one is given."""
+    """Return a callback that checks the suffix of a file name, if one is given."""
 
     def check(path: Path | None) -> Path | None:
         if path is not None and path.suffix.lower() not in suffixes:
@@ -36,8 +36,8 @@ def require_suffix(*suffixes: str) -> Callable[[Path | None], Path | None]:
     return check
 
 
-def member(kind: type[Member], what: str, name: str) -> Member:
-    """Return the member of an enumeration that has this value; raise with the nearest one if none has."""
+def enum_member(kind: type[Member], what: str, name: str) -> Member:
+    """Return the member of an enumeration by its value; raise with the nearest match if there is none."""
     members = {str(one.value): one for one in kind}
     if name not in members:
         raise UnknownNameError(what, name, members)
@@ -48,39 +48,40 @@ Domain: TypeAlias = Annotated[
     str,
     typer.Argument(
         metavar="DOMAIN",
-        help="Name of a domain (`needful envs`), or MODULE:CLASS of one of your own, whose code is run.",
+        help="Domain name (see `needful envs`), or MODULE:CLASS of your environment; its code is run.",
     ),
 ]
 ModelPath: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A model directory, or a run folder that holds one.")
+    Path, typer.Argument(metavar="MODEL", help="Model directory, or run folder that contains one.")
 ]
 LearnerName: TypeAlias = Annotated[
     str, typer.Option("--learner", help="Name of an operator learner or a policy.")
 ]
 Demos: TypeAlias = Annotated[
-    int, typer.Option("--demos", min=1, help="How many training tasks to demonstrate.")
+    int, typer.Option("--demos", min=1, help="Number of training tasks to demonstrate.")
 ]
-Tasks: TypeAlias = Annotated[int, typer.Option("--tasks", min=0, help="How many unseen tasks to solve.")]
-Seed: TypeAlias = Annotated[int, typer.Option("--seed", min=0, help="The one seed of everything random.")]
+Tasks: TypeAlias = Annotated[int, typer.Option("--tasks", min=0, help="Number of unseen tasks to solve.")]
+Seed: TypeAlias = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
 Timeout: TypeAlias = Annotated[
-    float, typer.Option("--timeout", callback=positive_seconds, help="Seconds of planning a task.")
+    float, typer.Option("--timeout", callback=positive_seconds, help="Planning time per task, in seconds.")
 ]
 LearningTimeout: TypeAlias = Annotated[
     float | None,
     typer.Option(
         "--learning-timeout",
         callback=positive_seconds,
-        help="Seconds of learning after which it is given up; without it, it takes what it takes.",
+        help="Time limit of learning, in seconds; no limit by default.",
     ),
 ]
 AbstractPlans: TypeAlias = Annotated[
-    int, typer.Option("--abstract-plans", min=1, help="How many abstract plans to try for a task.")
+    int, typer.Option("--abstract-plans", min=1, help="Maximum number of abstract plans per task.")
 ]
 PlannerName: TypeAlias = Annotated[
     str,
-    typer.Option("--planner", help=f"What searches for abstract plans: {', '.join(planner_names())}."),
+    typer.Option("--planner", help=f"Planner that finds abstract plans: {', '.join(planner_names())}."),
 ]
 Force: TypeAlias = Annotated[
-    bool, typer.Option("--force", help="Replace an earlier output; nothing else is ever replaced.")
+    bool,
+    typer.Option("--force", help="Replace an earlier output of this command, and nothing else."),
 ]
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]

@@ -1,7 +1,4 @@
-"""`needful plan`: one task, step by step.
-
-The files in which `needful plan` shows a plan: pictures, films and pages.
-"""
+"""`needful plan`: solve one task, and show or draw the plan."""
 
 from __future__ import annotations
 
@@ -14,7 +11,14 @@ from typing import Annotated, Any
 import typer
 
 from needful.approaches.files import load_solver
-from needful.cli.console import FAILED, complain, print_json, progress_bars, reporting_errors, say
+from needful.cli.console import (
+    FAILED,
+    print_json,
+    print_result,
+    print_stderr,
+    progress_bars,
+    reporting_errors,
+)
 from needful.cli.describe import describe_failure, describe_plan
 from needful.cli.environments import chosen_environment
 from needful.cli.options import (
@@ -44,7 +48,7 @@ KINDS = {"picture": PNG, "gif": GIF, "mp4": MP4, "page": PAGE}
 
 @dataclass(frozen=True, slots=True)
 class PlanDrawings:
-    """Where each kind of drawing goes; None if it is not wanted. The names are those of the options."""
+    """The files to draw; None for a kind that was not requested. Fields are named like the options."""
 
     picture: Path | None = None
     gif: Path | None = None
@@ -52,27 +56,26 @@ class PlanDrawings:
     page: Path | None = None
 
     @property
-    def wanted(self) -> dict[str, Path]:
-        """The options that were given, with their paths."""
+    def requested(self) -> dict[str, Path]:
+        """The requested kinds with their paths."""
         paths = {field.name: getattr(self, field.name) for field in fields(self)}
         return {option: path for option, path in paths.items() if path is not None}
 
     def check(self, environment: Environment, force: bool) -> None:
-        """Raise now, before long work, if any drawing cannot be made or its file not be written."""
+        """Raise before planning if a drawing cannot be made or its file cannot be written."""
         if self.page is not None and not isinstance(environment, Filmable):
             raise typer.BadParameter(
-                f"{environment.name} has no space to look around in; pages are for household domains. "
-                "Use --gif or --picture.",
+                f"{environment.name} has no 3D view (household domains have). Use --gif or --picture.",
                 param_hint="--page",
             )
         if self.mp4 is not None:
             import_ffmpeg()
-        for option, path in self.wanted.items():
+        for option, path in self.requested.items():
             check_output_file(path, KINDS[option], force)
 
     def write(self, environment: Environment, task: Task, result: PlanningResult) -> None:
-        """Make all drawings and then write them, so that an error leaves none of them behind."""
-        # In both kinds of file it is the same film.
+        """Make all drawings before writing any, so that an error leaves no files behind."""
+        # GIF and MP4 share one film.
         film = cache(lambda: film_plan(environment, result, task.goal))
         makers: dict[str, Callable[[], bytes]] = {
             "picture": lambda: _picture(environment, task, result),
@@ -80,7 +83,7 @@ class PlanDrawings:
             "mp4": lambda: as_mp4(film()),
             "page": lambda: _page(environment, task, result),
         }
-        drawn = [(path, makers[option]()) for option, path in self.wanted.items()]
+        drawn = [(path, makers[option]()) for option, path in self.requested.items()]
         for path, data in drawn:
             write_bytes(path, data)
 
@@ -91,7 +94,7 @@ def _picture(environment: Environment, task: Task, result: PlanningResult) -> by
 
 
 def _page(environment: Environment, task: Task, result: PlanningResult) -> bytes:
-    assert isinstance(environment, Filmable)  # `check` says so to people
+    assert isinstance(environment, Filmable)  # ensured by `check`
     return environment.page(result, task.goal).encode()
 
 
@@ -99,7 +102,7 @@ def _page(environment: Environment, task: Task, result: PlanningResult) -> bytes
 def plan_task(
     model: ModelPath,
     domain: Domain,
-    task: Annotated[int, typer.Option("--task", min=0, help="The number of the test task.")] = 0,
+    task: Annotated[int, typer.Option("--task", min=0, help="Index of the test task.")] = 0,
     seed: Seed = 0,
     timeout: Timeout = 10.0,
     abstract_plans: AbstractPlans = 8,
@@ -109,7 +112,7 @@ def plan_task(
         typer.Option(
             "--picture",
             callback=require_suffix(".png"),
-            help="Draw the plan as a film strip into this PNG file.",
+            help="Draw the plan as a film strip in this PNG file.",
         ),
     ] = None,
     gif: Annotated[
@@ -131,7 +134,7 @@ def plan_task(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Solve one test task and show each step, or the reason why it fails (then exit code 1)."""
+    """Solve one test task and show each step, or the reason of the failure (exit code 1)."""
     drawings = PlanDrawings(picture, gif, mp4, page)
     config = PlanningConfig(
         timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner)
@@ -145,15 +148,15 @@ def plan_task(
             with progress_bars() as progress:
                 progress.stage("Planning")
                 result = solve(chosen, planning_seed(seed, environment.name, task))
-            if drawings.wanted and result.states:
+            if drawings.requested and result.states:
                 drawings.write(environment, chosen, result)
     finally:
-        if result is not None:  # what was found is told even if it cannot be drawn
+        if result is not None:  # print the plan even if drawing fails
             _print_plan(result, chosen, as_json)
-    if drawings.wanted and not result.states:
-        complain("warning: nothing was drawn: planning ended before the first step.")
-    elif drawings.wanted and not as_json:
-        say(f"Drew {' and '.join(map(str, drawings.wanted.values()))}.")
+    if drawings.requested and not result.states:
+        print_stderr("warning: nothing was drawn, because planning failed before the first step.")
+    elif drawings.requested and not as_json:
+        print_result(f"Drew {' and '.join(map(str, drawings.requested.values()))}.")
     if not result.solved:
         raise typer.Exit(FAILED)
 
@@ -162,8 +165,8 @@ def _print_plan(result: PlanningResult, task: Task, as_json: bool) -> None:
     if as_json:
         print_json(_as_json(result))
     else:
-        say(f"Goal: {', '.join(map(str, sorted(task.goal)))}")
-        say(describe_plan(result))
+        print_result(f"Goal: {', '.join(map(str, sorted(task.goal)))}")
+        print_result(describe_plan(result))
 
 
 def _as_json(result: PlanningResult) -> dict[str, Any]:

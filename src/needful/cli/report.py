@@ -1,4 +1,4 @@
-"""`needful report`: a page from recorded runs."""
+"""`needful report`: write a page about recorded runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.console import print_json, progress_bars, reporting_errors, say
+from needful.cli.console import print_json, print_result, progress_bars, reporting_errors
 from needful.cli.environments import chosen_environment
 from needful.cli.options import AsJson, Force, require_suffix
 from needful.envs.catalogue import make_environment
@@ -26,66 +26,69 @@ def report(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUNS...", help="Folders of runs, or folders of such; those of one domain are compared."
+            metavar="RUNS...",
+            help="Run folders, or folders of them; runs of one domain are compared.",
         ),
     ],
     out: Annotated[
         Path,
-        typer.Option("--out", callback=require_suffix(".html", ".htm"), help="The HTML file to write."),
+        typer.Option("--out", callback=require_suffix(".html", ".htm"), help="HTML file to write."),
     ] = Path("report.html"),
     environment: Annotated[
         str | None,
         typer.Option(
             "--environment",
             metavar="MODULE:CLASS",
-            help="Draw states with an environment of your own; its code is run.",
+            help="Environment of yours that draws the states; its code is run.",
         ),
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write one page about runs: what was learned and why, and every task to look at."""
+    """Write one page about runs: the learned operators with explanations, and a film of every task."""
     check_output_file(out, PAGE, force)
     recorded = [read_run(run) for folder in runs for run in _runs_in(folder)]
     with progress_bars() as progress, ExitStack() as stack:
         progress.stage("Writing the report")
-        own = None if environment is None else _own(environment, recorded, stack)
-        write_page(recorded, out, own)
+        custom = None if environment is None else _custom_environment(environment, recorded, stack)
+        write_page(recorded, out, custom)
     if as_json:
         print_json({"page": str(out), "runs": len(recorded)})
     else:
-        say(f"Wrote {out}.")
+        print_result(f"Wrote {out}.")
 
 
 def _runs_in(folder: Path) -> list[Path]:
-    """Return the folder itself, or the folders of complete runs in it if it is none but holds some."""
+    """Return the folder if it is a run, otherwise the complete runs in it."""
     if (folder / "records.jsonl").exists():
         return [folder]
     inner = sorted(file.parent for file in folder.glob("[!.]*/summary.json"))
     return inner or [folder]
 
 
-def write_page(runs: Sequence[RecordedRun], out: Path, own: Environment | None = None) -> None:
-    """Write the page of runs; states are drawn by `own`, if it is of their domain, or the catalogue's."""
+def write_page(runs: Sequence[RecordedRun], out: Path, custom: Environment | None = None) -> None:
+    """Write the page; `custom` draws the states of its domain, catalogue environments all others."""
 
     def find(domain: str) -> Environment:
-        if own is not None and own.name == domain:
-            return own
+        if custom is not None and custom.name == domain:
+            return custom
         try:
             return make_environment(domain)
         except UnknownNameError as error:
-            raise InvalidInputError(f"{error} Is it your own? Add --environment MODULE:CLASS.") from None
+            raise InvalidInputError(
+                f"{error} If it is your environment, add --environment MODULE:CLASS."
+            ) from None
 
     write_text(out, make_report(runs, find))
 
 
-def _own(reference: str, runs: Sequence[RecordedRun], stack: ExitStack) -> Environment:
-    """Return the environment that the user names; it must be of the domain of a run."""
+def _custom_environment(reference: str, runs: Sequence[RecordedRun], stack: ExitStack) -> Environment:
+    """Return the user's environment; its domain must be that of a run."""
     environment = stack.enter_context(chosen_environment(reference))
     domains = sorted({run.domain for run in runs})
     if environment.name not in domains:
         raise InvalidInputError(
-            f"{reference} is called {environment.name!r}, but the runs are of {', '.join(domains)}. "
-            "Name the class of a run's own domain."
+            f"{reference} has the name {environment.name!r}, but the runs are of {', '.join(domains)}. "
+            "Give the class of the runs' domain."
         )
     return environment

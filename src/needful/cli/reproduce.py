@@ -19,7 +19,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Column, Table
 
-from needful.cli.console import FAILED, complain, print_json, reporting_errors, say
+from needful.cli.console import FAILED, print_json, print_result, print_stderr, reporting_errors
 from needful.cli.options import AsJson, LearningTimeout, PlannerName, positive_seconds
 from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, NeedfulError
@@ -257,19 +257,19 @@ def _run(jobs: Sequence[Job], folder: SweepFolder, executor: Executor, retry_err
         try:
             return sweep(jobs, folder, executor, retry_errors, shown)
         except (KeyboardInterrupt, NeedfulError):
-            complain(f"{shown.line()}. The same command goes on from here.")
+            print_stderr(f"{shown.line()}. The same command goes on from here.")
             raise
 
 
 def _print_failures(results: Results) -> bool:
     """Name what went wrong, and return whether anything did."""
     for damaged in results.damaged:
-        complain(f"error: {damaged.reason}")
+        print_stderr(f"error: {damaged.reason}")
     failed = [result for result in results.results if result.error is not None]
     for result in failed:
-        complain(f"error: {result.job.domain}/{result.job.stem}: {result.complaint}")
+        print_stderr(f"error: {result.job.domain}/{result.job.stem}: {result.complaint}")
     if failed:
-        complain("--retry-errors repeats these jobs.")
+        print_stderr("--retry-errors repeats these jobs.")
     return bool(failed or results.damaged)
 
 
@@ -289,8 +289,8 @@ def _report(results: Results, folder: Path, asked: Asked, wanted: AbstractSet[Jo
         )
         return
     for table in tables:
-        say(as_text(table))
+        print_result(as_text(table))
     for path in paths:
         if path.suffix == ".png" and path.stem in asked.figures:
-            say(f"Figure: {path}")
-    say(f"Report: {paths[0]}")
+            print_result(f"Figure: {path}")
+    print_result(f"Report: {paths[0]}")

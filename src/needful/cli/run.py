@@ -1,4 +1,4 @@
-"""`needful run`: from demonstrations to solved tasks."""
+"""`needful run`: collect demonstrations, learn, and solve unseen tasks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.console import FAILED, complain, print_json, progress_bars, reporting_errors, say
+from needful.cli.console import (
+    FAILED,
+    print_json,
+    print_result,
+    print_stderr,
+    progress_bars,
+    reporting_errors,
+)
 from needful.cli.describe import describe_evaluation, describe_skipped
 from needful.cli.environments import chosen_environment
 from needful.cli.options import (
@@ -25,7 +32,7 @@ from needful.cli.options import (
     Seed,
     Tasks,
     Timeout,
-    member,
+    enum_member,
 )
 from needful.cli.report import write_page
 from needful.envs.contract import Environment
@@ -37,11 +44,11 @@ from needful.planning.planners import DEFAULT_PLANNER, make_planner
 from needful.reports.page.recorded_run import read_run
 from needful.storage.atomic import write_bytes
 
-PAGE = "report.html"
+PAGE_FILE = "report.html"
 
 
 class SamplerSource(Enum):
-    """Whose samplers solve the test tasks."""
+    """The samplers that solve test tasks."""
 
     LEARNED = "learned"
     ORACLE = "oracle"
@@ -67,11 +74,11 @@ def run_domain(
         typer.Option(
             "--samplers",
             metavar="|".join(one.value for one in SamplerSource),
-            help="Solve tasks with learned or hand-written samplers.",
+            help="Solve tasks with learned or with hand-written samplers.",
         ),
     ] = SamplerSource.LEARNED.value,
     out: Annotated[
-        Path | None, typer.Option("--out", help="The folder to write; by default a new one below runs/.")
+        Path | None, typer.Option("--out", help="Folder to write; by default a new one below runs/.")
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -87,7 +94,7 @@ def run_domain(
         seed,
         planning,
         experiments=ExperimentConfig() if experiments else None,
-        oracle_samplers=member(SamplerSource, "kind of samplers", samplers) is SamplerSource.ORACLE,
+        oracle_samplers=enum_member(SamplerSource, "kind of samplers", samplers) is SamplerSource.ORACLE,
         learning_timeout=learning_timeout,
     )
     with chosen_environment(domain) as environment, progress_bars() as progress:
@@ -97,45 +104,45 @@ def run_domain(
             progress.stage("Drawing")
             picture = draw_example(environment, result.evaluation, folder)
             progress.stage("Writing the report")
-            write_page([read_run(folder.path)], folder.path / PAGE, environment)
+            write_page([read_run(folder.path)], folder.path / PAGE_FILE, environment)
     for warning in describe_skipped(result.collected):
-        complain(warning)
+        print_stderr(warning)
     if as_json:
         print_json({**result.summary, "out": str(path)})
     else:
         _describe(result, path, picture)
     if result.learned is None:
-        complain(
-            f"error: Learned nothing: learning did not end within {learning_timeout:g} s. "
-            "Allow it more with --learning-timeout."
+        print_stderr(
+            f"error: Learning exceeded its time limit of {learning_timeout:g} s. "
+            "Increase --learning-timeout."
         )
         raise typer.Exit(FAILED)
 
 
 def _describe(result: RunResult, path: Path, picture: Path | None) -> None:
     seconds = result.summary["seconds"]["collect"]
-    say(f"Collected {result.summary['demos']} demonstrations in {seconds:.2f} s.")
+    print_result(f"Collected {result.summary['demos']} demonstrations in {seconds:.2f} s.")
     if result.learned is not None:
-        say(result.learned.describe())
-    say(describe_evaluation(result.summary))
-    say()
+        print_result(result.learned.describe())
+    print_result(describe_evaluation(result.summary))
+    print_result()
     model = "" if result.learned is None else "model/, "
-    say(f"Results: {path}/ (summary.json, records.jsonl, {model}demos.jsonl.gz, plans.jsonl.gz)")
-    say(f"Page to look at: {path / PAGE}")
+    print_result(f"Results: {path}/ (summary.json, records.jsonl, {model}demos.jsonl.gz, plans.jsonl.gz)")
+    print_result(f"Report: {path / PAGE_FILE}")
     if picture is not None:
-        say(f"Picture of a solved task: {path / picture}")
+        print_result(f"Picture of a solved task: {path / picture}")
 
 
 def _new_folder(name: str) -> Path:
-    """Return the first path of that name below runs/ that is still free."""
+    """Return an unused path below runs/ that starts with the name."""
     names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     return next(path for path in (Path("runs") / each for each in names) if not os.path.lexists(path))
 
 
 def draw_example(environment: Environment, evaluation: Evaluation, folder: RunFolder) -> Path | None:
-    """Draw the first solved task as a film strip, if any was solved; say so if that fails.
+    """Draw the first solved task, if any, as a film strip; print a warning if drawing fails.
 
-    Returns where in the folder the picture is.
+    Returns the path of the picture, relative to the folder.
     """
     if evaluation.example is None:
         return None
@@ -146,8 +153,8 @@ def draw_example(environment: Environment, evaluation: Evaluation, folder: RunFo
     captions = make_captions(result.steps, result.expected_atoms(task.goal), result.states)
     try:
         picture = draw_film_strip(environment, result.states, captions, task.goal)
-    except Exception as error:  # drawing is the environment's own code, which may raise anything
-        complain(f"warning: no picture of a solved task: {type(error).__name__}: {error}")
+    except Exception as error:  # the environment's drawing code may raise anything
+        print_stderr(f"warning: no picture of a solved task: {type(error).__name__}: {error}")
         return None
     write_bytes(path, picture)
     return path.relative_to(folder.path)

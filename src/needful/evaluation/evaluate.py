@@ -1,4 +1,4 @@
-"""Solve test tasks and judge the plans by executing them."""
+"""Solve test tasks and check the plans by executing them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def evaluate(
     horizon: int,
     identity: RunIdentity,
 ) -> Iterator[tuple[RunRecord, PlanningResult]]:
-    """Yield the record of each task as soon as it is done, with the plan that was executed.
+    """Yield the record of each finished task, with its planning result.
 
-    A plan may take as many low-level actions as the horizon says.
+    A plan that needs more than `horizon` low-level actions fails.
     """
     for index, task in enumerate(tasks):
         start = time.monotonic()
@@ -40,7 +40,7 @@ def evaluate(
 
 
 def planning_seed(seed: int, domain: str, task: int) -> int:
-    """Return the seed of planning for one test task, the same wherever it is solved."""
+    """Return the planning seed of a test task; all commands use the same one."""
     return seed_for(seed, "plan", domain, task)
 
 

@@ -1,4 +1,4 @@
-"""The main job, end to end: environment → demonstrations → model → solved tasks → summary."""
+"""One run: environment → demonstrations → approach → solved tasks → summary."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ class RunConfig:
         return LearningConfig(self.samplers, self.policy, self.experiments, self.learning_timeout)
 
     def identity(self, domain: str) -> RunIdentity:
-        """Return what all records of a run with this configuration have in common."""
+        """Return the fields that all records of the run share."""
         configs = (self.demos, self.planning, self.samplers, self.experiments, self.oracle_samplers)
         return run_identity(domain, self.learner, self.seed, *configs, self.learning_timeout, self.policy)
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The records of some test tasks, and the first task that was solved with its plan."""
+    """The records of test tasks, and the first solved task with its plan."""
 
     records: tuple[RunRecord, ...]
     example: tuple[Task, PlanningResult] | None
@@ -114,9 +114,9 @@ def run(
     folder: RunFolder | None = None,
     progress: Progress | None = None,
 ) -> RunResult:
-    """Collect demonstrations, learn a model from them, and solve unseen tasks with it.
+    """Collect demonstrations, learn from them, and solve unseen tasks.
 
-    If a folder is given, each result is put there as soon as it exists.
+    If a folder is given, each result is written there as soon as it exists.
     """
     config, progress = config or RunConfig(), progress or SilentProgress()
     identity = config.identity(environment.name)
@@ -162,15 +162,15 @@ def run(
 
 
 def collect(environment: Environment, config: RunConfig, progress: Progress) -> CollectedDemonstrations:
-    """Let the oracle demonstrate training tasks; raise if it can solve none."""
-    watch = progress.stage("Collecting demonstrations", config.demos)
+    """Let the oracle demonstrate training tasks; raise if it solves none."""
+    report = progress.stage("Collecting demonstrations", config.demos)
     demonstrator = OracleDemonstrator(environment)
-    collected = collect_demonstrations(environment, demonstrator, config.demos, config.seed, watch)
+    collected = collect_demonstrations(environment, demonstrator, config.demos, config.seed, report)
     if not collected.demonstrations:
         reasons = sorted({outcome.value.replace("_", " ") for _, outcome in collected.skipped})
         raise DemonstrationError(
             f"The oracle solved none of {config.demos} training tasks of {environment.name!r}: "
-            f"{', '.join(reasons)}. `needful check-env` tells what is wrong with a domain."
+            f"{', '.join(reasons)}. Run `needful check-env` to find the cause."
         )
     return collected
 
@@ -184,8 +184,8 @@ def solve_tasks(
     folder: RunFolder | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Solve the first test tasks of the identity's seed."""
-    watch = (progress or SilentProgress()).stage("Solving unseen tasks", count)
+    """Solve the first `count` test tasks of the identity's seed."""
+    report = (progress or SilentProgress()).stage("Solving unseen tasks", count)
     tasks = environment.tasks(Split.TEST, count, identity.seed)
     records: list[RunRecord] = []
     example = None
@@ -197,5 +197,5 @@ def solve_tasks(
             folder.add_record(one)
         if example is None and one.solved:
             example = (task, result)
-        watch(len(records))
+        report(len(records))
     return Evaluation(tuple(records), example)

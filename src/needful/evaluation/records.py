@@ -1,9 +1,4 @@
-"""One record a task, and the summary of a run made from them.
-
-Identify a configuration by its content.
-
-The content of summary.json, made from what was learned and from records.
-"""
+"""Records of test tasks, the identity of a run, and summary.json."""
 
 from __future__ import annotations
 
@@ -22,53 +17,53 @@ from needful.storage.json_fields import Field
 
 
 def config_hash(*parts: object) -> str:
-    """Return 16 hexadecimal digits that depend on the values of configurations alone.
+    """Return 16 hexadecimal digits that identify configurations by their content.
 
-    Parts are numbers, texts, functions, classes, and tuples and dataclasses of these.
+    Parts are numbers, strings, functions, classes, and tuples and dataclasses of these.
     """
-    text = json.dumps([_described(part) for part in parts], sort_keys=True)
+    text = json.dumps([_content(part) for part in parts], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _described(value: object) -> Any:
+def _content(value: object) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
-        if "<" in value.__qualname__:  # <lambda> and <locals>: many functions share such a name
+        if "<" in value.__qualname__:  # <lambda> and <locals> do not identify a function
             raise InvalidInputError(
-                f"A configuration cannot hold {value.__qualname__}, because others have the same name. "
-                "Define it at the top of a module."
+                f"A configuration cannot contain {value.__qualname__}, because its name is not unique. "
+                "Define it at module level."
             )
         return f"{value.__module__}.{value.__qualname__}"
     if is_dataclass(value):
-        content = {one.name: _described(getattr(value, one.name)) for one in fields(value)}
+        content = {one.name: _content(getattr(value, one.name)) for one in fields(value)}
         return {"class": type(value).__qualname__, **content}
     if isinstance(value, tuple):
-        return [_described(item) for item in value]
+        return [_content(item) for item in value]
     raise InvalidInputError(
-        f"A configuration cannot hold {value!r}, because nothing tells it from another one. "
-        "Use numbers, texts, functions, tuples and dataclasses."
+        f"A configuration cannot contain {value!r}, because its content is unknown. "
+        "Use numbers, strings, functions, tuples and dataclasses."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """What became of one test task.
+    """The result of one test task.
 
     Attributes:
-        domain, learner, seed, task: which task this is; `task` is its index among the test tasks.
-        outcome: `solved` or the reason of the failure.
+        domain, learner, seed, task: identify the task; `task` is its index among the test tasks.
+        outcome: `solved`, or the kind of failure.
         seconds: wall-clock seconds by stage (grounding, search, refinement) and in total.
-        nodes_created, nodes_expanded, nodes_evaluated: what abstract search spent. Created nodes are
-            fewer than a tree search's, because states are not expanded twice without need.
-        abstract_plans: how many abstract plans were tried.
-        samples: how many parameters were drawn from samplers.
-        plan_length: the number of actions of the plan, 0 without one.
-        failure: one sentence about where the deepest attempt ended, None if solved.
+        nodes_created, nodes_expanded, nodes_evaluated: counters of abstract search, which is a graph
+            search: it creates fewer nodes than a tree search.
+        abstract_plans: the number of abstract plans that were refined.
+        samples: the number of parameter vectors drawn from samplers.
+        plan_length: the number of actions in the plan, 0 if there is none.
+        failure: one sentence about the deepest failed attempt, None if solved.
         missing: the subgoal atoms that were missed there.
-        versions: of the packages that the result depends on.
+        versions: versions of the packages that the result depends on.
         config_hash: identifies the configuration of the run.
-        objects: how many objects the task has, 0 where nobody counted them.
+        objects: the number of objects in the task, 0 if unknown.
     """
 
     domain: str
@@ -91,7 +86,7 @@ class RunRecord:
 
     @property
     def solved(self) -> bool:
-        """Whether executing the plan achieved the goal."""
+        """Whether executing the plan reached the goal."""
         return self.outcome == Outcome.SOLVED.value
 
     def to_json(self) -> str:
@@ -100,7 +95,7 @@ class RunRecord:
 
     @classmethod
     def from_json(cls, line: Field) -> RunRecord:
-        """Read a record; whatever is wrong with it is an error that says where."""
+        """Read a record; raise with the position of the first invalid value."""
         needed = [name for name in cls.__dataclass_fields__ if name != "objects"]
         found = line.record(*needed, optional=("objects",))
         failure = found["failure"]
@@ -128,13 +123,13 @@ class RunRecord:
 def _seconds(field: Field) -> dict[str, float]:
     seconds = {stage: value.number() for stage, value in field.entries().items()}
     if "total" not in seconds:
-        raise field.fault("there is no 'total'.", "Every record says how long its task took in all.")
+        raise field.fault("there is no 'total'.", "Every record needs the total seconds of its task.")
     return seconds
 
 
 @dataclass(frozen=True, slots=True)
 class RunIdentity:
-    """What all records of one run have in common."""
+    """The fields that all records of a run share."""
 
     domain: str
     learner: str
@@ -149,8 +144,8 @@ def run_identity(domain: str, learner: str, seed: int, *configs: object) -> RunI
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what results depend on."""
-    from importlib.metadata import version  # takes long, so not before it is wanted
+    """Return the versions of the packages that results depend on."""
+    from importlib.metadata import version  # slow to import
 
     packages = {name: version(name) for name in ("needful", "numpy", "torch")}
     return {"python": platform.python_version(), **packages}
@@ -164,7 +159,7 @@ def record(
     total: float,
     objects: int = 0,
 ) -> RunRecord:
-    """Return the record of a task; `outcome` is that of executing the plan, if there was one."""
+    """Return the record of a task; `outcome` includes the execution of the plan."""
     statistics, failure = result.statistics, result.failure
     solved = outcome is Outcome.SOLVED
     return RunRecord(
@@ -194,7 +189,7 @@ def record(
 
 
 def evaluation_summary(records: Sequence[RunRecord]) -> dict[str, Any]:
-    """Return what there is to say of the tasks that were tried."""
+    """Return the entries of summary.json about test tasks."""
     totals = [record.seconds["total"] for record in records]
     outcomes = [record.outcome for record in records]
     solved = outcomes.count(Outcome.SOLVED.value)
@@ -216,7 +211,7 @@ def evaluation_summary(records: Sequence[RunRecord]) -> dict[str, Any]:
 def run_summary(
     domain: str, learning: dict[str, Any], collect_seconds: float, evaluation: dict[str, Any]
 ) -> dict[str, Any]:
-    """Put the parts of a run's summary together."""
+    """Return summary.json from its parts."""
     seconds = {"collect": collect_seconds, **learning["seconds"], **evaluation["seconds"]}
     return {"domain": domain, **learning, **evaluation, "seconds": seconds}
 

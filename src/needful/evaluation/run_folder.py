@@ -1,4 +1,4 @@
-"""The folder of a run: everything lands there as soon as it is finished, whole or not at all."""
+"""The folder of a run: each result is written atomically as soon as it exists."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from needful.storage.plans import PLANS_FILE, RecordedPlan, header_line, plan_li
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """Where a run puts its results; make one with `RunFolder.create`."""
+    """A folder for the results of a run; use `RunFolder.create` or `RunFolder.replacing`."""
 
     path: Path
     _lines: list[str] = field(default_factory=list)
@@ -30,7 +30,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: str | Path, force: bool = False) -> RunFolder:
-        """Make a folder without records; one that is there already is replaced at once, with `force`."""
+        """Create a folder without records; with `force`, replace an earlier run immediately."""
         folder = cls(Path(path))
         prepare_output_directory(folder.path, RUN, force)
         folder._write_records()
@@ -39,11 +39,11 @@ class RunFolder:
     @classmethod
     @contextmanager
     def replacing(cls, path: str | Path, force: bool = False) -> Iterator[RunFolder]:
-        """Yield a folder for one run; with `force`, it replaces one that is there when the block ends well.
+        """Yield a folder for one run; with `force`, replace an earlier run when the block succeeds.
 
-        Until then, the results are in a temporary folder and the earlier ones stay. Where nothing is
-        there, they are at the path from the start. There they stay if the block ends with an error after
-        the first record; whoever interrupts a run keeps its demonstrations and its model as well.
+        If the path exists, results go to a temporary folder until the block succeeds. Otherwise they go
+        to the path directly. They stay there if the block fails after the first record, or if the user
+        interrupts it after anything was written.
         """
         path = Path(path)
         if os.path.lexists(path):
@@ -53,7 +53,7 @@ class RunFolder:
                 try:
                     yield folder
                 except KeyboardInterrupt as interrupt:
-                    interrupt.add_note(f"{path} is as it was.")
+                    interrupt.add_note(f"{path} is unchanged.")
                     raise
             return
         folder = cls.create(path)
@@ -62,7 +62,7 @@ class RunFolder:
         except BaseException as error:
             interrupted = isinstance(error, KeyboardInterrupt) and len(os.listdir(path)) > 1
             if folder._lines or interrupted:
-                error.add_note(f"What was finished is in {path}.")
+                error.add_note(f"Finished results are in {path}.")
             else:
                 shutil.rmtree(path, ignore_errors=True)
             raise
@@ -74,7 +74,7 @@ class RunFolder:
 
     @property
     def pictures(self) -> Path:
-        """Where pictures go."""
+        """The folder of pictures."""
         return self.path / "pictures"
 
     def save_demonstrations(self, vocabulary: Vocabulary, demonstrations: Sequence[Demonstration]) -> None:
@@ -82,12 +82,12 @@ class RunFolder:
         write_demonstrations(self.path / "demos.jsonl.gz", vocabulary, demonstrations)
 
     def add_record(self, record: RunRecord) -> None:
-        """Write records.jsonl anew with one more line, so that it is valid at any moment."""
+        """Rewrite records.jsonl with one more line, so that the file is always valid."""
         self._lines.append(record.to_json() + "\n")
         self._write_records()
 
     def add_plan(self, vocabulary: Vocabulary, plan: RecordedPlan) -> None:
-        """Write plans.jsonl.gz anew with one more line, so that it is valid at any moment."""
+        """Rewrite plans.jsonl.gz with one more line, so that the file is always valid."""
         if not self._plans:
             self._plans.append(header_line(vocabulary))
         self._plans.append(plan_line(plan))
