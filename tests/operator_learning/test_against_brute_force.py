@@ -35,7 +35,7 @@ def test_consistent_is_the_best_of_all_groundings(demonstration, operator, data)
         expected = brute_force_learning.best_consistent(
             [operator], demonstration.objects, transition, necessary
         )
-        link = Matcher().consistent(operator, fast, encoded.table.encode(necessary))
+        link = Matcher().best_consistent_link(operator, fast, encoded.table.encode(necessary))
         if expected is None:
             assert link is None
         else:
@@ -68,7 +68,7 @@ def test_explaining_lists_all_eligible_groundings_best_first(demonstration, oper
             if brute_force_learning.is_explaining(ground, transition, needed | transition.before)
             and in_order(ground)
         )
-        matches = Matcher().explaining(operator, fast, encoded.table.encode(needed))
+        matches = Matcher().explaining_matches(operator, fast, encoded.table.encode(needed))
         found = [(m.score, [encoded.table.objects[n].name for n in m.objects]) for m in matches]
         assert found == expected
         for match in matches:

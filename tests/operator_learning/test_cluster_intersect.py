@@ -12,7 +12,7 @@ from brute_force_baselines import alike, cases
 from carrying_world import AT, BOX1, HELD, IN, NEAR, PUT, A, B, C, D, R, carrying
 from needful.core.deadline import NO_DEADLINE
 from needful.core.demonstrations import Demonstration
-from needful.operator_learning.baselines.cluster_intersect import cluster_and_intersect, clusters
+from needful.operator_learning.baselines.cluster_intersect import cluster_and_intersect, cluster_by_effects
 from needful.operator_learning.encoding import encode_demonstrations
 from tiny_worlds import all_lifted_atoms, demonstrations
 
@@ -92,7 +92,7 @@ def test_clusters_are_the_classes_of_transitions_alike(demos):
     number = {
         transition: n for demo in encoded for transition in demo.transitions for n in [transition.number]
     }
-    found = clusters(encoded, NO_DEADLINE)
+    found = cluster_by_effects(encoded, NO_DEADLINE)
     numbers = [[number[transition] for transition, _ in one.data] for one in found]
     assert Counter(n for group in numbers for n in group) == Counter(range(len(everything)))
     home = {n: index for index, group in enumerate(numbers) for n in group}

@@ -25,7 +25,7 @@ def test_evidence_by_hand():
 
 def test_steps_before_the_chain_broke_are_unexplained():
     def only_the_last_step(problem, reduce):
-        return Climb(improve_coverage(problem.nothing(), problem))
+        return Climb(improve_coverage(problem.empty_hypothesis(), problem))
 
     learned = learn_operators(DEMOS, OperatorLearningConfig(schedule=only_the_last_step))
     assert learned.chains[0][0] is None

@@ -68,14 +68,14 @@ def test_a_single_operator_suffices_for_a_single_change():
         (A, B), frozenset({CLEAN(A)}), (frozenset(), frozenset({CLEAN(A), CLEAN(B)})), (PUSH(A),)
     )
     problem = LearningProblem.of([demo], partly_bound)
-    reached = improve_coverage(problem.nothing(), problem)
+    reached = improve_coverage(problem.empty_hypothesis(), problem)
     assert reached.objective == (0, 1)
     assert {str(atom) for atom in reached.fitted[0].operator.add_effects} == {"Clean(?x0)"}
 
 
 def test_nothing_left_to_cover_changes_nothing():
     problem = LearningProblem.of(CIRCULAR["one demonstration"], partly_bound)
-    covered = problem.nothing()
+    covered = problem.empty_hypothesis()
     while covered.coverage.uncovered:
         covered = improve_coverage(covered, problem)
     assert improve_coverage(covered, problem) is covered
@@ -92,7 +92,7 @@ FORGETFUL = Demonstration(
 
 def forced_operator(generalise):
     problem = LearningProblem.of([FORGETFUL], generalise)
-    start = problem.nothing()
+    start = problem.empty_hypothesis()
     (transition,) = start.coverage.failing()
     forced = cover_with_pinned_operator(transition, start, problem)
     assert forced.objective == (0, 1)
@@ -129,7 +129,7 @@ def test_kept_atoms_are_a_fixpoint():
 )
 def test_a_forced_operator_covers_its_transition_if_that_is_all_it_explains(demos, generalise):
     problem = LearningProblem.of(demos, generalise)
-    start = problem.nothing()
+    start = problem.empty_hypothesis()
     for transition in start.coverage.failing():
         forced = cover_with_pinned_operator(transition, start, problem)
         (fitted,) = [one for one in forced.fitted if one.candidate.pinned]

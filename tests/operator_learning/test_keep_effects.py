@@ -12,7 +12,7 @@ from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
-from needful.operator_learning.candidates import canonical_candidate, merge
+from needful.operator_learning.candidates import canonical_candidate, merge_duplicates
 from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
 from needful.operator_learning.improve_coverage import improve_coverage
 from needful.operator_learning.keep_effects import copies_with_keep_effects
@@ -63,7 +63,7 @@ def test_nothing_is_kept_where_nothing_is_forgotten():
 def forgetful_start() -> tuple:
     """Going without keep effects beside putting, and the copies that keep what it forgets."""
     problem = LearningProblem.of(AMBIGUOUS, partly_bound)
-    putting = improve_coverage(problem.nothing(), problem)
+    putting = improve_coverage(problem.empty_hypothesis(), problem)
     bare = replace(
         GOING,
         parameters=GOING.parameters[:2],
@@ -82,15 +82,15 @@ def test_copies_remember_what_their_fresh_variables_stand_for():
     fresh = Variable("?x2", CUP)
     number = problem.demonstrations[0].table.object_number
     assert (one.hints, other.hints) == ({(0, 0): {fresh: number[B]}}, {(1, 0): {fresh: number[C]}})
-    (merged,) = merge([one, other])
+    (merged,) = merge_duplicates([one, other])
     assert merged.hints == {**one.hints, **other.hints}
 
 
 def test_the_memory_decides_between_groundings_that_score_equally():
     problem, start = forgetful_start()
-    (copy,) = merge(copies_with_keep_effects(start, problem))
+    (copy,) = merge_duplicates(copies_with_keep_effects(start, problem))
     transition = problem.demonstrations[0].transitions[0]
-    best, second, *_ = problem.matcher.explaining(copy.operator, transition, 0)
+    best, second, *_ = problem.matcher.explaining_matches(copy.operator, transition, 0)
     assert best.score == second.score
 
     def going(candidate):
@@ -107,7 +107,7 @@ def test_the_memory_decides_between_groundings_that_score_equally():
 
 def test_memory_that_fits_no_grounding_is_ignored():
     problem, start = forgetful_start()
-    (copy,) = merge(copies_with_keep_effects(start, problem))
+    (copy,) = merge_duplicates(copies_with_keep_effects(start, problem))
     number = problem.demonstrations[0].table.object_number
     wrong = replace(copy, hints={(0, 0): {Variable("?x2", CUP): number[D]}})
     fitted = problem.fit((*start.candidates, wrong), start).fitted
@@ -118,11 +118,11 @@ def test_memory_that_fits_no_grounding_is_ignored():
 def test_an_atom_that_was_not_true_before_cannot_be_kept():
     """The bare operator without its add effect misses At, which only a new operator can add."""
     problem = LearningProblem.of(AMBIGUOUS, partly_bound)
-    putting = improve_coverage(problem.nothing(), problem)
+    putting = improve_coverage(problem.empty_hypothesis(), problem)
     idle = replace(
         GOING, parameters=GOING.parameters[:2], preconditions=frozenset(), add_effects=frozenset()
     )
-    start = problem.fit((*putting.candidates, canonical_candidate(idle, {})), problem.nothing())
+    start = problem.fit((*putting.candidates, canonical_candidate(idle, {})), problem.empty_hypothesis())
     assert {one.operator.controller for one in start.fitted} == {GO, PUTTING.controller}
     assert copies_with_keep_effects(start, problem) == ()
 
@@ -139,7 +139,7 @@ def test_a_copy_of_a_copy_remembers_both():
     problem = LearningProblem.of([demo], partly_bound)
     number = problem.demonstrations[0].table.object_number
     r, _, c = GOING.parameters
-    putting = improve_coverage(problem.nothing(), problem)
+    putting = improve_coverage(problem.empty_hypothesis(), problem)
     near_kept = replace(GOING, preconditions=frozenset({NEAR.lifted(r, c)}))
     first = canonical_candidate(near_kept, {(0, 0): {c: number[B]}})
     fitted = problem.fit((*putting.candidates, first), putting)
@@ -162,7 +162,7 @@ def test_a_datum_whose_operator_forgets_gets_a_copy_though_another_grounding_cov
     none, kept = frozenset(), frozenset({CLEAN.lifted(y)})
     operator = Operator("Push", (x, y), kept, kept | {RAIN.lifted()}, none, none, PUSH, (x,))
     candidate = canonical_candidate(operator, {(0, 0): {y: number[c]}})
-    start = problem.fit([candidate], problem.nothing())
+    start = problem.fit([candidate], problem.empty_hypothesis())
     ((link,),) = (chain.links for chain in start.coverage.chains)
     ((_, bound),) = start.fitted[0].data
     assert (link.match.objects, bound) == ((number[a], number[b]), (number[a], number[c]))

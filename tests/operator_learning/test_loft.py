@@ -9,7 +9,7 @@ import brute_force_baselines
 from carrying_world import BOX1, HELD, PUT, A, B, R, carrying
 from needful.core.deadline import NO_DEADLINE
 from needful.core.demonstrations import Demonstration
-from needful.operator_learning.baselines.cluster_intersect import clusters
+from needful.operator_learning.baselines.cluster_intersect import cluster_by_effects
 from needful.operator_learning.baselines.loft import loft, loft_with_replays, split_by_preconditions
 from needful.operator_learning.encoding import encode_demonstrations
 from tiny_worlds import demonstrations
@@ -47,7 +47,7 @@ def told_apart_slowly(cluster, competitors, everything):
 @given(few_demonstrations)
 def test_clusters_are_told_apart_as_defined(demos):
     everything = brute_force_baselines.cases(demos)
-    found = clusters(encode_demonstrations(demos), NO_DEADLINE)
+    found = cluster_by_effects(encode_demonstrations(demos), NO_DEADLINE)
     for cluster in found:
         competitors = [
             transition
@@ -86,15 +86,15 @@ def test_preconditions_are_what_tells_effects_apart():
 def test_without_rivals_nothing_is_needed():
     learned = loft([carrying(A, (A, B), (A,))])
     assert [one.preconditions for one in learned.operators] == [frozenset(), frozenset()]
-    assert learned.idle == frozenset()
+    assert learned.noop_names == frozenset()
 
 
 def test_operators_of_what_was_tried_in_vain_are_idle():
     learned = loft_with_replays([carrying(A, (A, B), (A,))], [tried({B}), tried({A, B}, frozenset())])
     effects = {one.name: len(one.add_effects | one.delete_effects) for one in learned.operators}
-    assert learned.idle == {name for name, count in effects.items() if not count}
-    assert len(learned.idle) == 1
-    assert {one.operator.name for one in learned.useful} == set(effects) - learned.idle
+    assert learned.noop_names == {name for name, count in effects.items() if not count}
+    assert len(learned.noop_names) == 1
+    assert {one.operator.name for one in learned.planning_data} == set(effects) - learned.noop_names
 
 
 def test_what_never_changed_anything_is_not_idle():
@@ -103,5 +103,5 @@ def test_what_never_changed_anything_is_not_idle():
     only = Demonstration(
         (R, BOX1, A), frozenset({HELD(A)}), (frozenset({HELD(A)}),) * 2, (PUT(R, A, BOX1),)
     )
-    assert len(learned.idle) == 1
-    assert loft_with_replays([only], [tried({B})]).idle == frozenset()
+    assert len(learned.noop_names) == 1
+    assert loft_with_replays([only], [tried({B})]).noop_names == frozenset()

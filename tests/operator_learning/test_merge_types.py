@@ -222,7 +222,9 @@ def test_one_delete_after_the_other_is_widened_and_hints_and_pins_stay():
     x, none = Variable("?x0", HAMMER.type), frozenset()
     push = Operator("Push", (x,), none, frozenset({CLEAN.lifted(x)}), none, none, PUSH, (x,))
     hints = {(0, 0): {x: problem.demonstrations[0].table.object_number[HAMMER]}}
-    reached = problem.fit([canonical_candidate(push, hints, frozenset({(0, 0)}))], problem.nothing())
+    reached = problem.fit(
+        [canonical_candidate(push, hints, frozenset({(0, 0)}))], problem.empty_hypothesis()
+    )
     for forgets in (
         {"Clean(*:thing)", "Open(*:ball)", "Open(*:block)"},
         {"Clean(*:thing)", "Open(*:thing)"},
@@ -238,7 +240,7 @@ def test_nothing_to_merge_leaves_the_very_same_climb():
     problem = LearningProblem.of([putting(BOOK1, BAG1)], partly_bound)
     climb = NARROW.schedule(problem, NARROW.reduce)
     assert keep_types(climb, problem) is climb
-    nothing = Climb(problem.nothing())
+    nothing = Climb(problem.empty_hypothesis())
     assert merge_types(nothing, problem) is nothing
 
 
@@ -257,7 +259,7 @@ def test_hints_and_pins_go_into_the_merged_operator():
         operator = Operator("Push", (x, y), none, frozenset({ON.lifted(x, y)}), none, none, PUSH, (x,))
         hints = {(index, 0): {y: tables[index][cups[index]]}}
         candidates.append(canonical_candidate(operator, hints, frozenset({(index, 0)})))
-    start = problem.fit(candidates, problem.nothing())
+    start = problem.fit(candidates, problem.empty_hypothesis())
     (merged,) = merge_operators(start, problem).candidates
     item, cup = merged.operator.parameters
     assert (item.type, cup.type) == (THING, CUP)

@@ -37,7 +37,7 @@ def test_most_urgent_failure_first():
         ],
         partly_bound,
     )
-    nothing = problem.nothing()
+    nothing = problem.empty_hypothesis()
     assert [t.demonstration for t in nothing.coverage.failing()] == [0, 2, 1, 3, 4]
     x = Variable("?x", BLOCK)
     cleaning = Operator("Push", (x,), NONE, frozenset({CLEAN.lifted(x)}), NONE, NONE, PUSH, (x,))
@@ -52,7 +52,7 @@ def test_most_urgent_failure_first():
 
 def test_only_better_sets_of_operators_are_accepted():
     problem = LearningProblem.of([pushes(CLEAN_A, NONE, CLEAN_A)], partly_bound)
-    nothing = problem.nothing()
+    nothing = problem.empty_hypothesis()
     x = Variable("?x", BLOCK)
     cleaning = Operator("Push", (x,), NONE, frozenset({CLEAN.lifted(x)}), NONE, NONE, PUSH, (x,))
     covered = problem.fit([canonical_candidate(cleaning, {})], nothing)

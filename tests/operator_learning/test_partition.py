@@ -7,7 +7,7 @@ from dataclasses import replace
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
-from needful.operator_learning.candidates import canonical_candidate, merge
+from needful.operator_learning.candidates import canonical_candidate, merge_duplicates
 from needful.operator_learning.delete_patterns import partly_bound
 from needful.operator_learning.learning_problem import LearningProblem
 from tiny_worlds import BALL, BLOCK, CLEAN, PUSH, RAIN
@@ -40,7 +40,7 @@ PROBLEM = LearningProblem.of(
 
 def shares(*candidates) -> dict[str, list[int]]:
     """The steps that each operator gets, by the operator's add effects."""
-    fitted = PROBLEM.fit(candidates, PROBLEM.nothing()).fitted
+    fitted = PROBLEM.fit(candidates, PROBLEM.empty_hypothesis()).fitted
     return {
         ", ".join(map(str, sorted(one.operator.add_effects))): [
             transition.step for transition, _ in one.data
@@ -102,7 +102,7 @@ def test_of_several_candidates_that_a_transition_is_pinned_to_the_first_by_text_
         for kept in [frozenset(CLEAN.lifted(other) for other in others)]
     )
     pinned = [candidate(operator, pinned=frozenset({(0, 0)})) for operator in (one, two)]
-    (fitted,) = problem.fit(pinned, problem.nothing()).fitted
+    (fitted,) = problem.fit(pinned, problem.empty_hypothesis()).fitted
     assert len(fitted.candidate.operator.parameters) == 3
 
 
@@ -110,7 +110,7 @@ def test_equal_candidates_are_one_and_keep_all_that_is_pinned_to_them():
     renamed = replace(
         CLEANING, parameters=(Y,), add_effects=frozenset({CLEAN.lifted(Y)}), controller_arguments=(Y,)
     )
-    (merged,) = merge(
+    (merged,) = merge_duplicates(
         [candidate(CLEANING, pinned=frozenset({(0, 0)})), candidate(renamed, pinned=frozenset({(1, 2)}))]
     )
     assert merged.pinned == {(0, 0), (1, 2)}
@@ -126,7 +126,7 @@ def test_a_hint_may_name_interchangeable_variables_in_any_order():
     kept = frozenset({CLEAN.lifted(Y), CLEAN.lifted(Z)})
     operator = replace(IDLE, parameters=(X, Y, Z), preconditions=kept, add_effects=kept | {RAIN.lifted()})
     for hint in ({Y: number[E], Z: number[D]}, {Y: number[D], Z: number[E]}, {Z: number[E]}):
-        start = problem.nothing()
+        start = problem.empty_hypothesis()
         (fitted,) = problem.fit([canonical_candidate(operator, {(0, 0): hint})], start).fitted
         ((_, objects),) = fitted.data
         assert set(hint.values()) <= set(objects)

@@ -14,7 +14,7 @@ from needful.abstraction.atom_table import lifted_key
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
-from needful.operator_learning.baselines.loft import Reader, maximal_masks
+from needful.operator_learning.baselines.loft import AtomSetEnumerator, maximal_masks
 from needful.operator_learning.encoding import encode_demonstrations
 from tiny_worlds import all_lifted_atoms, demonstrations, operators
 
@@ -34,10 +34,10 @@ def test_the_ways_are_the_largest_sets_that_hold_under_one_binding(demo, operato
         for binding in brute_force_baselines.bindings(operator, case)
     ]
     number = {variable: place for place, variable in enumerate(operator.parameters)}
-    reader = Reader(operator, [lifted_key(atom, number) for atom in atoms])
-    ways = reader.ways(encode_demonstrations([demo])[0].transitions[0])
-    assert ways is not None
-    assert sorted(ways) == sorted(maximal_masks(held))
+    enumerator = AtomSetEnumerator(operator, [lifted_key(atom, number) for atom in atoms])
+    atom_sets = enumerator.maximal_atom_sets(encode_demonstrations([demo])[0].transitions[0])
+    assert atom_sets is not None
+    assert sorted(atom_sets) == sorted(maximal_masks(held))
 
 
 @given(st.sets(st.integers(0, 63)))
@@ -63,14 +63,19 @@ def going(cups: int, variables: int) -> tuple[Operator, Demonstration]:
     return operator, demo
 
 
-@pytest.mark.parametrize(("cups", "ways"), [(10, (0b11,)), (11, None)])
-def test_of_more_than_ten_thousand_groundings_none_is_looked_at(cups, ways):
-    """There are cups⁴ groundings: four cups can be chosen from ten in 10,000 ways."""
+@pytest.mark.parametrize(("cups", "atom_sets"), [(10, (0b11,)), (11, None)])
+def test_of_more_than_ten_thousand_groundings_none_is_looked_at(cups, atom_sets):
+    """There are cups⁴ groundings: four cups can be chosen from ten in 10,000 atom_sets."""
     operator, demo = going(cups, variables=4)
-    reader = Reader(operator, [(NEAR.name, (0, 2)), (NEAR.name, (0, 3))])
-    assert reader.ways(encode_demonstrations([demo])[0].transitions[0]) == ways
+    enumerator = AtomSetEnumerator(operator, [(NEAR.name, (0, 2)), (NEAR.name, (0, 3))])
+    assert enumerator.maximal_atom_sets(encode_demonstrations([demo])[0].transitions[0]) == atom_sets
 
 
 def test_without_objects_of_a_type_there_is_no_way():
     operator, demo = going(cups=0, variables=1)
-    assert Reader(operator, [(HELD.name, (2,))]).ways(encode_demonstrations([demo])[0].transitions[0]) == ()
+    assert (
+        AtomSetEnumerator(operator, [(HELD.name, (2,))]).maximal_atom_sets(
+            encode_demonstrations([demo])[0].transitions[0]
+        )
+        == ()
+    )

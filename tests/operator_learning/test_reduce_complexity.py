@@ -42,7 +42,7 @@ TWO_PUSHES = Demonstration(
 def fitted(demo, *operators):
     problem = LearningProblem.of([demo], partly_bound)
     candidates = [canonical_candidate(operator, {}) for operator in operators]
-    start = problem.nothing()
+    start = problem.empty_hypothesis()
     return problem, problem.fit(candidates, start)
 
 

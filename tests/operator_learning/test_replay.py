@@ -68,5 +68,5 @@ def test_learning_reports_what_cannot_be_replayed():
     clean = frozenset({CLEAN(a)})
     demos = [carrying(B, (B,), (B,)), Demonstration((a,), clean, (clean,), ()), carrying(C, (C,), (C,))]
     assert learn_operators(demos).not_reproduced == ()
-    give_up = OperatorLearningConfig(schedule=lambda problem, reduce: Climb(problem.nothing()))
+    give_up = OperatorLearningConfig(schedule=lambda problem, reduce: Climb(problem.empty_hypothesis()))
     assert learn_operators(demos, give_up).not_reproduced == (0, 2)

@@ -20,10 +20,10 @@ STACKING = Operator("Stack", (X, Y), NONE, frozenset({ON.lifted(X, Y)}), NONE, N
 
 
 def test_rivals_compete_by_controller():
-    turnover = OperatorDiff.between([IDLE, RAINING], [CLEANING, RAINING, STACKING])
-    assert turnover.by_controller == {"Push": [CLEANING, RAINING], "Stack": [STACKING]}
-    assert turnover.new_by_controller == {"Push": [CLEANING], "Stack": [STACKING]}
-    assert turnover.unchanged_texts == {str(RAINING)}
+    diff = OperatorDiff.between([IDLE, RAINING], [CLEANING, RAINING, STACKING])
+    assert diff.by_controller == {"Push": [CLEANING, RAINING], "Stack": [STACKING]}
+    assert diff.new_by_controller == {"Push": [CLEANING], "Stack": [STACKING]}
+    assert diff.unchanged_texts == {str(RAINING)}
 
 
 def test_an_equal_rival_has_stayed():
@@ -33,6 +33,6 @@ def test_an_equal_rival_has_stayed():
 def test_other_hints_make_a_newcomer():
     """The text is the same, yet another grounding may be preferred."""
     plain, hinting = canonical_candidate(IDLE, {}), canonical_candidate(IDLE, {(0, 0): {X: 1}})
-    turnover = OperatorDiff.between([plain], [hinting])
-    assert turnover.new_by_controller == {"Push": [hinting]}
-    assert turnover.unchanged_texts == frozenset()
+    diff = OperatorDiff.between([plain], [hinting])
+    assert diff.new_by_controller == {"Push": [hinting]}
+    assert diff.unchanged_texts == frozenset()

@@ -34,8 +34,10 @@ def describe_learned(learned: LearnedModel | LearnedPolicy) -> str:
         f"coverage {round(operators.coverage, 3)} ({covered} of {operators.transitions} transitions).",
         f"Learned {_count(len(learned.model.samplers), 'sampler')} in {seconds['samplers']:.2f} s.",
     ]
-    if operators.idle:
-        lines.append(f"{len(operators.idle)} of the operators change nothing; planning does without them.")
+    if operators.noop_names:
+        lines.append(
+            f"{len(operators.noop_names)} of the operators change nothing; planning does without them."
+        )
     if operators.not_reproduced:
         numbers = ", ".join(map(str, operators.not_reproduced))
         lines.append(f"Planning cannot follow the demonstrations {numbers}.")

@@ -72,10 +72,10 @@ def learn_model(
         learned = learner.learn(demonstrations, replays, deadline)
     with timed("samplers", seconds):
         samplers = learn_samplers(
-            learned.data, everything, sampler_config or SamplerConfig(), seed, learned.idle, deadline
+            learned.data, everything, sampler_config or SamplerConfig(), seed, learned.noop_names, deadline
         )
     return LearnedModel(
-        model=PlanningModel(vocabulary, tuple(one.operator for one in learned.useful), samplers),
+        model=PlanningModel(vocabulary, tuple(one.operator for one in learned.planning_data), samplers),
         demonstrations=everything,
         operators=learned,
         evidence=gather_evidence(learned, everything),
