@@ -1,4 +1,4 @@
-"""Encoded demonstrations say the same as the demonstrations themselves."""
+"""Encoded demonstrations are equivalent to the demonstrations themselves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ few_demonstrations = st.lists(demonstrations(), min_size=1, max_size=3)
 
 @settings(max_examples=100, deadline=None)
 @given(demos=few_demonstrations)
-def test_nothing_is_lost(demos):
+def test_decoding_restores_the_demonstration(demos):
     for index, (demo, encoded) in enumerate(zip(demos, encode_demonstrations(demos), strict=True)):
         decode = encoded.table.decode
         assert decode(encoded.goal) == demo.goal

@@ -1,4 +1,4 @@
-"""Groundings of operators on transitions, by hand; the definitions are tested against brute force."""
+"""Groundings of operators on transitions, by hand; brute-force tests cover the definitions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_controller_arguments_are_those_of_the_action():
 
 
 def test_score_by_hand():
-    """Adds one of two new atoms, keeps one, deletes one rightly and one in vain; one delete is missed."""
+    """Adds one of two new atoms, keeps one, deletes one correctly and one wrongly, and misses one delete."""
     operator = Operator(
         "Push",
         (X, Y),
@@ -52,7 +52,7 @@ def test_score_by_hand():
     )
 
 
-def test_prediction_must_not_claim_what_did_not_come_true():
+def test_predicted_atoms_must_hold_afterwards():
     idle = Operator("Push", (X,), NONE, NONE, NONE, NONE, PUSH, (X,))
     pushed = transition(PUSH(A), {CLEAN(A), RAIN()}, {CLEAN(A)})
     assert Matcher().best_consistent_link(idle, pushed, 0) is None, "(c) fails: rain is still predicted"

@@ -1,4 +1,4 @@
-"""Who unchanged_texts, who came, by hand."""
+"""Differences between sets of operators, by hand."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ RAINING = replace(IDLE, add_effects=frozenset({RAIN.lifted()}))
 STACKING = Operator("Stack", (X, Y), NONE, frozenset({ON.lifted(X, Y)}), NONE, NONE, STACK, (X, Y))
 
 
-def test_rivals_compete_by_controller():
+def test_operators_are_grouped_by_controller():
     diff = OperatorDiff.between([IDLE, RAINING], [CLEANING, RAINING, STACKING])
     assert diff.by_controller == {"Push": [CLEANING, RAINING], "Stack": [STACKING]}
     assert diff.new_by_controller == {"Push": [CLEANING], "Stack": [STACKING]}
     assert diff.unchanged_texts == {str(RAINING)}
 
 
-def test_an_equal_rival_has_stayed():
+def test_an_equal_operator_is_unchanged():
     assert OperatorDiff.between([IDLE], [replace(IDLE)]).new_by_controller == {}
 
 
-def test_other_hints_make_a_newcomer():
-    """The text is the same, yet another grounding may be preferred."""
-    plain, hinting = canonical_candidate(IDLE, {}), canonical_candidate(IDLE, {(0, 0): {X: 1}})
-    diff = OperatorDiff.between([plain], [hinting])
-    assert diff.new_by_controller == {"Push": [hinting]}
+def test_a_candidate_with_other_hints_is_new():
+    """The text is the same, but another grounding may be preferred."""
+    plain, hinted = canonical_candidate(IDLE, {}), canonical_candidate(IDLE, {(0, 0): {X: 1}})
+    diff = OperatorDiff.between([plain], [hinted])
+    assert diff.new_by_controller == {"Push": [hinted]}
     assert diff.unchanged_texts == frozenset()
