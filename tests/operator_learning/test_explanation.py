@@ -81,10 +81,10 @@ def test_the_first_occurrence_is_the_first_supporting_transition() -> None:
     assert (explained.transitions, explained.demonstrations) == (4, 2)
     assert [reason.count for reason in explained.adds.values()] == [2]
     (added,), (kept,) = explained.adds.values(), explained.keeps.values()
-    (forgotten,) = explained.patterns.values()
+    (matched,) = explained.patterns.values()
     assert added.first == Occurrence(1, 4, AT(R, BOX1), "goal")
     assert kept == Reason(2, Occurrence(1, 4, NEAR(R, B)))
-    assert forgotten == Reason(2, Occurrence(1, 4, NEAR(R, A)))
+    assert matched == Reason(2, Occurrence(1, 4, NEAR(R, A)))
     assert explained.not_predicted == {"Held": 2, "Near": 2}
     assert list(explained.not_predicted) == ["Held", "Near"]
 

@@ -30,7 +30,7 @@ def test_controller_arguments_are_those_of_the_action():
 
 
 def test_score_by_hand():
-    """Adds one of two new atoms, keeps one, deletes one correctly and one wrongly, and misses one delete."""
+    """Adds one of two new atoms, keeps one, deletes one correctly and one wrongly; misses one delete."""
     operator = Operator(
         "Push",
         (X, Y),

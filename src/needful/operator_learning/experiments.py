@@ -61,16 +61,6 @@ class AccidentalPrecondition:
         return f"AccidentalPrecondition({self.operator!r}, {self.atom}, experiments={self.experiments})"
 
 
-@dataclass(frozen=True, slots=True)
-class _Situation:
-    """A state to experiment in, with its atoms as a mask of the table."""
-
-    state: State
-    atoms: AbstractState
-    table: AtomTable
-    mask: int
-
-
 def drop_accidental_preconditions(
     model: PlanningModel,
     demonstrations: Sequence[Demonstration],
@@ -103,6 +93,16 @@ def drop_accidental_preconditions(
                 dropped.append(AccidentalPrecondition(operator.name, atom, len(results)))
         operators.append(needed)
     return replace(model, operators=tuple(operators)), tuple(dropped)
+
+
+@dataclass(frozen=True, slots=True)
+class _Situation:
+    """A state to experiment in, with its atoms as a mask of the table."""
+
+    state: State
+    atoms: AbstractState
+    table: AtomTable
+    mask: int
 
 
 def _situations(

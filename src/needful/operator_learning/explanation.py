@@ -77,16 +77,6 @@ def gather_evidence(
     return evidence
 
 
-def _find_consumer(atom: GroundAtom, learned: LearnedOperators, demonstration: int, step: int) -> str:
-    """Return the first later step that has the atom as a precondition, or the goal."""
-    chain = learned.chains[demonstration]
-    for later in range(step + 1, len(chain)):
-        operator = chain[later]
-        if operator is not None and atom in operator.preconditions:
-            return f"{operator} at step {later + 1}"
-    return GOAL
-
-
 @dataclass(frozen=True, slots=True)
 class Occurrence:
     """The first transition that supports an effect: the demonstration, the step and the ground atom."""
@@ -168,7 +158,7 @@ def explain_operator(operator: Operator, evidence: Sequence[TransitionEvidence])
         found = atom.ground(ground.binding)
         return _occurrence(seen, found) if found in seen.deleted else None
 
-    def forgotten(
+    def matched(
         pattern: DeletePattern, seen: TransitionEvidence, ground: GroundOperator
     ) -> Occurrence | None:
         bound = pattern.ground(ground.binding)
@@ -183,9 +173,19 @@ def explain_operator(operator: Operator, evidence: Sequence[TransitionEvidence])
         {a: _reason([added(a, *case) for case in cases]) for a in sorted(operator.add_effects - keeps)},
         {a: _reason([kept(a, *case) for case in cases]) for a in sorted(keeps)},
         {a: _reason([deleted(a, *case) for case in cases]) for a in sorted(operator.delete_effects)},
-        {p: _reason([forgotten(p, *case) for case in cases]) for p in sorted(operator.delete_patterns)},
+        {p: _reason([matched(p, *case) for case in cases]) for p in sorted(operator.delete_patterns)},
         _not_predicted(cases),
     )
+
+
+def _find_consumer(atom: GroundAtom, learned: LearnedOperators, demonstration: int, step: int) -> str:
+    """Return the first later step that has the atom as a precondition, or the goal."""
+    chain = learned.chains[demonstration]
+    for later in range(step + 1, len(chain)):
+        operator = chain[later]
+        if operator is not None and atom in operator.preconditions:
+            return f"{operator} at step {later + 1}"
+    return GOAL
 
 
 def _occurrence(seen: TransitionEvidence, atom: GroundAtom) -> Occurrence:

@@ -119,6 +119,14 @@ def liftable_atoms_before(operator: Operator, datum: Datum) -> LiftedAtomMap:
     return _split_liftable(operator, datum, datum[0].before)[0]
 
 
+def lifted_atoms(parameters: Sequence[Variable], lifted: LiftedAtomMap) -> frozenset[LiftedAtom]:
+    """Return lifted atoms over the parameters at the given indices."""
+    return frozenset(
+        LiftedAtom(predicate, tuple(parameters[index] for index in indices))
+        for (_, indices), predicate in lifted.items()
+    )
+
+
 def _split_liftable(operator: Operator, datum: Datum, atoms: int) -> tuple[LiftedAtomMap, list[GroundAtom]]:
     """Divide atoms into those that can be lifted to the operator's parameters, and the others.
 
@@ -138,11 +146,3 @@ def _split_liftable(operator: Operator, datum: Datum, atoms: int) -> tuple[Lifte
         else:
             outside.append(atom)
     return inside, outside
-
-
-def lifted_atoms(parameters: Sequence[Variable], lifted: LiftedAtomMap) -> frozenset[LiftedAtom]:
-    """Return lifted atoms over the parameters at the given indices."""
-    return frozenset(
-        LiftedAtom(predicate, tuple(parameters[index] for index in indices))
-        for (_, indices), predicate in lifted.items()
-    )

@@ -25,42 +25,6 @@ from needful.operator_learning.objective import Coverage, cover
 MAX_PREDICTED_STATES = 10_000
 
 
-def reproduces_demonstration(
-    operators: Sequence[Operator], demonstration: EncodedDemonstration, matcher: Matcher
-) -> bool:
-    """Return whether an abstract plan that follows the demonstration's actions reaches its goal.
-
-    The plan has one ground operator per action, with the action's objects, and is applicable from the
-    initial abstract state by prediction alone. A demonstration that backchaining covers always has such a
-    plan; for the others this is a depth-first search, which first expands predictions that agree most with
-    the observed state. Predictions are limited to atoms that occur in the demonstration.
-    """
-    transitions = demonstration.transitions
-    start = transitions[0].before if transitions else demonstration.goal
-    stack, seen = [(0, start)], set[tuple[int, int]]()
-    while stack and len(seen) < MAX_PREDICTED_STATES:
-        step, state = stack.pop()
-        if step == len(transitions):
-            if not demonstration.goal & ~state:
-                return True
-            continue
-        if (step, state) in seen:
-            continue
-        seen.add((step, state))
-        observed = transitions[step].after
-        hypothetical = replace(transitions[step], before=state, after=(1 << len(demonstration.table)) - 1)
-        reached = {
-            prediction
-            for operator in operators
-            if operator.controller.name == hypothetical.controller.name
-            for prediction in matcher.predictions(operator, hypothetical)
-        }
-        # A stack expands the last item first: the most observed atoms, then the fewest others.
-        order = sorted(reached, key=lambda s: ((s & observed).bit_count(), -(s & ~observed).bit_count(), s))
-        stack += [(step + 1, prediction) for prediction in order]
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class LearnedOperators:
     """Learned operators, and how well they explain the demonstrations.
@@ -74,7 +38,7 @@ class LearnedOperators:
         chains: for each demonstration the ground operator that explains each step, or None.
         transitions: N, the number of transitions in the demonstrations.
         uncovered: U, the number of transitions that no chain of operators explains.
-        not_reproduced: the demonstrations whose actions no abstract plan can follow to the goal.
+        not_reproduced: the indices of demonstrations that `reproduces_demonstration` rejects.
         steps: the accepted moves of hill climbing.
         noop_names: the names of operators that change nothing and are excluded from planning.
     """
@@ -133,7 +97,7 @@ def evaluate_operators(
     unreached = [(None,) * len(replay.transitions) for replay in replays]
     return LearnedOperators(
         data=tuple(map(_decode_data, named)),
-        necessary=(*map(_necessary_atoms, chains), *((None, *steps) for steps in unreached)),
+        necessary=(*map(_necessary_atoms, chains), *((None, *replay) for replay in unreached)),
         chains=(*(_ground_chain(chain, by_text) for chain in chains), *unreached),
         transitions=sum(len(chain.demonstration.transitions) for chain in chains),
         uncovered=coverage.uncovered,
@@ -161,6 +125,42 @@ def evaluate_by_backchaining(
     uncovered = Coverage.empty(encoded[:demonstrations])
     coverage = cover((one.operator for one in found), uncovered, matcher)
     return evaluate_operators(found, coverage, matcher, replays=encoded[demonstrations:])
+
+
+def reproduces_demonstration(
+    operators: Sequence[Operator], demonstration: EncodedDemonstration, matcher: Matcher
+) -> bool:
+    """Return whether an abstract plan that follows the demonstration's actions reaches its goal.
+
+    The plan has one ground operator per action, with the action's objects, and is applicable from the
+    initial abstract state by prediction alone. A demonstration that backchaining covers always has such a
+    plan; for the others this is a depth-first search, which first expands predictions that agree most with
+    the observed state. Predictions are limited to atoms that occur in the demonstration.
+    """
+    transitions = demonstration.transitions
+    start = transitions[0].before if transitions else demonstration.goal
+    stack, seen = [(0, start)], set[tuple[int, int]]()
+    while stack and len(seen) < MAX_PREDICTED_STATES:
+        step, state = stack.pop()
+        if step == len(transitions):
+            if not demonstration.goal & ~state:
+                return True
+            continue
+        if (step, state) in seen:
+            continue
+        seen.add((step, state))
+        observed = transitions[step].after
+        hypothetical = replace(transitions[step], before=state, after=(1 << len(demonstration.table)) - 1)
+        reached = {
+            prediction
+            for operator in operators
+            if operator.controller.name == hypothetical.controller.name
+            for prediction in matcher.predictions(operator, hypothetical)
+        }
+        # A stack expands the last item first: the most observed atoms, then the fewest others.
+        order = sorted(reached, key=lambda s: ((s & observed).bit_count(), -(s & ~observed).bit_count(), s))
+        stack += [(step + 1, prediction) for prediction in order]
+    return False
 
 
 def _with_names(found: Sequence[EncodedOperatorData]) -> tuple[EncodedOperatorData, ...]:

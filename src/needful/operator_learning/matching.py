@@ -167,10 +167,10 @@ def _effects(
     table = transition.table
     adds = table.ground(operator.adds.all, objects)
     deletes = table.ground(operator.deletes.all, objects)
-    forgotten = deletes
+    removed = deletes
     for pattern in operator.patterns:
-        forgotten |= table.matching(pattern, operator.numbers, objects)
-    predicted = (transition.before & ~forgotten) | adds
+        removed |= table.matching(pattern, operator.numbers, objects)
+    predicted = (transition.before & ~removed) | adds
     return _Effects(adds, table.ground(operator.keeps.all, objects), deletes, predicted)
 
 
