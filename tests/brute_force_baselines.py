@@ -1,4 +1,4 @@
-"""The definitions of the baselines written down directly, over sets of atoms and all groundings."""
+"""Direct implementations of the baselines' definitions, over sets of atoms and all groundings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from needful.core.demonstrations import Demonstration, Transition
 from needful.core.objects import Object, Variable
 from needful.core.operators import Operator
 
-# A transition among the objects of its demonstration.
+# The objects of a demonstration, and one of its transitions.
 Case = tuple[tuple[Object, ...], Transition]
 
 
@@ -21,7 +21,7 @@ def cases(demonstrations: Sequence[Demonstration]) -> list[Case]:
 
 
 def effect_objects(transition: Transition) -> list[Object]:
-    """The controller's arguments first, then the other objects of the effects."""
+    """Return the controller's arguments, then the other objects of the effects by name."""
     changed = transition.added | transition.deleted
     return list(
         dict.fromkeys((*transition.action.objects, *sorted({o for a in changed for o in a.objects})))
@@ -29,7 +29,7 @@ def effect_objects(transition: Transition) -> list[Object]:
 
 
 def alike(one: Transition, other: Transition) -> bool:
-    """Whether a renaming that respects types takes the effects and the action of one to the other's."""
+    """Return whether a renaming that respects types maps one's effects and action to the other's."""
     mine, theirs = effect_objects(one), effect_objects(other)
     if one.action.controller != other.action.controller or len(mine) != len(theirs):
         return False
@@ -48,7 +48,7 @@ def alike(one: Transition, other: Transition) -> bool:
 
 
 def bindings(operator: Operator, case: Case) -> Iterator[dict[Variable, Object]]:
-    """All type-correct bindings with the action's objects; two variables may share an object."""
+    """Yield all type-correct bindings with the action's objects; two variables may share an object."""
     objects, transition = case
     domains = [[o for o in sorted(objects) if o.type.is_subtype_of(v.type)] for v in operator.parameters]
     for chosen in itertools.product(*domains):
@@ -62,7 +62,7 @@ def ground(atoms: frozenset[LiftedAtom], binding: dict[Variable, Object]) -> Abs
 
 
 def prediction_error(operators: Sequence[Operator], all_cases: Sequence[Case]) -> int:
-    wrong = right = 0
+    false_positives = true_positives = 0
     for case in all_cases:
         transition, predicted = case[1], False
         for operator in operators:
@@ -77,9 +77,9 @@ def prediction_error(operators: Sequence[Operator], all_cases: Sequence[Case]) -
                 if (adds, deletes) == (transition.added, transition.deleted):
                     predicted = True
                 else:
-                    wrong += 1
-        right += predicted
-    return wrong - 10 * right
+                    false_positives += 1
+        true_positives += predicted
+    return false_positives - 10 * true_positives
 
 
 def precondition_cost(
@@ -88,15 +88,15 @@ def precondition_cost(
     positives: Sequence[tuple[Transition, dict[Variable, Object]]],
     negatives: Sequence[Case],
 ) -> float:
-    right = sum(ground(needs, binding) <= transition.before for transition, binding in positives)
-    if not right:
+    true_positives = sum(ground(needs, binding) <= transition.before for transition, binding in positives)
+    if not true_positives:
         return math.inf
-    wrong = sum(
+    false_positives = sum(
         any(ground(needs, binding) <= case[1].before for binding in bindings(operator, case))
         for case in negatives
     )
     variables = {variable for atom in needs for variable in atom.variables}
-    return 100 * wrong - 1000 * right + 10 * len(variables) + len(needs)
+    return 100 * false_positives - 1000 * true_positives + 10 * len(variables) + len(needs)
 
 
 def search_preconditions(
@@ -104,7 +104,7 @@ def search_preconditions(
     positives: Sequence[tuple[Transition, dict[Variable, Object]]],
     negatives: Sequence[Case],
 ) -> frozenset[LiftedAtom]:
-    """Greedy best-first search, first come first served; removes one atom at a time."""
+    """Search greedily, best first and first found first; each step removes one atom."""
     start: frozenset[LiftedAtom] = frozenset()
     for transition, binding in positives:
         lifting = {obj: variable for variable, obj in binding.items()}

@@ -1,4 +1,4 @@
-"""The learner's definitions written down directly, over sets of atoms and all groundings."""
+"""Direct implementations of the learner's definitions, over sets of atoms and all groundings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def groundings(
 
 
 def is_consistent(ground: GroundOperator, transition: Transition, necessary: AbstractState) -> bool:
-    """Conditions (a), (b), (c)."""
+    """Return whether conditions (a), (b) and (c) hold."""
     if not ground.preconditions <= transition.before:
         return False
     predicted = ground.apply(transition.before)
@@ -35,7 +35,7 @@ def is_consistent(ground: GroundOperator, transition: Transition, necessary: Abs
 
 
 def is_explaining(ground: GroundOperator, transition: Transition, necessary: AbstractState | None) -> bool:
-    """The eligibility test of partitioning, for a stripped operator."""
+    """Return whether a stripped operator is eligible for a transition in partitioning."""
     keeps = ground.preconditions & ground.add_effects
     needed = frozenset() if necessary is None else necessary - transition.before
     return (
@@ -78,7 +78,7 @@ def preference(ground: GroundOperator, transition: Transition) -> tuple[int, int
 def backchain(
     operators: Sequence[Operator], demonstration: Demonstration
 ) -> tuple[list[GroundOperator], dict[int, AbstractState]]:
-    """Return the greedy consistent suffix and α by state number."""
+    """Return the greedy consistent suffix, and α by state number."""
     necessary = demonstration.goal
     known = {len(demonstration): necessary}
     chain: list[GroundOperator] = []
@@ -97,9 +97,12 @@ def best_explanation(
     objects: Sequence[Object],
     transition: Transition,
     necessary: AbstractState | None,
-    where: tuple[int, int],
+    transition_id: tuple[int, int],
 ) -> tuple[Candidate, GroundOperator] | None:
-    """Return the candidate that partitioning gives a transition to; candidates come in order of text."""
+    """Return the candidate and grounding that partitioning assigns a transition to.
+
+    The candidates must be sorted by text.
+    """
     number = {obj: index for index, obj in enumerate(sorted(objects))}
     entries = []
     for candidate in candidates:
@@ -111,10 +114,12 @@ def best_explanation(
             ),
             key=lambda ground: preference(ground, transition),
         )
-        hinted = [g for g in eligible if candidate.agrees([number[obj] for obj in g.objects], where)]
+        hinted = [
+            g for g in eligible if candidate.agrees([number[obj] for obj in g.objects], transition_id)
+        ]
         if eligible:
             entries.append((candidate, (hinted or eligible)[0]))
-    pinned = [entry for entry in entries if where in entry[0].pinned]
+    pinned = [entry for entry in entries if transition_id in entry[0].pinned]
     return pinned[0] if pinned else min(entries, key=lambda e: preference(e[1], transition), default=None)
 
 
@@ -123,7 +128,7 @@ def partition(
     demonstrations: Sequence[Demonstration],
     necessary: Sequence[Sequence[AbstractState | None]],
 ) -> dict[str, list[tuple[int, int, tuple[Object, ...]]]]:
-    """Return the data of each candidate that gets any, by its text; `necessary` is α by demonstration."""
+    """Return the data of each candidate that gets any, by text; `necessary` is α by demonstration."""
     shares: dict[str, list[tuple[int, int, tuple[Object, ...]]]] = {}
     for index, demonstration in enumerate(demonstrations):
         for step, transition in enumerate(demonstration.transitions()):

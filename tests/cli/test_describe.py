@@ -70,7 +70,7 @@ def test_every_failure_has_a_sentence(outcome: Outcome, sentence: str) -> None:
 
 def test_what_was_learned_and_what_it_does_not_explain() -> None:
     def only_the_last_step(problem, reduce):
-        return Climb(improve_coverage(problem.nothing(), problem))
+        return Climb(improve_coverage(problem.empty_hypothesis(), problem))
 
     config = OperatorLearningConfig(schedule=only_the_last_step)
     lazy = BilevelApproach(

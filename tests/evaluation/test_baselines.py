@@ -58,10 +58,10 @@ def test_idle_operators_are_counted_but_not_planned_with(tmp_path: Path) -> None
     result = run(TOY, RunConfig("loft-replay", demos=3, tasks=1))
     assert result.learned is not None
     learned = result.learned.operators
-    assert learned.idle
+    assert learned.noop_names
     assert result.summary["operators"] == len(learned.operators)
     planned_with = {operator.name for operator in result.learned.model.operators}
-    assert planned_with == {operator.name for operator in learned.operators} - learned.idle
+    assert planned_with == {operator.name for operator in learned.operators} - learned.noop_names
     assert set(result.learned.evidence) == planned_with
     assert isinstance(result.learned.model, PlanningModel)
     assert result.learned.model.missing_samplers() == ()

@@ -10,6 +10,8 @@ from needful.core.canonical import interchangeable
 from needful.core.operators import Operator
 from needful.core.plans import necessary_atoms
 from needful.operator_learning.encoding import encode_demonstrations
+from needful.operator_learning.hill_climbing import steepest_descent
+from needful.operator_learning.improve_coverage import improve_coverage
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import reproduces_demonstration
 from needful.operator_learning.learning_problem import LearningProblem
@@ -22,7 +24,7 @@ few_operators = st.lists(operators(), min_size=1, max_size=4, unique=True)
 
 @settings(max_examples=300, deadline=None)
 @given(demonstration=demonstrations(), operator=operators(), data=st.data())
-def test_consistent_is_the_best_of_all_groundings(demonstration, operator, data):
+def test_best_consistent_link_is_the_best_of_all_groundings(demonstration, operator, data):
     encoded = encode_demonstrations([demonstration])[0]
     for transition, fast in zip(demonstration.transitions(), encoded.transitions, strict=True):
         if transition.action.controller != operator.controller:
@@ -35,7 +37,7 @@ def test_consistent_is_the_best_of_all_groundings(demonstration, operator, data)
         expected = brute_force_learning.best_consistent(
             [operator], demonstration.objects, transition, necessary
         )
-        link = Matcher().consistent(operator, fast, encoded.table.encode(necessary))
+        link = Matcher().best_consistent_link(operator, fast, encoded.table.encode(necessary))
         if expected is None:
             assert link is None
         else:
@@ -48,12 +50,12 @@ def test_consistent_is_the_best_of_all_groundings(demonstration, operator, data)
 
 @settings(max_examples=300, deadline=None)
 @given(demonstration=demonstrations(), operator=operators(stripped=True), data=st.data())
-def test_explaining_lists_all_eligible_groundings_best_first(demonstration, operator, data):
-    """All, but for those that only exchange interchangeable variables."""
+def test_explaining_matches_lists_all_eligible_groundings_best_first(demonstration, operator, data):
+    """All eligible groundings, except those that only exchange interchangeable variables."""
     groups = [[operator.parameters.index(v) for v in group] for group in interchangeable(operator)]
 
     def in_order(ground):
-        chosen = [[ground.objects[place] for place in group] for group in groups]
+        chosen = [[ground.objects[index] for index in group] for group in groups]
         return chosen == [sorted(objects) for objects in chosen]
 
     encoded = encode_demonstrations([demonstration])[0]
@@ -68,7 +70,7 @@ def test_explaining_lists_all_eligible_groundings_best_first(demonstration, oper
             if brute_force_learning.is_explaining(ground, transition, needed | transition.before)
             and in_order(ground)
         )
-        matches = Matcher().explaining(operator, fast, encoded.table.encode(needed))
+        matches = Matcher().explaining_matches(operator, fast, encoded.table.encode(needed))
         found = [(m.score, [encoded.table.objects[n].name for n in m.objects]) for m in matches]
         assert found == expected
         for match in matches:
@@ -93,7 +95,7 @@ def test_backchaining_coverage_and_necessary_atoms(demos, candidates):
         reached = {i: mask for i, mask in enumerate(chain.necessary) if mask is not None}
         assert {i: fast.table.decode(mask) for i, mask in reached.items()} == expected_necessary
         uncovered += len(demo) - len(expected_chain)
-        # The same atoms by the planner's own definition.
+        # The planner's definition gives the same atoms.
         assert necessary_atoms(found, demo.goal) == tuple(
             expected_necessary[i] for i in range(len(demo) - len(found), len(demo) + 1)
         )
@@ -129,8 +131,8 @@ def test_learning_invariants(demos):
     assert objectives == sorted(objectives, reverse=True)
     lowering = [step.objective for step in learned.steps if step.move != "widen"]
     assert len(set(lowering)) == len(lowering)
-    places = [(g.demonstration, g.step) for data in learned.data for g in data.groundings]
-    assert len(places) == len(set(places)), "a transition is in at most one dataset"
+    identities = [(g.demonstration, g.step) for data in learned.data for g in data.groundings]
+    assert len(identities) == len(set(identities)), "a transition is in at most one dataset"
     for data in learned.data:
         assert data.groundings, "an operator without data is dropped"
         for grounding in data.groundings:
@@ -167,10 +169,8 @@ def test_induced_sets_are_intersections_and_unions(demos):
 
 @settings(max_examples=60, deadline=None)
 @given(demos=st.lists(demonstrations(), min_size=1, max_size=3))
-def test_no_uncovered_transition_is_left_where_force_would_help(demos):
-    """Hill climbing ends only where neither move helps; both schedules end."""
-    from needful.operator_learning.hill_climbing import steepest_descent
-    from needful.operator_learning.improve_coverage import improve_coverage
+def test_hill_climbing_ends_where_no_operator_improves_coverage(demos):
+    """Hill climbing ends only where neither move helps, under both schedules."""
 
     for config in (OperatorLearningConfig(), OperatorLearningConfig(schedule=steepest_descent)):
         problem = LearningProblem.of(demos, config.generalise)

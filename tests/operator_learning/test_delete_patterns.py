@@ -1,4 +1,4 @@
-"""From mispredicted atoms to quantified deletes."""
+"""Quantified deletes from mispredicted atoms."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ ANY, ANY_BLOCK, ANY_BALL = Wildcard(THING), Wildcard(BLOCK), Wildcard(BALL)
     ],
 )
 def test_one_atom_by_hand(atom, bound, whole):
-    """The operator's one argument ?x stands for a."""
+    """The operator's only argument ?x is bound to a."""
     assert partly_bound(atom, {A: X}) == DeletePattern(atom.predicate, bound)
     assert whole_predicate(atom, {A: X}) == DeletePattern(atom.predicate, whole)
 
 
-# Pushing a cleans it and takes it off b, takes p off b, and leaves b on p.
+# Pushing a cleans it and removes it and p from b; b stays on p.
 DEMO = Demonstration(
     (A, B, P),
     frozenset({CLEAN(A)}),
@@ -55,7 +55,7 @@ DEMO = Demonstration(
         (whole_predicate, {"On(*:thing, *:thing)"}),
     ],
 )
-def test_what_an_operator_forgets_by_hand(generalise, forgets):
+def test_quantified_deletes_by_hand(generalise, forgets):
     (operator,) = learn_operators([DEMO], OperatorLearningConfig(generalise=generalise)).operators
     assert {str(pattern) for pattern in operator.delete_patterns} == forgets
     assert {str(atom) for atom in operator.delete_effects} == {"On(?x0, ?x0)"}
@@ -77,7 +77,7 @@ def test_subsumed_patterns_are_dropped():
 
 
 @given(st.frozensets(st.sampled_from(all_patterns((X, Y))), max_size=6))
-def test_nothing_is_lost_and_nothing_is_superfluous(patterns):
+def test_the_rest_covers_every_pattern_and_none_is_redundant(patterns):
     left = without_subsumed(patterns)
     assert left <= patterns
     assert all(any(wide.subsumes(pattern) for wide in left) for pattern in patterns)
@@ -88,7 +88,7 @@ PATTERNS = st.sampled_from(all_patterns((X, Y)))
 
 
 def of_one_form(one: DeletePattern, other: DeletePattern) -> bool:
-    """Whether two patterns differ in the types of wildcards alone."""
+    """Return whether two patterns differ only in the types of wildcards."""
     return one.predicate == other.predicate and all(
         mine == theirs or (isinstance(mine, Wildcard) and isinstance(theirs, Wildcard))
         for mine, theirs in zip(one.arguments, other.arguments, strict=True)

@@ -1,4 +1,4 @@
-"""Encoded demonstrations say the same as the demonstrations themselves."""
+"""Encoded demonstrations are equivalent to the demonstrations themselves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ few_demonstrations = st.lists(demonstrations(), min_size=1, max_size=3)
 
 @settings(max_examples=100, deadline=None)
 @given(demos=few_demonstrations)
-def test_nothing_is_lost(demos):
+def test_decoding_restores_the_demonstration(demos):
     for index, (demo, encoded) in enumerate(zip(demos, encode_demonstrations(demos), strict=True)):
         decode = encoded.table.decode
         assert decode(encoded.goal) == demo.goal
@@ -22,7 +22,7 @@ def test_nothing_is_lost(demos):
             assert (decode(fast.added), decode(fast.deleted)) == (plain.added, plain.deleted)
             assert fast.controller == plain.action.controller
             assert tuple(encoded.table.objects[n] for n in fast.arguments) == plain.action.objects
-            assert fast.where == (index, step)
+            assert fast.transition_id == (index, step)
 
 
 @settings(max_examples=50, deadline=None)
@@ -30,8 +30,8 @@ def test_nothing_is_lost(demos):
 def test_transitions_are_found_by_number_and_by_controller(demos):
     encoded = encode_demonstrations(demos)
     index = TransitionIndex.of(encoded)
-    assert list(index.numbered) == [one for demo in encoded for one in demo.transitions]
-    assert [one.number for one in index.numbered] == list(range(len(index.numbered)))
+    assert list(index.by_number) == [one for demo in encoded for one in demo.transitions]
+    assert [one.number for one in index.by_number] == list(range(len(index.by_number)))
     for name, transitions in index.by_controller.items():
-        assert transitions == [one for one in index.numbered if one.controller.name == name]
-    assert sum(map(len, index.by_controller.values())) == len(index.numbered)
+        assert transitions == [one for one in index.by_number if one.controller.name == name]
+    assert sum(map(len, index.by_controller.values())) == len(index.by_number)

@@ -1,6 +1,7 @@
-"""A robot dries itself, goes to a lamp and presses its switch. Pressing needs it near, not dry.
+"""Accidental preconditions are found by experiment.
 
-`Blessed` never changes, so no experiment can tell whether it is needed: it stays.
+A robot dries itself, goes to a lamp and presses its switch. Pressing requires it to be near, not dry.
+`Blessed` never changes, so no experiment can refute it and it stays.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def needs(model: PlanningModel, name: str) -> set[str]:
     return set(map(str, operator.preconditions))
 
 
-def test_what_the_effects_do_without_is_dropped_and_what_they_need_stays() -> None:
+def test_accidental_preconditions_are_dropped_and_needed_ones_stay() -> None:
     model = learned_model()
     assert needs(model, "Press") == {"Blessed(?x0)", "Dry(?x0)", "Near(?x0, ?x1)"}
     better, dropped = drop_accidental_preconditions(model, DEMOS, execute)
@@ -76,12 +77,12 @@ def test_what_the_effects_do_without_is_dropped_and_what_they_need_stays() -> No
     assert [(one.operator, str(one.atom)) for one in dropped if one.operator == "Press"] == [
         ("Press", "Dry(?x0)")
     ]
-    # Wet and near, the light off: a state of each demonstration replayed without the towel.
+    # Each demonstration replayed without the towel has a state with the robot wet and near, the light off.
     assert all(one.experiments >= 2 for one in dropped)
 
 
-def test_without_replays_that_lack_an_atom_nothing_is_said_about_it() -> None:
-    """Dry robots only: no state lacks Dry, so it stays."""
+def test_preconditions_without_a_counter_example_state_stay() -> None:
+    """The robots are always dry: no state lacks Dry, so it stays."""
     dry = [
         replace(
             demo, actions=demo.actions[1:], abstract_states=demo.abstract_states[1:], states=demo.states[1:]
@@ -94,13 +95,13 @@ def test_without_replays_that_lack_an_atom_nothing_is_said_about_it() -> None:
     assert not [one for one in dropped if one.operator == "Press"]
 
 
-def test_a_sampler_that_fails_is_no_proof_against_an_atom() -> None:
+def test_a_failing_sampler_does_not_refute_a_precondition() -> None:
     better, _ = drop_accidental_preconditions(learned_model(strength=0.1), DEMOS, execute)
     assert needs(better, "Press") == {"Blessed(?x0)", "Dry(?x0)", "Near(?x0, ?x1)"}
 
 
 def test_a_side_effect_in_the_atoms_absence_counts_as_failure() -> None:
-    """Pressing with wet hands would throw the robot back: the prediction that it stays near is wrong."""
+    """With wet hands, pressing throws the robot back: the prediction that it stays near is wrong."""
 
     def slippery(state: State, action: GroundController) -> Execution:
         after = execute(state, action).state
@@ -130,7 +131,7 @@ def test_keep_effects_stay() -> None:
 
 
 def test_an_operator_that_predicts_no_change_cannot_be_tested() -> None:
-    """Doing nothing would come out as predicted, so nothing is dropped."""
+    """Doing nothing would satisfy the prediction, so no precondition is dropped."""
     idle = Operator(
         "Go", (R, L), frozenset({DRY.lifted(R)}), frozenset(), frozenset(), frozenset(), GO, (R, L)
     )
@@ -139,10 +140,10 @@ def test_an_operator_that_predicts_no_change_cannot_be_tested() -> None:
     assert dropped == ()
 
 
-def test_numbers_are_checked() -> None:
-    for wrong in ({"experiments": 0}, {"tries": -1}):
-        with pytest.raises(InvalidInputError, match="at least 1"):
-            ExperimentConfig(**wrong)
+def test_limits_must_be_positive() -> None:
+    for name, value in (("experiments", 0), ("tries", -1)):
+        with pytest.raises(InvalidInputError, match=rf"{name}.*at least 1.*{value}"):
+            ExperimentConfig(**{name: value})
 
 
 def test_the_number_of_experiments_and_tries_is_limited() -> None:
@@ -173,8 +174,9 @@ def test_results_depend_on_the_seed_alone() -> None:
 
 
 def test_experiments_need_states() -> None:
-    with pytest.raises(DemonstrationError, match="Experiments start from states"):
-        drop_accidental_preconditions(learned_model(), [replace(DEMOS[0], states=None)], execute)
+    demos = [DEMOS[0], replace(DEMOS[1], states=None)]
+    with pytest.raises(DemonstrationError, match=r"demonstration 1 .*Record"):
+        drop_accidental_preconditions(learned_model(), demos, execute)
 
 
 def test_a_controller_that_cannot_start_is_a_failed_try() -> None:

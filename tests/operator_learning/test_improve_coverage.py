@@ -1,4 +1,4 @@
-"""Covering more transitions, by force where adding operators alone gains nothing."""
+"""Coverage improves, with pinned operators where adding operators alone does not help."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ NONE = frozenset()
 
 
 def pushes(objects, goal, *states_and_pushed) -> Demonstration:
-    """A demonstration of pushes: state, pushed object, state, ..., state."""
+    """Return a demonstration of pushes from state, pushed object, state, ..., state."""
     states = tuple(frozenset(state) for state in states_and_pushed[::2])
     return Demonstration(objects, frozenset(goal), states, tuple(map(PUSH, states_and_pushed[1::2])))
 
 
-# Worlds found by search in which adding operators goes round in circles: what explains one push spoils
-# another one. In the second one force helps only where the circle ended, in the third only at its start.
+# Worlds found by search in which adding operators runs in circles: the operator that explains one push
+# breaks another. In the second a pinned operator helps only at the end of the circle, in the third only at
+# its start.
 CIRCULAR = {
     "one demonstration": [
         pushes(
@@ -36,7 +37,7 @@ CIRCULAR = {
             {CLEAN(A), ON(B, A)}, B, {CLEAN(A), CLEAN(B), RAIN()}, A, {CLEAN(A), RAIN()}, A, {RAIN()},
         )
     ],
-    "force at the end": [
+    "pinned at the end": [
         pushes(
             (A, B), {ON(A, A)},
             {RAIN()}, A,
@@ -46,7 +47,7 @@ CIRCULAR = {
         ),
         pushes((A, B), {CLEAN(A)}, NONE, A, {CLEAN(A), ON(A, A)}),
     ],
-    "force at the start": [
+    "pinned at the start": [
         pushes((A,), {RAIN()}, NONE, A, {CLEAN(A), RAIN()}, A, {CLEAN(A), ON(A, A), RAIN()}, A, {RAIN()}),
         pushes(
             (A, B, C), {ON(B, C), ON(C, B), ON(C, C)},
@@ -57,7 +58,7 @@ CIRCULAR = {
 
 
 @pytest.mark.parametrize("world", CIRCULAR)
-def test_force_covers_what_ordinary_rounds_do_not(world, monkeypatch):
+def test_pinned_operators_cover_what_ordinary_rounds_do_not(world, monkeypatch):
     assert learn_operators(CIRCULAR[world]).uncovered == 0
     monkeypatch.setattr(module, "_try_pinned_operators", lambda start, last, problem: start)
     assert learn_operators(CIRCULAR[world]).uncovered > 0
@@ -68,21 +69,21 @@ def test_a_single_operator_suffices_for_a_single_change():
         (A, B), frozenset({CLEAN(A)}), (frozenset(), frozenset({CLEAN(A), CLEAN(B)})), (PUSH(A),)
     )
     problem = LearningProblem.of([demo], partly_bound)
-    reached = improve_coverage(problem.nothing(), problem)
+    reached = improve_coverage(problem.empty_hypothesis(), problem)
     assert reached.objective == (0, 1)
     assert {str(atom) for atom in reached.fitted[0].operator.add_effects} == {"Clean(?x0)"}
 
 
-def test_nothing_left_to_cover_changes_nothing():
+def test_full_coverage_is_left_as_it_is():
     problem = LearningProblem.of(CIRCULAR["one demonstration"], partly_bound)
-    covered = problem.nothing()
+    covered = problem.empty_hypothesis()
     while covered.coverage.uncovered:
         covered = improve_coverage(covered, problem)
     assert improve_coverage(covered, problem) is covered
 
 
-# The push dirties c and takes b off d. Wanted afterwards: b clean, and p on q.
-FORGETFUL = Demonstration(
+# The push makes c dirty and removes b from d. The goal is b clean and p on q.
+KEEP_TWO = Demonstration(
     (A, B, C, D, P, Q),
     frozenset({CLEAN(B), ON(P, Q)}),
     (frozenset({CLEAN(B), CLEAN(C), ON(B, D), ON(P, Q)}), frozenset({CLEAN(B), ON(P, Q)})),
@@ -90,34 +91,34 @@ FORGETFUL = Demonstration(
 )
 
 
-def forced_operator(generalise):
-    problem = LearningProblem.of([FORGETFUL], generalise)
-    start = problem.nothing()
+def pinned_operator(generalise):
+    problem = LearningProblem.of([KEEP_TWO], generalise)
+    start = problem.empty_hypothesis()
     (transition,) = start.coverage.failing()
-    forced = cover_with_pinned_operator(transition, start, problem)
-    assert forced.objective == (0, 1)
-    ((_, objects),) = forced.fitted[0].data
-    return forced.fitted[0].operator, {transition.table.objects[number] for number in objects}
+    reached = cover_with_pinned_operator(transition, start, problem)
+    assert reached.objective == (0, 1)
+    ((_, objects),) = reached.fitted[0].data
+    return reached.fitted[0].operator, {transition.table.objects[number] for number in objects}
 
 
 def test_kept_atoms_bring_their_objects():
-    operator, objects = forced_operator(partly_bound)
+    operator, objects = pinned_operator(partly_bound)
     assert {str(atom) for atom in operator.keep_effects} == {"Clean(?x1)"}
     assert objects == {A, B}
-    operator, objects = forced_operator(whole_predicate)
+    operator, objects = pinned_operator(whole_predicate)
     assert {atom.predicate for atom in operator.keep_effects} == {CLEAN, ON}
     assert objects == {A, B, P, Q}
 
 
 def test_kept_atoms_are_a_fixpoint():
-    """Bringing in b makes another pattern wider, which makes another atom worth keeping."""
+    """Adding b widens another pattern, so that another atom must be kept."""
 
     def wider_once_lifted(atom, lifting):
         if lifting.keys() & set(atom.objects):
             return whole_predicate(atom, lifting)
         return DeletePattern(atom.predicate, tuple(Wildcard(obj.type) for obj in atom.objects))
 
-    operator, objects = forced_operator(wider_once_lifted)
+    operator, objects = pinned_operator(wider_once_lifted)
     assert {atom.predicate for atom in operator.keep_effects} == {CLEAN, ON}
     assert objects == {A, B, P, Q}
 
@@ -127,15 +128,15 @@ def test_kept_atoms_are_a_fixpoint():
     demos=st.lists(demonstrations(), min_size=1, max_size=2),
     generalise=st.sampled_from([partly_bound, whole_predicate]),
 )
-def test_a_forced_operator_covers_its_transition_if_that_is_all_it_explains(demos, generalise):
+def test_a_pinned_operator_covers_its_transition_if_it_explains_no_other(demos, generalise):
     problem = LearningProblem.of(demos, generalise)
-    start = problem.nothing()
+    start = problem.empty_hypothesis()
     for transition in start.coverage.failing():
-        forced = cover_with_pinned_operator(transition, start, problem)
-        (fitted,) = [one for one in forced.fitted if one.candidate.pinned]
+        reached = cover_with_pinned_operator(transition, start, problem)
+        (fitted,) = [one for one in reached.fitted if one.candidate.pinned]
         assert transition in [datum for datum, _ in fitted.data], "pinned to its operator"
         if len(fitted.data) == 1:
-            chain = forced.coverage.chains[transition.demonstration]
+            chain = reached.coverage.chains[transition.demonstration]
             assert chain.links
             assert chain.links[-1].match.text == fitted.operator.text
 

@@ -1,4 +1,4 @@
-"""What is computed from an earlier set of operators is what would be computed from scratch."""
+"""Results computed from an earlier set of operators equal results computed from scratch."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from carrying_world import A, B, C, carrying
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
-from needful.operator_learning.candidates import canonical_candidate, merge
+from needful.operator_learning.candidates import canonical_candidate, merge_duplicates
 from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
 from needful.operator_learning.hill_climbing import alternate, steepest_descent
 from needful.operator_learning.improve_coverage import improve_coverage
 from needful.operator_learning.induction import Inducer, induce_operator
-from needful.operator_learning.keep_effects import copies_with_keep_effects, keeping
+from needful.operator_learning.keep_effects import copies_with_keep_effects, with_keep_effects
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.merge_types import merge_types
 from needful.operator_learning.reduce_complexity import reduce_complexity
@@ -35,8 +35,10 @@ def decoded_necessary(problem, hypothesis):
 
 
 def assert_from_scratch(demos, generalise, problem, candidates, base, reached):
-    """Compare RECOMPUTE and COVERAGE with their definitions, which know nothing of `base`."""
-    expected = brute_force_learning.partition(merge(candidates), demos, decoded_necessary(problem, base))
+    """Compare RECOMPUTE and COVERAGE with their definitions, which do not use `base`."""
+    expected = brute_force_learning.partition(
+        merge_duplicates(candidates), demos, decoded_necessary(problem, base)
+    )
     found = {
         one.candidate.text: [
             (t.demonstration, t.step, tuple(t.table.objects[number] for number in objects))
@@ -48,7 +50,7 @@ def assert_from_scratch(demos, generalise, problem, candidates, base, reached):
     assert list(found) == sorted(found)
     for one in reached.fitted:
         assert one.operator == Inducer(generalise).fit(one.candidate.operator, one.data)
-        assert one.candidate in merge(candidates)
+        assert one.candidate in merge_duplicates(candidates)
     operators = [one.operator for one in reached.fitted]
     by_text = {operator.text: operator for operator in operators}
     for demo, fast, chain in zip(demos, problem.demonstrations, reached.coverage.chains, strict=True):
@@ -62,8 +64,8 @@ def assert_from_scratch(demos, generalise, problem, candidates, base, reached):
         assert {i: fast.table.decode(mask) for i, mask in reached_states.items()} == alphas
 
 
-def assert_copies_where_something_is_forgotten(demos, problem, hypothesis):
-    """ENSURE_NEC by definition: a copy for each datum whose operator forgets what could be kept."""
+def assert_copies_where_necessary_atoms_are_deleted(demos, problem, hypothesis):
+    """Check ENSURE_NEC by definition: one copy per datum whose operator deletes atoms it could keep."""
     expected = []
     for one in hypothesis.fitted:
         for encoded, objects in one.data:
@@ -72,9 +74,9 @@ def assert_copies_where_something_is_forgotten(demos, problem, hypothesis):
             ground = one.operator.ground([encoded.table.objects[number] for number in objects])
             missing = encoded.table.decode(necessary or 0) - ground.apply(transition.before)
             if missing and missing <= transition.before:
-                expected.append(encoded.where)
+                expected.append(encoded.transition_id)
     assert [
-        where for copy in copies_with_keep_effects(hypothesis, problem) for where in copy.hints
+        identity for copy in copies_with_keep_effects(hypothesis, problem) for identity in copy.hints
     ] == expected
 
 
@@ -84,22 +86,22 @@ def subset(draw, mask: int) -> int:
 
 @st.composite
 def sets_of_candidates(draw, problem):
-    """Draw three sets of candidates that fit some transition each, some with hints and pins."""
+    """Draw three sets of candidates that each fit some transition, some with hints and pins."""
     drawn = []
     for _ in range(draw(st.integers(1, 4))):
-        transition = draw(st.sampled_from(problem.transitions.numbered))
+        transition = draw(st.sampled_from(problem.transitions.by_number))
         operator, objects = induce_operator(transition, subset(draw, transition.added))
         kept = subset(draw, transition.before & transition.after)
         if kept:
-            operator, objects = keeping(operator, transition, objects, kept)
+            operator, objects = with_keep_effects(operator, transition, objects, kept)
         variables = st.lists(st.sampled_from(operator.parameters), max_size=2)
         hints = {
-            one.where: {
+            one.transition_id: {
                 variable: draw(st.integers(0, len(one.table.objects) - 1)) for variable in draw(variables)
             }
-            for one in draw(st.lists(st.sampled_from(problem.transitions.numbered), max_size=2))
+            for one in draw(st.lists(st.sampled_from(problem.transitions.by_number), max_size=2))
         }
-        pinned = frozenset({transition.where}) if draw(st.booleans()) else frozenset()
+        pinned = frozenset({transition.transition_id}) if draw(st.booleans()) else frozenset()
         drawn += [canonical_candidate(operator, hints, pinned), canonical_candidate(operator, {})]
     some = st.lists(st.sampled_from(drawn), max_size=len(drawn))
     return draw(some), draw(some), draw(some)
@@ -108,13 +110,13 @@ def sets_of_candidates(draw, problem):
 @settings(max_examples=150, deadline=None)
 @given(demos=few_demonstrations, generalise=generalisations, data=st.data())
 def test_a_change_of_candidates_and_of_needs(demos, generalise, data):
-    """Candidates come, go and change their hints; what is necessary changes in between."""
+    """Candidates are added, removed and change hints; the necessary atoms change in between."""
     problem = LearningProblem.of(demos, generalise)
-    base = problem.nothing()
+    base = problem.empty_hypothesis()
     for candidates in data.draw(sets_of_candidates(problem)):
         reached = problem.fit(candidates, base)
         assert_from_scratch(demos, generalise, problem, candidates, base, reached)
-        assert_copies_where_something_is_forgotten(demos, problem, reached)
+        assert_copies_where_necessary_atoms_are_deleted(demos, problem, reached)
         base = reached
 
 
@@ -125,7 +127,7 @@ def test_a_change_of_candidates_and_of_needs(demos, generalise, data):
     schedule=st.sampled_from([alternate, steepest_descent]),
 )
 def test_every_step_of_hill_climbing(demos, generalise, schedule):
-    """Operators added, copied to keep atoms, forced, deleted and merged, and deletes widened."""
+    """Operators are added, copied with keep effects, pinned, deleted and merged; deletes are widened."""
 
     class Checked(LearningProblem):
         def fit(self, candidates, base):
@@ -138,12 +140,12 @@ def test_every_step_of_hill_climbing(demos, generalise, schedule):
     merge_types(schedule(problem, reduce_complexity), problem)
 
 
-def test_more_needs_may_bring_back_a_match_that_a_hint_kept_out():
-    """Push p and a comes onto it, where b was before; then a is stacked on p, which makes it clean.
+def test_more_needs_may_bring_back_a_match_that_a_hint_excluded():
+    """Pushing p brings a onto it, where b already is; then a is stacked on p, which makes it clean.
 
-    `one` could add On(a, p), which would be exact, but a hint says b. So `both` gets the push, until it
-    is known that On(a, p) is needed: then b is out of the question. Another push, of which nothing but
-    `one` makes sense, keeps `one` from being dropped in the meantime.
+    `one` could add On(a, p), which would be exact, but a hint binds b. So the push is assigned to `both`
+    until On(a, p) is known to be needed: then b is excluded. Another push, which only `one` explains,
+    prevents `one` from being dropped in the meantime.
     """
     a, b, p = BLOCK("a"), BLOCK("b"), BLOCK("p")
     x, y, z = (Variable(name, BLOCK) for name in ("?x", "?y", "?z"))
@@ -164,17 +166,17 @@ def test_more_needs_may_bring_back_a_match_that_a_hint_kept_out():
         canonical_candidate(one, hint),
         *(canonical_candidate(operator, {}) for operator in (both, stack)),
     ]
-    first = problem.fit(candidates, problem.nothing())
+    first = problem.fit(candidates, problem.empty_hypothesis())
     assert len(first.fitted) == 3
     second = problem.fit(candidates, first)
-    assert len(second.fitted) == 2, "nothing is left for `both`"
+    assert len(second.fitted) == 2, "`both` has no data left"
     assert_from_scratch(demos, partly_bound, problem, candidates, first, second)
 
 
-def test_what_does_not_change_is_the_very_same():
-    """Fitting the same candidates again leaves data and chains as they are."""
+def test_unchanged_parts_are_the_same_objects():
+    """Fitting the same candidates again leaves data and chains unchanged."""
     problem = LearningProblem.of([carrying(B, (A, B, C), (A, B))], partly_bound)
-    base = improve_coverage(problem.nothing(), problem)
+    base = improve_coverage(problem.empty_hypothesis(), problem)
     again = problem.fit(base.candidates, base)
     assert again.fitted == base.fitted
     assert again.coverage.chains[0] is base.coverage.chains[0]

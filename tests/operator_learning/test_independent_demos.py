@@ -1,4 +1,4 @@
-"""The learner on demonstrations that were recorded with other software than this package."""
+"""The learner on demonstrations that were recorded with other software."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def learned_by(learner: str, name: str) -> LearnedOperators:
 
 
 def canonical(operators) -> set[Operator]:
-    """The operators without regard to the names of their variables and to their own."""
+    """Return the operators without the names of their variables and their own names."""
     return {canonical_form(replace(operator, name=operator.controller.name))[0] for operator in operators}
 
 
@@ -60,7 +60,7 @@ def test_counts_and_full_coverage(learner, name):
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_satellites_is_where_deleting_operators_matters(name):
+def test_only_satellites_has_more_operators_without_deletions(name):
     expected = 10 if name == "satellites" else COUNTS[name]
     assert len(learned_by("necessary-no-complexity", name).operators) == expected
 
@@ -73,13 +73,13 @@ def test_steepest_descent_finds_as_many_operators(name):
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_where_types_have_no_ancestors_nothing_is_merged(name):
+def test_types_without_ancestors_are_not_merged(name):
     narrow = learn_operators(recorded(name).demonstrations, OperatorLearningConfig(types=keep_types))
     assert learned_by("necessary", name) == narrow
 
 
 class Writer:
-    """Writes operators down from strings, over the vocabulary of a file."""
+    """Builds operators from strings, over the vocabulary of a file."""
 
     def __init__(self, name: str) -> None:
         vocabulary = recorded(name).vocabulary
@@ -168,7 +168,7 @@ def test_operators_of_screws():
     assert canonical(learned_by("necessary", "screws").operators) == canonical(expected)
 
 
-def test_the_paper_forgets_whole_predicates():
+def test_the_paper_deletes_whole_predicates():
     forgotten = {
         str(pattern)
         for operator in learned_by("necessary-paper", "cluttered-1d").operators
@@ -178,7 +178,7 @@ def test_the_paper_forgets_whole_predicates():
 
 
 def renamed(demonstration: Demonstration, rng: random.Random) -> Demonstration:
-    """The same demonstration with its objects' names drawn anew, so that they sort otherwise."""
+    """Return the demonstration with its objects' names drawn anew, so that they sort differently."""
     names = [f"thing{number:03d}" for number in range(len(demonstration.objects))]
     rng.shuffle(names)
     new = {old: Object(name, old.type) for old, name in zip(demonstration.objects, names, strict=True)}
@@ -223,7 +223,8 @@ def test_same_bytes_in_every_process():
         "from needful.storage.demonstrations import read_demonstrations\n"
         "for path in sys.argv[1:]:\n"
         "    learned = learn_operators(read_demonstrations(Path(path)).demonstrations)\n"
-        "    print(*learned.operators, *learned.steps, sep='\\n')\n"
+        "    steps = [(step.move, step.objective, step.added, step.removed) for step in learned.steps]\n"
+        "    print(*learned.operators, *steps, sep='\\n')\n"
     )
     paths = [str(FOLDER / f"{name}.jsonl.gz") for name in names]
     printed = {

@@ -1,4 +1,4 @@
-"""Operators from a necessary change, and their types."""
+"""Operators induced from a necessary change, and their types."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_an_object_passed_twice_is_one_variable():
 
 
 def test_there_may_be_nothing_to_add():
-    """The push only ends the rain, which nobody needs; it must be explained all the same."""
+    """The push only ends the rain, which no later step needs; it must still be explained."""
     demo = Demonstration(
         (A,), frozenset({CLEAN(A)}), (frozenset({CLEAN(A), RAIN()}), frozenset({CLEAN(A)})), (PUSH(A),)
     )
@@ -74,7 +74,7 @@ def test_preconditions_are_what_all_examples_share_and_deletes_what_any_one_show
 
 
 def test_variables_have_the_objects_own_types():
-    """One controller over things, pushed a block and a ball: an operator for each type."""
+    """One controller over things pushes a block and a ball: there is one operator per type."""
     demos = [
         Demonstration((A, P), frozenset({CLEAN(o)}), (NONE, frozenset({CLEAN(o)})), (PUSH(o),))
         for o in (A, P)
@@ -85,7 +85,7 @@ def test_variables_have_the_objects_own_types():
     assert learned.coverage == 1.0
 
 
-def test_names_are_those_of_the_controllers():
+def test_operators_are_named_after_their_controllers():
     wipe = Controller("Wipe", (THING,))
     demo = Demonstration(
         (A,), frozenset({CLEAN(A)}), (NONE, frozenset({RAIN()}), frozenset({CLEAN(A)})), (PUSH(A), wipe(A))
@@ -94,7 +94,7 @@ def test_names_are_those_of_the_controllers():
 
 
 def test_names_of_operators_never_collide() -> None:
-    """A controller may have the name that another one's operator would get by its number."""
+    """A controller may have the name that the numbered operator of another controller would get."""
     thing = Type("thing")
     done, other = Predicate("Done", (thing,)), Predicate("Other", (thing,))
     go, go_1 = Controller("Go", (thing,)), Controller("Go-1", (thing,))
@@ -108,8 +108,8 @@ def test_names_of_operators_never_collide() -> None:
     assert len(names) == 3
 
 
-def test_a_wide_variable_cannot_speak_of_its_objects_narrower_type() -> None:
-    """A cup is picked like any thing. That it was clean is no precondition, and it is forgotten whole."""
+def test_a_predicate_of_a_narrower_type_is_not_lifted_to_a_wide_variable() -> None:
+    """A cup is picked like any thing. Clean is no precondition, and it is deleted for every cup."""
     thing = Type("thing")
     cup = Type("cup", parent=thing)
     held, clean = Predicate("Held", (thing,)), Predicate("Clean", (cup,))
@@ -128,7 +128,7 @@ def test_a_wide_variable_cannot_speak_of_its_objects_narrower_type() -> None:
 
 
 def test_keeping_a_narrower_atom_narrows_the_variable() -> None:
-    """All cups but the picked one lose their cleanness; the goal needs the picked one to keep it."""
+    """All cups except the picked one become dirty; the goal needs the picked one clean."""
     thing = Type("thing")
     cup = Type("cup", parent=thing)
     held, clean = Predicate("Held", (thing,)), Predicate("Clean", (cup,))

@@ -1,4 +1,4 @@
-"""Operators that forget much and keep the little that the rest of the plan needs."""
+"""Operators with broad deletes keep the atoms that the rest of the plan needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
-from needful.operator_learning.candidates import canonical_candidate, merge
+from needful.operator_learning.candidates import canonical_candidate, merge_duplicates
 from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
 from needful.operator_learning.improve_coverage import improve_coverage
 from needful.operator_learning.keep_effects import copies_with_keep_effects
@@ -20,8 +20,8 @@ from needful.operator_learning.learn_operators import OperatorLearningConfig, le
 from needful.operator_learning.learning_problem import LearningProblem
 from tiny_worlds import BLOCK, CLEAN, PUSH, RAIN
 
-# In both demonstrations another cup stays near all the way as well: a, and b, which sort before the
-# held ones, so that a choice by name alone would take the wrong cup.
+# In both demonstrations a second cup stays near all the way. It sorts before the held cup, so that a choice
+# by name alone would bind the wrong cup.
 AMBIGUOUS = (carrying(B, (A, B, C), (A, B)), carrying(C, (B, C, D), (B, C)))
 
 
@@ -36,7 +36,7 @@ def canonical(operators) -> set:
         (whole_predicate, {DeletePattern(NEAR, (Wildcard(ROBOT), Wildcard(CUP)))}),
     ],
 )
-def test_the_held_cup_stays_near_though_it_is_no_argument_of_the_controller(generalise, forgotten):
+def test_a_cup_that_is_no_controller_argument_is_kept_near(generalise, forgotten):
     learned = learn_operators(AMBIGUOUS, OperatorLearningConfig(generalise=generalise))
     going = replace(GOING, delete_patterns=frozenset(forgotten))
     assert canonical(learned.operators) == canonical([going, PUTTING])
@@ -45,7 +45,7 @@ def test_the_held_cup_stays_near_though_it_is_no_argument_of_the_controller(gene
     assert bound == [["robby", "box1", "b"], ["robby", "box1", "c"]]
 
 
-def test_the_kept_cup_may_be_an_argument():
+def test_the_kept_cup_may_be_a_controller_argument():
     go = Controller("Go", (ROBOT, BOX, CUP))
     demos = [carrying(B, (A, B, C), (A, B), go), carrying(C, (B, C, D), (B, C), go)]
     learned = learn_operators(demos)
@@ -54,16 +54,16 @@ def test_the_kept_cup_may_be_an_argument():
     assert canonical(learned.operators) == canonical([going, PUTTING])
 
 
-def test_nothing_is_kept_where_nothing_is_forgotten():
+def test_without_deletes_there_are_no_keep_effects():
     learned = learn_operators([carrying(B, (B,), (B,)), carrying(C, (B, C), (B, C))])
     assert learned.coverage == 1.0
     assert [operator.keep_effects for operator in learned.operators] == [frozenset(), frozenset()]
 
 
-def forgetful_start() -> tuple:
-    """Going without keep effects beside putting, and the copies that keep what it forgets."""
+def start_without_keep_effects() -> tuple:
+    """Return a problem, and a hypothesis of putting and of going without keep effects."""
     problem = LearningProblem.of(AMBIGUOUS, partly_bound)
-    putting = improve_coverage(problem.nothing(), problem)
+    putting = improve_coverage(problem.empty_hypothesis(), problem)
     bare = replace(
         GOING,
         parameters=GOING.parameters[:2],
@@ -74,23 +74,23 @@ def forgetful_start() -> tuple:
     return problem, problem.fit(candidates, putting)
 
 
-def test_copies_remember_what_their_fresh_variables_stand_for():
-    problem, start = forgetful_start()
+def test_hints_of_copies_record_the_objects_of_new_variables():
+    problem, start = start_without_keep_effects()
     one, other = copies_with_keep_effects(start, problem)
     assert one.operator == other.operator
     assert {str(atom) for atom in one.operator.keep_effects} == {"Near(?x0, ?x2)"}
     fresh = Variable("?x2", CUP)
     number = problem.demonstrations[0].table.object_number
     assert (one.hints, other.hints) == ({(0, 0): {fresh: number[B]}}, {(1, 0): {fresh: number[C]}})
-    (merged,) = merge([one, other])
+    (merged,) = merge_duplicates([one, other])
     assert merged.hints == {**one.hints, **other.hints}
 
 
-def test_the_memory_decides_between_groundings_that_score_equally():
-    problem, start = forgetful_start()
-    (copy,) = merge(copies_with_keep_effects(start, problem))
+def test_hints_decide_between_groundings_that_score_equally():
+    problem, start = start_without_keep_effects()
+    (copy,) = merge_duplicates(copies_with_keep_effects(start, problem))
     transition = problem.demonstrations[0].transitions[0]
-    best, second, *_ = problem.matcher.explaining(copy.operator, transition, 0)
+    best, second, *_ = problem.matcher.explaining_matches(copy.operator, transition, 0)
     assert best.score == second.score
 
     def going(candidate):
@@ -101,13 +101,13 @@ def test_the_memory_decides_between_groundings_that_score_equally():
         )
 
     assert {str(atom) for atom in going(copy).preconditions} == {"Held(?x2)", "Near(?x0, ?x2)"}
-    forgetful = replace(copy, hints={})
-    assert {str(atom) for atom in going(forgetful).preconditions} == {"Near(?x0, ?x2)"}
+    without_hints = replace(copy, hints={})
+    assert {str(atom) for atom in going(without_hints).preconditions} == {"Near(?x0, ?x2)"}
 
 
-def test_memory_that_fits_no_grounding_is_ignored():
-    problem, start = forgetful_start()
-    (copy,) = merge(copies_with_keep_effects(start, problem))
+def test_hints_that_fit_no_grounding_are_ignored():
+    problem, start = start_without_keep_effects()
+    (copy,) = merge_duplicates(copies_with_keep_effects(start, problem))
     number = problem.demonstrations[0].table.object_number
     wrong = replace(copy, hints={(0, 0): {Variable("?x2", CUP): number[D]}})
     fitted = problem.fit((*start.candidates, wrong), start).fitted
@@ -116,19 +116,19 @@ def test_memory_that_fits_no_grounding_is_ignored():
 
 
 def test_an_atom_that_was_not_true_before_cannot_be_kept():
-    """The bare operator without its add effect misses At, which only a new operator can add."""
+    """Without its add effect the operator lacks At, which only a new operator can add."""
     problem = LearningProblem.of(AMBIGUOUS, partly_bound)
-    putting = improve_coverage(problem.nothing(), problem)
+    putting = improve_coverage(problem.empty_hypothesis(), problem)
     idle = replace(
         GOING, parameters=GOING.parameters[:2], preconditions=frozenset(), add_effects=frozenset()
     )
-    start = problem.fit((*putting.candidates, canonical_candidate(idle, {})), problem.nothing())
+    start = problem.fit((*putting.candidates, canonical_candidate(idle, {})), problem.empty_hypothesis())
     assert {one.operator.controller for one in start.fitted} == {GO, PUTTING.controller}
     assert copies_with_keep_effects(start, problem) == ()
 
 
-def test_a_copy_of_a_copy_remembers_both():
-    """b, c and d are held; c is dropped on the way, b is put into the box, d is to be held in the end."""
+def test_the_hints_of_a_copy_of_a_copy_contain_both_objects():
+    """b, c and d are held; c is dropped on the way, b is put into the box, and the goal needs d held."""
     plain = carrying(B, (A, B, D), (A, B))
     start, there, end = plain.abstract_states
     demo = replace(
@@ -139,7 +139,7 @@ def test_a_copy_of_a_copy_remembers_both():
     problem = LearningProblem.of([demo], partly_bound)
     number = problem.demonstrations[0].table.object_number
     r, _, c = GOING.parameters
-    putting = improve_coverage(problem.nothing(), problem)
+    putting = improve_coverage(problem.empty_hypothesis(), problem)
     near_kept = replace(GOING, preconditions=frozenset({NEAR.lifted(r, c)}))
     first = canonical_candidate(near_kept, {(0, 0): {c: number[B]}})
     fitted = problem.fit((*putting.candidates, first), putting)
@@ -150,8 +150,8 @@ def test_a_copy_of_a_copy_remembers_both():
     assert second.hints == {(0, 0): {near: number[B], fresh: number[D]}}
 
 
-def test_a_datum_whose_operator_forgets_gets_a_copy_though_another_grounding_covers_it():
-    """Pushing a ends the cleanness of d, but not of b and c. A hint binds c; the goal needs b."""
+def test_a_datum_whose_operator_deletes_gets_a_copy_though_another_grounding_covers_it():
+    """Pushing a makes d dirty, but not b and c. A hint binds c; the goal needs b."""
     a, b, c, d = (BLOCK(name) for name in "abcd")
     x, y = Variable("?x", BLOCK), Variable("?y", BLOCK)
     before = frozenset({CLEAN(b), CLEAN(c), CLEAN(d)})
@@ -162,7 +162,7 @@ def test_a_datum_whose_operator_forgets_gets_a_copy_though_another_grounding_cov
     none, kept = frozenset(), frozenset({CLEAN.lifted(y)})
     operator = Operator("Push", (x, y), kept, kept | {RAIN.lifted()}, none, none, PUSH, (x,))
     candidate = canonical_candidate(operator, {(0, 0): {y: number[c]}})
-    start = problem.fit([candidate], problem.nothing())
+    start = problem.fit([candidate], problem.empty_hypothesis())
     ((link,),) = (chain.links for chain in start.coverage.chains)
     ((_, bound),) = start.fitted[0].data
     assert (link.match.objects, bound) == ((number[a], number[b]), (number[a], number[c]))

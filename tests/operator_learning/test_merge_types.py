@@ -42,7 +42,7 @@ BOOK1, CUP1, TOY1, BAG1, BOX1, FRIDGE1 = (
     kind(f"{kind.name}1") for kind in (BOOK, CUP, TOY, BAG, BOX, FRIDGE)
 )
 
-# A book and a toy go into a bag, past a cup and a box.
+# A book and a toy are put into a bag, past a cup and a box.
 INTO_A_BAG = [putting(BOOK1, BAG1, {BOOK1: [CUP1]}), putting(TOY1, BAG1, {TOY1: [BOX1]})]
 WIDENED = """\
 Go(?x0:thing)
@@ -73,7 +73,7 @@ def headings(operators) -> set[str]:
     return {f"{o.controller.name}({', '.join(map(str, o.parameters))})" for o in operators}
 
 
-def test_operators_and_deletes_that_differ_in_types_alone_become_one():
+def test_operators_and_deletes_that_differ_only_in_types_are_merged():
     narrow, learned = learn_operators(INTO_A_BAG, NARROW), learn_operators(INTO_A_BAG)
     assert headings(narrow.operators) == {
         *("Go(?x0:bag)", "Go(?x0:book)", "Go(?x0:toy)", "Take(?x0:book)", "Take(?x0:toy)"),
@@ -93,11 +93,11 @@ def test_operators_and_deletes_that_differ_in_types_alone_become_one():
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
 def test_order_of_demonstrations_does_not_matter(order):
     demos = [*INTO_A_BAG, putting(TOY1, BAG1)]
-    assert written(learn_operators([demos[place] for place in order]).operators) == WIDENED
+    assert written(learn_operators([demos[index] for index in order]).operators) == WIDENED
 
 
 def carried_out(operators, start: AbstractState, goal: AbstractState, objects: tuple[Object, ...]) -> bool:
-    """Plan, do what the plan says, and look whether that leads to the goal."""
+    """Plan, execute the plan, and return whether it reaches the goal."""
     question = Question(operators, objects, start, goal)
     problem = PythonPlanner(greedy_portfolio())(question, Budget.unlimited())
     steps = next(problem.plans(0, Budget.unlimited(), SearchStatistics()), None)
@@ -117,15 +117,15 @@ def test_a_type_that_no_demonstration_had():
     assert not carried_out(learn_operators(INTO_A_BAG, NARROW).operators, *task)
 
 
-def test_of_a_type_that_no_demonstration_had_is_forgotten_what_is_of_others():
-    """Whoever goes from a hat to a bag can no longer take the hat."""
+def test_deletes_apply_to_a_type_that_no_demonstration_had():
+    """After going from a hat to a bag, the hat is no longer near."""
     hat = Type("hat", parent=THING)("hat1")
     (go,) = (one for one in learn_operators(INTO_A_BAG).operators if one.name == "Go")
     assert go.ground((BAG1,)).apply(frozenset({NEAR(hat)})) == {NEAR(BAG1)}
 
 
 def test_fridges_must_still_be_opened():
-    """Merging both ways of putting would cover everything, and nobody would need the opening."""
+    """Merging both ways of putting would cover everything, but no step would need the opening."""
     demos = [putting(BOOK1, BAG1), putting(BOOK1, FRIDGE1, unlock=True)]
     learned = learn_operators(demos)
     assert headings(learned.operators) == {
@@ -148,8 +148,8 @@ def test_fridges_must_still_be_opened():
 
 
 @pytest.mark.parametrize("fridge", ["a-fridge", "fridge", "z-fridge"])
-def test_what_lies_below_is_merged_too_or_nothing_is(fridge):
-    """A way to put things anywhere would do for fridges, too, whatever they are called."""
+def test_narrower_operators_are_merged_too_or_none_is(fridge):
+    """Putting things anywhere would also apply to fridges, regardless of the type's name."""
     cold = Type(fridge, parent=THING)("cold")
     demos = [putting(BOOK1, BAG1), putting(BOOK1, BOX1), putting(BOOK1, cold, unlock=True)]
     containers = {
@@ -164,8 +164,8 @@ SACK1, CRATE1 = (Type(name, parent=OPEN_TOP)(f"{name}1") for name in ("sack", "c
 CHEST1 = Type("chest", parent=CONTAINER)("chest1")
 
 
-def test_the_nearest_ancestor_is_taken():
-    """Sacks and crates are both open at the top; a chest that must be opened is another matter."""
+def test_the_nearest_ancestor_is_chosen():
+    """Sacks and crates are both open at the top; a chest must be opened first."""
     demos = [putting(BOOK1, SACK1), putting(BOOK1, CRATE1), putting(BOOK1, CHEST1, unlock=True)]
     assert headings(learn_operators(demos).operators) == {
         *("Go(?x0:thing)", "Take(?x0:book)", "Unlock(?x0:chest)"),
@@ -174,7 +174,7 @@ def test_the_nearest_ancestor_is_taken():
 
 
 def test_the_narrowest_merge_comes_first():
-    """If the chest stands open, everything can be merged, one step up the hierarchy after the other."""
+    """If the chest is open, everything can be merged, one level of the hierarchy after the other."""
     learned = learn_operators([putting(BOOK1, one) for one in (SACK1, CRATE1, CHEST1)])
     merges = [step for step in learned.steps if step.move == "merge"]
     first_lines = [text.splitlines()[0] for step in merges for text in step.added]
@@ -197,8 +197,8 @@ BLOCK1, JAR1, HAMMER = (Type(name, parent=THING)(f"{name}1") for name in ("block
         ((EGG1, JAR1), {"Clean(*:ball)", "Clean(*:block)"}),
     ],
 )
-def test_a_wider_delete_must_not_forget_what_is_needed(needed, forgets):
-    """Pushing a hammer makes other things dirty, but a jar stays clean, and an egg if it is needed."""
+def test_a_wider_delete_must_not_match_needed_atoms(needed, forgets):
+    """Pushing a hammer makes other things dirty, but a jar stays clean, and so does an egg if needed."""
     clean = frozenset(map(CLEAN, (BALL1, EGG1, BLOCK1, JAR1)))
     dirty = {CLEAN(one) for one in (BALL1, EGG1, BLOCK1) if one not in needed}
     demo = Demonstration(
@@ -213,16 +213,18 @@ def test_a_wider_delete_must_not_forget_what_is_needed(needed, forgets):
     assert learned.uncovered == 0
 
 
-def test_one_delete_after_the_other_is_widened_and_hints_and_pins_stay():
-    """Whoever pushes the hammer no longer knows what is clean, nor what is open."""
-    forgotten = frozenset(predicate(one) for predicate in (CLEAN, OPEN) for one in (BALL1, BLOCK1))
-    states = (forgotten, frozenset({CLEAN(HAMMER)}))
+def test_deletes_are_widened_one_by_one_and_hints_and_pins_stay():
+    """Pushing the hammer deletes Clean and Open of a ball and a block."""
+    deleted = frozenset(predicate(one) for predicate in (CLEAN, OPEN) for one in (BALL1, BLOCK1))
+    states = (deleted, frozenset({CLEAN(HAMMER)}))
     demo = Demonstration((HAMMER, BALL1, BLOCK1), states[1], states, (PUSH(HAMMER),))
     problem = LearningProblem.of([demo], partly_bound)
     x, none = Variable("?x0", HAMMER.type), frozenset()
     push = Operator("Push", (x,), none, frozenset({CLEAN.lifted(x)}), none, none, PUSH, (x,))
     hints = {(0, 0): {x: problem.demonstrations[0].table.object_number[HAMMER]}}
-    reached = problem.fit([canonical_candidate(push, hints, frozenset({(0, 0)}))], problem.nothing())
+    reached = problem.fit(
+        [canonical_candidate(push, hints, frozenset({(0, 0)}))], problem.empty_hypothesis()
+    )
     for forgets in (
         {"Clean(*:thing)", "Open(*:ball)", "Open(*:block)"},
         {"Clean(*:thing)", "Open(*:thing)"},
@@ -234,16 +236,16 @@ def test_one_delete_after_the_other_is_widened_and_hints_and_pins_stay():
     assert widen_deletes(reached, problem) is reached
 
 
-def test_nothing_to_merge_leaves_the_very_same_climb():
+def test_without_a_merge_the_climb_is_returned_unchanged():
     problem = LearningProblem.of([putting(BOOK1, BAG1)], partly_bound)
     climb = NARROW.schedule(problem, NARROW.reduce)
     assert keep_types(climb, problem) is climb
-    nothing = Climb(problem.nothing())
-    assert merge_types(nothing, problem) is nothing
+    empty = Climb(problem.empty_hypothesis())
+    assert merge_types(empty, problem) is empty
 
 
 def test_hints_and_pins_go_into_the_merged_operator():
-    """A book and a toy are pushed onto two cups at once; what matters is the first or the second."""
+    """A book and a toy are each pushed onto two cups; the goals need the first and the second cup."""
     cups, none = (CUP("cup1"), CUP("cup2")), frozenset()
     demos = []
     for item, cup in zip((BOOK1, TOY1), cups, strict=True):
@@ -257,7 +259,7 @@ def test_hints_and_pins_go_into_the_merged_operator():
         operator = Operator("Push", (x, y), none, frozenset({ON.lifted(x, y)}), none, none, PUSH, (x,))
         hints = {(index, 0): {y: tables[index][cups[index]]}}
         candidates.append(canonical_candidate(operator, hints, frozenset({(index, 0)})))
-    start = problem.fit(candidates, problem.nothing())
+    start = problem.fit(candidates, problem.empty_hypothesis())
     (merged,) = merge_operators(start, problem).candidates
     item, cup = merged.operator.parameters
     assert (item.type, cup.type) == (THING, CUP)
@@ -266,7 +268,7 @@ def test_hints_and_pins_go_into_the_merged_operator():
 
 
 def needed_adds(operators, demo: Demonstration) -> list[AbstractState | None]:
-    """What each step must add by definition, None where the chain does not reach."""
+    """Return the atoms that each step must add by definition, None where the chain does not reach."""
     _, necessary = brute_force_learning.backchain(list(operators), demo)
     return [
         necessary[step + 1] - before if step + 1 in necessary else None
@@ -287,11 +289,11 @@ def test_no_demonstration_is_explained_worse(demos):
 
 @settings(max_examples=150, deadline=None)
 @given(demos=st.lists(demonstrations(), min_size=1, max_size=4))
-def test_what_was_forgotten_still_is_and_whoever_acted_still_can(demos):
-    """Every transition that an operator was induced from has a merged one that is at least as general."""
+def test_every_transition_fits_its_merged_operator(demos):
+    """Every transition that an operator was induced from has a merged operator whose prediction holds."""
     narrow, learned = learn_operators(demos, NARROW), learn_operators(demos)
-    places = {(g.demonstration, g.step) for data in narrow.data for g in data.groundings}
-    assert places <= {(g.demonstration, g.step) for data in learned.data for g in data.groundings}
+    identities = {(g.demonstration, g.step) for data in narrow.data for g in data.groundings}
+    assert identities <= {(g.demonstration, g.step) for data in learned.data for g in data.groundings}
     for data in learned.data:
         for grounding in data.groundings:
             demo = demos[grounding.demonstration]
@@ -304,11 +306,12 @@ def test_what_was_forgotten_still_is_and_whoever_acted_still_can(demos):
 def test_same_bytes_in_every_process():
     code = (
         "from kitchen_world import *\n"
-        "from needful.operator_learning.learn import learn_operators\n"
+        "from needful.operator_learning.learn_operators import learn_operators\n"
         "items = [kind(kind.name) for kind in (BOOK, CUP, TOY)]\n"
         "demos = [putting(item, kind('there'), {item: items}) for item in items for kind in (BAG, BOX)]\n"
         "learned = learn_operators(demos)\n"
-        "print(*learned.operators, *learned.steps, sep='\\n')\n"
+        "steps = [(step.move, step.objective, step.added, step.removed) for step in learned.steps]\n"
+        "print(*learned.operators, *steps, sep='\\n')\n"
     )
     printed = {
         subprocess.run(

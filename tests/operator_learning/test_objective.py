@@ -1,4 +1,4 @@
-"""What hill climbing minimises, and which failure it looks at first."""
+"""The objective of hill climbing, and the order in which failures are repaired."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def pushes(goal, *states) -> Demonstration:
     return Demonstration((A,), goal, states, (PUSH(A),) * (len(states) - 1))
 
 
-def test_most_urgent_failure_first():
-    """Shortest covered suffix, then necessary adds, then the order of the demonstrations."""
+def test_order_of_failing_transitions():
+    """Shortest covered suffix first, then necessary adds, then the order of the demonstrations."""
     problem = LearningProblem.of(
         [
             pushes(CLEAN_A, RAINY | CLEAN_A, NONE, CLEAN_A),
@@ -37,7 +37,7 @@ def test_most_urgent_failure_first():
         ],
         partly_bound,
     )
-    nothing = problem.nothing()
+    nothing = problem.empty_hypothesis()
     assert [t.demonstration for t in nothing.coverage.failing()] == [0, 2, 1, 3, 4]
     x = Variable("?x", BLOCK)
     cleaning = Operator("Push", (x,), NONE, frozenset({CLEAN.lifted(x)}), NONE, NONE, PUSH, (x,))
@@ -52,7 +52,7 @@ def test_most_urgent_failure_first():
 
 def test_only_better_sets_of_operators_are_accepted():
     problem = LearningProblem.of([pushes(CLEAN_A, NONE, CLEAN_A)], partly_bound)
-    nothing = problem.nothing()
+    nothing = problem.empty_hypothesis()
     x = Variable("?x", BLOCK)
     cleaning = Operator("Push", (x,), NONE, frozenset({CLEAN.lifted(x)}), NONE, NONE, PUSH, (x,))
     covered = problem.fit([canonical_candidate(cleaning, {})], nothing)

@@ -1,4 +1,4 @@
-"""Which operator a transition goes to, by hand."""
+"""The operator that each transition is assigned to, by hand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
-from needful.operator_learning.candidates import canonical_candidate, merge
+from needful.operator_learning.candidates import canonical_candidate, merge_duplicates
 from needful.operator_learning.delete_patterns import partly_bound
 from needful.operator_learning.learning_problem import LearningProblem
 from tiny_worlds import BALL, BLOCK, CLEAN, PUSH, RAIN
@@ -24,7 +24,7 @@ KEEPING_RAIN = replace(
     IDLE, preconditions=frozenset({RAIN.lifted()}), add_effects=frozenset({CLEAN.lifted(X), RAIN.lifted()})
 )
 
-# Push b in the rain: b gets clean. Push a: a gets clean and it rains no more. Wanted: a and b clean.
+# Pushing b in the rain cleans b. Pushing a cleans a and ends the rain. The goal is a and b clean.
 PROBLEM = LearningProblem.of(
     [
         Demonstration(
@@ -39,8 +39,8 @@ PROBLEM = LearningProblem.of(
 
 
 def shares(*candidates) -> dict[str, list[int]]:
-    """The steps that each operator gets, by the operator's add effects."""
-    fitted = PROBLEM.fit(candidates, PROBLEM.nothing()).fitted
+    """Return the steps that each operator is assigned, by the operator's add effects."""
+    fitted = PROBLEM.fit(candidates, PROBLEM.empty_hypothesis()).fitted
     return {
         ", ".join(map(str, sorted(one.operator.add_effects))): [
             transition.step for transition, _ in one.data
@@ -57,7 +57,7 @@ def test_the_best_score_wins():
     assert shares(candidate(IDLE), candidate(CLEANING)) == {"Clean(?x0)": [0, 1]}
 
 
-def test_a_keep_effect_is_worth_more():
+def test_a_keep_effect_improves_the_score():
     assert shares(candidate(CLEANING), candidate(KEEPING_RAIN)) == {
         "Clean(?x0)": [1],
         "Clean(?x0), Rain()": [0],
@@ -68,8 +68,8 @@ def test_add_effects_must_hold_afterwards_but_need_not_be_new():
     assert shares(candidate(RAINING)) == {"Clean(?x0), Rain()": [0]}
 
 
-def test_what_is_known_to_be_necessary_must_be_added():
-    """Only the last step's necessary atoms are known before anything is covered."""
+def test_needed_atoms_must_be_added():
+    """Before anything is covered, only the last step's necessary atoms are known."""
     assert shares(candidate(IDLE)) == {"": [0]}
 
 
@@ -81,15 +81,15 @@ def test_operators_without_data_are_dropped():
     assert shares() == {}
 
 
-def test_a_pinned_transition_stays_whatever_the_scores():
+def test_a_pinned_transition_stays_regardless_of_scores():
     assert shares(candidate(IDLE, pinned=frozenset({(0, 0)})), candidate(CLEANING)) == {
         "": [0],
         "Clean(?x0)": [1],
     }
 
 
-def test_of_several_candidates_that_a_transition_is_pinned_to_the_first_by_text_gets_it():
-    """`?x1:ball` comes before `?x1:block`, though that operator has one parameter more."""
+def test_a_transition_pinned_to_several_candidates_goes_to_the_first_by_text():
+    """`?x1:ball` sorts before `?x1:block`, although that operator has one parameter more."""
     p = BALL("p")
     clean = frozenset({CLEAN(B), CLEAN(p)})
     problem = LearningProblem.of(
@@ -102,22 +102,22 @@ def test_of_several_candidates_that_a_transition_is_pinned_to_the_first_by_text_
         for kept in [frozenset(CLEAN.lifted(other) for other in others)]
     )
     pinned = [candidate(operator, pinned=frozenset({(0, 0)})) for operator in (one, two)]
-    (fitted,) = problem.fit(pinned, problem.nothing()).fitted
+    (fitted,) = problem.fit(pinned, problem.empty_hypothesis()).fitted
     assert len(fitted.candidate.operator.parameters) == 3
 
 
-def test_equal_candidates_are_one_and_keep_all_that_is_pinned_to_them():
+def test_equal_candidates_are_merged_with_all_their_pins():
     renamed = replace(
         CLEANING, parameters=(Y,), add_effects=frozenset({CLEAN.lifted(Y)}), controller_arguments=(Y,)
     )
-    (merged,) = merge(
+    (merged,) = merge_duplicates(
         [candidate(CLEANING, pinned=frozenset({(0, 0)})), candidate(renamed, pinned=frozenset({(1, 2)}))]
     )
     assert merged.pinned == {(0, 0), (1, 2)}
 
 
 def test_a_hint_may_name_interchangeable_variables_in_any_order():
-    """Four blocks stay clean; the two that the variables were introduced for come last by name."""
+    """Four blocks stay clean; the two that the variables were introduced for sort last."""
     blocks = tuple(BLOCK(name) for name in "bcde")
     clean = frozenset(CLEAN(block) for block in blocks)
     demo = Demonstration((A, *blocks), frozenset({RAIN()}), (clean, clean | {RAIN()}), (PUSH(A),))
@@ -126,7 +126,7 @@ def test_a_hint_may_name_interchangeable_variables_in_any_order():
     kept = frozenset({CLEAN.lifted(Y), CLEAN.lifted(Z)})
     operator = replace(IDLE, parameters=(X, Y, Z), preconditions=kept, add_effects=kept | {RAIN.lifted()})
     for hint in ({Y: number[E], Z: number[D]}, {Y: number[D], Z: number[E]}, {Z: number[E]}):
-        start = problem.nothing()
+        start = problem.empty_hypothesis()
         (fitted,) = problem.fit([canonical_candidate(operator, {(0, 0): hint})], start).fitted
         ((_, objects),) = fitted.data
         assert set(hint.values()) <= set(objects)

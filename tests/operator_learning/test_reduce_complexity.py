@@ -1,4 +1,4 @@
-"""Deleting operators that the others can do without."""
+"""Redundant operators are deleted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KEEPING = replace(
 )
 
 
-# Push a, then b, to have both clean; nothing is ever lost, so nothing need be kept.
+# Push a, then b, to clean both; nothing is deleted, so no atom has to be kept.
 TWO_PUSHES = Demonstration(
     (A, B),
     frozenset({CLEAN(A), CLEAN(B)}),
@@ -42,11 +42,11 @@ TWO_PUSHES = Demonstration(
 def fitted(demo, *operators):
     problem = LearningProblem.of([demo], partly_bound)
     candidates = [canonical_candidate(operator, {}) for operator in operators]
-    start = problem.nothing()
+    start = problem.empty_hypothesis()
     return problem, problem.fit(candidates, start)
 
 
-def test_a_superfluous_operator_goes():
+def test_a_redundant_operator_is_deleted():
     problem, start = fitted(TWO_PUSHES, PUSHING, KEEPING)
     assert start.objective == (0, 2)
     smaller = reduce_complexity(start, problem)
@@ -60,12 +60,12 @@ def test_a_needed_operator_stays():
     assert reduce_complexity(start, problem) is start
 
 
-def test_without_complexity_nothing_goes():
+def test_keep_all_operators_deletes_nothing():
     problem, start = fitted(TWO_PUSHES, PUSHING, KEEPING)
     assert keep_all_operators(start, problem) is start
 
 
-# Found by search: of three operators one covers all that is covered, and only one deletion shows it.
+# Found by search: one of three operators covers everything that is covered, and only one deletion shows it.
 UNEQUAL_DELETIONS = (
     Demonstration(
         (A, B),

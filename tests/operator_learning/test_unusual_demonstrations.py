@@ -1,4 +1,4 @@
-"""Demonstrations at the edges of what is allowed."""
+"""Unusual but valid demonstrations."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_empty_goal_needs_nothing():
 
 
 def test_thirty_objects():
-    """Pushing a block cleans it and dirties two bystanders; two blocks are to be clean."""
+    """Pushing a block cleans it and makes two other blocks dirty; the goal is two clean blocks."""
     blocks = tuple(BLOCK(f"block{number:02d}") for number in range(30))
     demos = []
     for first in range(5):
@@ -94,8 +94,8 @@ def test_thirty_objects():
     assert {str(atom) for atom in operator.keep_effects} == {"Clean(?x1)"}
 
 
-def test_many_interchangeable_things_to_keep():
-    """Ten of fifteen blocks are to be clean, and each push dirties two of the others and cleans one.
+def test_many_interchangeable_blocks_to_keep():
+    """The goal is ten of fifteen blocks clean; each push makes two of the others dirty and one clean.
 
     Operators keep up to nine blocks here, which could be bound in 362880 orders each time.
     """
@@ -130,10 +130,10 @@ def odd_demonstrations(draw: st.DrawFn) -> Demonstration:
 @given(st.lists(odd_demonstrations(), min_size=1, max_size=2))
 def test_chains_are_those_of_the_definition(demos):
     learned = learn_operators(demos)
-    # Backchaining breaks ties by the operators' text, in which they all bear their controller's name.
+    # Backchaining breaks ties by the operators' text, in which each operator has its controller's name.
     unnamed = [replace(operator, name=operator.controller.name) for operator in learned.operators]
     for demo, chain, necessary in zip(demos, learned.chains, learned.necessary, strict=True):
         expected, alphas = brute_force_learning.backchain(unnamed, demo)
         assert [step.objects for step in chain if step is not None] == [step.objects for step in expected]
         assert [step.add_effects for step in chain if step is not None] == [s.add_effects for s in expected]
-        assert necessary == tuple(alphas.get(place) for place in range(len(demo) + 1))
+        assert necessary == tuple(alphas.get(index) for index in range(len(demo) + 1))

@@ -145,10 +145,10 @@ class LearnedModel:
             f"coverage {round(operators.coverage, 3)} ({covered} of {operators.transitions} transitions).",
             f"Learned {_count(len(self.model.samplers), 'sampler')} in {seconds['samplers']:.2f} s.",
         ]
-        if operators.idle:
-            verb = "changes" if len(operators.idle) == 1 else "change"
+        if operators.noop_names:
+            verb = "changes" if len(operators.noop_names) == 1 else "change"
             lines.append(
-                f"{_count(len(operators.idle), 'operator')} {verb} nothing and will not be planned with."
+                f"{_count(len(operators.noop_names), 'operator')} {verb} nothing and will not be planned with."
             )
         if operators.not_reproduced:
             numbers = ", ".join(map(str, operators.not_reproduced))
@@ -256,9 +256,11 @@ def learn_model(
     with timed("operators", seconds):
         learned = approach.learn_operators(demonstrations, replays, deadline)
     with timed("samplers", seconds):
-        samplers = learn_samplers(learned.data, everything, sampler_config, seed, learned.idle, deadline)
+        samplers = learn_samplers(
+            learned.data, everything, sampler_config, seed, learned.noop_names, deadline
+        )
     return LearnedModel(
-        model=PlanningModel(vocabulary, tuple(one.operator for one in learned.useful), samplers),
+        model=PlanningModel(vocabulary, tuple(one.operator for one in learned.planning_data), samplers),
         demonstrations=everything,
         operators=learned,
         evidence=gather_evidence(learned, everything),

@@ -1,1 +1,1 @@
-"""Learn operators that predict only the changes necessary for reaching goals; one step per file."""
+"""Learn operators that predict only the changes necessary to reach the goal: one step per file."""

@@ -1,8 +1,8 @@
-"""The operators under consideration, stripped to what partitioning looks at.
+"""Candidates of hill climbing: operators stripped to the parts that partitioning uses.
 
-Hill climbing searches over sets of stripped operators ⟨args, K, E+, ∅, ∅, C⟩; preconditions and
-deletes are always induced afresh from the data that each one explains. Quantified deletes that were
-widened in the end stay: they are forgotten in addition to what the data show.
+Hill climbing searches over sets of stripped operators ⟨args, K, E+, ∅, ∅, C⟩. Preconditions and deletes are
+always induced again from the data that each one explains. The exception is quantified deletes that
+`merge_types` has widened: they stay, in addition to those that the data show.
 """
 
 from __future__ import annotations
@@ -22,20 +22,24 @@ class Candidate:
     """A stripped operator in canonical form.
 
     Attributes:
-        operator: has add effects and keep effects only, and quantified deletes that were widened.
-        text: the operator in writing, which candidates are sorted by.
-        places: for each variable its own place among the parameters and those of the variables that
-            are interchangeable with it.
+        operator: has only add effects, keep effects and widened quantified deletes.
+        text: the operator's text, by which candidates are sorted.
+        interchangeable_indices: for each variable its parameter index, and the indices of the variables
+            that are interchangeable with it.
         hints: for some transitions, the object number that a variable was introduced for. Groundings
             that agree with the hint are preferred there.
-        pinned: transitions that belong to this candidate whatever the scores say.
+        pinned: transitions that belong to this candidate regardless of scores.
     """
 
     operator: Operator
     text: str
-    places: Mapping[Variable, tuple[int, ...]]
+    interchangeable_indices: Mapping[Variable, tuple[int, ...]]
     hints: Mapping[TransitionId, Mapping[Variable, int]]
     pinned: frozenset[TransitionId] = frozenset()
+
+    def __repr__(self) -> str:
+        counts = f"hints={len(self.hints)}, pinned={len(self.pinned)}"
+        return f"Candidate({self.operator.name!r}, parameters={len(self.operator.parameters)}, {counts})"
 
     @property
     def controller(self) -> Controller:
@@ -43,10 +47,10 @@ class Candidate:
         return self.operator.controller
 
     def agrees(self, objects: Sequence[int], transition: TransitionId) -> bool:
-        """Return whether a grounding binds what the hint says, up to exchange of interchangeables."""
+        """Return whether a grounding agrees with the hint, up to exchanging interchangeable variables."""
         hint = self.hints.get(transition, {})
         return all(
-            number in {objects[place] for place in self.places[variable]}
+            number in {objects[index] for index in self.interchangeable_indices[variable]}
             for variable, number in hint.items()
         )
 
@@ -61,24 +65,24 @@ def canonical_candidate(
     hints: Mapping[TransitionId, Mapping[Variable, int]],
     pinned: frozenset[TransitionId] = frozenset(),
 ) -> Candidate:
-    """Strip an operator and rename its variables canonically, hints included."""
+    """Strip an operator, and rename its variables and those of its hints to their canonical names."""
     stripped, renaming = canonical_form(strip(operator))
     renamed = {
         transition: {renaming[variable]: number for variable, number in hint.items()}
         for transition, hint in hints.items()
     }
-    place = {variable: index for index, variable in enumerate(stripped.parameters)}
-    alone = tuple((variable,) for variable in stripped.parameters)
-    places = {
-        variable: tuple(place[other] for other in group)
-        for group in (*alone, *interchangeable(stripped))
+    index_of = {variable: index for index, variable in enumerate(stripped.parameters)}
+    singletons = tuple((variable,) for variable in stripped.parameters)
+    interchangeable_indices = {
+        variable: tuple(index_of[other] for other in group)
+        for group in (*singletons, *interchangeable(stripped))
         for variable in group
     }
-    return Candidate(stripped, stripped.text, places, renamed, pinned)
+    return Candidate(stripped, stripped.text, interchangeable_indices, renamed, pinned)
 
 
-def merge(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Collapse candidates with equal operators; return them in the order of the operators' text."""
+def merge_duplicates(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """Merge candidates with equal operators; return the candidates sorted by text."""
     merged: dict[Operator, Candidate] = {}
     for candidate in candidates:
         known = merged.get(candidate.operator)

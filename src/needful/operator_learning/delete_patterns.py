@@ -1,7 +1,7 @@
 """Two ways to turn a mispredicted atom into a quantified delete.
 
 An operator mispredicts an atom if the atom became false and names an object outside the operator's
-arguments, so that no atomic delete can say so.
+arguments, so that no atomic delete can express it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Generalise: TypeAlias = Callable[[GroundAtom, Mapping[Object, Variable]], Delete
 
 
 def whole_predicate(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> DeletePattern:
-    """Forget every atom of the predicate, as the paper does."""
+    """Delete every atom of the predicate, as the paper does."""
     return predicate_pattern(atom.predicate)
 
 
@@ -27,10 +27,10 @@ def predicate_pattern(predicate: Predicate) -> DeletePattern:
 
 
 def partly_bound(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> DeletePattern:
-    """Forget only atoms that agree with the operator's arguments where this one does.
+    """Delete only atoms that agree with this one on the operator's arguments.
 
-    Objects outside the operator become wildcards of their own type. So do objects whose variable has
-    a wider type than the predicate takes: the variable may stand for others.
+    Objects outside the operator become wildcards of their own type. So do objects whose variable has a
+    wider type than the predicate accepts, because the variable may stand for other objects.
     """
 
     def argument(obj: Object, kind: Type) -> PatternArgument:
@@ -42,7 +42,7 @@ def partly_bound(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> Delete
 
 
 def nearest_common_pattern(one: DeletePattern, other: DeletePattern) -> DeletePattern | None:
-    """Return the narrowest pattern that differs from both in the types of wildcards alone, if any."""
+    """Return the narrowest pattern that differs from both only in the types of wildcards, if any."""
     if one.predicate != other.predicate:
         return None
     arguments: list[PatternArgument] = []
@@ -58,7 +58,7 @@ def nearest_common_pattern(one: DeletePattern, other: DeletePattern) -> DeletePa
 
 
 def without_subsumed(patterns: Iterable[DeletePattern]) -> frozenset[DeletePattern]:
-    """Drop the patterns that another one makes superfluous."""
+    """Drop the patterns that another pattern subsumes."""
     found = set(patterns)
     return frozenset(
         pattern

@@ -1,4 +1,4 @@
-"""Demonstrations with their atoms numbered, so that learning works on integers."""
+"""Encode demonstrations as integers: numbered objects and atoms, and states as bit masks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from needful.core.atoms import AbstractState
 from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 
-# Where a transition comes from: the demonstration and the step in it.
+# The index of the demonstration and the step in it.
 TransitionId: TypeAlias = tuple[int, int]
 
 
@@ -20,8 +20,8 @@ TransitionId: TypeAlias = tuple[int, int]
 class EncodedTransition:
     """One transition τ: s_{i-1} is `before`, s_i is `after`, u_i is `controller` on `arguments`.
 
-    `number` counts the transitions of all demonstrations; `demonstration` and `step` (from 0) say
-    where it comes from; masks and object numbers are those of the demonstration's `table`.
+    `number` counts the transitions of all demonstrations; `demonstration` and `step` (from 0) locate it.
+    Masks and object numbers refer to the demonstration's `table`.
     """
 
     number: int
@@ -33,9 +33,13 @@ class EncodedTransition:
     before: int
     after: int
 
+    def __repr__(self) -> str:
+        name = self.controller.name
+        return f"EncodedTransition({name!r}, demonstration={self.demonstration}, step={self.step})"
+
     @property
-    def where(self) -> TransitionId:
-        """Where the transition comes from."""
+    def transition_id(self) -> TransitionId:
+        """The demonstration and the step."""
         return (self.demonstration, self.step)
 
     @property
@@ -58,22 +62,30 @@ class EncodedDemonstration:
     goal: int
     transitions: tuple[EncodedTransition, ...]
 
+    def __repr__(self) -> str:
+        counts = f"transitions={len(self.transitions)}, objects={len(self.table.objects)}"
+        return f"EncodedDemonstration(index={self.index}, {counts})"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TransitionIndex:
     """The transitions of all demonstrations, by number and by the name of their controller."""
 
-    numbered: tuple[EncodedTransition, ...]
+    by_number: tuple[EncodedTransition, ...]
     by_controller: Mapping[str, Sequence[EncodedTransition]]
+
+    def __repr__(self) -> str:
+        counts = f"transitions={len(self.by_number)}, controllers={len(self.by_controller)}"
+        return f"TransitionIndex({counts})"
 
     @classmethod
     def of(cls, demonstrations: Iterable[EncodedDemonstration]) -> TransitionIndex:
         """Collect the transitions of encoded demonstrations."""
-        numbered = tuple(transition for demo in demonstrations for transition in demo.transitions)
+        by_number = tuple(transition for demo in demonstrations for transition in demo.transitions)
         by_controller: dict[str, list[EncodedTransition]] = {}
-        for transition in numbered:
+        for transition in by_number:
             by_controller.setdefault(transition.controller.name, []).append(transition)
-        return cls(numbered, by_controller)
+        return cls(by_number, by_controller)
 
 
 def encode_demonstrations(demonstrations: Sequence[Demonstration]) -> tuple[EncodedDemonstration, ...]:
@@ -83,7 +95,7 @@ def encode_demonstrations(demonstrations: Sequence[Demonstration]) -> tuple[Enco
 
 
 def _encode_states(states: Sequence[AbstractState], table: AtomTable) -> list[int]:
-    """Number the atoms of each state. Neighbouring states share most, so only changes are looked at."""
+    """Encode each state; consecutive states share most atoms, so only the differences are encoded."""
     masks = [table.encode(states[0])]
     for before, after in itertools.pairwise(states):
         masks.append(masks[-1] & ~table.encode(before - after) | table.encode(after - before))

@@ -1,12 +1,12 @@
-"""Tell needed preconditions from accidental ones by experiment.
+"""Find accidental preconditions by experiments in the simulator, and drop them.
 
-With few demonstrations, atoms that merely happened to hold before all of an operator's transitions end
-up in its preconditions. Demonstrations alone cannot refute them: they hold no counter-examples. The
-simulator can: the controller is executed in states where all other preconditions hold and the atom does
-not. If the operator's prediction comes true there every time, the atom was accidental.
+With few demonstrations, atoms that happened to hold before all of an operator's transitions become
+preconditions. Demonstrations alone cannot refute them, because they contain no counter-examples. The
+simulator can: an experiment executes the controller in a state where all other preconditions hold and the
+atom does not. If the operator's prediction holds in every experiment, the atom was accidental.
 
-States come from the demonstrations and from replaying each with one action left out, which makes
-states that lack what the action brought about.
+The states come from the demonstrations and from replaying each one with one action left out, which leads to
+states that lack the effects of that action.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from needful.seeding import rng_for
 
 @dataclass(frozen=True, slots=True)
 class ExperimentConfig:
-    """How much to try.
+    """Limit the experiments.
 
     Attributes:
-        experiments: for one precondition at most so many, each in another state if there are enough.
+        experiments: the maximum number per precondition, each in a different state if there are enough.
         tries: how often parameters are sampled in one experiment before it counts as failed.
     """
 
@@ -51,21 +51,14 @@ class ExperimentConfig:
 
 @dataclass(frozen=True, slots=True)
 class AccidentalPrecondition:
-    """A precondition that was dropped, and how many experiments did without it."""
+    """A dropped precondition, and the number of experiments that succeeded without it."""
 
     operator: str
     atom: LiftedAtom
     experiments: int
 
-
-@dataclass(frozen=True, slots=True)
-class _Situation:
-    """A state to experiment in, with its atoms as a mask of the table."""
-
-    state: State
-    atoms: AbstractState
-    table: AtomTable
-    mask: int
+    def __repr__(self) -> str:
+        return f"AccidentalPrecondition({self.operator!r}, {self.atom}, experiments={self.experiments})"
 
 
 def drop_accidental_preconditions(
@@ -75,10 +68,10 @@ def drop_accidental_preconditions(
     seed: int = 0,
     config: ExperimentConfig | None = None,
 ) -> tuple[PlanningModel, tuple[AccidentalPrecondition, ...]]:
-    """Return the model without the preconditions that no experiment needed, and what was dropped.
+    """Return the model without the preconditions that no experiment needed, and the dropped ones.
 
-    A precondition is dropped if there was at least one experiment and all came out as predicted. Keep
-    effects stay, and so do the preconditions of operators that add nothing: where no change is
+    A precondition is dropped if there was at least one experiment and the prediction held in all of them.
+    Keep effects stay, and so do the preconditions of operators that add nothing: where no change is
     predicted, doing nothing would pass. The model must be bound to the domain's predicates and have
     its samplers.
     """
@@ -102,23 +95,36 @@ def drop_accidental_preconditions(
     return replace(model, operators=tuple(operators)), tuple(dropped)
 
 
+@dataclass(frozen=True, slots=True)
+class _Situation:
+    """A state to experiment in, with its atoms as a mask of the table."""
+
+    state: State
+    atoms: AbstractState
+    table: AtomTable
+    mask: int
+
+
 def _situations(
     model: PlanningModel, demonstrations: Sequence[Demonstration], execute: Execute
 ) -> list[_Situation]:
     """Return the distinct states of the demonstrations and of their replays, in order."""
     found = []
-    for demonstration in demonstrations:
+    for index, demonstration in enumerate(demonstrations):
         table = AtomTable(demonstration.objects)
-        for state in dict.fromkeys(_states(demonstration, execute)):
+        for state in dict.fromkeys(_states(index, demonstration, execute)):
             atoms = abstract(state, model.vocabulary.predicates)
             found.append(_Situation(state, atoms, table, table.encode(atoms)))
     return found
 
 
-def _states(demonstration: Demonstration, execute: Execute) -> Iterator[State]:
+def _states(index: int, demonstration: Demonstration, execute: Execute) -> Iterator[State]:
     """Yield the states of a demonstration, then those of replaying it with one action left out."""
     if demonstration.states is None:
-        raise DemonstrationError("Experiments start from states, and a demonstration has none.")
+        raise DemonstrationError(
+            f"Experiments need states, and demonstration {index} has none. "
+            "Record demonstrations with their states, or learn without experiments."
+        )
     yield from demonstration.states
     for left_out, start in enumerate(demonstration.states[:-1]):
         state = start
@@ -132,8 +138,8 @@ def _lacking(
 ) -> Iterator[tuple[_Situation, tuple[Object, ...]]]:
     """Yield situations with a grounding whose preconditions hold and whose `atom` does not.
 
-    Not all that the operator adds may be true already: that would prove nothing.
-    One grounding of each situation comes before a second one of any.
+    Groundings whose add effects all hold already are skipped, because they prove nothing. The first
+    grounding of every situation comes before the second grounding of any.
     """
     searches = [(one, _groundings(operator, atom, one)) for one in situations]
     while searches:
@@ -150,9 +156,9 @@ def _groundings(
     operator: Operator, atom: LiftedAtom, situation: _Situation
 ) -> Iterator[tuple[Object, ...]]:
     table = situation.table
-    place = {variable: index for index, variable in enumerate(operator.parameters)}
+    index_of = {variable: index for index, variable in enumerate(operator.parameters)}
     constraints = [
-        Constraint(need.predicate.name, tuple(place[v] for v in need.variables), situation.mask)
+        Constraint(need.predicate.name, tuple(index_of[v] for v in need.variables), situation.mask)
         for need in sorted(operator.preconditions)
     ]
     domains = [table.of_type(variable.type) for variable in operator.parameters]
@@ -167,7 +173,7 @@ def _groundings(
 
 @dataclass(frozen=True, slots=True)
 class _ExperimentRunner:
-    """What all experiments share."""
+    """The samplers, simulator and limit that all experiments share."""
 
     samplers: Mapping[str, Sampler]
     execute: Execute

@@ -1,6 +1,7 @@
-"""Explain an operator from its evidence: what forced each effect, and what was left out on purpose.
+"""Explain operators: the transitions behind each one, and why each of its effects is there.
 
-Why an operator is the way it is: the transitions behind it and what each one contributed.
+`gather_evidence` collects the transitions that each operator was induced from, and `explain_operator` finds
+the reasons for its effects in them.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ class TransitionEvidence:
         necessary: α after the transition, or None if backchaining did not reach it.
         added: the atoms that became true.
         deleted: the atoms that became false.
-        needed_by: for each necessary atom that became true, who needs it: `goal`, or the operator and
-            step whose precondition it is.
+        needed_by: for each necessary atom that became true, its consumer: `goal`, or the operator and
+            the step whose precondition it is.
     """
 
     demonstration: int
@@ -41,29 +42,33 @@ class TransitionEvidence:
     deleted: AbstractState
     needed_by: Mapping[GroundAtom, str]
 
+    def __repr__(self) -> str:
+        counts = f"added={len(self.added)}, deleted={len(self.deleted)}"
+        return f"TransitionEvidence(demonstration={self.demonstration}, step={self.step}, {counts})"
+
 
 def gather_evidence(
     learned: LearnedOperators, demonstrations: Sequence[Demonstration]
 ) -> dict[str, tuple[TransitionEvidence, ...]]:
     """Return the evidence for each operator to plan with, by the operator's name."""
     evidence = {}
-    for data in learned.useful:
+    for data in learned.planning_data:
         found = []
         for grounding in data.groundings:
-            place, step = grounding.demonstration, grounding.step
-            demonstration = demonstrations[place]
+            index, step = grounding.demonstration, grounding.step
+            demonstration = demonstrations[index]
             before, after = demonstration.abstract_states[step : step + 2]
-            necessary = learned.necessary[place][step + 1]
+            necessary = learned.necessary[index][step + 1]
             found.append(
                 TransitionEvidence(
-                    place,
+                    index,
                     step,
                     grounding.objects,
                     necessary,
                     after - before,
                     before - after,
                     {
-                        atom: _find_consumer(atom, learned, place, step)
+                        atom: _find_consumer(atom, learned, index, step)
                         for atom in sorted((necessary or frozenset()) - before)
                     },
                 )
@@ -72,24 +77,17 @@ def gather_evidence(
     return evidence
 
 
-def _find_consumer(atom: GroundAtom, learned: LearnedOperators, demonstration: int, step: int) -> str:
-    """Return the first later step that has the atom as a precondition, or the goal."""
-    chain = learned.chains[demonstration]
-    for later in range(step + 1, len(chain)):
-        operator = chain[later]
-        if operator is not None and atom in operator.preconditions:
-            return f"{operator} at step {later + 1}"
-    return GOAL
-
-
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """Where something was seen first: the demonstration, the step in it and the ground atom."""
+    """The first transition that supports an effect: the demonstration, the step and the ground atom."""
 
     demonstration: int
     step: int
     atom: GroundAtom
     needed_by: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Occurrence({self.atom}, demonstration={self.demonstration}, step={self.step})"
 
     def __str__(self) -> str:
         because = f", needed by {self.needed_by}" if self.needed_by else ""
@@ -98,28 +96,32 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a part of an operator is there.
+    """The support of one effect of an operator.
 
     Attributes:
-        count: in how many of the operator's transitions it played a part.
+        count: the number of the operator's transitions that support it.
         first: the first of them, or None if there is none.
     """
 
     count: int
     first: Occurrence | None
 
+    def __repr__(self) -> str:
+        return f"Reason(count={self.count}, first={self.first!r})"
+
 
 @dataclass(frozen=True, slots=True)
 class OperatorExplanation:
-    """The reasons behind an operator.
+    """The reasons for each effect of an operator.
 
     Attributes:
-        transitions: how many transitions it was induced from.
-        demonstrations: in how many demonstrations.
+        operator: the explained operator.
+        transitions: the number of transitions it was induced from.
+        demonstrations: the number of demonstrations they belong to.
         adds: for each add effect the transitions in which it became true and was necessary.
         keeps: for each keep effect the transitions in which it was necessary afterwards.
         deletes: for each atomic delete the transitions in which it became false.
-        patterns: for each quantified delete the transitions in which it forgets an atom that became
+        patterns: for each quantified delete the transitions in which it matches an atom that became
             false and that no atomic delete names.
         not_predicted: how often atoms of a predicate became true without being predicted.
     """
@@ -133,9 +135,13 @@ class OperatorExplanation:
     patterns: Mapping[DeletePattern, Reason]
     not_predicted: Mapping[str, int]
 
+    def __repr__(self) -> str:
+        counts = f"transitions={self.transitions}, demonstrations={self.demonstrations}"
+        return f"OperatorExplanation({self.operator.name!r}, {counts})"
+
 
 def explain_operator(operator: Operator, evidence: Sequence[TransitionEvidence]) -> OperatorExplanation:
-    """Find the reasons for each part of an operator in the transitions it was induced from."""
+    """Find the reasons for each effect of an operator in the transitions it was induced from."""
     cases = [(one, operator.ground(one.objects)) for one in evidence]
 
     def added(atom: LiftedAtom, seen: TransitionEvidence, ground: GroundOperator) -> Occurrence | None:
@@ -152,7 +158,7 @@ def explain_operator(operator: Operator, evidence: Sequence[TransitionEvidence])
         found = atom.ground(ground.binding)
         return _occurrence(seen, found) if found in seen.deleted else None
 
-    def forgotten(
+    def matched(
         pattern: DeletePattern, seen: TransitionEvidence, ground: GroundOperator
     ) -> Occurrence | None:
         bound = pattern.ground(ground.binding)
@@ -167,9 +173,19 @@ def explain_operator(operator: Operator, evidence: Sequence[TransitionEvidence])
         {a: _reason([added(a, *case) for case in cases]) for a in sorted(operator.add_effects - keeps)},
         {a: _reason([kept(a, *case) for case in cases]) for a in sorted(keeps)},
         {a: _reason([deleted(a, *case) for case in cases]) for a in sorted(operator.delete_effects)},
-        {p: _reason([forgotten(p, *case) for case in cases]) for p in sorted(operator.delete_patterns)},
+        {p: _reason([matched(p, *case) for case in cases]) for p in sorted(operator.delete_patterns)},
         _not_predicted(cases),
     )
+
+
+def _find_consumer(atom: GroundAtom, learned: LearnedOperators, demonstration: int, step: int) -> str:
+    """Return the first later step that has the atom as a precondition, or the goal."""
+    chain = learned.chains[demonstration]
+    for later in range(step + 1, len(chain)):
+        operator = chain[later]
+        if operator is not None and atom in operator.preconditions:
+            return f"{operator} at step {later + 1}"
+    return GOAL
 
 
 def _occurrence(seen: TransitionEvidence, atom: GroundAtom) -> Occurrence:

@@ -1,7 +1,7 @@
 """Hill climbing over sets of operators.
 
-Deviation E8, docs/paper_to_code.md: the published pseudo-code ends after one pass; what is meant is to
-go on until neither move helps.
+Deviation E8, docs/paper_to_code.md: the published pseudo-code ends after one pass; the intended algorithm
+continues until neither move improves the objective.
 """
 
 from __future__ import annotations
@@ -19,30 +19,37 @@ Move: TypeAlias = Callable[[Hypothesis, LearningProblem], Hypothesis]
 
 @dataclass(frozen=True, slots=True)
 class ClimbStep:
-    """One accepted move: what it was, what it reached, and which operators came and went."""
+    """One accepted move: its name, the objective it reached, and the operators it added and removed."""
 
     move: str
     objective: Objective
     added: tuple[str, ...]
     removed: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        counts = f"added={len(self.added)}, removed={len(self.removed)}"
+        return f"ClimbStep({self.move!r}, {self.objective}, {counts})"
+
 
 @dataclass(frozen=True, slots=True)
 class Climb:
-    """The operators that hill climbing has reached, and the way there."""
+    """The operators that hill climbing has reached, and the steps that led there."""
 
     hypothesis: Hypothesis
     steps: tuple[ClimbStep, ...] = ()
 
-    def accept(self, move: str, reached: Hypothesis) -> Climb:
-        """Return the climb one step further if that lowers J(Ω), otherwise this very climb."""
-        return self.go(move, reached) if reached.objective < self.hypothesis.objective else self
+    def __repr__(self) -> str:
+        return f"Climb({self.hypothesis!r}, steps={len(self.steps)})"
 
-    def go(self, move: str, reached: Hypothesis) -> Climb:
-        """Return the climb one step further, this very climb if the step leads nowhere."""
+    def accept(self, move: str, reached: Hypothesis) -> Climb:
+        """Return the climb with one more step if that lowers J(Ω), otherwise this climb."""
+        return self.add_step(move, reached) if reached.objective < self.hypothesis.objective else self
+
+    def add_step(self, move: str, reached: Hypothesis) -> Climb:
+        """Return the climb with one more step, or this climb if `reached` is its hypothesis."""
         if reached is self.hypothesis:
             return self
-        old, new = self.hypothesis.texts, reached.texts
+        old, new = self.hypothesis.operator_texts, reached.operator_texts
         step = ClimbStep(move, reached.objective, tuple(sorted(new - old)), tuple(sorted(old - new)))
         return Climb(reached, (*self.steps, step))
 
@@ -50,9 +57,9 @@ class Climb:
 def alternate(problem: LearningProblem, reduce: Move) -> Climb:
     """Alternate one improvement of coverage with deletions until nothing changes (LEARN, §3).
 
-    Deleting after every improvement keeps poor early operators from shaping later ones.
+    Deletions after every improvement prevent poor early operators from shaping later ones.
     """
-    climb = Climb(problem.nothing())
+    climb = Climb(problem.empty_hypothesis())
     while True:
         covered = climb.accept("cover", improve_coverage(climb.hypothesis, problem))
         smaller, shrunk = covered, covered.accept("delete", reduce(covered.hypothesis, problem))
@@ -65,7 +72,7 @@ def alternate(problem: LearningProblem, reduce: Move) -> Climb:
 
 def steepest_descent(problem: LearningProblem, reduce: Move) -> Climb:
     """Take the better of both moves at each step, as the authors' code does."""
-    climb = Climb(problem.nothing())
+    climb = Climb(problem.empty_hypothesis())
     while True:
         covered = climb.accept("cover", improve_coverage(climb.hypothesis, problem))
         smaller = climb.accept("delete", reduce(climb.hypothesis, problem))

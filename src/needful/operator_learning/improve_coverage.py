@@ -1,8 +1,8 @@
 """Add operators until more transitions are covered (ImproveCoverage of the paper).
 
-Deviations E9, E10, E21, docs/paper_to_code.md: the loop runs while nothing was gained and something is
-uncovered; it remembers the sets of operators it has seen, so it cannot spin; and where it gains
-nothing, it tries to cover one transition by force.
+Deviations E9, E10, E21, docs/paper_to_code.md: the loop runs while coverage has not improved and something
+is uncovered; it remembers the sets of operators it has seen, so it terminates; and if it fails, it tries to
+cover one transition with an operator that the transition is pinned to.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from needful.operator_learning.candidates import canonical_candidate
 from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.induction import induce_operator
-from needful.operator_learning.keep_effects import copies_with_keep_effects, keeping
+from needful.operator_learning.keep_effects import copies_with_keep_effects, with_keep_effects
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
 
 
 def improve_coverage(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Return a set of operators that covers more, or `start` if none was found."""
+    """Return a set of operators that covers more transitions, or `start` if none was found."""
     current = start
     seen: set[frozenset[str]] = set()
     for _ in range(2 * problem.size):
@@ -25,16 +25,16 @@ def improve_coverage(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
         current = _with_operator_for(failing[0], current, problem)
         if current.coverage.uncovered < start.coverage.uncovered:
             return current
-        if current.texts in seen:
+        if current.operator_texts in seen:
             break
-        seen.add(current.texts)
+        seen.add(current.operator_texts)
     return _try_pinned_operators(start, current, problem)
 
 
 def _with_operator_for(
     transition: EncodedTransition, current: Hypothesis, problem: LearningProblem
 ) -> Hypothesis:
-    """Add an operator for a failing transition, then the copies that keep what is necessary."""
+    """Add an operator for a failing transition, then the copies that keep necessary atoms."""
     necessary = current.coverage.necessary_after(transition)
     assert necessary is not None, "a failing transition is reached by its chain"
     operator, _ = induce_operator(transition, necessary)
@@ -43,12 +43,12 @@ def _with_operator_for(
 
 
 def _try_pinned_operators(start: Hypothesis, last: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Give one failing transition an operator of its own; accept it only if more gets covered."""
+    """Pin one failing transition to a new operator; accept the result only if it covers more."""
     for base in (start, last):
         for transition in base.coverage.failing():
-            forced = cover_with_pinned_operator(transition, base, problem)
-            if forced.coverage.uncovered < start.coverage.uncovered:
-                return forced
+            reached = cover_with_pinned_operator(transition, base, problem)
+            if reached.coverage.uncovered < start.coverage.uncovered:
+                return reached
     return start
 
 
@@ -57,8 +57,8 @@ def cover_with_pinned_operator(
 ) -> Hypothesis:
     """Add an operator that keeps all necessary atoms of one transition, which is pinned to it.
 
-    Keeping an atom may bring new objects into the operator, which changes what it deletes and so
-    what must be kept: a fixpoint, reached because the set of kept atoms only grows.
+    Keeping an atom may add objects to the operator. That changes its deletes, and thus the atoms that must
+    be kept: a fixpoint, reached because the set of kept atoms only grows.
     """
     necessary = base.coverage.necessary_after(transition)
     assert necessary is not None, "a failing transition is reached by its chain"
@@ -68,7 +68,8 @@ def cover_with_pinned_operator(
         missing = necessary & ~problem.matcher.predict(fitted, transition, objects)
         if not missing:
             break
-        operator, objects = keeping(operator, transition, objects, missing)
+        operator, objects = with_keep_effects(operator, transition, objects, missing)
     hint = dict(zip(operator.parameters, objects, strict=True))
-    forced = canonical_candidate(operator, {transition.where: hint}, frozenset({transition.where}))
-    return problem.fit((*base.candidates, forced), base)
+    identity = transition.transition_id
+    pinned = canonical_candidate(operator, {identity: hint}, frozenset({identity}))
+    return problem.fit((*base.candidates, pinned), base)

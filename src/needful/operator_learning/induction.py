@@ -1,4 +1,4 @@
-"""Induce operators: a new one from a necessary change, and P, E- and Q from the data explained."""
+"""Induce operators: a new one from a necessary change, and P, E- and Q from the data it explains."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from needful.operator_learning.encoding import EncodedTransition
 # A transition and the object numbers that an operator's parameters are bound to.
 Datum: TypeAlias = tuple[EncodedTransition, tuple[int, ...]]
 
+# Lifted atoms of an operator: the predicate's name and the parameter indices -> the predicate.
+LiftedAtomMap: TypeAlias = dict[AtomKey, Predicate]
+
 
 def induce_operator(transition: EncodedTransition, necessary: int) -> tuple[Operator, tuple[int, ...]]:
-    """INDUCE: an operator that adds what became true and is necessary, (s_i \\ s_{i-1}) ∩ α_i.
+    """Return an operator that adds the necessary atoms that became true (INDUCE), and its objects.
 
-    Variables stand for the controller's arguments in order, then for the other objects of the add
-    effects by name. Each has the object's own type. There may be no add effects at all. Returned
-    with the object numbers that the variables stand for.
+    Its add effects are (s_i \\ s_{i-1}) ∩ α_i, which may be empty. The variables stand for the controller's
+    arguments in order, then for the other objects of the add effects by name; each has the type of its
+    object. The second value holds the object numbers that the variables stand for.
     """
     table = transition.table
     added = necessary & transition.added
@@ -30,8 +33,8 @@ def induce_operator(transition: EncodedTransition, necessary: int) -> tuple[Oper
     others = {number for atom in bits(added) for number in table.arguments[atom]}
     numbers += sorted(others - set(numbers))
     lifting = {
-        table.objects[number]: Variable(f"?x{place}", table.objects[number].type)
-        for place, number in enumerate(numbers)
+        table.objects[number]: Variable(f"?x{index}", table.objects[number].type)
+        for index, number in enumerate(numbers)
     }
     operator = Operator(
         name=transition.controller.name,
@@ -49,19 +52,15 @@ def induce_operator(transition: EncodedTransition, necessary: int) -> tuple[Oper
 def lift(
     transition: EncodedTransition, atoms: int, lifting: dict[Object, Variable]
 ) -> frozenset[LiftedAtom]:
-    """Return the atoms with variables in the place of their objects, all of which must be lifted."""
+    """Return the atoms with each object replaced by its variable; `lifting` must contain every object."""
     ground = (transition.table.atoms[number] for number in bits(atoms))
     return frozenset(
         LiftedAtom(atom.predicate, tuple(lifting[obj] for obj in atom.objects)) for atom in ground
     )
 
 
-# The atoms that an operator speaks of: predicate and the places of its parameters -> the predicate.
-LiftedAtomMap: TypeAlias = dict[AtomKey, Predicate]
-
-
 class Inducer:
-    """Fits preconditions and deletes to data; remembers what each datum contributes."""
+    """Fits preconditions and deletes to data; caches the contribution of each datum."""
 
     def __init__(self, generalise: Generalise) -> None:
         self._generalise = generalise
@@ -71,9 +70,9 @@ class Inducer:
     def fit(self, stripped: Operator, data: tuple[Datum, ...]) -> Operator:
         """Return the operator with P, E- and Q induced from the transitions it explains.
 
-        P is the intersection of the lifted states before, E- the union of the lifted deleted atoms,
-        and Q covers every deleted atom that the operator cannot speak of (s_{i-1} \\ E- would
-        otherwise predict it), besides what the stripped operator forgets already.
+        P is the intersection of the lifted states before, E- the union of the lifted deleted atoms. Q
+        covers every deleted atom that cannot be lifted to the operator's parameters (otherwise
+        s_{i-1} \\ E- would predict it), in addition to the stripped operator's quantified deletes.
         """
         known = self._fitted.get((stripped, data))
         if known is None:
@@ -95,9 +94,9 @@ class Inducer:
         return known
 
     def _deleted(self, operator: Operator, datum: Datum) -> tuple[LiftedAtomMap, frozenset[DeletePattern]]:
-        """Return what one transition contributes to E- and to Q."""
+        """Return the contribution of one transition to E- and to Q."""
         transition, objects = datum
-        inside, outside = _lift(operator, datum, transition.deleted)
+        inside, outside = _split_liftable(operator, datum, transition.deleted)
         if not outside:
             return inside, frozenset()
         bound = [transition.table.objects[number] for number in objects]
@@ -116,34 +115,34 @@ def common_preconditions(operator: Operator, data: Sequence[Datum]) -> frozenset
 
 
 def liftable_atoms_before(operator: Operator, datum: Datum) -> LiftedAtomMap:
-    """Return the atoms that held before a transition, as far as the operator can speak of them."""
-    return _lift(operator, datum, datum[0].before)[0]
+    """Return the atoms that held before a transition and can be lifted to the operator's parameters."""
+    return _split_liftable(operator, datum, datum[0].before)[0]
 
 
-def _lift(operator: Operator, datum: Datum, atoms: int) -> tuple[LiftedAtomMap, list[GroundAtom]]:
-    """Divide atoms into those that the operator can speak of, lifted, and the others.
+def lifted_atoms(parameters: Sequence[Variable], lifted: LiftedAtomMap) -> frozenset[LiftedAtom]:
+    """Return lifted atoms over the parameters at the given indices."""
+    return frozenset(
+        LiftedAtom(predicate, tuple(parameters[index] for index in indices))
+        for (_, indices), predicate in lifted.items()
+    )
 
-    It can if its parameters are bound to all of the objects, and fit. A parameter may have a wider
-    type than the object it is bound to, and then a predicate of the object's type does not take it.
+
+def _split_liftable(operator: Operator, datum: Datum, atoms: int) -> tuple[LiftedAtomMap, list[GroundAtom]]:
+    """Divide atoms into those that can be lifted to the operator's parameters, and the others.
+
+    An atom can be lifted if parameters are bound to all of its objects and their types fit the predicate.
+    A parameter may have a wider type than its object; then a predicate of the object's type rejects it.
     """
     transition, objects = datum
-    places = {number: place for place, number in enumerate(objects)}
+    index_of = {number: index for index, number in enumerate(objects)}
     inside: LiftedAtomMap = {}
     outside = []
     for number in bits(atoms):
         atom, arguments = transition.table.atoms[number], transition.table.arguments[number]
-        found = tuple([places[argument] for argument in arguments if argument in places])
+        found = tuple([index_of[argument] for argument in arguments if argument in index_of])
         complete = len(found) == len(arguments)
-        if complete and atom.predicate.fits([operator.parameters[place] for place in found]):
+        if complete and atom.predicate.fits([operator.parameters[index] for index in found]):
             inside[atom.predicate.name, found] = atom.predicate
         else:
             outside.append(atom)
     return inside, outside
-
-
-def lifted_atoms(parameters: Sequence[Variable], lifted: LiftedAtomMap) -> frozenset[LiftedAtom]:
-    """Return lifted atoms with the parameters in their places."""
-    return frozenset(
-        LiftedAtom(predicate, tuple(parameters[place] for place in places))
-        for (_, places), predicate in lifted.items()
-    )

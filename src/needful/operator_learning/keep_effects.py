@@ -1,10 +1,10 @@
-"""Keep what is necessary and would be forgotten (EnsureNecAtomsSat of the paper).
+"""Keep necessary atoms that an operator would delete (EnsureNecAtomsSat of the paper).
 
-An operator's deletes, above all the quantified ones, may hit an atom that the rest of the plan needs.
-A copy of the operator then asserts that the atom survives: it gets it as precondition and add effect.
+An operator's deletes, in particular the quantified ones, may match an atom that the rest of the plan needs.
+A copy of the operator then has the atom as precondition and as add effect, which asserts that it survives.
 
-Deviation E18, docs/paper_to_code.md: all operators are looked at, not only the newest, and there is
-one copy for each distinct set of missing atoms.
+Deviation E18, docs/paper_to_code.md: all operators are considered, not only the newest, and there is one
+copy per distinct set of missing atoms.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from needful.operator_learning.learning_problem import Hypothesis, LearningProbl
 
 
 def copies_with_keep_effects(hypothesis: Hypothesis, problem: LearningProblem) -> tuple[Candidate, ...]:
-    """ENSURE_NEC: a copy for every datum whose necessary atoms its operator would forget.
+    """Return a copy for every datum whose operator would delete necessary atoms (ENSURE_NEC).
 
-    An atom that was not true before cannot be kept: such a transition needs an operator of its own.
-    Each copy remembers which objects its new variables were introduced for.
+    An atom that was not true before cannot be kept: such a transition needs an operator of its own. The
+    hints of each copy record the objects that its new variables were introduced for.
     """
     copies = []
     for fitted in hypothesis.fitted:
@@ -35,23 +35,23 @@ def copies_with_keep_effects(hypothesis: Hypothesis, problem: LearningProblem) -
                 continue
             missing = necessary & ~problem.matcher.predict(fitted.operator, transition, objects)
             if missing and not missing & ~transition.before:
-                copy, bound = keeping(fitted.candidate.operator, transition, objects, missing)
+                copy, bound = with_keep_effects(fitted.candidate.operator, transition, objects, missing)
                 fresh = zip(copy.parameters, bound, strict=True)
                 hint = {
-                    **fitted.candidate.hints.get(transition.where, {}),
+                    **fitted.candidate.hints.get(transition.transition_id, {}),
                     **dict(list(fresh)[len(objects) :]),
                 }
-                copies.append(canonical_candidate(copy, {transition.where: hint}))
+                copies.append(canonical_candidate(copy, {transition.transition_id: hint}))
     return tuple(copies)
 
 
-def keeping(
+def with_keep_effects(
     operator: Operator, transition: EncodedTransition, objects: tuple[int, ...], missing: int
 ) -> tuple[Operator, tuple[int, ...]]:
     """Return the operator with the missing atoms as keep effects, and its objects on the transition.
 
-    Objects that the operator did not mention get fresh variables, in the order of their names.
-    Variables that are too wide for a kept atom are narrowed to their object's own type.
+    Objects outside the operator get new variables, in the order of their names. Variables whose type is
+    too wide for a kept atom are narrowed to their object's type.
     """
     table = transition.table
     operator = _narrowed(operator, transition, objects, missing)
@@ -59,8 +59,8 @@ def keeping(
     fresh = sorted(mentioned - set(objects))
     bound = (*objects, *fresh)
     variables = operator.parameters + tuple(
-        Variable(f"?k{place}", table.objects[number].type)
-        for place, number in enumerate(fresh, start=len(objects))
+        Variable(f"?k{index}", table.objects[number].type)
+        for index, number in enumerate(fresh, start=len(objects))
     )
     lifting = {table.objects[number]: variable for number, variable in zip(bound, variables, strict=True)}
     kept = lift(transition, missing, lifting)
@@ -76,7 +76,7 @@ def keeping(
 def _narrowed(
     operator: Operator, transition: EncodedTransition, objects: tuple[int, ...], missing: int
 ) -> Operator:
-    """Return the operator with variables that fit the missing atoms."""
+    """Return the operator with variables whose types fit the missing atoms."""
     table = transition.table
     bound = dict(zip(objects, operator.parameters, strict=True))
     too_wide = {

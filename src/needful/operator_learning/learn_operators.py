@@ -1,4 +1,4 @@
-"""Learn operators from demonstrations: the paper's method as a whole."""
+"""Learn operators from demonstrations with the paper's method."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ TypeMerger: TypeAlias = Callable[[Climb, LearningProblem], Climb]
 
 @dataclass(frozen=True, slots=True)
 class OperatorLearningConfig:
-    """The choices of the learner, each a function.
+    """Choose the parts of the learner; each choice is a function.
 
     Attributes:
-        generalise: how a mispredicted atom becomes a quantified delete.
-        reduce: how a set of operators is made smaller.
-        schedule: in which order coverage and complexity are improved.
-        types: how types are widened in the end.
+        generalise: turns a mispredicted atom into a quantified delete.
+        reduce: makes a set of operators smaller.
+        schedule: alternates improvements of coverage and of complexity.
+        types: widens types after hill climbing.
     """
 
     generalise: Generalise = partly_bound
@@ -40,7 +40,7 @@ class OperatorLearningConfig:
     types: TypeMerger = merge_types
 
     def describe(self) -> dict[str, str]:
-        """Return the names of the choices, for provenance."""
+        """Return the names of the chosen functions, for provenance."""
         return {
             "generalise": self.generalise.__name__,
             "reduce": self.reduce.__name__,
@@ -56,7 +56,8 @@ def learn_operators(
 ) -> LearnedOperators:
     """Learn operators that model only the changes necessary for the demonstrations' goals.
 
-    The result depends on the demonstrations, their order and the configuration alone.
+    The result depends only on the demonstrations, their order and the configuration. Raises
+    `LearningTimeoutError` if the deadline passes.
     """
     config = config or OperatorLearningConfig()
     problem = LearningProblem.of(demonstrations, config.generalise, deadline)

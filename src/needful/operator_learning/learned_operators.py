@@ -1,10 +1,7 @@
-"""What operator learning returns: the operators, named, and how well they explain the demonstrations.
+"""The result of operator learning: named operators, and how well they explain the demonstrations.
 
-Check that learned operators do no harm: each demonstration can still be planned.
-
-A demonstration is reproduces_demonstration if some sequence of grounded operators, one for each of its actions and
-with the action's own objects, is applicable from its initial abstract state by prediction alone and
-ends in its goal. A demonstration that backchaining covers always is; for others the check searches.
+Every learner ends with `evaluate_operators`, which names the operators, grounds the chains of backchaining
+and checks that each demonstration can still be planned (`reproduces_demonstration`).
 """
 
 from __future__ import annotations
@@ -24,17 +21,121 @@ from needful.operator_learning.induction import Datum
 from needful.operator_learning.matching import Matcher
 from needful.operator_learning.objective import Coverage, cover
 
-# Beyond so many predicted states a demonstration counts as not reproduces_demonstration.
+# The search of `reproduces_demonstration` fails after this number of predicted states.
 MAX_PREDICTED_STATES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedOperators:
+    """Learned operators, and how well they explain the demonstrations.
+
+    Replays, which some learners also receive, are numbered after the demonstrations. A replay has no goal,
+    so none of its atoms is necessary and it has no chain.
+
+    Attributes:
+        data: the operators, each with the transitions it was induced from.
+        necessary: for each demonstration α_0..α_n, with None for states that backchaining did not reach.
+        chains: for each demonstration the ground operator that explains each step, or None.
+        transitions: N, the number of transitions in the demonstrations.
+        uncovered: U, the number of transitions that no chain of operators explains.
+        not_reproduced: the indices of demonstrations that `reproduces_demonstration` rejects.
+        steps: the accepted moves of hill climbing.
+        noop_names: the names of operators that change nothing and are excluded from planning.
+    """
+
+    data: tuple[OperatorData, ...]
+    necessary: tuple[tuple[AbstractState | None, ...], ...]
+    chains: tuple[tuple[GroundOperator | None, ...], ...]
+    transitions: int
+    uncovered: int
+    not_reproduced: tuple[int, ...]
+    steps: tuple[ClimbStep, ...]
+    noop_names: frozenset[str] = frozenset()
+
+    def __repr__(self) -> str:
+        counts = f"operators={len(self.data)}, transitions={self.transitions}, uncovered={self.uncovered}"
+        return f"LearnedOperators({counts}, not_reproduced={len(self.not_reproduced)})"
+
+    @property
+    def operators(self) -> tuple[Operator, ...]:
+        """The learned operators, sorted by name."""
+        return tuple(one.operator for one in self.data)
+
+    @property
+    def planning_data(self) -> tuple[OperatorData, ...]:
+        """The operators to plan with, and their data."""
+        return tuple(one for one in self.data if one.operator.name not in self.noop_names)
+
+    @property
+    def coverage(self) -> float:
+        """η = 1 − U/N."""
+        return 1.0 - self.uncovered / self.transitions if self.transitions else 1.0
+
+
+class EncodedOperatorData(NamedTuple):
+    """An operator ω, named after its controller, with the encoded transitions it explains (D_ω)."""
+
+    operator: Operator
+    data: tuple[Datum, ...]
+
+    def __repr__(self) -> str:
+        return f"EncodedOperatorData({self.operator.name!r}, transitions={len(self.data)})"
+
+
+def evaluate_operators(
+    found: Iterable[EncodedOperatorData],
+    coverage: Coverage,
+    matcher: Matcher,
+    steps: tuple[ClimbStep, ...] = (),
+    replays: Sequence[EncodedDemonstration] = (),
+) -> LearnedOperators:
+    """Name the operators and report how well they explain the demonstrations of `coverage`."""
+    named = _with_names(tuple(found))
+    operators = tuple(one.operator for one in named)
+    by_text = {replace(one, name=one.controller.name).text: one for one in operators}
+    chains = coverage.chains
+    unreached = [(None,) * len(replay.transitions) for replay in replays]
+    return LearnedOperators(
+        data=tuple(map(_decode_data, named)),
+        necessary=(*map(_necessary_atoms, chains), *((None, *replay) for replay in unreached)),
+        chains=(*(_ground_chain(chain, by_text) for chain in chains), *unreached),
+        transitions=sum(len(chain.demonstration.transitions) for chain in chains),
+        uncovered=coverage.uncovered,
+        not_reproduced=tuple(
+            chain.demonstration.index
+            for chain in chains
+            if chain.failing is not None
+            and not reproduces_demonstration(operators, chain.demonstration, matcher)
+        ),
+        steps=steps,
+    )
+
+
+def evaluate_by_backchaining(
+    found: Sequence[EncodedOperatorData],
+    encoded: Sequence[EncodedDemonstration],
+    demonstrations: int,
+    deadline: Deadline = NO_DEADLINE,
+) -> LearnedOperators:
+    """Name operators that were learned without backchaining, and evaluate them by it.
+
+    The first `demonstrations` items of `encoded` are the demonstrations; the others are replays.
+    """
+    matcher = Matcher(deadline)
+    uncovered = Coverage.empty(encoded[:demonstrations])
+    coverage = cover((one.operator for one in found), uncovered, matcher)
+    return evaluate_operators(found, coverage, matcher, replays=encoded[demonstrations:])
 
 
 def reproduces_demonstration(
     operators: Sequence[Operator], demonstration: EncodedDemonstration, matcher: Matcher
 ) -> bool:
-    """Return whether planning along the demonstration's actions reaches its goal.
+    """Return whether an abstract plan that follows the demonstration's actions reaches its goal.
 
-    A depth-first search that follows first what predicts most of the states the demonstration saw.
-    Predictions are limited to atoms that occur in the demonstration.
+    The plan has one ground operator per action, with the action's objects, and is applicable from the
+    initial abstract state by prediction alone. A demonstration that backchaining covers always has such a
+    plan; for the others this is a depth-first search, which first expands predictions that agree most with
+    the observed state. Predictions are limited to atoms that occur in the demonstration.
     """
     transitions = demonstration.transitions
     start = transitions[0].before if transitions else demonstration.goal
@@ -49,116 +150,21 @@ def reproduces_demonstration(
             continue
         seen.add((step, state))
         observed = transitions[step].after
-        imagined = replace(transitions[step], before=state, after=(1 << len(demonstration.table)) - 1)
+        hypothetical = replace(transitions[step], before=state, after=(1 << len(demonstration.table)) - 1)
         reached = {
             prediction
             for operator in operators
-            if operator.controller.name == imagined.controller.name
-            for prediction in matcher.predictions(operator, imagined)
+            if operator.controller.name == hypothetical.controller.name
+            for prediction in matcher.predictions(operator, hypothetical)
         }
-        # The last one pushed is tried first: most observed atoms, fewest others.
+        # A stack expands the last item first: the most observed atoms, then the fewest others.
         order = sorted(reached, key=lambda s: ((s & observed).bit_count(), -(s & ~observed).bit_count(), s))
         stack += [(step + 1, prediction) for prediction in order]
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class LearnedOperators:
-    """What was learned and how well it explains the demonstrations.
-
-    Replays, which some learners are given besides, are numbered after the demonstrations. They have
-    no goal, so nothing is necessary in them and no chain explains them.
-
-    Attributes:
-        data: the operators, each with the transitions it was induced from.
-        necessary: for each demonstration α_0..α_n as far as backchaining reached, None before that.
-        chains: for each demonstration the operator that explains each step, None where none does.
-        transitions: N, the number of transitions of the demonstrations.
-        uncovered: U, how many of them no chain of operators explains.
-        not_reproduced: demonstrations whose controller sequence no abstract plan can follow.
-        steps: the moves that hill climbing made.
-        idle: the names of operators that planning does without, because they change nothing.
-    """
-
-    data: tuple[OperatorData, ...]
-    necessary: tuple[tuple[AbstractState | None, ...], ...]
-    chains: tuple[tuple[GroundOperator | None, ...], ...]
-    transitions: int
-    uncovered: int
-    not_reproduced: tuple[int, ...]
-    steps: tuple[ClimbStep, ...]
-    idle: frozenset[str] = frozenset()
-
-    @property
-    def operators(self) -> tuple[Operator, ...]:
-        """The learned operators, sorted by name."""
-        return tuple(one.operator for one in self.data)
-
-    @property
-    def useful(self) -> tuple[OperatorData, ...]:
-        """The operators to plan with, and their data."""
-        return tuple(one for one in self.data if one.operator.name not in self.idle)
-
-    @property
-    def coverage(self) -> float:
-        """1 − U/N."""
-        return 1.0 - self.uncovered / self.transitions if self.transitions else 1.0
-
-
-class EncodedOperatorData(NamedTuple):
-    """An operator ω, named after its controller, with the transitions it explains (D_ω)."""
-
-    operator: Operator
-    data: tuple[Datum, ...]
-
-
-def evaluate_operators(
-    found: Iterable[EncodedOperatorData],
-    coverage: Coverage,
-    matcher: Matcher,
-    steps: tuple[ClimbStep, ...] = (),
-    replays: Sequence[EncodedDemonstration] = (),
-) -> LearnedOperators:
-    """Name the operators and tell how well they explain the demonstrations that `coverage` is of."""
-    named = _with_names(tuple(found))
-    operators = tuple(one.operator for one in named)
-    by_text = {replace(one, name=one.controller.name).text: one for one in operators}
-    chains = coverage.chains
-    unreached = [(None,) * len(replay.transitions) for replay in replays]
-    return LearnedOperators(
-        data=tuple(map(_as_data, named)),
-        necessary=(*map(_necessary_atoms, chains), *((None, *nothing) for nothing in unreached)),
-        chains=(*(_ground_chain(chain, by_text) for chain in chains), *unreached),
-        transitions=sum(len(chain.demonstration.transitions) for chain in chains),
-        uncovered=coverage.uncovered,
-        not_reproduced=tuple(
-            chain.demonstration.index
-            for chain in chains
-            if chain.failing is not None
-            and not reproduces_demonstration(operators, chain.demonstration, matcher)
-        ),
-        steps=steps,
-    )
-
-
-def judged(
-    found: Sequence[EncodedOperatorData],
-    encoded: Sequence[EncodedDemonstration],
-    demonstrations: int,
-    deadline: Deadline = NO_DEADLINE,
-) -> LearnedOperators:
-    """Name operators that were learned without a look at coverage, and judge them by backchaining.
-
-    The first of what was encoded are the demonstrations, so many as said; the others are replays.
-    """
-    matcher = Matcher(deadline)
-    nobody = Coverage.empty(encoded[:demonstrations])
-    coverage = cover((one.operator for one in found), nobody, matcher)
-    return evaluate_operators(found, coverage, matcher, replays=encoded[demonstrations:])
-
-
 def _with_names(found: Sequence[EncodedOperatorData]) -> tuple[EncodedOperatorData, ...]:
-    """Name each operator after its controller, numbered where a controller has several."""
+    """Name each operator after its controller, with a number if the controller has several operators."""
     controllers = [one.operator.controller.name for one in found]
     names: list[str] = []
     for controller in controllers:
@@ -172,16 +178,16 @@ def _with_names(found: Sequence[EncodedOperatorData]) -> tuple[EncodedOperatorDa
     return tuple(sorted(named, key=lambda one: one.operator.name))
 
 
-def _as_data(explained: EncodedOperatorData) -> OperatorData:
+def _decode_data(encoded: EncodedOperatorData) -> OperatorData:
     return OperatorData(
-        explained.operator,
+        encoded.operator,
         tuple(
             GroundedTransition(
                 transition.demonstration,
                 transition.step,
                 tuple(transition.table.objects[number] for number in objects),
             )
-            for transition, objects in explained.data
+            for transition, objects in encoded.data
         ),
     )
 

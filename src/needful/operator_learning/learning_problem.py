@@ -1,11 +1,4 @@
-"""The data of one learning run, and the two questions that every step asks of it.
-
-The operators under consideration, stripped to what partitioning looks at.
-
-Hill climbing searches over sets of stripped operators ⟨args, K, E+, ∅, ∅, C⟩; preconditions and
-deletes are always induced afresh from the data that each one explains. Quantified deletes that were
-widened in the end stay: they are forgotten in addition to what the data show.
-"""
+"""The data of one learning run, and the operation that all steps share: fit a set of candidates to it."""
 
 from __future__ import annotations
 
@@ -30,10 +23,13 @@ from needful.operator_learning.partition import FittedOperator, Partition, parti
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A set of operators Ω, fitted to data, with the coverage it reaches."""
+    """A set of operators Ω, fitted to data, and the coverage it reaches."""
 
     partition: Partition
     coverage: Coverage
+
+    def __repr__(self) -> str:
+        return f"Hypothesis(operators={len(self.fitted)}, uncovered={self.coverage.uncovered})"
 
     @property
     def fitted(self) -> tuple[FittedOperator, ...]:
@@ -51,20 +47,23 @@ class Hypothesis:
         return tuple(fitted.candidate for fitted in self.fitted)
 
     @property
-    def texts(self) -> frozenset[str]:
-        """The operators in writing: equal texts mean equal sets."""
+    def operator_texts(self) -> frozenset[str]:
+        """The texts of the operators: equal texts mean equal sets."""
         return frozenset(fitted.operator.text for fitted in self.fitted)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearningProblem:
-    """Encoded demonstrations with the memories of matching and induction."""
+    """Encoded demonstrations, and the caches of matching and induction."""
 
     demonstrations: tuple[EncodedDemonstration, ...]
     transitions: TransitionIndex
     matcher: Matcher
     inducer: Inducer
     deadline: Deadline = NO_DEADLINE
+
+    def __repr__(self) -> str:
+        return f"LearningProblem(demonstrations={len(self.demonstrations)}, transitions={self.size})"
 
     @classmethod
     def of(
@@ -80,19 +79,19 @@ class LearningProblem:
     @property
     def size(self) -> int:
         """N, the number of transitions."""
-        return len(self.transitions.numbered)
+        return len(self.transitions.by_number)
 
-    def nothing(self) -> Hypothesis:
-        """Return the empty set of operators."""
+    def empty_hypothesis(self) -> Hypothesis:
+        """Return the empty set of operators, where hill climbing starts."""
         return Hypothesis(Partition.empty(self.transitions), Coverage.empty(self.demonstrations))
 
     def fit(self, candidates: Iterable[Candidate], base: Hypothesis) -> Hypothesis:
-        """RECOMPUTE, then COVERAGE: partition by what `base` found necessary, then cover anew.
+        """Partition the data by what `base` found necessary, then cover anew (RECOMPUTE, COVERAGE).
 
-        Only what differs from `base` is computed; the result is the same as from scratch.
+        Only differences from `base` are computed; the result is the same as from scratch.
         """
         self.deadline.check()
         needed = tuple(chain.from_iterable(one.needed for one in base.coverage.chains))
-        divided = partition(candidates, needed, base.partition, self.matcher, self.inducer)
-        operators = (one.operator for one in divided.fitted)
-        return Hypothesis(divided, cover(operators, base.coverage, self.matcher))
+        fitted = partition(candidates, needed, base.partition, self.matcher, self.inducer)
+        operators = (one.operator for one in fitted.fitted)
+        return Hypothesis(fitted, cover(operators, base.coverage, self.matcher))

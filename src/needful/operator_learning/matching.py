@@ -1,15 +1,14 @@
-"""Find the groundings under which an operator fits a transition, and how well each one fits.
+"""Find the groundings under which an operator fits a transition, and score them.
 
-This is BEST of the specification, in two modes. `consistent` asks for all of (a)–(d): the controller
-and its objects, P ⊆ s_{i-1}, and α_i ⊆ F(s_{i-1}, ω) ⊆ s_i. `explaining` is for partitioning, where an
-operator has only add effects and keep effects: K ⊆ s_{i-1}, E+ ⊆ s_i and, where α_i is known,
-α_i \\ s_{i-1} ⊆ E+.
+This is BEST of the specification, in two modes. `best_consistent_link` requires all of (a)–(d): the
+controller and its objects, P ⊆ s_{i-1}, and α_i ⊆ F(s_{i-1}, ω) ⊆ s_i. `explaining_matches` is for
+partitioning, where an operator has only add effects and keep effects: K ⊆ s_{i-1}, E+ ⊆ s_i and, where
+α_i is known, α_i \\ s_{i-1} ⊆ E+.
 
-Controller arguments are bound first, and atoms over them alone are looked up. The rest comes from a
-join: each necessary add, which must be one of the add effects, binds its objects; the other atoms
-follow, fewest candidates first. Of the groundings that differ by an exchange of interchangeable
-variables only the one with the objects in order is listed: the others have the same atoms, and lose
-the tie.
+Controller arguments are bound first, and atoms over them alone are looked up. The rest is a join: each
+necessary add must be one of the add effects and binds its objects; the other atoms follow, fewest
+candidates first. Of the groundings that differ only by an exchange of interchangeable variables, the join
+lists the one whose objects are in order: the others have the same atoms and lose the tie.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ from needful.operator_learning.encoding import EncodedTransition
 class Match(NamedTuple):
     """An operator grounded on a transition; the smallest match is the best.
 
-    The order is that of the fields: score, number of parameters, the operator's text, the objects
-    (which are numbered by name). It is total, so no choice depends on the order of enumeration, nor
-    on the last field, the mask of the atoms added.
+    Matches compare by their fields in order: score, number of parameters, the operator's text, the objects
+    (which are numbered by name). This order is total, so no choice depends on the order of enumeration or
+    on the last field, the mask of the added atoms.
     """
 
     score: int
@@ -44,9 +43,9 @@ class Match(NamedTuple):
 
 
 class ChainLink(NamedTuple):
-    """A match that carries a chain over a transition; the smallest match makes the best link.
+    """A match that extends a chain over a transition; the smallest match makes the best link.
 
-    `necessary` is α_{i-1} = P ∪ (α_i \\ E+), what must hold before the transition.
+    `necessary` is α_{i-1} = P ∪ (α_i \\ E+), the atoms that must hold before the transition.
     """
 
     match: Match
@@ -54,11 +53,11 @@ class ChainLink(NamedTuple):
 
 
 class LiftedAtoms(NamedTuple):
-    """Atoms of an operator in order; those over controller arguments alone are `closed`."""
+    """The atoms of an operator in order; `argument_atoms` mention only controller arguments."""
 
     all: tuple[AtomKey, ...]
-    closed: tuple[AtomKey, ...]
-    open: tuple[AtomKey, ...]
+    argument_atoms: tuple[AtomKey, ...]
+    other_atoms: tuple[AtomKey, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,14 +76,14 @@ class CompiledOperator:
 
 
 def compile_operator(operator: Operator) -> CompiledOperator:
-    """Number the variables of an operator."""
+    """Number the variables of an operator and sort its atoms."""
     numbers = {variable: index for index, variable in enumerate(operator.parameters)}
     arguments = tuple(numbers[variable] for variable in operator.controller_arguments)
 
     def lifted(atoms: Iterable[LiftedAtom]) -> LiftedAtoms:
         keys = tuple(lifted_key(atom, numbers) for atom in sorted(atoms))
-        closed = tuple(key for key in keys if set(key[1]) <= set(arguments))
-        return LiftedAtoms(keys, closed, tuple(key for key in keys if key not in closed))
+        argument_atoms = tuple(key for key in keys if set(key[1]) <= set(arguments))
+        return LiftedAtoms(keys, argument_atoms, tuple(key for key in keys if key not in argument_atoms))
 
     return CompiledOperator(
         operator.text,
@@ -100,20 +99,20 @@ def compile_operator(operator: Operator) -> CompiledOperator:
 
 
 class Matcher:
-    """Matches operators with transitions and remembers every answer.
+    """Matches operators with transitions and caches every result.
 
-    An answer depends on nothing but its arguments, so hill climbing pays only for what it changes.
-    Almost all work of learning is matching, so this is where the deadline is looked at.
+    A result depends only on the arguments, so hill climbing pays only for the operators it changes. Most
+    of the learning time is spent here, so this class checks the deadline.
     """
 
     def __init__(self, deadline: Deadline = NO_DEADLINE) -> None:
         self._check = deadline.check
-        # Operators go by their text.
+        # The keys are operator texts.
         self._compiled: dict[str, CompiledOperator] = {}
         self._consistent: dict[tuple[str, EncodedTransition, int], ChainLink | None] = {}
         self._explaining: dict[tuple[str, EncodedTransition, int], tuple[Match, ...]] = {}
 
-    def consistent(
+    def best_consistent_link(
         self, operator: Operator, transition: EncodedTransition, necessary: int
     ) -> ChainLink | None:
         """Return the best grounding that is consistent with the transition and with α_i, if any."""
@@ -123,7 +122,7 @@ class Matcher:
             self._consistent[key] = min(links, default=None)
         return self._consistent[key]
 
-    def explaining(
+    def explaining_matches(
         self, operator: Operator, transition: EncodedTransition, needed: int
     ) -> tuple[Match, ...]:
         """Return the groundings of a stripped operator that explain the needed adds, best first."""
@@ -138,7 +137,7 @@ class Matcher:
         return _effects(self._compile(operator), transition, objects).predicted
 
     def predictions(self, operator: Operator, transition: EncodedTransition) -> Iterator[int]:
-        """Yield F(s_{i-1}, ω) for every grounding on the transition's action, whatever came of it.
+        """Yield F(s_{i-1}, ω) for every applicable grounding on the transition's action.
 
         Groundings whose add effects lie outside `transition.after` are left out.
         """
@@ -168,10 +167,10 @@ def _effects(
     table = transition.table
     adds = table.ground(operator.adds.all, objects)
     deletes = table.ground(operator.deletes.all, objects)
-    forgotten = deletes
+    removed = deletes
     for pattern in operator.patterns:
-        forgotten |= table.matching(pattern, operator.numbers, objects)
-    predicted = (transition.before & ~forgotten) | adds
+        removed |= table.matching(pattern, operator.numbers, objects)
+    predicted = (transition.before & ~removed) | adds
     return _Effects(adds, table.ground(operator.keeps.all, objects), deletes, predicted)
 
 
@@ -184,7 +183,7 @@ def _consistent(
         if necessary & ~effects.predicted or effects.predicted & ~transition.after:
             continue
         deleted = transition.deleted
-        # Deletes that name an atom which never occurs in the demonstration have no number, yet count.
+        # A delete of an atom that never occurs in the demonstration has no bit, but it counts.
         wrong_deletes = len(operator.deletes.all) - (effects.deletes & deleted).bit_count()
         unexplained = (deleted & ~effects.deletes).bit_count()
         match = _match(operator, transition, objects, effects, wrong_deletes + unexplained)
@@ -227,14 +226,14 @@ def _groundings(
     binding = _bound(unbound, operator.controller_arguments, transition.arguments)
     if binding is None:
         return
-    added = table.ground(operator.adds.closed, binding) & transition.after
-    if added.bit_count() < len(operator.adds.closed):
+    added = table.ground(operator.adds.argument_atoms, binding) & transition.after
+    if added.bit_count() < len(operator.adds.argument_atoms):
         return
-    held = table.ground(needs.closed, binding) & transition.before
-    if held.bit_count() < len(needs.closed):
+    held = table.ground(needs.argument_atoms, binding) & transition.before
+    if held.bit_count() < len(needs.argument_atoms):
         return
-    before = [Constraint(name, variables, transition.before) for name, variables in needs.open]
-    for pinned, adds in _pins(operator.adds.open, list(bits(needed & ~added)), binding, table):
+    before = [Constraint(name, variables, transition.before) for name, variables in needs.other_atoms]
+    for pinned, adds in _pins(operator.adds.other_atoms, list(bits(needed & ~added)), binding, table):
         after = [Constraint(name, variables, transition.after) for name, variables in adds]
         domains = [table.of_type(variable.type) for variable in operator.numbers]
         yield from join(table, after + before, domains, pinned, check, operator.interchangeable)
@@ -245,7 +244,7 @@ def _pins(
 ) -> Iterator[tuple[list[int], tuple[AtomKey, ...]]]:
     """Yield each way to bind variables so that the needed atoms are add effects, and the other adds.
 
-    Injective groundings take different add effects to different atoms, so no grounding comes twice.
+    Injective groundings map different add effects to different atoms, so no grounding is yielded twice.
     """
     if not needed:
         yield binding, adds
@@ -260,7 +259,7 @@ def _pins(
 
 
 def _bound(binding: list[int], variables: Sequence[int], objects: Sequence[int]) -> list[int] | None:
-    """Return the binding with the variables bound to the objects, None if it binds one otherwise."""
+    """Return the binding extended by the variables and objects, None on a conflict."""
     extended = binding.copy()
     for variable, number in zip(variables, objects, strict=True):
         if extended[variable] not in (UNBOUND, number):

@@ -1,15 +1,16 @@
 """Widen types to their nearest common ancestors, where the demonstrations allow it.
 
-Variables and wildcards get the types of the objects they were seen with. So there is Grasp(?x:book)
-beside Grasp(?x:hardback), and going somewhere forgets Reachable(*:mug) and Reachable(*:shoe). In the end
-operators that differ in the types of their variables alone become one, and so do quantified deletes
-that differ in the types of their wildcards alone. What was learned then holds for kinds of objects that
-were never seen. Where types have no ancestors nothing changes.
+Variables and wildcards get the types of the objects they were seen with: there is Grasp(?x:book) beside
+Grasp(?x:hardback), and going somewhere deletes Reachable(*:mug) and Reachable(*:shoe). After hill climbing,
+operators that differ only in the types of their variables are merged, and so are quantified deletes that
+differ only in the types of their wildcards. The result then applies to types that were never seen. If types
+have no ancestors, nothing changes.
 
 A wider operator has weaker preconditions, those that its transitions have in common, and a wider delete
-forgets more. Successful demonstrations hold no counter-examples, so full coverage alone would allow too
-much: whoever puts things into bags and into fridges would learn that fridges need not be opened. But then
-nobody needs the opening any more. Therefore no step of a demonstration may lose its purpose.
+matches more atoms. Successful demonstrations contain no counter-examples, so requiring full coverage would
+allow too much: from demonstrations that put things into bags and into fridges, it would follow that fridges
+need not be opened. But then no later step needs the opening. Therefore every step of a demonstration must
+still be needed after a merge.
 """
 
 from __future__ import annotations
@@ -33,32 +34,33 @@ Types: TypeAlias = tuple[Type, ...]
 
 
 def merge_types(climb: Climb, problem: LearningProblem) -> Climb:
-    """Merge operators until no two can be merged any more, then quantified deletes."""
+    """Merge operators until no two can be merged, then quantified deletes."""
     for name, move in (("merge", merge_operators), ("widen", widen_deletes)):
-        while (further := climb.go(name, move(climb.hypothesis, problem))) is not climb:
+        while (further := climb.add_step(name, move(climb.hypothesis, problem))) is not climb:
             climb = further
     return climb
 
 
 def keep_types(climb: Climb, problem: LearningProblem) -> Climb:
-    """Leave all types as narrow as they were seen."""
+    """Keep all types as narrow as they were seen."""
     return climb
 
 
 def merge_operators(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Return the operators with some that differ in types alone merged, or `start` if none can be.
+    """Return the operators with some that differ only in types merged, or `start` if none can be.
 
-    Two operators are widened until they are one. Others of the same shape that lie below it go into
-    it, too: where it applies, their stronger preconditions would no longer bind. The data are divided
-    anew, and the merged operator is induced from its share. The narrowest possible merge is taken.
+    Two operators are widened until they are equal. Operators of the same shape with narrower types are
+    merged into the result too: where it applies, their stronger preconditions would have no effect. The
+    data is divided again, and the merged operator is induced from its share. The narrowest possible merge
+    is chosen.
     """
     return _first_as_good(_merged(start.candidates), start, problem)
 
 
 def widen_deletes(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Return the operators with some quantified deletes of one merged, or `start` if none can be.
+    """Return the operators with two quantified deletes of one merged, or `start` if none can be.
 
-    The narrowest possible merge of the first operator that allows any is taken.
+    The narrowest possible merge of the first operator that allows one is chosen.
     """
     return _first_as_good(_widened(start.fitted), start, problem)
 
@@ -66,13 +68,13 @@ def widen_deletes(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
 def _first_as_good(
     proposals: Iterable[Iterable[Candidate]], start: Hypothesis, problem: LearningProblem
 ) -> Hypothesis:
-    """Return the first of the proposed sets that explains the demonstrations as well as `start` does."""
+    """Return the first proposed set that explains the demonstrations as well as `start` does."""
     fitted = (problem.fit(candidates, start) for candidates in proposals)
     return next((one for one in fitted if explains_as_well(one.coverage, start.coverage)), start)
 
 
 def explains_as_well(now: Coverage, before: Coverage) -> bool:
-    """Return whether no chain has become shorter, and what a step had to add is still needed."""
+    """Return whether no chain became shorter and each step's needed adds are still needed."""
     return all(
         new.uncovered <= old.uncovered
         and not any(then & ~after for then, after in zip(old.needed, new.needed, strict=True))
@@ -92,10 +94,10 @@ class _Member:
         return tuple(variable.type for variable in self.variables)
 
     def widened(self, types: Types) -> Candidate:
-        """Return the candidate with other types, hints and pins included."""
+        """Return the candidate with other types, including its hints and pins."""
         renaming = {
-            old: Variable(f"?x{place}", kind)
-            for place, (old, kind) in enumerate(zip(self.variables, types, strict=True))
+            old: Variable(f"?x{index}", kind)
+            for index, (old, kind) in enumerate(zip(self.variables, types, strict=True))
         }
         hints = {
             transition: {renaming[variable]: number for variable, number in hint.items()}
@@ -113,7 +115,7 @@ class _Merge(NamedTuple):
 
 
 def _merged(candidates: Sequence[Candidate]) -> Iterator[Iterable[Candidate]]:
-    """Yield the candidates with some merged, for each way to merge some, the narrowest first."""
+    """Yield the candidates with some merged, for each possible merge, the narrowest first."""
     for merge in _merges(candidates):
         absorbed = [member.candidate for member in merge.members]
         rest = (candidate for candidate in candidates if candidate not in absorbed)
@@ -121,7 +123,7 @@ def _merged(candidates: Sequence[Candidate]) -> Iterator[Iterable[Candidate]]:
 
 
 def _merges(candidates: Iterable[Candidate]) -> list[_Merge]:
-    """Return the ways to merge candidates, the narrowest first."""
+    """Return the possible merges of candidates, the narrowest first."""
     groups: dict[Shape, list[_Member]] = {}
     for candidate in candidates:
         found, variables = shape(candidate.operator)
@@ -136,30 +138,30 @@ def _merges(candidates: Iterable[Candidate]) -> list[_Merge]:
 
 
 def _common_types(one: Types, other: Types) -> Types | None:
-    """Return the nearest common ancestor place by place, None if there is none at some place."""
+    """Return the nearest common ancestor at each index, None if one is missing."""
     found = [mine.nearest_common_ancestor(theirs) for mine, theirs in zip(one, other, strict=True)]
     ancestors = tuple(kind for kind in found if kind is not None)
     return ancestors if len(ancestors) == len(found) else None
 
 
 def _widened(fitted: Sequence[FittedOperator]) -> Iterator[Iterable[Candidate]]:
-    """Yield the candidates with one that forgets more, for each way to merge two deletes of one."""
+    """Yield the candidates with one delete widened, for each way to merge two deletes of one operator."""
     for widened in fitted:
         candidate = widened.candidate
         rest = [other.candidate for other in fitted if other is not widened]
         for pattern in _wider_patterns(widened.operator.delete_patterns):
-            forgetting = without_subsumed((*candidate.operator.delete_patterns, pattern))
-            operator = replace(candidate.operator, delete_patterns=forgetting)
+            patterns = without_subsumed((*candidate.operator.delete_patterns, pattern))
+            operator = replace(candidate.operator, delete_patterns=patterns)
             yield (*rest, canonical_candidate(operator, candidate.hints, candidate.pinned))
 
 
 def _wider_patterns(patterns: Iterable[DeletePattern]) -> list[DeletePattern]:
-    """Return what two patterns may be merged into, the narrowest first."""
+    """Return the patterns that two of the given ones can be merged into, the narrowest first."""
     pairs = itertools.combinations(patterns, 2)
     found = {wider for pair in pairs if (wider := nearest_common_pattern(*pair)) is not None}
     return sorted(found, key=lambda one: (_width([argument.type for argument in one.arguments]), str(one)))
 
 
 def _width(types: Iterable[Type]) -> int:
-    """Return a number that grows with every step towards the roots of the types."""
+    """Return a number that grows with every step towards the roots of the type hierarchy."""
     return -sum(len(list(kind.ancestry())) for kind in types)

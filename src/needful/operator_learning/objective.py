@@ -1,4 +1,4 @@
-"""What hill climbing minimises: uncovered transitions first, then the number of operators.
+"""The objective of hill climbing: fewest uncovered transitions first, then fewest operators.
 
 Deviation E6, E7, docs/paper_to_code.md: the paper's J = (1 − coverage) + λ|Ω| is compared
 lexicographically as (U, |Ω|), so that coverage is never traded for a smaller model.
@@ -27,10 +27,14 @@ class Objective(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """The backchains of all demonstrations by a set of operators."""
+    """The backchains of all demonstrations under a set of operators."""
 
     operators: tuple[Operator, ...]
     chains: tuple[Backchain, ...]
+
+    def __repr__(self) -> str:
+        counts = f"operators={len(self.operators)}, demonstrations={len(self.chains)}"
+        return f"Coverage({counts}, uncovered={self.uncovered})"
 
     @classmethod
     def empty(cls, demonstrations: Iterable[EncodedDemonstration]) -> Coverage:
@@ -47,7 +51,7 @@ class Coverage:
         return self.chains[transition.demonstration].necessary[transition.step + 1]
 
     def uses(self, operator: Operator, objects: tuple[int, ...], transition: EncodedTransition) -> bool:
-        """Return whether a chain goes over a transition by that very grounding of an operator."""
+        """Return whether the chain explains a transition by exactly this grounding of an operator."""
         chain = self.chains[transition.demonstration]
         if transition.step < chain.uncovered:
             return False
@@ -55,9 +59,10 @@ class Coverage:
         return match.objects == objects and match.text == operator.text
 
     def failing(self) -> list[EncodedTransition]:
-        """Return the transitions at which chains broke, the most urgent first.
+        """Return the transitions at which chains broke, in the order in which to repair them.
 
-        Shortest covered suffix first, then those with necessary adds, then by demonstration.
+        The shortest covered suffix comes first, then transitions with necessary adds, then the order of the
+        demonstrations.
         """
         broken = [
             (len(chain.links), not chain.needed[chain.failing.step], chain.failing.number, chain.failing)
@@ -67,12 +72,12 @@ class Coverage:
         return [entry[-1] for entry in sorted(broken, key=lambda entry: entry[:-1])]
 
 
-def cover(operators: Iterable[Operator], known: Coverage, matcher: Matcher) -> Coverage:
+def cover(operators: Iterable[Operator], previous: Coverage, matcher: Matcher) -> Coverage:
     """Backchain through every demonstration.
 
-    `known` is the coverage by other operators. Chains that do not change are taken from it; the result
-    is the same whatever is known.
+    `previous` is the coverage under other operators. Chains that do not change are taken from it; the
+    result does not depend on it.
     """
     operators = tuple(operators)
-    turnover = OperatorDiff.between(known.operators, operators)
-    return Coverage(operators, tuple(backchain(chain, turnover, matcher) for chain in known.chains))
+    diff = OperatorDiff.between(previous.operators, operators)
+    return Coverage(operators, tuple(backchain(chain, diff, matcher) for chain in previous.chains))

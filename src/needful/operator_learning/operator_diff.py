@@ -1,8 +1,8 @@
-"""What changes from one set of operators to the next.
+"""The difference between two sets of operators.
 
-Partitioning and backchaining ask of every transition which operator fits it best, again and again, for
-sets of operators that differ in one or two. While the question stays the same, an earlier winner is
-beaten by nobody but new_by_controller; only if it has gone is by_controller to be looked at.
+Partitioning and backchaining repeatedly find the best operator for every transition, for sets of operators
+that differ in one or two. While the requirements on a transition stay the same, only new operators can beat
+its previous best; all operators of the controller compete again only if the previous best is gone.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from needful.core.controllers import Controller
 
 
 class OperatorLike(Protocol):
-    """An operator in one of its shapes; the text tells competitors of one set apart."""
+    """An operator or a candidate; its text identifies it within a set."""
 
     @property
     def text(self) -> str:
-        """The operator in writing."""
+        """The operator's text."""
         ...
 
     @property
     def controller(self) -> Controller:
-        """The controller, which it shares with those it competes with."""
+        """The controller; operators of one controller compete for its transitions."""
         ...
 
 
@@ -33,30 +33,34 @@ AnyOperator = TypeVar("AnyOperator", bound=OperatorLike)
 
 @dataclass(frozen=True, slots=True)
 class OperatorDiff(Generic[AnyOperator]):
-    """The competitors of a new set by controller, and how they differ from an earlier set.
+    """The operators of a new set by controller, and how they differ from an earlier set.
 
     Attributes:
-        by_controller: the competitors of the new set by the name of their controller.
-        new_by_controller: those of them that the earlier set did not have.
-        unchanged_texts: the texts of those that it had, unchanged.
+        by_controller: the operators of the new set by the name of their controller.
+        new_by_controller: those that are not in the earlier set.
+        unchanged_texts: the texts of those that are in both sets.
     """
 
     by_controller: Mapping[str, Sequence[AnyOperator]]
     new_by_controller: Mapping[str, Sequence[AnyOperator]]
     unchanged_texts: frozenset[str]
 
+    def __repr__(self) -> str:
+        new = sum(map(len, self.new_by_controller.values()))
+        return f"OperatorDiff(new={new}, unchanged={len(self.unchanged_texts)})"
+
     @classmethod
     def between(
-        cls, earlier: Iterable[AnyOperator], competitors: Iterable[AnyOperator]
+        cls, earlier: Iterable[AnyOperator], operators: Iterable[AnyOperator]
     ) -> OperatorDiff[AnyOperator]:
-        """Compare two sets of competitors."""
-        known = {operator.text: operator for operator in earlier}
+        """Compare an earlier set of operators with a new one."""
+        earlier_by_text = {operator.text: operator for operator in earlier}
         by_controller: dict[str, list[AnyOperator]] = {}
         new_by_controller: dict[str, list[AnyOperator]] = {}
         unchanged_texts = set()
-        for operator in competitors:
+        for operator in operators:
             by_controller.setdefault(operator.controller.name, []).append(operator)
-            before = known.get(operator.text)
+            before = earlier_by_text.get(operator.text)
             if before is operator or before == operator:
                 unchanged_texts.add(operator.text)
             else:

@@ -1,4 +1,4 @@
-"""Divide the transitions among operators and induce each operator from its share (RECOMPUTE)."""
+"""Divide the transitions among candidates and induce each operator from its share (RECOMPUTE)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from itertools import compress
 from operator import ne
 
 from needful.core.operators import Operator
-from needful.operator_learning.candidates import Candidate, merge
+from needful.operator_learning.candidates import Candidate, merge_duplicates
 from needful.operator_learning.encoding import EncodedTransition, TransitionIndex
 from needful.operator_learning.induction import Datum, Inducer
 from needful.operator_learning.matching import Match, Matcher
 from needful.operator_learning.operator_diff import OperatorDiff
 
-# The score of a match that no other can beat.
+# The score of a pinned match: lower than any other.
 PINNED = -1_000_000_000
 
 
@@ -26,16 +26,19 @@ class FittedOperator:
     data: tuple[Datum, ...]
     operator: Operator
 
+    def __repr__(self) -> str:
+        return f"FittedOperator({self.operator.name!r}, transitions={len(self.data)})"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition:
-    """The transitions of all demonstrations divided among candidates.
+    """The transitions of all demonstrations, divided among candidates.
 
     Attributes:
-        transitions: what is divided; `needed` and `matches` go by the transitions' numbers.
-        needed: for each transition the atoms that a candidate had to add to be given it.
+        transitions: the divided transitions; `needed` and `matches` are indexed by their numbers.
+        needed: for each transition the atoms that its candidate has to add.
         matches: for each transition the best match, None if no candidate explains it.
-        fitted: the candidates that got data.
+        fitted: the candidates that have data.
     """
 
     transitions: TransitionIndex
@@ -43,88 +46,91 @@ class Partition:
     matches: tuple[Match | None, ...]
     fitted: tuple[FittedOperator, ...]
 
+    def __repr__(self) -> str:
+        return f"Partition(transitions={len(self.matches)}, operators={len(self.fitted)})"
+
     @classmethod
     def empty(cls, transitions: TransitionIndex) -> Partition:
         """Return the partition without candidates."""
-        count = len(transitions.numbered)
+        count = len(transitions.by_number)
         return cls(transitions, (0,) * count, (None,) * count, ())
 
 
 def partition(
     candidates: Iterable[Candidate],
     needed: tuple[int, ...],
-    known: Partition,
+    previous: Partition,
     matcher: Matcher,
     inducer: Inducer,
 ) -> Partition:
-    """Give each transition to the candidate that explains it best; drop candidates without data.
+    """Assign each transition to the candidate that explains it best; drop candidates without data.
 
-    A transition goes only to candidates that add what it needs. `known` is a partition among other
-    candidates or by other needs. What does not change is taken from it, so that the work is that of
-    the change; the result is the same whatever is known.
+    A transition is only assigned to candidates that add its `needed` atoms. `previous` is a partition among
+    other candidates or with other needed atoms. Unchanged parts are taken from it, so the cost is that of
+    the change; the result does not depend on it.
     """
-    merged = merge(candidates)
-    turnover = OperatorDiff.between((one.candidate for one in known.fitted), merged)
-    matches = list(known.matches)
+    merged = merge_duplicates(candidates)
+    diff = OperatorDiff.between((one.candidate for one in previous.fitted), merged)
+    matches = list(previous.matches)
     moved: list[Match | None] = []
-    for transition, competitors, incumbent in _transitions_to_rematch(turnover, needed, known):
+    for transition, competitors, incumbent in _transitions_to_rematch(diff, needed, previous):
         best = _best(competitors, transition, needed[transition.number], matcher, incumbent)
         earlier = matches[transition.number]
         if best is not earlier:
             matches[transition.number] = best
             moved += (earlier, best)
     changed = {match.text for match in moved if match is not None}
-    unchanged = {one.candidate.text: one for one in known.fitted if one.candidate.text not in changed}
+    unchanged = {one.candidate.text: one for one in previous.fitted if one.candidate.text not in changed}
     fitted = []
     for candidate in merged:
         if candidate.text in changed:
-            data = _data(candidate, known.transitions, matches)
+            data = _data(candidate, previous.transitions, matches)
             if data:
                 fitted.append(FittedOperator(candidate, data, inducer.fit(candidate.operator, data)))
         elif candidate.text in unchanged:
             one = unchanged[candidate.text]
-            # Its hints may be others, though.
+            # An equal candidate may have different hints.
             fitted.append(one if one.candidate is candidate else replace(one, candidate=candidate))
-    return Partition(known.transitions, needed, tuple(matches), tuple(fitted))
+    return Partition(previous.transitions, needed, tuple(matches), tuple(fitted))
 
 
 def _transitions_to_rematch(
-    turnover: OperatorDiff[Candidate], needed: Sequence[int], known: Partition
+    diff: OperatorDiff[Candidate], needed: Sequence[int], previous: Partition
 ) -> Iterator[tuple[EncodedTransition, Sequence[Candidate], Match | None]]:
-    """Yield the transitions whose best match may have changed, with the competitors and the one to beat.
+    """Yield the transitions whose best match may change, with the competitors and the match to beat.
 
-    Everyone competes where the best candidate has gone or the needs have changed so that it may lose.
-    Elsewhere only new_by_controller do.
+    All candidates of the controller compete if the best candidate is gone, or if the needed atoms changed
+    in a way that may let it lose. Elsewhere only new candidates compete.
     """
-    questions = zip(known.transitions.numbered, needed, known.needed, known.matches, strict=True)
-    reopened = {
+    rows = zip(previous.transitions.by_number, needed, previous.needed, previous.matches, strict=True)
+    open_to_all = {
         transition
-        for transition, now, then, match in compress(questions, map(ne, needed, known.needed))
-        if not _match_still_best(match, now, then) or _hinted(transition, turnover)
+        for transition, now, then, match in compress(rows, map(ne, needed, previous.needed))
+        if not _match_still_best(match, now, then) or _hinted(transition, diff)
     }
-    for one in known.fitted:
-        if one.candidate.text not in turnover.unchanged_texts:
-            reopened.update(transition for transition, _ in one.data)
-    for transition in reopened:
-        yield transition, turnover.by_controller.get(transition.controller.name, ()), None
-    for name, new_by_controller in turnover.new_by_controller.items():
-        for transition in known.transitions.by_controller.get(name, ()):
-            if transition not in reopened:
-                yield transition, new_by_controller, known.matches[transition.number]
+    for one in previous.fitted:
+        if one.candidate.text not in diff.unchanged_texts:
+            open_to_all.update(transition for transition, _ in one.data)
+    for transition in open_to_all:
+        yield transition, diff.by_controller.get(transition.controller.name, ()), None
+    for name, new_candidates in diff.new_by_controller.items():
+        for transition in previous.transitions.by_controller.get(name, ()):
+            if transition not in open_to_all:
+                yield transition, new_candidates, previous.matches[transition.number]
 
 
 def _match_still_best(match: Match | None, now: int, then: int) -> bool:
-    """Return whether the best of all matches stays the best when other atoms are needed.
+    """Return whether the best match stays the best when other atoms are needed, ignoring hints.
 
-    It does if all that was needed still is, so that nobody qualifies who did not before, and the match
-    adds the rest too. Without hints, that is: they may have kept a better match out of the contest.
+    It does if everything that was needed still is, so that no further candidate qualifies, and the match
+    adds the rest too. Hints are an exception, because they may have excluded a better match.
     """
     return not then & ~now and (match is None or not now & ~match.adds)
 
 
-def _hinted(transition: EncodedTransition, turnover: OperatorDiff[Candidate]) -> bool:
-    competitors = turnover.by_controller.get(transition.controller.name, ())
-    return any(transition.where in candidate.hints for candidate in competitors)
+def _hinted(transition: EncodedTransition, diff: OperatorDiff[Candidate]) -> bool:
+    competitors = diff.by_controller.get(transition.controller.name, ())
+    return any(transition.transition_id in candidate.hints for candidate in competitors)
 
 
 def _best(
@@ -145,15 +151,16 @@ def _best(
 def _preferred(
     candidate: Candidate, transition: EncodedTransition, needed: int, matcher: Matcher
 ) -> Match | None:
-    """Return the best grounding, one that agrees with the hint for this transition if there is any."""
-    matches = matcher.explaining(candidate.operator, transition, needed)
+    """Return the best grounding; prefer one that agrees with the hint for this transition."""
+    matches = matcher.explaining_matches(candidate.operator, transition, needed)
     if not matches:
         return None
     best = matches[0]
     if len(matches) > 1:
-        best = next((match for match in matches if candidate.agrees(match.objects, transition.where)), best)
-    if candidate.pinned and transition.where in candidate.pinned:
-        # Among several candidates that a transition is pinned to, the first by text gets it.
+        identity = transition.transition_id
+        best = next((match for match in matches if candidate.agrees(match.objects, identity)), best)
+    if candidate.pinned and transition.transition_id in candidate.pinned:
+        # If a transition is pinned to several candidates, the first by text gets it.
         return best._replace(score=PINNED, arity=0)
     return best
 
@@ -161,8 +168,8 @@ def _preferred(
 def _data(
     candidate: Candidate, transitions: TransitionIndex, matches: Sequence[Match | None]
 ) -> tuple[Datum, ...]:
-    competed_for = transitions.by_controller.get(candidate.controller.name, ())
-    found = ((transition, matches[transition.number]) for transition in competed_for)
+    of_controller = transitions.by_controller.get(candidate.controller.name, ())
+    found = ((transition, matches[transition.number]) for transition in of_controller)
     return tuple(
         (transition, match.objects)
         for transition, match in found

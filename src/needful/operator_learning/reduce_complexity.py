@@ -1,4 +1,4 @@
-"""Delete an operator that the others can do without (ReduceComplexity of the paper)."""
+"""Delete an operator that the others make redundant (ReduceComplexity of the paper)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from needful.operator_learning.learning_problem import Hypothesis, LearningProbl
 def reduce_complexity(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
     """Return the best set of operators with one deleted, or `start` if none is better.
 
-    Each operator's data is divided among the rest by the necessary atoms found for `start`. Among
-    equally good deletions the first in the order of the operators' text is taken.
+    The data of the deleted operator is divided among the rest by the necessary atoms found for `start`.
+    Among equally good deletions the first by the operators' text is chosen.
     """
     best = start
     for deleted in start.candidates:

@@ -1,8 +1,8 @@
-"""Cluster and Intersect (CI): one operator for every set of lifted effects, a baseline of the paper.
+"""Cluster and Intersect (CI), a baseline of the paper: one operator per set of lifted effects.
 
-Transitions of a controller belong to one cluster if their effects, added and deleted atoms with the
-controller's arguments fixed, are equal up to a renaming that respects types. The operator of a
-cluster has these effects, and as preconditions whatever held before all of its transitions.
+Transitions of a controller belong to one cluster if their effects (added and deleted atoms, with the
+controller's arguments fixed) are equal up to a renaming of objects that respects types. The operator of a
+cluster has these effects. Its preconditions are the atoms that held before all transitions of the cluster.
 """
 
 from __future__ import annotations
@@ -22,7 +22,11 @@ from needful.operator_learning.encoding import (
     encode_demonstrations,
 )
 from needful.operator_learning.induction import Datum, common_preconditions, lift
-from needful.operator_learning.learned_operators import EncodedOperatorData, LearnedOperators, judged
+from needful.operator_learning.learned_operators import (
+    EncodedOperatorData,
+    LearnedOperators,
+    evaluate_by_backchaining,
+)
 
 
 def cluster_and_intersect(
@@ -30,19 +34,19 @@ def cluster_and_intersect(
     replays: Sequence[Demonstration] = (),
     deadline: Deadline = NO_DEADLINE,
 ) -> LearnedOperators:
-    """Learn an operator for every set of effects that was seen. Replays are taken like the rest."""
+    """Learn one operator per set of effects; replays are used like demonstrations."""
     encoded = encode_demonstrations((*demonstrations, *replays))
-    found = [with_common_preconditions(cluster) for cluster in clusters(encoded, deadline)]
-    return judged(found, encoded, len(demonstrations), deadline)
+    found = [with_common_preconditions(cluster) for cluster in cluster_by_effects(encoded, deadline)]
+    return evaluate_by_backchaining(found, encoded, len(demonstrations), deadline)
 
 
-def clusters(
+def cluster_by_effects(
     demonstrations: Iterable[EncodedDemonstration], deadline: Deadline
 ) -> tuple[EncodedOperatorData, ...]:
-    """Return an operator without preconditions for every set of effects, in the order of the texts.
+    """Return one operator without preconditions per set of effects, sorted by text, with its transitions.
 
-    Where effects are symmetric, so that variables can be bound in several ways, the objects are taken
-    in the order of their names.
+    If effects are symmetric, so that variables can be bound in several ways, objects are bound in the
+    order of their names.
     """
     found: dict[str, tuple[Operator, list[Datum]]] = {}
     for demonstration in demonstrations:
@@ -57,13 +61,13 @@ def clusters(
 
 
 def operator_for_effects(transition: EncodedTransition) -> tuple[Operator, tuple[int, ...]]:
-    """Return the operator that predicts all that changed, in canonical form, and its objects."""
+    """Return the operator that predicts all changes, in canonical form, and its objects."""
     table = transition.table
     changed = bits(transition.added | transition.deleted)
     others = {number for atom in changed for number in table.arguments[atom]}
     numbers = tuple(dict.fromkeys((*transition.arguments, *sorted(others))))
     variables = tuple(
-        Variable(f"?v{place}", table.objects[number].type) for place, number in enumerate(numbers)
+        Variable(f"?v{index}", table.objects[number].type) for index, number in enumerate(numbers)
     )
     lifting = {table.objects[number]: variable for number, variable in zip(numbers, variables, strict=True)}
     operator = Operator(
@@ -82,6 +86,6 @@ def operator_for_effects(transition: EncodedTransition) -> tuple[Operator, tuple
 
 
 def with_common_preconditions(cluster: EncodedOperatorData) -> EncodedOperatorData:
-    """Return a cluster whose operator needs all that held before each of its transitions."""
-    needs = common_preconditions(cluster.operator, cluster.data)
-    return EncodedOperatorData(replace(cluster.operator, preconditions=needs), cluster.data)
+    """Return the cluster with the atoms that held before all its transitions as preconditions."""
+    preconditions = common_preconditions(cluster.operator, cluster.data)
+    return EncodedOperatorData(replace(cluster.operator, preconditions=preconditions), cluster.data)

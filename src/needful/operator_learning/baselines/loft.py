@@ -1,22 +1,13 @@
-"""LOFT: cluster by effects, then search for preconditions; a baseline of the paper.
+"""LOFT, a baseline of the paper: cluster by effects, then search for preconditions.
 
-The transitions of a cluster are positive examples, those of other clusters of the controller negative
-ones. A search looks for preconditions that hold before many of the former and, under any grounding,
-before few of the latter. What is covered becomes negative too, and the search is repeated for the
-rest, so a cluster may end as several operators.
+The transitions of a cluster are positive examples; those of the controller's other clusters are negative
+examples. A search finds preconditions that hold before many positive examples and, under any grounding,
+before few negative ones. The covered transitions then become negative examples, and the search is repeated
+for the rest, so a cluster may be split into several operators.
 
-The ways to read a transition in the words of an operator: which of its atoms can hold together.
-
-A way is what holds before the transition under one grounding on its action; as in the authors' code two
-variables may be bound to one object. Only ways that are part of no other one are kept. Variables that
-no atom relates are bound independently of each other, so the ways of a few are listed and combined.
-
-Search for the preconditions that tell positive from negative examples: LOFT's inner search.
-
-Greedy best-first search over sets of atoms. It starts from all that held before any positive example and
-takes away one atom at a time. Sets of atoms are integers, one bit an atom. The examples are kept the
-other way round, for each atom an integer that says in which of them it fails, so a set of atoms is
-judged by a union and the sets with one atom less by two running unions.
+Sets of atoms are integers with one bit per atom. A negative example is described by the maximal sets of
+atoms that hold together before it, one set per grounding on its action (`AtomSetEnumerator`). As in the
+authors' code, a grounding may bind two variables to one object.
 """
 
 from __future__ import annotations
@@ -34,104 +25,126 @@ from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.core.operators import Operator
-from needful.operator_learning.baselines.cluster_intersect import clusters
+from needful.operator_learning.baselines.cluster_intersect import cluster_by_effects
 from needful.operator_learning.encoding import EncodedTransition, encode_demonstrations
 from needful.operator_learning.induction import LiftedAtomMap, liftable_atoms_before, lifted_atoms
-from needful.operator_learning.learned_operators import EncodedOperatorData, LearnedOperators, judged
+from needful.operator_learning.learned_operators import (
+    EncodedOperatorData,
+    LearnedOperators,
+    evaluate_by_backchaining,
+)
 
-# A transition with more groundings can be read in any way.
+# A transition with more groundings than this counts as matching any preconditions.
 MAX_GROUNDINGS = 10_000
 
-
-class Reader:
-    """Reads transitions in the words of one operator; atoms are bits, in the order of `atoms`."""
-
-    def __init__(self, operator: Operator, atoms: Sequence[AtomKey]) -> None:
-        self._operator = operator
-        self._arguments = tuple(map(operator.parameters.index, operator.controller_arguments))
-        self._groups = related(atoms, set(range(len(operator.parameters))) - set(self._arguments))
-
-    def ways(self, transition: EncodedTransition) -> tuple[int, ...] | None:
-        """Return the largest sets of atoms that hold together; None if there are too many groundings."""
-        table, parameters = transition.table, self._operator.parameters
-        domains = [list(bits(table.of_type(variable.type))) for variable in parameters]
-        for place, number in zip(self._arguments, transition.arguments, strict=True):
-            domains[place] = [number] if number in domains[place] else []
-        groundings = prod(map(len, domains))
-        if not groundings or groundings > MAX_GROUNDINGS:
-            return None if groundings else ()
-        ways = [0]
-        for places, atoms in self._groups.items():
-            bindings = itertools.product(*(domains[place] for place in places))
-            found = {
-                _held(atoms, dict(zip(places, objects, strict=True)), transition) for objects in bindings
-            }
-            ways = [way | other for way in ways for other in maximal_masks(found)]
-        return tuple(ways)
-
-
-def related(atoms: Sequence[AtomKey], free: set[int]) -> dict[tuple[int, ...], list[tuple[int, AtomKey]]]:
-    """Group numbered atoms so that no two groups share a free variable; the key is all their variables."""
-    groups: list[tuple[set[int], list[tuple[int, AtomKey]]]] = []
-    for number, atom in enumerate(atoms):
-        places, members = set(atom[1]), [(number, atom)]
-        for group in [one for one in groups if one[0] & places & free]:
-            groups.remove(group)
-            places, members = places | group[0], group[1] + members
-        groups.append((places, members))
-    merged: dict[tuple[int, ...], list[tuple[int, AtomKey]]] = {}
-    for places, members in groups:
-        merged.setdefault(tuple(sorted(places)), []).extend(members)
-    return merged
-
-
-def _held(
-    atoms: Iterable[tuple[int, AtomKey]], binding: Mapping[int, int], transition: EncodedTransition
-) -> int:
-    held = 0
-    for bit, (predicate, places) in atoms:
-        number = transition.table.find((predicate, tuple([binding[place] for place in places])))
-        if number is not None and transition.before >> number & 1:
-            held |= 1 << bit
-    return held
-
-
-def maximal_masks(masks: Iterable[int]) -> tuple[int, ...]:
-    """Return the masks that are part of no other one, those with most bits first."""
-    kept: list[int] = []
-    for mask in sorted(set(masks), key=lambda one: (-one.bit_count(), one)):
-        if all(mask & ~other for other in kept):
-            kept.append(mask)
-    return tuple(kept)
-
-
-# Weights in hundredths, so that costs are whole numbers.
-FALSE_POSITIVE_COST, TRUE_POSITIVE_REWARD, VARIABLE, ATOM_COST = 100, 1000, 10, 1
+# Weights in hundredths, so that costs are integers.
+FALSE_POSITIVE_COST, TRUE_POSITIVE_REWARD, VARIABLE_COST, ATOM_COST = 100, 1000, 10, 1
 MAX_EXPANSIONS = 2_500
+
+
+def loft(
+    demonstrations: Sequence[Demonstration],
+    replays: Sequence[Demonstration] = (),
+    deadline: Deadline = NO_DEADLINE,
+) -> LearnedOperators:
+    """Learn operators per set of effects, with preconditions that separate it from the other sets."""
+    encoded = encode_demonstrations((*demonstrations, *replays))
+    clusters = cluster_by_effects(encoded, deadline)
+    operators: list[EncodedOperatorData] = []
+    for cluster in clusters:
+        controller = cluster.operator.controller
+        others = [one for one in clusters if one is not cluster and one.operator.controller == controller]
+        competitors = [transition for one in others for transition, _ in one.data]
+        operators += split_by_preconditions(cluster, competitors, deadline)
+    return evaluate_by_backchaining(operators, encoded, len(demonstrations), deadline)
+
+
+def loft_with_replays(
+    demonstrations: Sequence[Demonstration],
+    replays: Sequence[Demonstration] = (),
+    deadline: Deadline = NO_DEADLINE,
+) -> LearnedOperators:
+    """Learn with LOFT, and exclude operators without effects from planning.
+
+    Such operators come from replays in which an action failed. If a controller never changed anything,
+    its operator stays, because planning has no other operator for that controller.
+    """
+    learned = loft(demonstrations, replays, deadline)
+    effective = {one.controller for one in learned.operators if one.add_effects or one.delete_effects}
+    noop_names = (
+        one.name
+        for one in learned.operators
+        if one.controller in effective and not one.add_effects and not one.delete_effects
+    )
+    return replace(learned, noop_names=frozenset(noop_names))
+
+
+def split_by_preconditions(
+    cluster: EncodedOperatorData, competitors: Sequence[EncodedTransition], deadline: Deadline = NO_DEADLINE
+) -> Iterator[EncodedOperatorData]:
+    """Yield the operators of a cluster, each with the transitions that its preconditions cover.
+
+    The search ends when it covers no further transition. If it covers none at all, the cluster is
+    yielded without preconditions.
+    """
+    operator, data = cluster.operator, cluster.data
+    lifted = [liftable_atoms_before(operator, datum) for datum in data]
+    predicates: LiftedAtomMap = {key: predicate for one in lifted for key, predicate in one.items()}
+    atoms = sorted(predicates)
+    held = [sum(1 << index for index, key in enumerate(atoms) if key in one) for one in lifted]
+    variables = [sum(1 << index for index in set(indices)) for _, indices in atoms]
+    enumerator = AtomSetEnumerator(operator, atoms)
+    negatives: list[tuple[int, ...] | None] = []
+    new_negatives, remaining = competitors, list(range(len(data)))
+    while remaining:
+        for transition in new_negatives:
+            deadline.check()
+            negatives.append(enumerator.maximal_atom_sets(transition))
+        positives = [held[index] for index in remaining]
+        labelled_examples = LabelledExamples.of(variables, positives, negatives)
+        chosen = best_preconditions(labelled_examples, reduce(or_, positives), deadline)
+        covered = [index for index in remaining if not chosen & ~held[index]]
+        if not covered:
+            break
+        preconditions = {atoms[index]: predicates[atoms[index]] for index in bits(chosen)}
+        yield EncodedOperatorData(
+            replace(operator, preconditions=lifted_atoms(operator.parameters, preconditions)),
+            tuple(data[index] for index in covered),
+        )
+        remaining = [index for index in remaining if chosen & ~held[index]]
+        new_negatives = [data[index][0] for index in covered]
+    if len(remaining) == len(data):
+        yield cluster
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledExamples:
-    """Examples that preconditions should fit or not fit, by the atoms that fail in them.
+    """Positive and negative examples for preconditions, stored per atom as masks of examples.
+
+    A set of atoms is evaluated by a union of masks, and all sets with one atom less by two running unions.
 
     Attributes:
         variables: for each atom the mask of the variables it mentions.
-        positives: how many positive examples there are.
-        missed: for each atom the mask of the positive examples in which it fails.
-        rows: a bit for each way to read a negative example; the ways of one example are neighbours,
-            and above them there is a bit that is not in the mask.
-        separator_bits: these spare bits.
-        refuted: for each atom the mask of the rows in which it fails.
-        always: how many negative examples fit whatever the preconditions.
+        positives: the number of positive examples.
+        failed_positives: for each atom the mask of the positive examples in which it fails.
+        rows: one bit per maximal atom set of a negative example. The sets of one example are adjacent,
+            and the bit above them is not in the mask.
+        separator_bits: these unused bits, one per negative example.
+        failed_rows: for each atom the mask of the rows in which it fails.
+        always_matched: the number of negative examples that match any preconditions.
     """
 
     variables: tuple[int, ...]
     positives: int
-    missed: tuple[int, ...]
+    failed_positives: tuple[int, ...]
     rows: int
     separator_bits: int
-    refuted: tuple[int, ...]
-    always: int
+    failed_rows: tuple[int, ...]
+    always_matched: int
+
+    def __repr__(self) -> str:
+        atoms, negatives = len(self.variables), self.separator_bits.bit_count()
+        return f"LabelledExamples(atoms={atoms}, positives={self.positives}, negatives={negatives})"
 
     @classmethod
     def of(
@@ -140,51 +153,54 @@ class LabelledExamples:
         positives: Sequence[int],
         negatives: Sequence[Sequence[int] | None],
     ) -> LabelledExamples:
-        """Compare examples.
+        """Store examples per atom.
 
-        A positive one is the set of atoms that hold. A negative one can be read in several ways, each
-        the set of atoms that hold then; None is one that fits whatever the preconditions.
+        A positive example is the set of atoms that hold. A negative example is a sequence of such sets,
+        or None if it matches any preconditions.
         """
-        missed, refuted = [0] * len(variables), [0] * len(variables)
-        for place, held in enumerate(positives):
+        failed_positives, failed_rows = [0] * len(variables), [0] * len(variables)
+        for index, held in enumerate(positives):
             for atom in range(len(variables)):
                 if not held >> atom & 1:
-                    missed[atom] |= 1 << place
-        rows = separator_bits = place = 0
+                    failed_positives[atom] |= 1 << index
+        rows = separator_bits = row = 0
         every = (1 << len(variables)) - 1
-        for ways in negatives:
-            for held in ways or ():
-                rows |= 1 << place
+        for atom_sets in negatives:
+            for held in atom_sets or ():
+                rows |= 1 << row
                 for atom in bits(every & ~held):
-                    refuted[atom] |= 1 << place
-                place += 1
-            separator_bits |= 1 << place
-            place += 1
-        always = sum(ways is None for ways in negatives)
+                    failed_rows[atom] |= 1 << row
+                row += 1
+            separator_bits |= 1 << row
+            row += 1
         return cls(
-            tuple(variables), len(positives), tuple(missed), rows, separator_bits, tuple(refuted), always
+            variables=tuple(variables),
+            positives=len(positives),
+            failed_positives=tuple(failed_positives),
+            rows=rows,
+            separator_bits=separator_bits,
+            failed_rows=tuple(failed_rows),
+            always_matched=sum(atom_sets is None for atom_sets in negatives),
         )
 
     def cost(self, atoms: int) -> float:
-        """FP − 10 TP + 0.1 (distinct variables) + 0.01 |P|, times 100; infinite if TP = 0."""
-        missed = refuted = variables = 0
+        """Return 100 (FP − 10 TP + 0.1 (distinct variables) + 0.01 |P|), infinite if TP = 0."""
+        unions = (0, 0, 0)
         for atom in bits(atoms):
-            missed |= self.missed[atom]
-            refuted |= self.refuted[atom]
-            variables |= self.variables[atom]
-        return self._cost(missed, refuted, variables, atoms.bit_count())
+            unions = self._with(unions, atom)
+        return self._cost(*unions, atoms.bit_count())
 
-    def _cost(self, missed: int, refuted: int, variables: int, size: int) -> float:
-        right = self.positives - missed.bit_count()
-        if not right:
+    def _cost(self, failed_positives: int, failed_rows: int, variables: int, size: int) -> float:
+        true_positives = self.positives - failed_positives.bit_count()
+        if not true_positives:
             return math.inf
-        # Adding all ones to the ways of an example that still fit carries into its spare bit.
-        fitting = ((self.rows & ~refuted) + self.rows) & self.separator_bits
-        wrong = self.always + fitting.bit_count()
+        # Adding all ones to an example's rows that still match carries into its separator bit.
+        matched = ((self.rows & ~failed_rows) + self.rows) & self.separator_bits
+        false_positives = self.always_matched + matched.bit_count()
         return (
-            FALSE_POSITIVE_COST * wrong
-            - TRUE_POSITIVE_REWARD * right
-            + VARIABLE * variables.bit_count()
+            FALSE_POSITIVE_COST * false_positives
+            - TRUE_POSITIVE_REWARD * true_positives
+            + VARIABLE_COST * variables.bit_count()
             + ATOM_COST * size
         )
 
@@ -196,20 +212,26 @@ class LabelledExamples:
             later.append(self._with(later[-1], atom))
         earlier = (0, 0, 0)
         for atom, rest in zip(members, reversed(later[:-1]), strict=True):
-            missed, refuted, variables = (one | other for one, other in zip(earlier, rest, strict=True))
-            yield atoms & ~(1 << atom), self._cost(missed, refuted, variables, len(members) - 1)
+            positives, rows, variables = (one | other for one, other in zip(earlier, rest, strict=True))
+            yield atoms & ~(1 << atom), self._cost(positives, rows, variables, len(members) - 1)
             earlier = self._with(earlier, atom)
 
     def _with(self, unions: tuple[int, int, int], atom: int) -> tuple[int, int, int]:
-        missed, refuted, variables = unions
-        return missed | self.missed[atom], refuted | self.refuted[atom], variables | self.variables[atom]
+        """Return the unions of failed positives, failed rows and variables, with one atom more."""
+        failed_positives, failed_rows, variables = unions
+        return (
+            failed_positives | self.failed_positives[atom],
+            failed_rows | self.failed_rows[atom],
+            variables | self.variables[atom],
+        )
 
 
 def best_preconditions(labelled_examples: LabelledExamples, start: int, deadline: Deadline) -> int:
-    """Return the set of least cost among those met; among equals the first.
+    """Return the cheapest set found by greedy best-first search, the first one found among equals.
 
-    The authors' search also ends after 30 seconds. Here only the number of expansions ends it, so
-    that the same comes out everywhere.
+    The search starts from `start`, the atoms that held before any positive example, and removes one atom
+    at a time. The authors' search also ends after 30 seconds. Here only the number of expansions limits
+    it, so that the result is the same on every machine.
     """
     number = itertools.count()
     best = (labelled_examples.cost(start), next(number), start)
@@ -228,75 +250,73 @@ def best_preconditions(labelled_examples: LabelledExamples, start: int, deadline
     return best[-1]
 
 
-def loft(
-    demonstrations: Sequence[Demonstration],
-    replays: Sequence[Demonstration] = (),
-    deadline: Deadline = NO_DEADLINE,
-) -> LearnedOperators:
-    """Learn operators for every set of effects, with preconditions that tell it from the others."""
-    encoded = encode_demonstrations((*demonstrations, *replays))
-    found = clusters(encoded, deadline)
-    operators: list[EncodedOperatorData] = []
-    for cluster in found:
-        controller = cluster.operator.controller
-        others = [one for one in found if one is not cluster and one.operator.controller == controller]
-        competitors = [transition for one in others for transition, _ in one.data]
-        operators += split_by_preconditions(cluster, competitors, deadline)
-    return judged(operators, encoded, len(demonstrations), deadline)
+class AtomSetEnumerator:
+    """Lists which atoms of one operator hold together before a transition; bit i is `atoms[i]`.
 
-
-def loft_with_replays(
-    demonstrations: Sequence[Demonstration],
-    replays: Sequence[Demonstration] = (),
-    deadline: Deadline = NO_DEADLINE,
-) -> LearnedOperators:
-    """Learn as LOFT does; operators of what replays tried in vain are not to be planned with.
-
-    Where a controller was never seen to change anything, its operator stays: it is all that there is
-    to do about a failure that the simulator reports.
+    Variables that share no atom are bound independently, so atom sets are enumerated per group of
+    related variables and then combined.
     """
-    learned = loft(demonstrations, replays, deadline)
-    effective = {one.controller for one in learned.operators if one.add_effects or one.delete_effects}
-    idle = (
-        one.name
-        for one in learned.operators
-        if one.controller in effective and not one.add_effects and not one.delete_effects
-    )
-    return replace(learned, idle=frozenset(idle))
+
+    def __init__(self, operator: Operator, atoms: Sequence[AtomKey]) -> None:
+        self._operator = operator
+        self._arguments = tuple(map(operator.parameters.index, operator.controller_arguments))
+        free = set(range(len(operator.parameters))) - set(self._arguments)
+        self._groups = group_by_shared_variables(atoms, free)
+
+    def maximal_atom_sets(self, transition: EncodedTransition) -> tuple[int, ...] | None:
+        """Return the maximal sets of atoms that hold together; None if there are too many groundings."""
+        table, parameters = transition.table, self._operator.parameters
+        domains = [list(bits(table.of_type(variable.type))) for variable in parameters]
+        for index, number in zip(self._arguments, transition.arguments, strict=True):
+            domains[index] = [number] if number in domains[index] else []
+        groundings = prod(map(len, domains))
+        if not groundings or groundings > MAX_GROUNDINGS:
+            return None if groundings else ()
+        atom_sets = [0]
+        for indices, atoms in self._groups.items():
+            bindings = itertools.product(*(domains[index] for index in indices))
+            found = {
+                _held(atoms, dict(zip(indices, objects, strict=True)), transition) for objects in bindings
+            }
+            atom_sets = [chosen | other for chosen in atom_sets for other in maximal_masks(found)]
+        return tuple(atom_sets)
 
 
-def split_by_preconditions(
-    cluster: EncodedOperatorData, competitors: Sequence[EncodedTransition], deadline: Deadline = NO_DEADLINE
-) -> Iterator[EncodedOperatorData]:
-    """Yield the operators of a cluster, each with the transitions that its preconditions cover.
+def group_by_shared_variables(
+    atoms: Sequence[AtomKey], free: set[int]
+) -> dict[tuple[int, ...], list[tuple[int, AtomKey]]]:
+    """Group numbered atoms so that no two groups share a free variable.
 
-    Where the search covers no transition it gives up; a cluster that got nothing at all needs nothing.
+    The key of a group holds the indices of all its variables.
     """
-    operator, data = cluster.operator, cluster.data
-    lifted = [liftable_atoms_before(operator, datum) for datum in data]
-    known: LiftedAtomMap = {key: predicate for one in lifted for key, predicate in one.items()}
-    atoms = sorted(known)
-    held = [sum(1 << place for place, key in enumerate(atoms) if key in one) for one in lifted]
-    variables = [sum(1 << place for place in set(places)) for _, places in atoms]
-    reader = Reader(operator, atoms)
-    negatives: list[tuple[int, ...] | None] = []
-    fresh, remaining = competitors, list(range(len(data)))
-    while remaining:
-        for transition in fresh:
-            deadline.check()
-            negatives.append(reader.ways(transition))
-        positives = [held[index] for index in remaining]
-        labelled_examples = LabelledExamples.of(variables, positives, negatives)
-        chosen = best_preconditions(labelled_examples, reduce(or_, positives), deadline)
-        covered = [index for index in remaining if not chosen & ~held[index]]
-        if not covered:
-            break
-        needs = {atoms[place]: known[atoms[place]] for place in bits(chosen)}
-        yield EncodedOperatorData(
-            replace(operator, preconditions=lifted_atoms(operator.parameters, needs)),
-            tuple(data[index] for index in covered),
-        )
-        remaining = [index for index in remaining if chosen & ~held[index]]
-        fresh = [data[index][0] for index in covered]
-    if len(remaining) == len(data):
-        yield cluster
+    groups: list[tuple[set[int], list[tuple[int, AtomKey]]]] = []
+    for number, atom in enumerate(atoms):
+        indices, members = set(atom[1]), [(number, atom)]
+        for group in [one for one in groups if one[0] & indices & free]:
+            groups.remove(group)
+            indices, members = indices | group[0], group[1] + members
+        groups.append((indices, members))
+    merged: dict[tuple[int, ...], list[tuple[int, AtomKey]]] = {}
+    for indices, members in groups:
+        merged.setdefault(tuple(sorted(indices)), []).extend(members)
+    return merged
+
+
+def _held(
+    atoms: Iterable[tuple[int, AtomKey]], binding: Mapping[int, int], transition: EncodedTransition
+) -> int:
+    held = 0
+    for bit, (predicate, indices) in atoms:
+        number = transition.table.find((predicate, tuple([binding[index] for index in indices])))
+        if number is not None and transition.before >> number & 1:
+            held |= 1 << bit
+    return held
+
+
+def maximal_masks(masks: Iterable[int]) -> tuple[int, ...]:
+    """Return the masks that are no subset of another one, those with most bits first."""
+    kept: list[int] = []
+    for mask in sorted(set(masks), key=lambda one: (-one.bit_count(), one)):
+        if all(mask & ~other for other in kept):
+            kept.append(mask)
+    return tuple(kept)

@@ -1,15 +1,13 @@
 """Cluster and Intersect with quantified effects (CI + QE), a baseline of the paper.
 
-Starts from the operators of Cluster and Intersect and climbs by prediction error, FP − 10 TP. A move
-deletes an operator, or takes one of its add effects away and lets it forget that predicate instead.
+Hill climbing from the operators of Cluster and Intersect minimises the prediction error FP − 10 TP. A move
+deletes an operator, or replaces one of its add effects by a quantified delete of the effect's predicate.
 
-Deviation E36, docs/paper_to_code.md: as in the authors' code it is add effects that become quantified.
+An operator predicts a transition with each grounding on its action whose preconditions hold. A prediction
+is correct if the add effects and atomic delete effects are exactly the observed changes. FP is the number
+of incorrect predictions, TP the number of transitions with at least one correct prediction.
 
-How wrong operators are: FP − 10 TP, the objective of CI + QE.
-
-A prediction is that of a grounding on a transition's action whose preconditions hold. It is right if its
-add and atomic delete effects are exactly what changed. FP counts the wrong ones, TP the transitions of
-which at least one is right.
+Deviation E36, docs/paper_to_code.md: as in the authors' code, it is add effects that become quantified.
 """
 
 from __future__ import annotations
@@ -27,112 +25,24 @@ from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
-from needful.operator_learning.baselines.cluster_intersect import clusters, with_common_preconditions
+from needful.operator_learning.baselines.cluster_intersect import (
+    cluster_by_effects,
+    with_common_preconditions,
+)
 from needful.operator_learning.delete_patterns import predicate_pattern
 from needful.operator_learning.encoding import EncodedTransition, TransitionIndex, encode_demonstrations
 from needful.operator_learning.induction import Datum
-from needful.operator_learning.learned_operators import EncodedOperatorData, LearnedOperators, judged
+from needful.operator_learning.learned_operators import (
+    EncodedOperatorData,
+    LearnedOperators,
+    evaluate_by_backchaining,
+)
 from needful.operator_learning.matching import Matcher, compile_operator
 
-# A transition that is predicted makes up for so many wrong predictions.
+# One predicted transition outweighs this number of incorrect predictions.
 TRUE_POSITIVE_WEIGHT = 10
-# Of the groundings of an operator on an action only the first few are looked at.
+# Only the first groundings of an operator on an action are considered.
 MAX_GROUNDINGS = 11
-
-
-@dataclass(frozen=True, slots=True)
-class PredictionScore:
-    """How well one operator predicts.
-
-    Attributes:
-        wrong: FP, how many groundings apply and predict something else than what happened.
-        right: the transitions that some grounding predicts exactly, as a mask over their numbers.
-    """
-
-    wrong: int
-    right: int
-
-
-class Predictions:
-    """Judges operators by the transitions of their controller, and remembers every judgement."""
-
-    def __init__(self, transitions: TransitionIndex, deadline: Deadline = NO_DEADLINE) -> None:
-        self._transitions = transitions
-        self._deadline = deadline
-        self._judgements: dict[str, PredictionScore] = {}
-        self._applicable: dict[object, tuple[Datum, ...]] = {}
-
-    def judge(self, operator: Operator) -> PredictionScore:
-        """Return how well an operator predicts."""
-        known = self._judgements.get(operator.text)
-        if known is None:
-            known = self._judgements[operator.text] = self._judge(operator)
-        return known
-
-    def _judge(self, operator: Operator) -> PredictionScore:
-        compiled = compile_operator(operator)
-        right = wrong = 0
-        for transition, objects in self._applicable_groundings(operator):
-            added = _ground(compiled.adds.all, transition.table, objects)
-            deleted = _ground(compiled.deletes.all, transition.table, objects)
-            if added == transition.added and deleted == transition.deleted:
-                right |= 1 << transition.number
-            else:
-                wrong += 1
-        return PredictionScore(wrong, right)
-
-    def _applicable_groundings(self, operator: Operator) -> tuple[Datum, ...]:
-        """Return the groundings, of the first few on each action, whose preconditions hold."""
-        key = (
-            operator.controller.name,
-            operator.parameters,
-            operator.controller_arguments,
-            operator.preconditions,
-        )
-        known = self._applicable.get(key)
-        if known is None:
-            needs = compile_operator(operator).preconditions.all
-            found: list[Datum] = []
-            for transition in self._transitions.by_controller.get(operator.controller.name, ()):
-                self._deadline.check()
-                for objects in itertools.islice(_groundings(operator, transition), MAX_GROUNDINGS):
-                    needed = _ground(needs, transition.table, objects)
-                    if needed is not None and not needed & ~transition.before:
-                        found.append((transition, objects))
-            known = self._applicable[key] = tuple(found)
-        return known
-
-
-def _ground(atoms: Sequence[AtomKey], table: AtomTable, objects: Sequence[int]) -> int | None:
-    """Return the mask of lifted atoms; None if one of them never occurs in the demonstration."""
-    mask = 0
-    for name, places in atoms:
-        number = table.find((name, tuple([objects[place] for place in places])))
-        if number is None:
-            return None
-        mask |= 1 << number
-    return mask
-
-
-def _groundings(operator: Operator, transition: EncodedTransition) -> Iterator[tuple[int, ...]]:
-    """Yield the groundings with the action's objects, in the order of the parameters and of names.
-
-    As in the authors' code two parameters may be bound to one object. Without such groundings an
-    operator of many parameters would be judged by nothing, because its first groundings do not apply.
-    """
-    domains = [list(bits(transition.table.of_type(variable.type))) for variable in operator.parameters]
-    for variable, number in zip(operator.controller_arguments, transition.arguments, strict=True):
-        place = operator.parameters.index(variable)
-        domains[place] = [number] if number in domains[place] else []
-    return itertools.product(*domains)
-
-
-def prediction_error(scores: Sequence[PredictionScore]) -> int:
-    """FP − 10 TP of a set of operators; a transition that several predict counts once."""
-    right = 0
-    for one in scores:
-        right |= one.right
-    return sum(one.wrong for one in scores) - TRUE_POSITIVE_WEIGHT * right.bit_count()
 
 
 def cluster_and_quantify(
@@ -140,54 +50,58 @@ def cluster_and_quantify(
     replays: Sequence[Demonstration] = (),
     deadline: Deadline = NO_DEADLINE,
 ) -> LearnedOperators:
-    """Learn an operator for every set of effects, then climb by prediction error over changed sets."""
+    """Learn one operator per set of effects, then minimise the prediction error; replays are used too."""
     encoded = encode_demonstrations((*demonstrations, *replays))
-    start = [with_common_preconditions(cluster).operator for cluster in clusters(encoded, deadline)]
+    start = [
+        with_common_preconditions(cluster).operator for cluster in cluster_by_effects(encoded, deadline)
+    ]
     transitions = TransitionIndex.of(encoded)
-    operators = climb(start, Predictions(transitions, deadline))
+    operators = minimise_prediction_error(start, PredictionScorer(transitions, deadline))
     found = repartition(operators, transitions, Matcher(deadline))
-    return judged(found, encoded, len(demonstrations), deadline)
+    return evaluate_by_backchaining(found, encoded, len(demonstrations), deadline)
 
 
-def climb(start: Sequence[Operator], predictions: Predictions) -> tuple[Operator, ...]:
-    """Take the best move as long as one lowers the error; among equals the first.
+def minimise_prediction_error(start: Sequence[Operator], scorer: PredictionScorer) -> tuple[Operator, ...]:
+    """Apply the best move while one lowers the error; among equally good moves the first.
 
     A move changes one operator, so the scores of the others stay.
     """
     current = tuple(start)
     while True:
-        error = prediction_error([predictions.judge(operator) for operator in current])
+        error = prediction_error([scorer.score(operator) for operator in current])
         best, chosen = error, None
-        for place, change, reached in _moves(current, predictions):
+        for index, replacement, reached in _moves(current, scorer):
             if reached < best:
-                best, chosen = reached, (place, change)
+                best, chosen = reached, (index, replacement)
         if chosen is None:
             return current
-        place, change = chosen
-        current = (*current[:place], *change, *current[place + 1 :])
+        index, replacement = chosen
+        current = (*current[:index], *replacement, *current[index + 1 :])
 
 
 def _moves(
-    operators: Sequence[Operator], predictions: Predictions
+    operators: Sequence[Operator], scorer: PredictionScorer
 ) -> Iterator[tuple[int, tuple[Operator, ...], int]]:
-    """Yield what can take the place of an operator, and the error that is reached."""
-    scores = [predictions.judge(operator) for operator in operators]
-    wrong = sum(one.wrong for one in scores)
-    before = list(accumulate((one.right for one in scores), or_, initial=0))
-    after = list(accumulate((one.right for one in reversed(scores)), or_, initial=0))[::-1]
-    for place, (operator, own) in enumerate(zip(operators, scores, strict=True)):
-        others = before[place] | after[place + 1]
-        for changed in quantified(operator):
-            judgement = predictions.judge(changed)
-            right = (others | judgement.right).bit_count()
-            yield place, (changed,), wrong - own.wrong + judgement.wrong - TRUE_POSITIVE_WEIGHT * right
-        yield place, (), wrong - own.wrong - TRUE_POSITIVE_WEIGHT * others.bit_count()
+    """Yield each move as the index of an operator, its replacement and the resulting error."""
+    scores = [scorer.score(operator) for operator in operators]
+    total = sum(one.false_positives for one in scores)
+    before = list(accumulate((one.predicted_transitions for one in scores), or_, initial=0))
+    after = list(accumulate((one.predicted_transitions for one in reversed(scores)), or_, initial=0))[::-1]
+    for index, (operator, own) in enumerate(zip(operators, scores, strict=True)):
+        others = before[index] | after[index + 1]
+        false_positives = total - own.false_positives
+        for variant in quantified_variants(operator):
+            score = scorer.score(variant)
+            true_positives = (others | score.predicted_transitions).bit_count()
+            error = false_positives + score.false_positives - TRUE_POSITIVE_WEIGHT * true_positives
+            yield index, (variant,), error
+        yield index, (), false_positives - TRUE_POSITIVE_WEIGHT * others.bit_count()
 
 
-def quantified(operator: Operator) -> Iterator[Operator]:
-    """Yield the operator with one add effect turned into a quantified delete, for each that it has.
+def quantified_variants(operator: Operator) -> Iterator[Operator]:
+    """Yield the operator with one add effect replaced by a quantified delete, for each add effect.
 
-    Parameters that are mentioned no more are dropped. The last add effect stays.
+    Parameters that are no longer mentioned are dropped. The last add effect stays.
     """
     if len(operator.add_effects) < 2:
         return
@@ -210,17 +124,17 @@ def _mentioned(operator: Operator, adds: frozenset[LiftedAtom]) -> set[Variable]
 def repartition(
     operators: Sequence[Operator], transitions: TransitionIndex, matcher: Matcher
 ) -> tuple[EncodedOperatorData, ...]:
-    """Give each transition to the operator that is consistent with it and fits best; drop the others.
+    """Assign each transition to the best consistent operator; drop operators without transitions.
 
-    Nothing is asked to be necessary: this is BEST(full) without α.
+    No atoms are required to be necessary: this is BEST(full) without α.
     """
     data: dict[str, list[Datum]] = {operator.text: [] for operator in operators}
     competitors: dict[Controller, list[Operator]] = {}
     for operator in operators:
         competitors.setdefault(operator.controller, []).append(operator)
-    for transition in transitions.numbered:
+    for transition in transitions.by_number:
         links = (
-            matcher.consistent(operator, transition, 0)
+            matcher.best_consistent_link(operator, transition, 0)
             for operator in competitors.get(transition.controller, ())
         )
         best = min((link for link in links if link is not None), default=None)
@@ -230,3 +144,103 @@ def repartition(
     return tuple(
         EncodedOperatorData(by_text[text], tuple(data[text])) for text in sorted(data) if data[text]
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionScore:
+    """How well one operator predicts.
+
+    Attributes:
+        false_positives: FP, the number of groundings that apply and predict incorrectly.
+        predicted_transitions: the transitions that some grounding predicts exactly, as a mask over their
+            numbers.
+    """
+
+    false_positives: int
+    predicted_transitions: int
+
+    def __repr__(self) -> str:
+        predicted = self.predicted_transitions.bit_count()
+        return f"PredictionScore(false_positives={self.false_positives}, predicted={predicted})"
+
+
+class PredictionScorer:
+    """Scores operators on the transitions of their controller, and caches every score."""
+
+    def __init__(self, transitions: TransitionIndex, deadline: Deadline = NO_DEADLINE) -> None:
+        self._transitions = transitions
+        self._deadline = deadline
+        self._scores: dict[str, PredictionScore] = {}
+        self._applicable: dict[object, tuple[Datum, ...]] = {}
+
+    def score(self, operator: Operator) -> PredictionScore:
+        """Return how well an operator predicts."""
+        known = self._scores.get(operator.text)
+        if known is None:
+            known = self._scores[operator.text] = self._score(operator)
+        return known
+
+    def _score(self, operator: Operator) -> PredictionScore:
+        compiled = compile_operator(operator)
+        predicted_transitions = false_positives = 0
+        for transition, objects in self._applicable_groundings(operator):
+            added = _ground(compiled.adds.all, transition.table, objects)
+            deleted = _ground(compiled.deletes.all, transition.table, objects)
+            if added == transition.added and deleted == transition.deleted:
+                predicted_transitions |= 1 << transition.number
+            else:
+                false_positives += 1
+        return PredictionScore(false_positives, predicted_transitions)
+
+    def _applicable_groundings(self, operator: Operator) -> tuple[Datum, ...]:
+        """Return the groundings, among the first on each action, whose preconditions hold."""
+        key = (
+            operator.controller.name,
+            operator.parameters,
+            operator.controller_arguments,
+            operator.preconditions,
+        )
+        known = self._applicable.get(key)
+        if known is None:
+            preconditions = compile_operator(operator).preconditions.all
+            found: list[Datum] = []
+            for transition in self._transitions.by_controller.get(operator.controller.name, ()):
+                self._deadline.check()
+                for objects in itertools.islice(_groundings(operator, transition), MAX_GROUNDINGS):
+                    needed = _ground(preconditions, transition.table, objects)
+                    if needed is not None and not needed & ~transition.before:
+                        found.append((transition, objects))
+            known = self._applicable[key] = tuple(found)
+        return known
+
+
+def _ground(atoms: Sequence[AtomKey], table: AtomTable, objects: Sequence[int]) -> int | None:
+    """Return the mask of the grounded atoms; None if one of them never occurs in the demonstration."""
+    mask = 0
+    for name, indices in atoms:
+        number = table.find((name, tuple([objects[index] for index in indices])))
+        if number is None:
+            return None
+        mask |= 1 << number
+    return mask
+
+
+def _groundings(operator: Operator, transition: EncodedTransition) -> Iterator[tuple[int, ...]]:
+    """Yield the groundings with the action's objects, in the order of the parameters and of names.
+
+    As in the authors' code, two parameters may be bound to one object. Without such groundings an operator
+    with many parameters would get no predictions, because its first groundings do not apply.
+    """
+    domains = [list(bits(transition.table.of_type(variable.type))) for variable in operator.parameters]
+    for variable, number in zip(operator.controller_arguments, transition.arguments, strict=True):
+        index = operator.parameters.index(variable)
+        domains[index] = [number] if number in domains[index] else []
+    return itertools.product(*domains)
+
+
+def prediction_error(scores: Sequence[PredictionScore]) -> int:
+    """Return FP − 10 TP of a set of operators; a transition that several operators predict counts once."""
+    predicted = 0
+    for one in scores:
+        predicted |= one.predicted_transitions
+    return sum(one.false_positives for one in scores) - TRUE_POSITIVE_WEIGHT * predicted.bit_count()

@@ -1,4 +1,4 @@
-"""LOFT, against its definition and on worlds small enough to work out by hand."""
+"""LOFT agrees with its definition, and with results by hand in small worlds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import brute_force_baselines
 from carrying_world import BOX1, HELD, PUT, A, B, R, carrying
 from needful.core.deadline import NO_DEADLINE
 from needful.core.demonstrations import Demonstration
-from needful.operator_learning.baselines.cluster_intersect import clusters
+from needful.operator_learning.baselines.cluster_intersect import cluster_by_effects
 from needful.operator_learning.baselines.loft import loft, loft_with_replays, split_by_preconditions
 from needful.operator_learning.encoding import encode_demonstrations
 from tiny_worlds import demonstrations
@@ -17,8 +17,8 @@ from tiny_worlds import demonstrations
 few_demonstrations = st.lists(demonstrations(max_steps=2), min_size=1, max_size=3)
 
 
-def told_apart_slowly(cluster, competitors, everything):
-    """Return the preconditions of each operator of a cluster with the numbers of its transitions."""
+def split_by_definition(cluster, competitors, everything):
+    """Return the preconditions of each operator of a cluster, with the numbers of its transitions."""
 
     def binding(datum):
         transition, objects = datum
@@ -45,9 +45,9 @@ def told_apart_slowly(cluster, competitors, everything):
 
 @settings(max_examples=60, deadline=None)
 @given(few_demonstrations)
-def test_clusters_are_told_apart_as_defined(demos):
+def test_clusters_are_split_as_defined(demos):
     everything = brute_force_baselines.cases(demos)
-    found = clusters(encode_demonstrations(demos), NO_DEADLINE)
+    found = cluster_by_effects(encode_demonstrations(demos), NO_DEADLINE)
     for cluster in found:
         competitors = [
             transition
@@ -59,49 +59,49 @@ def test_clusters_are_told_apart_as_defined(demos):
             (one.operator.preconditions, [transition.number for transition, _ in one.data])
             for one in split_by_preconditions(cluster, competitors)
         ]
-        assert got == told_apart_slowly(cluster, competitors, everything)
+        assert got == split_by_definition(cluster, competitors, everything)
 
 
 def tried(held, after=None) -> Demonstration:
-    """A replay: try to put the cup a into the box while something is held."""
+    """Return a replay that tries to put cup a into the box while the given cups are held."""
     before = frozenset(HELD(cup) for cup in held)
     return Demonstration(
         (R, BOX1, A, B), frozenset(), (before, before if after is None else after), (PUT(R, A, BOX1),)
     )
 
 
-def test_preconditions_are_what_tells_effects_apart():
-    """A cup that is held can be put down; that the robot is near it and at the box is the same for all."""
+def test_preconditions_separate_the_effects():
+    """A held cup can be put down; Near and At hold in both cases, so they are no preconditions."""
     demo = carrying(A, (A, B), (A,))
-    in_vain = Demonstration(
+    failed = Demonstration(
         demo.objects,
         frozenset(),
         (demo.abstract_states[1] - {HELD(A)},) * 2,
         (PUT(R, A, BOX1),),
     )
-    puts = [one for one in loft([demo], [in_vain]).operators if one.controller == PUT]
+    puts = [one for one in loft([demo], [failed]).operators if one.controller == PUT]
     assert [set(map(str, one.preconditions)) for one in puts] == [set(), {"Held(?x1)"}]
 
 
-def test_without_rivals_nothing_is_needed():
+def test_without_negative_examples_there_are_no_preconditions():
     learned = loft([carrying(A, (A, B), (A,))])
     assert [one.preconditions for one in learned.operators] == [frozenset(), frozenset()]
-    assert learned.idle == frozenset()
+    assert learned.noop_names == frozenset()
 
 
-def test_operators_of_what_was_tried_in_vain_are_idle():
+def test_operators_of_failed_replays_are_not_planned_with():
     learned = loft_with_replays([carrying(A, (A, B), (A,))], [tried({B}), tried({A, B}, frozenset())])
     effects = {one.name: len(one.add_effects | one.delete_effects) for one in learned.operators}
-    assert learned.idle == {name for name, count in effects.items() if not count}
-    assert len(learned.idle) == 1
-    assert {one.operator.name for one in learned.useful} == set(effects) - learned.idle
+    assert learned.noop_names == {name for name, count in effects.items() if not count}
+    assert len(learned.noop_names) == 1
+    assert {one.operator.name for one in learned.planning_data} == set(effects) - learned.noop_names
 
 
-def test_what_never_changed_anything_is_not_idle():
-    """There is nothing else to do with the controller."""
+def test_a_controller_without_any_effects_keeps_its_operator():
+    """Planning has no other operator for the controller."""
     learned = loft_with_replays([carrying(A, (A,), (A,))], [tried({B})])
     only = Demonstration(
         (R, BOX1, A), frozenset({HELD(A)}), (frozenset({HELD(A)}),) * 2, (PUT(R, A, BOX1),)
     )
-    assert len(learned.idle) == 1
-    assert loft_with_replays([only], [tried({B})]).idle == frozenset()
+    assert len(learned.noop_names) == 1
+    assert loft_with_replays([only], [tried({B})]).noop_names == frozenset()

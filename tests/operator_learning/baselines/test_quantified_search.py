@@ -1,4 +1,4 @@
-"""Cluster and Intersect with quantified effects, against its definition."""
+"""Cluster and Intersect with quantified effects agrees with its definition."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from carrying_world import A, B, C, carrying
 from needful.core.operators import Operator
 from needful.operator_learning.baselines.cluster_intersect import cluster_and_intersect
 from needful.operator_learning.baselines.quantified_search import (
-    Predictions,
-    climb,
+    PredictionScorer,
     cluster_and_quantify,
+    minimise_prediction_error,
     prediction_error,
-    quantified,
+    quantified_variants,
     repartition,
 )
 from needful.operator_learning.encoding import TransitionIndex, encode_demonstrations
@@ -32,10 +32,10 @@ def index_of(demos) -> TransitionIndex:
 
 @settings(max_examples=200, deadline=None)
 @given(few_demonstrations, few_operators)
-def test_the_error_is_that_of_the_first_eleven_groundings(demos, some):
-    predictions = Predictions(index_of(demos))
+def test_the_error_counts_the_first_eleven_groundings(demos, some):
+    scorer = PredictionScorer(index_of(demos))
     expected = brute_force_baselines.prediction_error(some, brute_force_baselines.cases(demos))
-    assert prediction_error([predictions.judge(operator) for operator in some]) == expected
+    assert prediction_error([scorer.score(operator) for operator in some]) == expected
 
 
 def steepest(start: list[Operator], demos) -> list[Operator]:
@@ -43,9 +43,9 @@ def steepest(start: list[Operator], demos) -> list[Operator]:
     current = start
     while True:
         moves = [
-            [*current[:place], *change, *current[place + 1 :]]
-            for place, operator in enumerate(current)
-            for change in (*((one,) for one in quantified(operator)), ())
+            [*current[:index], *replacement, *current[index + 1 :]]
+            for index, operator in enumerate(current)
+            for replacement in (*((one,) for one in quantified_variants(operator)), ())
         ]
         best = min(moves, key=lambda o: brute_force_baselines.prediction_error(o, everything), default=None)
         if best is None or brute_force_baselines.prediction_error(
@@ -57,9 +57,11 @@ def steepest(start: list[Operator], demos) -> list[Operator]:
 
 @settings(max_examples=60, deadline=None)
 @given(few_demonstrations)
-def test_climbing_takes_the_steepest_way(demos):
+def test_the_best_move_is_taken(demos):
     start = list(cluster_and_intersect(demos).operators)
-    assert list(climb(start, Predictions(index_of(demos)))) == steepest(start, demos)
+    assert list(minimise_prediction_error(start, PredictionScorer(index_of(demos)))) == steepest(
+        start, demos
+    )
 
 
 @settings(max_examples=100, deadline=None)
@@ -82,21 +84,21 @@ def test_transitions_go_to_the_best_consistent_operator(demos, some):
     assert all(one.data for one in found)
 
 
-def test_an_add_effect_becomes_a_forgotten_predicate_and_its_variable_goes():
-    """Near(?x3) is mentioned nowhere else, so the parameter goes with it."""
+def test_an_add_effect_becomes_a_quantified_delete_and_its_variable_is_dropped():
+    """Near(?x3) is not mentioned elsewhere, so the parameter is dropped with it."""
     demo = carrying(A, (A,), (A, B))
     go = next(one for one in cluster_and_intersect([demo]).operators if one.controller.name == "Go")
     assert [str(v) for v in go.parameters] == ["?x0:robot", "?x1:box", "?x2:cup"]
-    without_at, without_near = quantified(go)
+    without_at, without_near = quantified_variants(go)
     assert [str(v) for v in without_at.parameters] == ["?x0:robot", "?x1:box", "?x2:cup"]
     assert set(map(str, without_at.delete_patterns)) == {"At(*:robot, *:box)"}
     assert [str(v) for v in without_near.parameters] == ["?x0:robot", "?x1:box"]
     assert set(map(str, without_near.delete_patterns)) == {"Near(*:robot, *:cup)"}
     assert set(map(str, without_near.add_effects)) == {"At(?x0, ?x1)"}
-    assert list(quantified(without_near)) == []
+    assert list(quantified_variants(without_near)) == []
 
 
-def test_an_operator_that_predicts_nothing_of_its_own_is_dropped():
+def test_an_operator_without_predictions_of_its_own_is_dropped():
     """Of the first 11 groundings on a way past the cups a, b and c, 9 apply, for both operators.
 
     Seven times a and b are left behind, which (a, b) and (b, a) predict: FP = 9 · 9 − 7 · 2, TP = 7.
@@ -106,19 +108,23 @@ def test_an_operator_that_predicts_nothing_of_its_own_is_dropped():
     past_two = [carrying(C, (A, B, C), (C,))] * 7
     past_three = [carrying(A, (A, B, C), ()), carrying(B, (A, B, C), ())]
     demos = [*past_two, *past_three]
-    predictions = Predictions(index_of(demos))
+    scorer = PredictionScorer(index_of(demos))
     two, three, put = cluster_and_intersect(demos).operators
     assert [len(one.delete_effects) for one in (two, three, put)] == [2, 3, 1]
-    scores = [predictions.judge(one) for one in (two, three, put)]
-    assert [(one.wrong, one.right.bit_count()) for one in scores] == [(67, 7), (56, 9), (0, 9)]
+    scores = [scorer.score(one) for one in (two, three, put)]
+    assert [(one.false_positives, one.predicted_transitions.bit_count()) for one in scores] == [
+        (67, 7),
+        (56, 9),
+        (0, 9),
+    ]
     learned = cluster_and_quantify(demos)
     assert [one.delete_effects for one in learned.operators] == [three.delete_effects, put.delete_effects]
     assert [len(one.groundings) for one in learned.data] == [9, 9]
     assert learned.coverage == 1.0
 
 
-def test_judgements_are_remembered():
+def test_scores_are_cached():
     demos = [carrying(A, (A, B), (A,))]
-    predictions = Predictions(index_of(demos))
+    scorer = PredictionScorer(index_of(demos))
     (operator,) = (one for one in cluster_and_intersect(demos).operators if one.name == "Go")
-    assert predictions.judge(operator) is predictions.judge(operator)
+    assert scorer.score(operator) is scorer.score(operator)

@@ -1,4 +1,4 @@
-"""Cluster and Intersect: one operator for every set of effects."""
+"""Cluster and Intersect: one operator per set of effects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from brute_force_baselines import alike, cases
 from carrying_world import AT, BOX1, HELD, IN, NEAR, PUT, A, B, C, D, R, carrying
 from needful.core.deadline import NO_DEADLINE
 from needful.core.demonstrations import Demonstration
-from needful.operator_learning.baselines.cluster_intersect import cluster_and_intersect, clusters
+from needful.operator_learning.baselines.cluster_intersect import cluster_and_intersect, cluster_by_effects
 from needful.operator_learning.encoding import encode_demonstrations
 from tiny_worlds import all_lifted_atoms, demonstrations
 
@@ -28,7 +28,7 @@ def rows(operator) -> dict[str, set[str]]:
 
 
 def test_an_operator_for_every_set_of_effects():
-    """Going past one cup and past two are different, whichever cups they are."""
+    """Passing one cup and passing two cups are different effects, regardless of which cups they are."""
     demos = [carrying(A, (A, B), (A,)), carrying(C, (C, D), (C,)), carrying(A, (A, B, C), (A,))]
     learned = cluster_and_intersect(demos)
     assert [rows(operator) for operator in learned.operators] == [
@@ -66,7 +66,7 @@ def test_coverage_and_chains_are_those_of_backchaining():
     )
 
 
-def test_what_changes_nothing_is_an_operator_too():
+def test_a_transition_without_effects_gives_an_operator_too():
     state = frozenset({HELD(A)})
     idle = Demonstration((R, BOX1, A), state, (state, state), (PUT(R, A, BOX1),))
     (operator,) = cluster_and_intersect([idle]).operators
@@ -79,26 +79,27 @@ def test_replays_enter_clusters_but_not_coverage():
     learned = cluster_and_intersect([carrying(A, (A, B), (A,))], [replay])
     assert len(learned.operators) == 3
     assert (learned.transitions, learned.coverage) == (2, 1.0)
-    places = {(one.demonstration, one.step) for data in learned.data for one in data.groundings}
-    assert places == {(0, 0), (0, 1), (1, 0)}
+    identities = {(one.demonstration, one.step) for data in learned.data for one in data.groundings}
+    assert identities == {(0, 0), (0, 1), (1, 0)}
     assert (learned.necessary[1], learned.chains[1]) == ((None, None), (None,))
 
 
 @settings(max_examples=150, deadline=None)
 @given(few_demonstrations)
-def test_clusters_are_the_classes_of_transitions_alike(demos):
+def test_clusters_are_the_equivalence_classes_of_transitions(demos):
     everything = cases(demos)
     encoded = encode_demonstrations(demos)
     number = {
         transition: n for demo in encoded for transition in demo.transitions for n in [transition.number]
     }
-    found = clusters(encoded, NO_DEADLINE)
+    found = cluster_by_effects(encoded, NO_DEADLINE)
     numbers = [[number[transition] for transition, _ in one.data] for one in found]
     assert Counter(n for group in numbers for n in group) == Counter(range(len(everything)))
-    home = {n: index for index, group in enumerate(numbers) for n in group}
+    cluster_of = {n: index for index, group in enumerate(numbers) for n in group}
     for one in range(len(everything)):
         for other in range(one):
-            assert (home[one] == home[other]) == alike(everything[one][1], everything[other][1])
+            same_cluster = cluster_of[one] == cluster_of[other]
+            assert same_cluster == alike(everything[one][1], everything[other][1])
 
 
 @settings(max_examples=150, deadline=None)
@@ -116,7 +117,7 @@ def test_effects_are_exact_and_preconditions_are_all_that_always_held(demos):
 
 
 @pytest.mark.parametrize("cups", [2, 9])
-def test_many_interchangeable_objects_are_no_trouble(cups):
+def test_many_interchangeable_objects_are_handled(cups):
     crowd = tuple(type(A)(f"cup{number}", A.type) for number in range(cups))
     before = frozenset(NEAR(R, cup) for cup in crowd)
     goal = frozenset({AT(R, BOX1)})

@@ -1,4 +1,4 @@
-"""Harmlessness: demonstrations can still be planned, and it is noticed where they cannot."""
+"""Demonstrations that learned operators can or cannot reproduce are recognised."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from carrying_world import GOING, IN, PUTTING, A, B, C, carrying
 from needful.core.demonstrations import Demonstration
-from needful.operator_learning import learned_operators as replay
+from needful.operator_learning import learned_operators
 from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.hill_climbing import Climb
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
@@ -18,55 +18,55 @@ from tiny_worlds import BLOCK, CLEAN
 DEMO = encode_demonstrations([carrying(B, (A, B, C), (A, B))])[0]
 
 
-def test_a_covered_demonstration_is_replayable():
+def test_a_covered_demonstration_is_reproduced():
     assert cover([GOING, PUTTING], Coverage.empty([DEMO]), Matcher()).uncovered == 0
     assert reproduces_demonstration([GOING, PUTTING], DEMO, Matcher())
 
 
-def test_forgetting_what_the_next_step_needs_does_harm():
-    forgetful = replace(GOING, add_effects=GOING.add_effects - GOING.keep_effects)
-    assert not reproduces_demonstration([forgetful, PUTTING], DEMO, Matcher())
-    assert reproduces_demonstration([forgetful, GOING, PUTTING], DEMO, Matcher()), (
-        "unless another operator keeps it"
+def test_deleting_an_atom_that_the_next_step_needs_is_noticed():
+    not_keeping = replace(GOING, add_effects=GOING.add_effects - GOING.keep_effects)
+    assert not reproduces_demonstration([not_keeping, PUTTING], DEMO, Matcher())
+    assert reproduces_demonstration([not_keeping, GOING, PUTTING], DEMO, Matcher()), (
+        "another operator keeps it"
     )
 
 
-def test_an_action_without_an_operator_cannot_be_replayed():
+def test_an_action_without_an_operator_cannot_be_reproduced():
     assert not reproduces_demonstration([PUTTING], DEMO, Matcher())
     assert not reproduces_demonstration([GOING], DEMO, Matcher())
     assert not reproduces_demonstration([], DEMO, Matcher())
 
 
-def test_missing_the_goal_does_harm():
+def test_missing_the_goal_is_noticed():
     idle = replace(PUTTING, add_effects=frozenset())
     assert not reproduces_demonstration([GOING, idle], DEMO, Matcher())
 
 
-def test_replaying_goes_by_predictions_not_by_what_was_seen():
-    """Claiming the goal too early contradicts the demonstration, yet a plan of that kind exists."""
+def test_the_search_follows_predictions_not_observations():
+    """Predicting the goal too early contradicts the demonstration, but such a plan exists."""
     _, b, c = GOING.parameters
     optimistic = replace(GOING, add_effects=GOING.add_effects | {IN.lifted(c, b)})
     assert cover([optimistic, PUTTING], Coverage.empty([DEMO]), Matcher()).uncovered == 1
     assert reproduces_demonstration([optimistic, PUTTING], DEMO, Matcher())
 
 
-def test_search_backs_up_from_groundings_that_lead_nowhere():
-    """Keeping a near cup that is not the held one predicts as much and fails at the next step."""
+def test_the_search_backtracks_from_groundings_that_fail_later():
+    """Keeping near a cup that is not held predicts as much and fails at the next step."""
     r, _, c = GOING.parameters
     careless = replace(GOING, preconditions=frozenset(a for a in GOING.preconditions if r in a.variables))
     assert c in careless.parameters
     assert reproduces_demonstration([careless, PUTTING], DEMO, Matcher())
 
 
-def test_search_gives_up_beyond_its_limit(monkeypatch):
-    monkeypatch.setattr(replay, "MAX_PREDICTED_STATES", 1)
+def test_the_search_stops_at_its_limit(monkeypatch):
+    monkeypatch.setattr(learned_operators, "MAX_PREDICTED_STATES", 1)
     assert not reproduces_demonstration([GOING, PUTTING], DEMO, Matcher())
 
 
-def test_learning_reports_what_cannot_be_replayed():
+def test_learning_reports_demonstrations_that_are_not_reproduced():
     a = BLOCK("a")
     clean = frozenset({CLEAN(a)})
     demos = [carrying(B, (B,), (B,)), Demonstration((a,), clean, (clean,), ()), carrying(C, (C,), (C,))]
     assert learn_operators(demos).not_reproduced == ()
-    give_up = OperatorLearningConfig(schedule=lambda problem, reduce: Climb(problem.nothing()))
-    assert learn_operators(demos, give_up).not_reproduced == (0, 2)
+    no_search = OperatorLearningConfig(schedule=lambda problem, reduce: Climb(problem.empty_hypothesis()))
+    assert learn_operators(demos, no_search).not_reproduced == (0, 2)

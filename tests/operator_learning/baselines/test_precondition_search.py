@@ -1,4 +1,4 @@
-"""The search for preconditions, on sets of atoms that are nothing but numbers."""
+"""LOFT's search for preconditions, on sets of atoms that are plain numbers."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ negative_sets = st.lists(st.none() | st.lists(atom_sets, max_size=4), max_size=5
 
 
 def cost(atoms, variables, positives, negatives) -> float:
-    right = sum(not atoms & ~held for held in positives)
-    wrong = sum(ways is None or any(not atoms & ~held for held in ways) for ways in negatives)
+    true_positives = sum(not atoms & ~held for held in positives)
+    false_positives = sum(sets is None or any(not atoms & ~held for held in sets) for sets in negatives)
     mentioned = 0
     for atom in range(ATOMS):
         if atoms >> atom & 1:
             mentioned |= variables[atom]
     penalty = 10 * mentioned.bit_count() + atoms.bit_count()
-    return 100 * wrong - 1000 * right + penalty if right else math.inf
+    return 100 * false_positives - 1000 * true_positives + penalty if true_positives else math.inf
 
 
 def union(masks) -> int:
@@ -40,7 +40,7 @@ def union(masks) -> int:
 
 @settings(max_examples=200, deadline=None)
 @given(atom_sets, variable_sets, positive_sets, negative_sets)
-def test_costs_are_counted_as_defined(atoms, variables, positives, negatives):
+def test_costs_agree_with_the_definition(atoms, variables, positives, negatives):
     labelled_examples = LabelledExamples.of(variables, positives, negatives)
     assert labelled_examples.cost(atoms) == cost(atoms, variables, positives, negatives)
     fewer = [atoms & ~(1 << atom) for atom in range(ATOMS) if atoms >> atom & 1]
@@ -51,7 +51,7 @@ def test_costs_are_counted_as_defined(atoms, variables, positives, negatives):
 
 @settings(max_examples=100, deadline=None)
 @given(variable_sets, positive_sets, negative_sets)
-def test_of_few_atoms_the_best_set_of_all_is_found(variables, positives, negatives):
+def test_the_best_set_of_few_atoms_is_found(variables, positives, negatives):
     start = union(positives)
     subsets = [atoms for atoms in range(2**ATOMS) if not atoms & ~start]
     found = best_preconditions(LabelledExamples.of(variables, positives, negatives), start, NO_DEADLINE)
@@ -60,21 +60,21 @@ def test_of_few_atoms_the_best_set_of_all_is_found(variables, positives, negativ
     assert cost(found, variables, positives, negatives) == least
 
 
-def test_what_tells_the_examples_apart_is_kept():
-    """Atom 0 holds in all examples; atom 1 in the positive ones alone; atom 2 in one of those."""
+def test_atoms_that_separate_the_examples_are_kept():
+    """Atom 0 holds in all examples, atom 1 only in the positive ones, atom 2 in one of those."""
     labelled_examples = LabelledExamples.of([1, 1, 1], [0b011, 0b111], [[0b001], [0b101, 0b001]])
     assert best_preconditions(labelled_examples, 0b111, NO_DEADLINE) == 0b010
 
 
-def test_a_negative_example_fits_only_if_one_way_to_read_it_does():
+def test_a_negative_example_matches_only_if_one_of_its_atom_sets_does():
     """Atoms 0 and 1 hold in it, but never together."""
     together = LabelledExamples.of([1, 2], [0b11], [[0b11]])
     apart = LabelledExamples.of([1, 2], [0b11], [[0b01, 0b10]])
     assert (together.cost(0b11), apart.cost(0b11)) == (-1000 + 100 + 22, -1000 + 22)
 
 
-def test_where_nothing_fits_the_first_set_stays():
-    """The union of positives that share nothing holds in none, nor does any set that is met in time."""
+def test_if_nothing_fits_the_first_set_stays():
+    """The union of disjoint positives holds in none of them, nor does any set within the search limit."""
     atoms = 40
     positives = [(1 << 20) - 1, ((1 << 20) - 1) << 20]
     labelled_examples = LabelledExamples.of([1] * atoms, positives, [])
@@ -83,7 +83,7 @@ def test_where_nothing_fits_the_first_set_stays():
     assert best_preconditions(labelled_examples, start, NO_DEADLINE) == start
 
 
-def test_the_deadline_is_looked_at_in_every_expansion():
+def test_the_deadline_is_checked_in_every_expansion():
     labelled_examples = LabelledExamples.of([1] * 20, [(1 << 20) - 1], [])
     with pytest.raises(LearningTimeoutError, match="within 50 s"):
         best_preconditions(labelled_examples, (1 << 20) - 1, Deadline.after(50.0, FakeClock(tick=1.0)))

@@ -1,4 +1,4 @@
-"""Which atoms of an operator can hold together before a transition."""
+"""The sets of an operator's atoms that hold together before a transition."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from needful.abstraction.atom_table import lifted_key
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
-from needful.operator_learning.baselines.loft import Reader, maximal_masks
+from needful.operator_learning.baselines.loft import AtomSetEnumerator, maximal_masks
 from needful.operator_learning.encoding import encode_demonstrations
 from tiny_worlds import all_lifted_atoms, demonstrations, operators
 
 
 @settings(max_examples=200, deadline=None)
 @given(demonstrations(max_steps=1), operators(), st.data())
-def test_the_ways_are_the_largest_sets_that_hold_under_one_binding(demo, operator, data):
+def test_atom_sets_are_the_maximal_sets_that_hold_under_one_binding(demo, operator, data):
     (transition,) = demo.transitions()
     if transition.action.controller != operator.controller:
         return
@@ -33,11 +33,11 @@ def test_the_ways_are_the_largest_sets_that_hold_under_one_binding(demo, operato
         sum(1 << bit for bit, atom in enumerate(atoms) if atom.ground(binding) in transition.before)
         for binding in brute_force_baselines.bindings(operator, case)
     ]
-    number = {variable: place for place, variable in enumerate(operator.parameters)}
-    reader = Reader(operator, [lifted_key(atom, number) for atom in atoms])
-    ways = reader.ways(encode_demonstrations([demo])[0].transitions[0])
-    assert ways is not None
-    assert sorted(ways) == sorted(maximal_masks(held))
+    number = {variable: index for index, variable in enumerate(operator.parameters)}
+    enumerator = AtomSetEnumerator(operator, [lifted_key(atom, number) for atom in atoms])
+    atom_sets = enumerator.maximal_atom_sets(encode_demonstrations([demo])[0].transitions[0])
+    assert atom_sets is not None
+    assert sorted(atom_sets) == sorted(maximal_masks(held))
 
 
 @given(st.sets(st.integers(0, 63)))
@@ -49,28 +49,33 @@ def test_maximal_masks(masks):
 
 
 def going(cups: int, variables: int) -> tuple[Operator, Demonstration]:
-    """One way past so many cups, and an operator with so many variables for cups."""
+    """Return an operator with variables for cups, and a demonstration that passes a number of cups."""
     crowd = tuple(CUP(f"cup{number:02}") for number in range(cups))
     near, there = frozenset(NEAR(R, cup) for cup in crowd), frozenset({AT(R, BOX1)})
     demo = Demonstration((R, BOX1, *crowd), there, (near, there), (GO(R, BOX1),))
     parameters = (
         Variable("?r", ROBOT),
         Variable("?b", BOX),
-        *(Variable(f"?c{place}", CUP) for place in range(variables)),
+        *(Variable(f"?c{index}", CUP) for index in range(variables)),
     )
     nothing = frozenset[object]()
     operator = Operator("Go", parameters, *([nothing] * 4), GO, parameters[:2])  # type: ignore[arg-type]
     return operator, demo
 
 
-@pytest.mark.parametrize(("cups", "ways"), [(10, (0b11,)), (11, None)])
-def test_of_more_than_ten_thousand_groundings_none_is_looked_at(cups, ways):
-    """There are cups⁴ groundings: four cups can be chosen from ten in 10,000 ways."""
+@pytest.mark.parametrize(("cups", "atom_sets"), [(10, (0b11,)), (11, None)])
+def test_more_than_ten_thousand_groundings_are_not_enumerated(cups, atom_sets):
+    """There are cups⁴ groundings: four variables can be bound to ten cups in 10,000 ways."""
     operator, demo = going(cups, variables=4)
-    reader = Reader(operator, [(NEAR.name, (0, 2)), (NEAR.name, (0, 3))])
-    assert reader.ways(encode_demonstrations([demo])[0].transitions[0]) == ways
+    enumerator = AtomSetEnumerator(operator, [(NEAR.name, (0, 2)), (NEAR.name, (0, 3))])
+    assert enumerator.maximal_atom_sets(encode_demonstrations([demo])[0].transitions[0]) == atom_sets
 
 
-def test_without_objects_of_a_type_there_is_no_way():
+def test_without_objects_of_a_type_there_is_no_atom_set():
     operator, demo = going(cups=0, variables=1)
-    assert Reader(operator, [(HELD.name, (2,))]).ways(encode_demonstrations([demo])[0].transitions[0]) == ()
+    assert (
+        AtomSetEnumerator(operator, [(HELD.name, (2,))]).maximal_atom_sets(
+            encode_demonstrations([demo])[0].transitions[0]
+        )
+        == ()
+    )
