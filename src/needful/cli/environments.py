@@ -54,7 +54,7 @@ def _import_file(file: Path, findings: Findings) -> ModuleType | None:
     if not file.is_file():
         raise UnknownNameError("file", str(file), map(str, file.parent.glob("*.py")))
     loaded = None
-    with findings.watch("importing it", str(file), IMPORT_REMEDY):
+    with findings.catch("importing it", str(file), IMPORT_REMEDY):
         # The prefix keeps a file such as random.py from taking a library's place.
         spec = importlib.util.spec_from_file_location(f"own_environment_{file.stem}", file)
         assert spec is not None
@@ -70,7 +70,7 @@ def _import_module(name: str, findings: Findings) -> ModuleType | None:
     if not all(part.isidentifier() for part in name.split(".")):
         raise typer.BadParameter(f"{name!r} is no name of a module; the name of a file ends in .py.")
     module, missing = None, None
-    with findings.watch("importing it", name, IMPORT_REMEDY):
+    with findings.catch("importing it", name, IMPORT_REMEDY):
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError as error:
@@ -105,7 +105,7 @@ def _make(module: ModuleType, place: str, class_name: str, findings: Findings) -
         raise UnknownNameError(f"subclass of Environment in {place}", class_name, classes)
     remedy = "Write all abstract methods, and a constructor that needs no arguments."
     made = None
-    with findings.watch("making one", class_name, remedy):
+    with findings.catch("making one", class_name, remedy):
         made = classes[class_name]()
     return made
 

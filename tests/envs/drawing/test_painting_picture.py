@@ -68,7 +68,7 @@ def test_a_border_tells_how_a_thing_is_held(grasp: float, border: str | None) ->
 
 
 def test_shades_of_red_grow_with_the_colour_value() -> None:
-    assert (shade(0.0), shade(1.0)) == (palette.PAPER, palette.RED)
+    assert (shade(0.0), shade(1.0)) == (palette.WHITE, palette.RED)
     greens = [int(shade(value / 10)[3:5], 16) for value in range(11)]
     assert greens == sorted(greens, reverse=True)
     assert len(set(greens)) == 11

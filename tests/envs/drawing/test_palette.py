@@ -9,4 +9,4 @@ from needful.envs.drawing import palette
     ("share", "colour"), [(0.0, "#fefefe"), (0.5, "#7fbf7f"), (0.25, "#bedebe"), (1.0, "#008000")]
 )
 def test_colours_are_mixed_channel_by_channel(share: float, colour: str) -> None:
-    assert palette.mixed("#fefefe", "#008000", share) == colour
+    assert palette.blend("#fefefe", "#008000", share) == colour

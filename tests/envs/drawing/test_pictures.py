@@ -111,7 +111,7 @@ def test_captions_tell_which_subgoal_atoms_hold() -> None:
     )
     # An attempt that stopped where it started, judged by what the move should have brought about.
     stopped = make_captions(plan, subgoals, [START, START])
-    assert stopped[1].misses == (NEXT_TO(ROBBY, DOT1),)
+    assert stopped[1].missing == (NEXT_TO(ROBBY, DOT1),)
     with pytest.raises(InvalidInputError, match="at most 3 states"):
         make_captions(plan, subgoals, [*states, START])
 
@@ -119,7 +119,7 @@ def test_captions_tell_which_subgoal_atoms_hold() -> None:
 def test_a_film_strip_grows_with_its_states_and_shows_what_fails() -> None:
     good, bad = (
         Caption("start", holds=(GRASPED(ROBBY, DOT2),)),
-        Caption("start", misses=(GRASPED(ROBBY, DOT2),)),
+        Caption("start", missing=(GRASPED(ROBBY, DOT2),)),
     )
     short, long = (
         pixels(draw_film_strip(LINE, [START] * count, [good] * count, GOAL)).shape[:2] for count in (2, 5)

@@ -40,7 +40,7 @@ def discs(axes: Axes) -> dict[tuple[float, float], str]:
     ],
 )
 def test_a_satellite_changes_its_colour_with_what_it_has_done(sat: Sat, colour: str) -> None:
-    assert discs(drawn(sky([sat], [(0.7, 0.6)]))) == {(0.5, 0.5): colour, (0.7, 0.6): palette.INK}
+    assert discs(drawn(sky([sat], [(0.7, 0.6)]))) == {(0.5, 0.5): colour, (0.7, 0.6): palette.DARK_GREY}
 
 
 def test_a_view_is_the_triangle_in_which_things_are_seen() -> None:
