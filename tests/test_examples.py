@@ -35,13 +35,16 @@ PRINTED = {
     ],
     "06_reproduce_a_table_row": ["necessary 0 100%", "necessary 1 100%", "| Screws | **100.0 (0.0)**"],
 }
+SLOW = {"03_learn_samplers", "04_add_an_environment", "06_reproduce_a_table_row"}
 
 
 def test_every_example_is_tested() -> None:
     assert sorted(file.stem for file in EXAMPLES.glob("*.py")) == sorted(PRINTED)
 
 
-@pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in PRINTED]
+)
 def test_an_example_runs_in_any_folder(name: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", EXAMPLES / f"{name}.py"],

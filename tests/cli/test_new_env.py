@@ -45,8 +45,8 @@ def test_the_environment_has_no_findings(written: Path) -> None:
     [
         ("ruff", "check", "--isolated", "--no-cache", "."),
         ("ruff", "format", "--isolated", "--no-cache", "--check", "."),
-        ("mypy", "--strict", "--cache-dir", "../mypy", "."),
-        ("pytest", "-q", "-p", "no:cacheprovider", "-W", "error"),
+        pytest.param(("mypy", "--strict", "--cache-dir", "../mypy", "."), marks=pytest.mark.slow),
+        pytest.param(("pytest", "-q", "-p", "no:cacheprovider", "-W", "error"), marks=pytest.mark.slow),
     ],
     ids=lambda command: " ".join(command[:2]),
 )
