@@ -267,9 +267,7 @@ def _check_predicate(predicate: Predicate, states: Sequence[State], findings: Fi
         findings.add("modified the state passed in", location, "Only read from the state.")
     invalid = [value for value in values if not isinstance(value, bool)]
     if invalid:
-        findings.add(
-            f"returned {invalid[0]!r}", location, "Return True or False; apply bool() to numpy values."
-        )
+        findings.add(f"returned {invalid[0]!r}", location, "Return True or False, not a numpy value.")
     elif len(values) == len(groundings):
         with findings.catch("the second call", location, "Make the result depend on the arguments only."):
             repeated = [predicate.holds(state, objects) for state, objects in reversed(groundings)]
@@ -286,7 +284,7 @@ def _check_oracle(env: Environment, states: Sequence[State], seed: int, findings
             findings.add("has no sampler", f"oracle operator {name}", "Add one to the model's samplers.")
         for operator in model.operators:
             location = f"oracle operator {operator.name}"
-            with findings.catch("it", location, "Use the predicates and controllers of the vocabulary."):
+            with findings.catch("binding it", location, "Use only items of the vocabulary."):
                 PlanningModel(env.vocabulary, (operator,)).bound_to(env.vocabulary)
             if operator.name not in model.samplers:
                 continue
