@@ -71,12 +71,12 @@ CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType(
         "cluttered-painting": CatalogueEntry(
             "needful.envs.cluttered_painting",
             "ClutteredPainting",
-            "Painting among many objects, with a robot that must first go to what it works on.",
+            "Painting among many objects, with a robot that must first move to the objects it handles.",
         ),
         "cluttered-satellites": CatalogueEntry(
             "needful.envs.satellites",
             "ClutteredSatellites",
-            "Satellites take readings of some of many objects, and everything hides everything else.",
+            "Satellites take readings of some of several objects; satellites and objects hide each other.",
         ),
         "collecting-cans": _household(
             "CollectingCans",

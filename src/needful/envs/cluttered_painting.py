@@ -79,7 +79,9 @@ class ClutteredPainting(Painting):
     """The Cluttered Painting domain; everything not overridden is as in Painting."""
 
     name = "cluttered-painting"
-    description = "Painting among many objects, with a robot that must first go to what it works on."
+    description = (
+        "Painting among many objects, with a robot that must first move to the objects it handles."
+    )
     object_counts: ClassVar[Mapping[Split, Sequence[int]]] = {
         Split.TRAIN: (8, 9, 10),
         Split.TEST: (11, 12, 13),

@@ -300,7 +300,9 @@ class ClutteredSatellites(Satellites):
     """The Cluttered Satellites domain: several satellites and several objects."""
 
     name = "cluttered-satellites"
-    description = "Satellites take readings of some of many objects, and everything hides everything else."
+    description = (
+        "Satellites take readings of some of several objects; satellites and objects hide each other."
+    )
     object_counts: ClassVar[Mapping[Split, Sequence[int]]] = {Split.TRAIN: (3, 4), Split.TEST: (4, 5)}
 
 
