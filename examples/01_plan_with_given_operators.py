@@ -1,7 +1,7 @@
-"""Plan with operators that somebody wrote down: nothing is learned here.
+"""Plan with hand-written operators, without learning.
 
-A magnet picks up a screw, and whatever other screws are near. Which ones, no operator says: a plan relies
-on its necessary atoms alone, and holds whatever else happens.
+A magnet picks up a screw and all other screws nearby. The operators do not predict which ones: a plan
+relies on its necessary atoms only, and stays valid whatever else changes.
 
     python examples/01_plan_with_given_operators.py
 """
@@ -12,7 +12,7 @@ import needful
 
 
 def main() -> None:
-    """Plan for one task, and show what each step promises."""
+    """Plan for one task, and print how many atoms of each state the plan needs."""
     env = needful.make_environment("screws")
     model = env.oracle_model()
     print(*model.operators, sep="\n\n")
@@ -22,8 +22,10 @@ def main() -> None:
     print(f"\n{len(task.objects)} objects; goal: {', '.join(map(str, sorted(task.goal)))}")
     necessary = needful.necessary_atoms(result.abstract_plan, task.goal)
     for number, action in enumerate(result.actions, start=1):
-        seen = needful.abstract(result.states[number], env.vocabulary.predicates)
-        print(f"{number}. {action}: of {len(seen)} atoms that hold, {len(necessary[number])} matter")
+        atoms = needful.abstract(result.states[number], env.vocabulary.predicates)
+        print(
+            f"{number}. {action}: of {len(atoms)} atoms that hold, {len(necessary[number])} are necessary"
+        )
     print(result.outcome.value)
 
 

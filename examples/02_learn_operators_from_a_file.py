@@ -1,6 +1,6 @@
-"""Learn operators from a file of demonstrations: no simulator, no predicates' code, only what was recorded.
+"""Learn operators from a file of demonstrations, without a simulator and without code for predicates.
 
-The file is written here so that there is one; yours comes from a robot (docs/demonstrations.md).
+This example writes the file itself; usually it comes from a robot (docs/demonstrations.md).
 
     python examples/02_learn_operators_from_a_file.py
 """
@@ -14,7 +14,7 @@ import needful
 
 
 def record(file: Path) -> None:
-    """Stand in for a robot that recorded what it did."""
+    """Write demonstrations to a file, as a robot would."""
     env = needful.make_environment("screws")
     oracle = needful.OracleDemonstrator(env)
     collected = needful.collect_demonstrations(env, oracle, count=10, seed=0)
@@ -22,7 +22,7 @@ def record(file: Path) -> None:
 
 
 def main() -> None:
-    """Compare operators that predict what is necessary with operators that predict every change."""
+    """Compare operators that predict necessary changes with operators that predict every change."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "demos.jsonl.gz"
         record(file)

@@ -1,6 +1,6 @@
-"""An environment of one's own, whole: a robot lights lamps along a corridor, and neighbours light up too.
+"""A complete custom environment: a robot lights lamps along a corridor; lamps nearby light up too.
 
-The learned operators say that one lamp is lit, and forget which others came near or out of reach.
+The learned operators predict that one lamp is lit; they do not predict which other lamps are near.
 
     python examples/04_add_an_environment.py
 """
@@ -22,26 +22,26 @@ ROBOT, LAMP = Type("robot", ("x",)), Type("lamp", ("x", "lit"))
 
 
 def near(state: State, objects: Sequence[Object]) -> bool:
-    """Return whether a robot reaches a lamp."""
+    """Return whether a lamp is within reach of a robot."""
     return abs(state.get(objects[0], "x") - state.get(objects[1], "x")) < 0.5
 
 
 NEAR = needful.Predicate("Near", (ROBOT, LAMP), near)
 LIT = needful.Predicate("Lit", (LAMP,), lambda state, objects: state.get(objects[0], "lit") > 0.5)
-GO = needful.Controller("Go", (ROBOT, LAMP), low=(-2.0,), high=(2.0,))  # how far from the lamp to stop
+GO = needful.Controller("Go", (ROBOT, LAMP), low=(-2.0,), high=(2.0,))  # offset from the lamp
 LIGHT = needful.Controller("Light", (ROBOT, LAMP))
 
 
-class Beside:
-    """A sampler for the parameters of Go."""
+class OffsetSampler:
+    """A sampler for the parameter of Go."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> list[float]:
-        """Return a distance to the lamp."""
+        """Return an offset from the lamp within reach."""
         return [rng.uniform(-0.4, 0.4)]
 
 
 class Corridor(needful.Environment):
-    """What may happen, what is asked for, and what it looks like."""
+    """The vocabulary, the simulator, the tasks, the oracle model and the pictures."""
 
     name = "corridor"
     description = "A robot lights lamps along a corridor."
@@ -56,24 +56,23 @@ class Corridor(needful.Environment):
         return state.replace({one: {"lit": 1.0} for one in lamps}) if lamp in lamps else state
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Return a training task, or a test task, which is larger."""
+        """Return a task with random lamps; test tasks have more lamps."""
         count, wanted = (5, 2) if split is Split.TRAIN else (15, 5)
         lamps = [LAMP(f"lamp{number}") for number in range(count)]
-        places = {
-            lamp: (place, 0.0) for lamp, place in zip(lamps, rng.uniform(1.0, count, count), strict=True)
-        }
-        return Task(State({ROBOT("robot"): (0.0,), **places}), frozenset(map(LIT, lamps[:wanted])))
+        positions = rng.uniform(1.0, count, count)
+        vectors = {lamp: (x, 0.0) for lamp, x in zip(lamps, positions, strict=True)}
+        return Task(State({ROBOT("robot"): (0.0,), **vectors}), frozenset(map(LIT, lamps[:wanted])))
 
     def oracle_model(self) -> PlanningModel:
-        """Return a model that solves the tasks, to demonstrate them."""
+        """Return operators and samplers that solve the tasks, for demonstrations."""
         both = robot, lamp = needful.Variable("?robot", ROBOT), needful.Variable("?lamp", LAMP)
         is_near, lit = NEAR.lifted(robot, lamp), LIT.lifted(lamp)
         go = needful.oracle_operator("Go", both, (GO, both), adds=[is_near], forgets=[NEAR])
         light = needful.oracle_operator("Light", both, (LIGHT, both), needs=[is_near], adds=[lit])
-        return PlanningModel(self.vocabulary, (go, light), {"Go": Beside()})
+        return PlanningModel(self.vocabulary, (go, light), {"Go": OffsetSampler()})
 
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
-        """Draw a state."""
+        """Draw the lamps and the robot."""
         for lamp in state.of_type(LAMP):
             axes.scatter(state.get(lamp, "x"), 1.0, color="gold" if LIT.holds(state, (lamp,)) else "grey")
         axes.scatter([state.get(robot, "x") for robot in state.of_type(ROBOT)], 0.0, marker="s")

@@ -1,6 +1,8 @@
-"""Explain an operator by the demonstrations that made it, and hand a model to other planners as PDDL.
+"""Explain a learned operator by its demonstrations, and export a model as PDDL for other planners.
 
-python examples/05_explain_and_export.py
+The explanation counts the transitions behind each effect and names the first one.
+
+    python examples/05_explain_and_export.py
 """
 
 from __future__ import annotations
@@ -16,15 +18,17 @@ def main() -> None:
     learned = needful.learn_model(env.vocabulary, demos)
 
     operator = learned.model.operators[0]
-    why = needful.explain_operator(operator, learned.evidence[operator.name])
+    explanation = needful.explain_operator(operator, learned.evidence[operator.name])
     print(operator)
-    print(f"comes from {why.transitions} transitions of {why.demonstrations} demonstrations.")
-    for atom, reason in why.adds.items():
+    print(
+        f"comes from {explanation.transitions} transitions of {explanation.demonstrations} demonstrations."
+    )
+    for atom, reason in explanation.adds.items():
         print(f"adds {atom}: {reason.count} times, first {reason.first}")
-    for pattern, reason in why.patterns.items():
+    for pattern, reason in explanation.patterns.items():
         print(f"forgets {pattern}: {reason.count} times, first {reason.first}")
-    for predicate, count in why.not_predicted.items():
-        print(f"does not predict {predicate}: {count} times it came true and nothing needed it")
+    for predicate, count in explanation.not_predicted.items():
+        print(f"does not predict {predicate}: {count} times it became true without being necessary")
 
     task = env.task(needful.Split.TEST, index=0, seed=0)
     initial = needful.abstract(task.initial_state, env.vocabulary.predicates)

@@ -1,10 +1,10 @@
-"""Reproduce one row of the paper's main table, small: two learners, two seeds, five tasks each, 1 s a task.
+"""Reproduce one row of the paper's main table in small: 2 learners, 2 seeds, 5 tasks each, 1 s per task.
 
-The row at full size is `needful reproduce --table main --domains screws` (docs/reproduce.md).
+The command for the full row is `needful reproduce --table main --domains screws` (docs/reproduce.md).
 
     python examples/06_reproduce_a_table_row.py [FOLDER]
 
-A second call with the same folder finds its work done.
+A second call with the same folder reuses the stored results.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LEARNERS = ("necessary", "ci")
 
 
 def main(folder: str) -> None:
-    """Run the jobs, two at a time, and print the row beside the published numbers."""
+    """Run the jobs, two at a time, and print the row with the published numbers."""
     jobs = [
         Job("screws", learner, seed, demos=10, tasks=5, timeout=1)
         for learner in LEARNERS
@@ -37,7 +37,7 @@ def main(folder: str) -> None:
     print(as_markdown(fill_table("main", group_runs(results))))
 
 
-if __name__ == "__main__":  # the processes import this file
+if __name__ == "__main__":  # worker processes import this file
     if len(sys.argv) > 1:
         main(sys.argv[1])
     else:

@@ -67,7 +67,7 @@ class Mine(Cluttered1D):
     vocabulary = with_predicate(odd)
 """,
         "predicate Odd",
-        "answered differently the second time",
+        "the result differs from the first call",
     ),
     "a predicate that changes the state": (
         """
@@ -79,7 +79,7 @@ class Mine(Cluttered1D):
     vocabulary = with_predicate(odd)
 """,
         "predicate Odd",
-        "changed the state it was given",
+        "modified the state passed in",
     ),
     "a simulator with dice": (
         """
@@ -90,7 +90,7 @@ class Mine(Cluttered1D):
         return state.replace({action.objects[0]: {"x": dice.uniform()}})
 """,
         "simulate",
-        "it came out differently the second time",
+        "a second call gave a different result",
     ),
     "a goal of unknown objects": (
         """
@@ -110,7 +110,7 @@ class Mine(Cluttered1D):
         return replace(model, samplers={**model.samplers, "Move": ConstantSampler((-7.0, 0.0))})
 """,
         "oracle operator Move",
-        "outside the box (-1.0, -1.0) to (1.0, 1.0)",
+        "outside the bounds (-1.0, -1.0) to (1.0, 1.0)",
     ),
     "an oracle that misses the goal": (
         """

@@ -147,10 +147,10 @@ def test_neighbours_do_not_take_the_place_of_libraries(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "complaint"),
     [
-        ("../../escape", "is not made of a-z, 0-9 and -"),
-        ("", "is not made of a-z, 0-9 and -"),
-        ("a" * 81, "the name has more than 80 letters"),
-        ("screws", "there is another domain 'screws'"),
+        ("../../escape", "must consist of a-z, 0-9 and -"),
+        ("", "must consist of a-z, 0-9 and -"),
+        ("a" * 81, "the name has more than 80 characters"),
+        ("screws", "the catalogue has another domain 'screws'"),
     ],
 )
 def test_names_that_cannot_be(tmp_path: Path, name: str, complaint: str) -> None:

@@ -1,6 +1,6 @@
-"""Reads what an independent implementation of the domains recorded.
+"""Reads recordings of an independent implementation of the domains.
 
-A small sample lies in `tests/data`; the full files are read too if they lie beside the checkout.
+A small sample is in `tests/data`; the full files are read too if they exist beside the checkout.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FOLDERS = [
 
 
 def recordings(kind: str) -> list[tuple[str, Path]]:
-    """Return the domains' names, each with a file of that kind."""
+    """Return the names of the analytic domains, each with its file of a kind."""
     return [
         (name, folder / f"independent_{kind}" / f"{name}.jsonl.gz")
         for folder in FOLDERS
@@ -40,7 +40,7 @@ def recordings(kind: str) -> list[tuple[str, Path]]:
 
 
 def recorded_environment(name: str) -> Environment:
-    """Return the domain as it was recorded: with IsOpen where there is a lid."""
+    """Return the domain as it was recorded: with IsOpen if it has a lid."""
     env = make_environment(name)
     return type(env)(include_is_open=True) if isinstance(env, Painting) else env
 
@@ -56,7 +56,7 @@ class RecordedStep:
 
 
 class Reader:
-    """Reads one file in terms of a vocabulary."""
+    """Reads one file with the types, predicates and controllers of a vocabulary."""
 
     def __init__(self, path: Path, vocabulary: Vocabulary) -> None:
         with gzip.open(path, "rt", encoding="utf-8") as lines:

@@ -1,4 +1,4 @@
-"""Writes operators as rows of the tables in which the domains are specified."""
+"""Operators as rows of the tables that specify the domains."""
 
 from __future__ import annotations
 

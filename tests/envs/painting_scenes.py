@@ -1,4 +1,4 @@
-"""Builds states of the painting domains."""
+"""States of the painting domains for tests."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from needful.core.objects import Object
 from needful.core.state import State
 from needful.envs.painting_vocabulary import BOX, LID, OBJ, ROBOT, SHELF
 
-ROBBY, THE_LID = ROBOT("robby"), LID("box_lid")
-THE_BOX, THE_SHELF = BOX("receptacle_box"), SHELF("receptacle_shelf")
+ROBBY, LID_OBJECT = ROBOT("robby"), LID("box_lid")
+BOX_OBJECT, SHELF_OBJECT = BOX("receptacle_box"), SHELF("receptacle_shelf")
 OBJ0, OBJ1, OBJ2 = OBJ("obj0"), OBJ("obj1"), OBJ("obj2")
 
-# How a grasp from the side, from the top and none at all are written in a state.
+# Values of the feature `grasp`: from the side, from the top, not held.
 SIDE, TOP, NONE = 0.0, 1.0, 0.5
 
 
 def thing(y: float = -5.0, *, grasp: float = NONE, **features: float) -> tuple[float, ...]:
-    """Return an object's features: dry, clean and unpainted at rest, but for what is given."""
+    """Return the features of an object: by default dry, clean, unpainted and at rest."""
     values = {
         "pose_x": 1.65,
         "pose_y": y,
@@ -30,7 +30,7 @@ def thing(y: float = -5.0, *, grasp: float = NONE, **features: float) -> tuple[f
 
 
 def scene(*objs: tuple[float, ...], robot_y: float = -5.0, lid_open: bool = True) -> State:
-    """Return a state of objects given by their features; the box is pale, the shelf strong in colour."""
+    """Return a state with the given objects; the box has a pale colour, the shelf a strong one."""
     held = OBJ.features.index("held")
     fingers = 1.0 - max((obj[held] for obj in objs), default=0.0)
     vectors: dict[Object, tuple[float, ...]] = {OBJ(f"obj{number}"): obj for number, obj in enumerate(objs)}
@@ -38,8 +38,8 @@ def scene(*objs: tuple[float, ...], robot_y: float = -5.0, lid_open: bool = True
         vectors
         | {
             ROBBY: (1.15, robot_y, fingers),
-            THE_BOX: (1.65, 0.5, 0.3),
-            THE_SHELF: (1.65, 1.975, 0.8),
-            THE_LID: (float(lid_open),),
+            BOX_OBJECT: (1.65, 0.5, 0.3),
+            SHELF_OBJECT: (1.65, 1.975, 0.8),
+            LID_OBJECT: (float(lid_open),),
         }
     )

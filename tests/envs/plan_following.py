@@ -1,4 +1,4 @@
-"""Runs abstract plans with the oracle's samplers, without any planner."""
+"""Runs abstract plans with the samplers of the oracle, without a planner."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from needful.seeding import rng_for
 
 
 def follow(env: Environment, start: State, plan: AbstractPlan) -> list[State]:
-    """Return the states of a plan, the first one included."""
+    """Return the states of a plan, including the initial one."""
     samplers = env.oracle_model().samplers
     states = [start]
     for number, step in enumerate(plan):

@@ -1,4 +1,4 @@
-"""Builds states of the satellite domains."""
+"""States of the satellite domains for tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CAMERA, INFRARED, GEIGER = 0.1, 0.5, 0.9
 
 @dataclass(frozen=True)
 class Sat:
-    """A satellite in the middle that looks to the right, but for what is given."""
+    """A satellite; by default in the middle, facing right."""
 
     x: float = 0.5
     y: float = 0.5
@@ -31,7 +31,7 @@ class Sat:
 
 
 def sky(satellites: Sequence[Sat], objects: Sequence[tuple[float, ...]]) -> State:
-    """Return a state; an object is its place and, if it has some, its chemicals."""
+    """Return a state; an object is (x, y), or (x, y, has_chem_x, has_chem_y)."""
     return State(
         {
             SATELLITE(f"sat{number}"): (
@@ -47,5 +47,5 @@ def sky(satellites: Sequence[Sat], objects: Sequence[tuple[float, ...]]) -> Stat
     )
 
 
-# Where that satellite sees an object, and where it does not.
+# Positions at which the default satellite sees an object and does not see it.
 SEEN, UNSEEN = (0.7, 0.5), (0.3, 0.5)

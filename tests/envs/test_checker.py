@@ -1,4 +1,4 @@
-"""Each broken environment here breaks one promise, and the checker names just that one."""
+"""Each broken environment violates one part of the contract, and the checker reports only that part."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GHOST = Type("ghost")
 
 
 def broken(**members: Any) -> Environment:
-    """Return a Cluttered 1D with some of its members replaced."""
+    """Return Cluttered 1D with some members replaced."""
     environment: Environment = type("Broken", (Cluttered1D,), members)()
     return environment
 
@@ -50,7 +50,7 @@ def with_samplers(samplers: Mapping[str, Any]) -> Environment:
 
 
 class RandomSampler:
-    """Draws from a generator of its own."""
+    """Uses its own random generator."""
 
     def __init__(self) -> None:
         self.rng = np.random.default_rng(0)
@@ -60,7 +60,7 @@ class RandomSampler:
 
 
 class Counter:
-    """Counts how often it was asked."""
+    """Counts its calls."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -71,11 +71,11 @@ class Counter:
 
 
 def every_third_time() -> Callable[[State, Sequence[Object]], bool]:
-    asked = Counter()
-    return lambda state, objects: asked() % 3 == 0
+    calls = Counter()
+    return lambda state, objects: calls() % 3 == 0
 
 
-def tamper(state: State, objects: Sequence[Object]) -> bool:
+def modify(state: State, objects: Sequence[Object]) -> bool:
     state._vectors[objects[1]] = (0.0, 0.0)
     return True
 
@@ -84,12 +84,12 @@ def raise_error(*arguments: object) -> Any:
     raise KeyError("lost")
 
 
-def forgetful_simulator() -> Any:
-    """Return a `simulate` that remembers how often it was called."""
-    asked = Counter()
+def counting_simulator() -> Any:
+    """Return a `simulate` whose result depends on the number of calls."""
+    calls = Counter()
 
     def simulate(self: Environment, state: State, action: GroundController) -> State:
-        return state.replace({action.objects[0]: {"x": float(asked())}})
+        return state.replace({action.objects[0]: {"x": float(calls())}})
 
     return simulate
 
@@ -103,8 +103,8 @@ def losing(self: Environment, state: State, action: GroundController) -> State:
     return State({action.objects[0]: state[action.objects[0]]})
 
 
-def blaming(self: Environment, state: State, action: GroundController) -> State:
-    raise EnvironmentFailure("no luck", [DOT("dot99")])
+def failing(self: Environment, state: State, action: GroundController) -> State:
+    raise EnvironmentFailure("it failed", [DOT("dot99")])
 
 
 def unclipped(self: Environment, state: State, action: GroundController) -> Execution:
@@ -116,13 +116,13 @@ def hidden_tasks() -> Any:
     return lambda self, split, index, _: GOOD.sample_task(split, index, rng)
 
 
-def finished(self: Environment, split: Split, index: int, rng: np.random.Generator) -> Task:
+def solved(self: Environment, split: Split, index: int, rng: np.random.Generator) -> Task:
     task = GOOD.sample_task(split, index, rng)
     done = {atom.objects[1]: {"grasped": 1.0} for atom in task.goal}
     return Task(task.initial_state.replace(done), task.goal)
 
 
-def spooky(self: Environment, split: Split, index: int, rng: np.random.Generator) -> Task:
+def undeclared_goal(self: Environment, split: Split, index: int, rng: np.random.Generator) -> Task:
     task = GOOD.sample_task(split, index, rng)
     haunted = Predicate("Haunted", (ROBOT,), lambda state, objects: False)
     return Task(task.initial_state, frozenset({haunted(ROBOT("robby"))}))
@@ -151,9 +151,9 @@ CASES: dict[str, tuple[Environment, str, str]] = {
     "a predicate that counts": (
         with_predicate(every_third_time()),
         "predicate Odd",
-        "it answered differently the second time",
+        "the result differs from the first call",
     ),
-    "a predicate that tampers": (with_predicate(tamper), "predicate Odd", "changed the state"),
+    "a predicate that modifies the state": (with_predicate(modify), "predicate Odd", "modified the state"),
     "a predicate without a classifier": (
         with_vocabulary(predicates=(*GOOD.vocabulary.predicates, Predicate("Odd", ()))),
         "Odd",
@@ -162,79 +162,87 @@ CASES: dict[str, tuple[Environment, str, str]] = {
     "a predicate of an undeclared type": (
         with_vocabulary(predicates=(Predicate("Odd", (GHOST,), lambda s, o: True),)),
         "Odd",
-        "takes ['ghost']",
+        "uses undeclared ['ghost']",
     ),
     "no controllers": (with_vocabulary(controllers=()), "class attributes", "no controllers"),
-    "no name": (broken(name=""), "class attributes", "the name '' is not made of"),
-    "a name that no path takes": (
+    "no name": (broken(name=""), "class attributes", "the name '' must consist of"),
+    "a name that is not a valid path": (
         broken(name="My/Env"),
         "class attributes",
-        "the name 'My/Env' is not made of",
+        "the name 'My/Env' must consist of",
     ),
-    "a name that is no text": (broken(name=7), "class attributes", "raised TypeError"),
-    "a long description": (broken(description="one\ntwo"), "class attributes", "is not a line of text"),
+    "a name that is not a string": (broken(name=7), "class attributes", "raised TypeError"),
+    "a long description": (broken(description="one\ntwo"), "class attributes", "is not one line of text"),
     "a missing vocabulary": (broken(vocabulary=None), "class attributes", "raised AttributeError"),
-    "a policy that is never run": (
+    "a policy that is never used": (
         with_vocabulary(controllers=(replace(MOVE_GRASP, policy=WALK_TO.policy),)),
         "MoveGrasp",
-        "has a policy that is never run",
+        "has a policy that is never used",
     ),
     "a controller without objects": (
         with_vocabulary(
             types=(*GOOD.vocabulary.types, GHOST), controllers=(MOVE_GRASP, Controller("Boo", (GHOST,)))
         ),
         "Boo",
-        "could not be tried in any task",
+        "cannot be called in any task",
     ),
     "a controller that the oracle never uses": (
         with_vocabulary(controllers=(MOVE_GRASP, replace(MOVE_GRASP, name="Wave"))),
         "Wave",
-        "no oracle operator uses it, so it will be in no demonstration",
+        "no oracle operator uses it",
     ),
     "an initiation test that returns a number": (
         with_vocabulary(controllers=(replace(MOVE_GRASP, initiable=lambda s, o, p: 1),)),
         "MoveGrasp",
-        "got 1 in the place of a bool",
+        "got 1 instead of a bool",
     ),
     "a simulator that raises": (broken(simulate=raise_error), "simulate", "raised KeyError: 'lost'"),
     "a simulator that returns nothing": (
         broken(simulate=lambda self, state, action: None),
         "simulate",
-        "got None in the place of a State",
+        "got None instead of a State",
     ),
-    "a simulator that remembers": (
-        broken(simulate=forgetful_simulator()),
+    "a simulator that counts": (
+        broken(simulate=counting_simulator()),
         "simulate",
-        "differently the second time",
+        "a second call gave a different result",
     ),
-    "a simulator that mutates": (broken(simulate=mutating), "simulate", "changed the state it was given"),
+    "a simulator that mutates": (broken(simulate=mutating), "simulate", "modified the state passed in"),
     "a simulator that loses objects": (broken(simulate=losing), "simulate", "other objects"),
-    "a failure that blames strangers": (broken(simulate=blaming), "simulate", "it blames ['dot99']"),
+    "a failure that names unknown objects": (
+        broken(simulate=failing),
+        "simulate",
+        "the failure names ['dot99']",
+    ),
     "an execution that does not clip": (broken(execute=unclipped), "execute", "parameters clipped"),
     "tasks that raise": (broken(sample_task=raise_error), "sample_task", "a train task raised KeyError"),
-    "no tasks": (broken(tasks=lambda self, *_: ()), "tasks", "0 train tasks came in the place of 2"),
-    "tasks that are none": (
+    "no tasks": (broken(tasks=lambda self, *_: ()), "tasks", "returned 0 train tasks instead of 2"),
+    "tasks of another type": (
         broken(sample_task=lambda self, *_: "task"),
         "sample_task",
-        "got 'task' in the place of a Task",
+        "got 'task' instead of a Task",
     ),
-    "tasks from a generator of their own": (
+    "tasks from another generator": (
         broken(sample_task=hidden_tasks()),
         "sample_task",
-        "a train task came out differently the second time",
+        "a second call gave a different train task",
     ),
-    "tasks that are done": (broken(sample_task=finished), "sample_task", "every goal holds from the start"),
-    "goals of undeclared predicates": (
-        broken(sample_task=spooky),
+    "tasks that are solved from the start": (
+        broken(sample_task=solved),
         "sample_task",
-        "train task 0 uses ['Haunted']",
+        "every goal holds in its initial state",
+    ),
+    "goals of undeclared predicates": (
+        broken(sample_task=undeclared_goal),
+        "sample_task",
+        "train task 0 uses undeclared ['Haunted']",
     ),
     "an oracle that raises": (
         broken(oracle_model=raise_error),
         "oracle_model",
         "the model raised KeyError",
     ),
-    "an oracle of other predicates": (
+    "an oracle with undeclared predicates": (
         broken(oracle_model=other_predicates),
         "oracle operator Move",
         "Unknown predicate in operator Move 'Haunted'",
@@ -244,109 +252,113 @@ CASES: dict[str, tuple[Environment, str, str]] = {
         "oracle operator Grasp",
         "has no sampler",
     ),
-    "a sampler of too few parameters": (
+    "a sampler with too few parameters": (
         with_samplers({"Move": ConstantSampler((0.0,))}),
         "oracle operator Move",
         "takes 2 parameters, got 1",
     ),
-    "a sampler of infinities": (
+    "a sampler that returns infinity": (
         with_samplers({"Move": ConstantSampler((0.0, float("inf")))}),
         "oracle operator Move",
         "not finite",
     ),
-    "a sampler with a generator of its own": (
+    "a sampler with its own generator": (
         with_samplers({"Grasp": RandomSampler()}),
         "oracle operator Grasp",
-        "two answers with the same random numbers",
+        "gave different parameters",
     ),
     "a drawing that raises": (broken(draw=raise_error), "draw", "train task 0 raised KeyError"),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_broken_promise_is_found_and_no_other(case: str) -> None:
-    env, where, what = CASES[case]
+def test_one_violation_is_found_and_no_other(case: str) -> None:
+    env, location, problem = CASES[case]
     findings = check_environment(env, tasks=2, rounds=6)
-    assert any(finding.where == where and what in finding.what for finding in findings), findings
-    # What breaks a task or a simulator may well show elsewhere too.
-    if where not in {"sample_task", "simulate"} and case != "an oracle without samplers":
-        assert {finding.where for finding in findings} == {where}
+    assert any(finding.location == location and problem in finding.problem for finding in findings), (
+        findings
+    )
+    # A broken task or simulator may also cause findings elsewhere.
+    if location not in {"sample_task", "simulate"} and case != "an oracle without samplers":
+        assert {finding.location for finding in findings} == {location}
     assert all(finding.remedy for finding in findings)
 
 
 def test_a_closed_loop_without_a_policy_is_found() -> None:
-    class Lame(ToyWalk):
+    class WithoutPolicy(ToyWalk):
         vocabulary = Vocabulary(
             ToyWalk.vocabulary.types, ToyWalk.vocabulary.predicates, (replace(WALK_TO, policy=None),)
         )
 
-    (finding,) = check_environment(Lame())
-    assert (finding.where, finding.what) == ("WalkTo", "lacks a policy")
+    (finding,) = check_environment(WithoutPolicy())
+    assert (finding.location, finding.problem) == ("WalkTo", "has no policy")
 
 
-def test_an_environment_that_hides_from_the_checker_is_a_finding() -> None:
-    class Moody(Cluttered1D):
-        """Its vocabulary can be read only a few times."""
+def test_a_vocabulary_that_raises_later_is_a_finding() -> None:
+    class FailsLater(Cluttered1D):
+        """An environment whose vocabulary can be read only twice."""
 
-        asked = Counter()
+        calls = Counter()
 
         @property
         def vocabulary(self) -> Vocabulary:
-            if self.asked() > 2:
+            if self.calls() > 2:
                 raise RuntimeError("not now")
             return GOOD.vocabulary
 
-    assert any("not now" in finding.what for finding in check_environment(Moody()))
+    assert any("not now" in finding.problem for finding in check_environment(FailsLater()))
 
 
-def test_the_same_fault_is_told_once() -> None:
+def test_the_same_problem_is_reported_once() -> None:
     env = broken(simulate=raise_error)
-    assert len([finding for finding in check_environment(env) if finding.where == "simulate"]) == 1
+    assert len([finding for finding in check_environment(env) if finding.location == "simulate"]) == 1
 
 
 def test_solving_is_checked_when_a_planner_is_given() -> None:
     assert check_environment(GOOD, solve=lambda env, task: PlanningResult(Outcome.SOLVED)) == ()
     hard = check_environment(GOOD, tasks=1, solve=lambda env, task: PlanningResult(Outcome.TIMEOUT))
-    assert [(finding.where, finding.what) for finding in hard] == [
+    assert [(finding.location, finding.problem) for finding in hard] == [
         ("oracle_model on train task 0", "planning ended with timeout"),
         ("oracle_model on test task 0", "planning ended with timeout"),
     ]
-    assert "raised KeyError" in check_environment(GOOD, tasks=1, solve=raise_error)[0].what
+    assert "raised KeyError" in check_environment(GOOD, tasks=1, solve=raise_error)[0].problem
 
 
-def test_the_reason_why_planning_failed_is_told() -> None:
+def test_the_reason_of_a_planning_failure_is_reported() -> None:
     def solve(env: Environment, task: Task) -> PlanningResult:
         move = env.oracle_model().operators[0].ground(task.objects[-1:] + task.objects[:1])
         failure = Failure(0, move, Outcome.SUBGOAL_MISSED, detail="It fell short.")
         return PlanningResult(Outcome.SUBGOAL_MISSED, failure=failure)
 
     (finding, _) = check_environment(GOOD, tasks=1, solve=solve)
-    assert finding.what == "planning ended with subgoal_missed (It fell short)"
+    assert finding.problem == "planning ended with subgoal_missed (It fell short)"
 
 
-def test_a_sampler_that_leaves_the_box_where_it_is_used_is_found() -> None:
+def test_a_sampler_outside_the_bounds_is_found() -> None:
     def solve(env: Environment, task: Task) -> PlanningResult:
         move = env.oracle_model().operators[0].ground(task.objects[-1:] + task.objects[:1])
         return PlanningResult(Outcome.SOLVED, (move,), states=(task.initial_state,))
 
     assert check_environment(GOOD, solve=solve) == ()
     (finding,) = check_environment(with_samplers({"Move": ConstantSampler((-1.0, 7.0))}), solve=solve)
-    assert finding.where == "oracle operator Move"
-    assert "MoveGrasp(robby, dot0; -1, 7), outside the box (-1.0, -1.0) to (1.0, 1.0)" in finding.what
+    assert finding.location == "oracle operator Move"
+    assert (
+        "MoveGrasp(robby, dot0; -1, 7) is outside the bounds (-1.0, -1.0) to (1.0, 1.0)" in finding.problem
+    )
 
 
 def test_a_finding_names_the_line_that_raised() -> None:
     (finding,) = check_environment(with_predicate(raise_error))
     line = raise_error.__code__.co_firstlineno + 1
-    assert finding.what.endswith(f"raised KeyError: 'lost' (test_checker.py, line {line})")
+    assert finding.problem.endswith(f"raised KeyError: 'lost' (test_checker.py, line {line})")
 
 
-def test_leaving_the_process_is_a_finding() -> None:
+def test_sys_exit_is_a_finding() -> None:
     (finding,) = check_environment(with_predicate(lambda state, objects: sys.exit(3)))
-    assert "raised SystemExit: 3" in finding.what
+    assert "raised SystemExit: 3" in finding.problem
 
 
-def test_ctrl_c_ends_the_check() -> None:
+def test_keyboard_interrupt_ends_the_check() -> None:
     def interrupt(state: State, objects: Sequence[Object]) -> bool:
         raise KeyboardInterrupt
 

@@ -1,3 +1,5 @@
+"""Tests of Cluttered 1D: predicates, the controller, tasks and the oracle."""
+
 from __future__ import annotations
 
 import pytest
@@ -18,7 +20,7 @@ DOT0, DOT1, DOT2 = DOT("dot0"), DOT("dot1"), DOT("dot2")
 
 
 def line(robot: float, *dots: tuple[float, float]) -> State:
-    """Return a state from the robot's place and each dot's place and grasp."""
+    """Return a state from the position of the robot, and position and grasp of each dot."""
     return State({ROBBY: (robot,)} | {DOT(f"dot{number}"): dot for number, dot in enumerate(dots)})
 
 
@@ -34,12 +36,12 @@ def test_next_to_is_strict(distance: float, near: bool, side: int) -> None:
     assert NEXT_TO_NOTHING(ROBBY).holds(state) is not near
 
 
-def test_a_grasped_dot_is_next_to_nothing() -> None:
+def test_a_grasped_dot_is_not_next_to_the_robot() -> None:
     state = line(50.0, (50.0, 1.0), (80.0, 0.0))
     assert abstract(state, ENV.vocabulary.predicates) == {NEXT_TO_NOTHING(ROBBY), GRASPED(ROBBY, DOT0)}
 
 
-def test_next_to_nothing_needs_every_dot_to_be_away() -> None:
+def test_next_to_nothing_fails_if_any_dot_is_near() -> None:
     state = line(50.0, (50.1, 0.0), (49.9, 0.0), (51.0, 0.0))
     assert abstract(state, ENV.vocabulary.predicates) == {NEXT_TO(ROBBY, DOT0), NEXT_TO(ROBBY, DOT1)}
 
@@ -60,10 +62,10 @@ def test_moving_is_relative_to_the_dot(mode: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "displacement", "stops"), [(0.3, -1.0, 0.0), (99.6, 0.9, 100.0), (0.3, -0.2, 0.3 - 0.2)]
+    ("dot", "displacement", "stops"), [(0.3, -1.0, 0.0), (99.6, 0.9, 100.0), (0.3, -0.2, 0.3 - 0.2)]
 )
-def test_the_robot_stays_on_the_line(place: float, displacement: float, stops: float) -> None:
-    assert run(line(50.0, (place, 0.0)), -1.0, displacement) == line(stops, (place, 0.0))
+def test_the_robot_stays_on_the_line(dot: float, displacement: float, stops: float) -> None:
+    assert run(line(50.0, (dot, 0.0)), -1.0, displacement) == line(stops, (dot, 0.0))
 
 
 def test_grasping_again_changes_nothing() -> None:
@@ -71,33 +73,33 @@ def test_grasping_again_changes_nothing() -> None:
     assert run(state, 1.0, 0.0) == state
 
 
-def test_parameters_are_clipped_to_the_box() -> None:
+def test_parameters_are_clipped_to_the_bounds() -> None:
     action = MOVE_GRASP(ROBBY, DOT0, parameters=(-7.0, 40.0))
     assert ENV.execute(line(7.0, (60.0, 0.0)), action).state == line(61.0, (60.0, 0.0))
 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    places=st.lists(st.floats(0, 100), min_size=2, max_size=2),
+    positions=st.lists(st.floats(0, 100), min_size=2, max_size=2),
     mode=st.floats(-1, 1),
     displacement=st.floats(-1, 1),
 )
 def test_only_the_robot_or_the_named_dot_changes(
-    places: list[float], mode: float, displacement: float
+    positions: list[float], mode: float, displacement: float
 ) -> None:
-    before = line(places[0], (places[1], 0.0), (places[1], 0.0))
+    before = line(positions[0], (positions[1], 0.0), (positions[1], 0.0))
     after = run(before, mode, displacement)
     assert after[DOT1] == before[DOT1]
     if mode < 0:
         assert after[DOT0] == before[DOT0]
-        assert abs(after.get(ROBBY, "x") - places[1]) <= abs(displacement) + 1e-9
+        assert abs(after.get(ROBBY, "x") - positions[1]) <= abs(displacement) + 1e-9
     else:
         assert after[ROBBY] == before[ROBBY]
-        assert GRASPED(ROBBY, DOT0).holds(after) == (abs(places[0] - places[1]) <= 0.5)
+        assert GRASPED(ROBBY, DOT0).holds(after) == (abs(positions[0] - positions[1]) <= 0.5)
 
 
 @pytest.mark.parametrize("split", list(Split))
-def test_tasks_want_one_two_or_three_dots_in_turn(split: Split) -> None:
+def test_goals_have_one_two_or_three_dots_in_turn(split: Split) -> None:
     for index, task in enumerate(ENV.tasks(split, 7, seed=0)):
         wanted = [DOT0, DOT1, DOT2][: index % 3 + 1]
         assert task.goal == {GRASPED(ROBBY, dot) for dot in wanted}
@@ -108,7 +110,7 @@ def test_tasks_want_one_two_or_three_dots_in_turn(split: Split) -> None:
 
 
 def oracle_plan(task: Task) -> AbstractPlan:
-    """Return the plan that goes from dot to dot, without a move where none is needed at the start."""
+    """Return the plan that moves to each dot and grasps it; the first move is left out if not needed."""
     move, grasp = ENV.oracle_model().operators
     first, *others = sorted(task.goal)
     near = NEXT_TO(*first.objects).holds(task.initial_state)
@@ -121,7 +123,7 @@ def oracle_plan(task: Task) -> AbstractPlan:
 
 
 @pytest.mark.parametrize("task", ENV.tasks(Split.TEST, 9, seed=1))
-def test_the_oracle_operators_come_true_step_by_step(task: Task) -> None:
+def test_predictions_of_the_oracle_hold_after_each_step(task: Task) -> None:
     plan = oracle_plan(task)
     states = follow(ENV, task.initial_state, plan)
     predicted = abstract(states[0], ENV.vocabulary.predicates)
@@ -131,7 +133,7 @@ def test_the_oracle_operators_come_true_step_by_step(task: Task) -> None:
     assert task.achieved_in(states[-1])
 
 
-def test_grasping_from_the_start_needs_no_move() -> None:
+def test_a_dot_within_reach_is_grasped_without_a_move() -> None:
     task = Task(line(50.0, (50.3, 0.0)), frozenset({GRASPED(ROBBY, DOT0)}))
     plan = oracle_plan(task)
     assert [step.operator.name for step in plan] == ["Grasp"]

@@ -1,4 +1,4 @@
-"""What must be true of every domain in the catalogue."""
+"""Tests of every domain in the catalogue."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from needful.errors import InvalidInputError, UnknownNameError
 
 NAMES = environment_names()
 
-# A house knows its rooms and furniture by name, and physics solves for contacts in the order of names.
+# Houses identify rooms and furniture by name, and the physics solver depends on the order of names.
 RENAMABLE = [name for name in NAMES if CATALOGUE[name].extra != "household"]
 
 
@@ -36,7 +36,7 @@ def random_action(env: Environment, state: State, rng: np.random.Generator) -> G
 
 
 def random_state(env: Environment, seed: int, steps: int) -> State:
-    """Return a state some random steps into a random task."""
+    """Return the state after some random actions in a random task."""
     rng = np.random.default_rng(seed)
     state = env.sample_task(Split.TRAIN, seed, rng).initial_state
     for _ in range(steps):
@@ -45,7 +45,7 @@ def random_state(env: Environment, seed: int, steps: int) -> State:
 
 
 def random_renaming(state: State, rng: np.random.Generator) -> dict[Object, Object]:
-    """Return a map that exchanges objects with others of the same type."""
+    """Return a random permutation of the objects of each type."""
     renaming = {}
     for kind in sorted({obj.type for obj in state}):
         members = [obj for obj in state if obj.type == kind]
@@ -61,7 +61,7 @@ def test_the_contract_is_kept(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_catalogue_says_what_the_domain_says(name: str) -> None:
+def test_catalogue_and_domain_have_the_same_name_and_description(name: str) -> None:
     env = make_environment(name)
     assert (env.name, env.description) == (name, CATALOGUE[name].description)
 
@@ -86,19 +86,21 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         make_environment("sorting-books")
 
 
-def test_a_module_of_our_own_that_is_missing_is_no_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_module_of_this_package_is_not_reported_as_a_missing_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, CATALOGUE["screws"].module, None)
     with pytest.raises(ModuleNotFoundError):
         make_environment("screws")
 
 
-def test_an_unknown_name_is_answered_with_the_nearest_one() -> None:
+def test_an_unknown_name_gets_a_suggestion() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'screws'"):
         make_environment("screw")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_task_depends_on_its_number_and_not_on_the_count(name: str) -> None:
+def test_a_task_depends_on_its_index_and_not_on_the_count(name: str) -> None:
     env = make_environment(name)
     many = env.tasks(Split.TEST, 5, seed=3)
     assert env.tasks(Split.TEST, 2, seed=3) == many[:2]
@@ -132,7 +134,7 @@ def test_renaming_objects_renames_atoms_and_outcomes(name: str, seed: int, steps
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), steps=st.integers(0, 6))
-def test_simulating_leaves_the_given_state_alone(name: str, seed: int, steps: int) -> None:
+def test_execute_does_not_modify_the_given_state(name: str, seed: int, steps: int) -> None:
     env = make_environment(name)
     state, rng = random_state(env, seed, steps), np.random.default_rng(seed)
     before = {obj: state[obj] for obj in state}
@@ -140,7 +142,7 @@ def test_simulating_leaves_the_given_state_alone(name: str, seed: int, steps: in
     assert {obj: state[obj] for obj in state} == before
 
 
-PRINT_EVERYTHING = """
+PRINT_TASKS = """
 from needful.abstraction.abstract import abstract
 from needful.envs.catalogue import environment_names, make_environment
 from needful.envs.contract import Split
@@ -155,7 +157,7 @@ for name in environment_names():
 def test_tasks_are_the_same_in_every_process() -> None:
     outputs = {
         subprocess.run(
-            [sys.executable, "-c", PRINT_EVERYTHING],
+            [sys.executable, "-c", PRINT_TASKS],
             env={**os.environ, "PYTHONHASHSEED": hash_seed},
             check=True,
             capture_output=True,

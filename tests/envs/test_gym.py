@@ -1,4 +1,4 @@
-"""The Gymnasium view: what its arrays mean, checked against the objects that they stand for."""
+"""Tests of the Gymnasium view: arrays against the objects they stand for, and episodes."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ TASK = Task(
 
 @cache
 def view_of(name: str) -> GymView:
-    """Return a view that has been reset; what tests do with it must not depend on its episode."""
+    """Return a shared view after a reset; tests must not depend on its episode."""
     view = GymView(name)
     view.reset(seed=0)
     return view
 
 
 def small_view(**settings: Any) -> GymView:
-    """Return a view of Cluttered 1D at the beginning of `TASK`, in which the first dot is in reach."""
+    """Return a view of Cluttered 1D at the start of `TASK`, in which the first dot is in reach."""
     view = GymView(Cluttered1D(), max_objects=5, max_goal_atoms=2, **settings)
     view.reset(seed=0, options={"task": TASK})
     return view
@@ -70,7 +70,7 @@ def random_action(view: GymView, rng: np.random.Generator) -> GroundController:
 
 
 class TestDecoding:
-    def test_a_state_comes_back_but_for_its_names(self) -> None:
+    def test_a_state_is_decoded_without_its_names(self) -> None:
         view = small_view()
         observation = view.encoding.observe(TASK.initial_state, TASK.goal)
         state = view.encoding.decode_state(observation)
@@ -80,7 +80,7 @@ class TestDecoding:
         assert view.encoding.decode_goal(observation, state) == {GRASPED(robby, near)}
 
     @pytest.mark.parametrize("name", ["painting", "cluttered-satellites"])
-    def test_rows_stay_in_their_order(self, name: str) -> None:
+    def test_rows_keep_their_order(self, name: str) -> None:
         view = view_of(name)
         state = view.encoding.decode_state(view.encoding.observe(view.state, view.task.goal))
         assert [obj.type for obj in state.objects] == [obj.type for obj in view.state.objects]
@@ -91,13 +91,13 @@ class TestDecoding:
 class TestRegistration:
     def test_every_domain_is_registered_once(self) -> None:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # Gymnasium warns of an id that is registered twice
+            warnings.simplefilter("error")  # Gymnasium warns about an id that is registered twice
             assert register_all() == register_all()
         assert len(register_all()) == len(CATALOGUE)
         assert {"needful/Screws-v0", "needful/Cluttered1D-v0", "needful/Painting-v0"} <= set(register_all())
 
     @pytest.mark.parametrize("identifier", register_all())
-    def test_gymnasium_has_nothing_to_complain_about(self, identifier: str) -> None:
+    def test_the_checker_of_gymnasium_passes(self, identifier: str) -> None:
         env = gymnasium.make(identifier, render_mode="rgb_array")
         check_env(env.unwrapped)
         assert identifier == f"needful/{type(env.unwrapped.environment).__name__}-v0"
@@ -107,20 +107,20 @@ class TestRegistration:
         view = gymnasium.make(identifier, split="test", horizon=7, atoms=True).unwrapped
         assert (view.split, view.horizon, view.atoms) == (Split.TEST, 7, True)
 
-    def test_views_can_be_stepped_side_by_side(self) -> None:
+    def test_views_can_be_vectorised(self) -> None:
         envs = gymnasium.make_vec("needful/Satellites-v0", num_envs=3, vectorization_mode="sync")
         envs.reset(seed=0)
         observations, rewards, *_ = envs.step(envs.action_space.sample())
         assert observations["features"].shape[0] == len(rewards) == 3
         envs.close()
 
-    def test_gymnasium_is_imported_only_when_it_is_wanted(self) -> None:
+    def test_importing_needful_does_not_import_gymnasium(self) -> None:
         code = "import sys, needful; assert 'gymnasium' not in sys.modules; needful.register_all()"
         subprocess.run([sys.executable, "-c", code], check=True)
 
 
 class TestObservation:
-    def test_a_small_task_by_hand(self) -> None:
+    def test_the_arrays_of_a_small_task(self) -> None:
         """Rows are sorted by name: dot0, dot1, robby; columns too: grasped, x."""
         view = small_view()
         observation, _ = view.reset(options={"task": TASK})
@@ -132,7 +132,7 @@ class TestObservation:
         assert observation["goal_mask"].tolist() == [1, 0]
 
     @pytest.mark.parametrize("name", NAMES)
-    def test_state_and_goal_can_be_read_back(self, name: str) -> None:
+    def test_state_and_goal_can_be_reconstructed(self, name: str) -> None:
         view = GymView(name)
         vocabulary, columns = view.environment.vocabulary, view.encoding.columns
         for seed in range(8):
@@ -154,7 +154,7 @@ class TestObservation:
                 atoms.add(GroundAtom(predicate, tuple(objects)))
             assert atoms == view.task.goal
 
-    def test_enormous_features_stay_in_the_space(self) -> None:
+    def test_large_features_are_clipped_to_the_space(self) -> None:
         far_away = Task(TASK.initial_state.replace({ROBBY: {"x": 1e300}}), TASK.goal)
         view = small_view()
         observation, info = view.reset(options={"task": far_away})
@@ -171,7 +171,7 @@ class TestObservation:
 
 
 class TestActions:
-    def test_actions_by_hand(self) -> None:
+    def test_decoding_and_encoding_one_action(self) -> None:
         view = small_view()
         decoded = view.decode_action(MOVE_FAR)
         assert decoded == MOVE_GRASP(ROBBY, FAR, parameters=(-1.0, 0.5))
@@ -192,7 +192,7 @@ class TestActions:
         np.testing.assert_allclose(decoded.parameters, action.parameters, rtol=1e-12, atol=1e-12)
 
     @pytest.mark.parametrize("name", NAMES)
-    def test_the_ends_of_boxes_survive_exactly(self, name: str) -> None:
+    def test_parameters_at_the_bounds_are_encoded_exactly(self, name: str) -> None:
         view = view_of(name)
         for controller in view.environment.vocabulary.controllers:
             objects = [view.state.of_type(kind)[0] for kind in controller.types]
@@ -201,7 +201,7 @@ class TestActions:
                 assert view.decode_action(view.encode_action(action)) == action
 
     @pytest.mark.parametrize("name", NAMES)
-    def test_whatever_is_sampled_has_a_meaning_or_a_reason(self, name: str) -> None:
+    def test_every_sampled_action_is_decoded_or_refused(self, name: str) -> None:
         view = view_of(name)
         view.action_space.seed(0)
         for _ in range(60):
@@ -209,16 +209,16 @@ class TestActions:
             controller = view.environment.vocabulary.controllers[action["controller"]]
             rows = action["objects"][: len(controller.types)]
             objects = [view.task.objects[row] for row in rows if row < len(view.task.objects)]
-            sensible = len(objects) == len(controller.types) and all(
+            valid = len(objects) == len(controller.types) and all(
                 obj.type.is_subtype_of(kind) for obj, kind in zip(objects, controller.types, strict=True)
             )
-            if sensible:
+            if valid:
                 assert view.decode_action(action).objects == tuple(objects)
             else:
                 with pytest.raises(InvalidInputError):
                     view.decode_action(action)
 
-    def test_a_parameter_without_choice_is_kept(self) -> None:
+    def test_a_parameter_with_equal_bounds_is_kept(self) -> None:
         fixed = Controller("Wave", (ROBOT,), low=(3.0,), high=(3.0,))
         environment = Cluttered1D()
         environment.vocabulary = replace(environment.vocabulary, controllers=(fixed,))
@@ -227,13 +227,13 @@ class TestActions:
         action = fixed(ROBBY, parameters=(3.0,))
         assert view.decode_action(view.encode_action(action)) == action
 
-    def test_parameters_beyond_the_box_are_clipped(self) -> None:
+    def test_parameters_outside_the_bounds_are_clipped(self) -> None:
         view = small_view()
         assert view.decode_action(as_action(0, [2, 0], [9.0, -9.0])).parameters == (1.0, -1.0)
         encoded = view.encode_action(MOVE_GRASP(ROBBY, NEAR, parameters=(9.0, -9.0)))
         assert encoded["parameters"].tolist() == [1.0, -1.0]
 
-    def test_strangers_are_named(self) -> None:
+    def test_unknown_objects_and_controllers_are_refused(self) -> None:
         view = small_view()
         with pytest.raises(UnknownNameError, match=r"Unknown object 'dot2'. Did you mean 'dot1'"):
             view.encode_action(MOVE_GRASP(ROBBY, DOT("dot2"), parameters=(0.0, 0.0)))
@@ -243,19 +243,19 @@ class TestActions:
 
 class TestEpisodes:
     @pytest.mark.parametrize("name", NAMES)
-    def test_a_plan_earns_minus_one_a_step_until_the_goal(self, name: str) -> None:
+    def test_the_reward_is_minus_one_per_step_and_zero_at_the_goal(self, name: str) -> None:
         view = GymView(name)
         _, info = view.reset(seed=3)
         plan = OracleDemonstrator(view.environment).demonstrate(info["task"], seed=0)
-        seen = []
+        steps = []
         for action in plan.actions:
             _, reward, terminated, truncated, info = view.step(view.encode_action(action))
             assert (info["invalid"], info["failure"]) == (None, None)
-            seen.append((reward, terminated, truncated))
-        assert seen == [(-1.0, False, False)] * (len(seen) - 1) + [(0.0, True, False)]
+            steps.append((reward, terminated, truncated))
+        assert steps == [(-1.0, False, False)] * (len(steps) - 1) + [(0.0, True, False)]
         assert info["task"].achieved_in(info["state"])
 
-    def test_a_step_is_an_execution(self) -> None:
+    def test_a_step_executes_the_decoded_action(self) -> None:
         view = small_view()
         _, reward, terminated, _, info = view.step(MOVE_FAR)
         moved = view.environment.execute(TASK.initial_state, view.decode_action(MOVE_FAR)).state
@@ -272,10 +272,10 @@ class TestEpisodes:
         [
             ([0, 1], "asks for a robot, got dot0:dot"),
             ([2, 2], "asks for a dot, got robby:robot"),
-            ([2, 3], "Row 3 holds no object: the task has 3 of them."),
+            ([2, 3], "Row 3 holds no object: the task has 3 objects."),
         ],
     )
-    def test_an_action_without_sense_costs_a_step_and_says_why(
+    def test_an_invalid_action_costs_a_step_and_gives_the_reason(
         self, objects: list[int], reason: str
     ) -> None:
         view = small_view()
@@ -284,7 +284,7 @@ class TestEpisodes:
         assert reason in info["invalid"]
         assert info["state"] == TASK.initial_state
 
-    def test_a_controller_that_fails_says_why(self) -> None:
+    def test_a_failed_controller_gives_the_reason(self) -> None:
         view = GymView(ToyWalk())
         _, info = view.reset(seed=0)
         before = info["state"]
@@ -292,24 +292,24 @@ class TestEpisodes:
         *_, info = view.step(view.encode_action(WALK_TO(walker, parameters=(-6.0,))))
         assert (info["failure"], info["state"], info["invalid"]) == ("the walker fell", before, None)
 
-    def test_a_controller_that_cannot_start_says_so(self) -> None:
-        class Tired(ToyWalk):
+    def test_a_controller_that_cannot_start_gives_the_reason(self) -> None:
+        class CannotStart(ToyWalk):
             vocabulary = replace(
                 ToyWalk.vocabulary, controllers=(replace(WALK_TO, initiable=lambda s, o, p: False),)
             )
 
-        view = GymView(Tired())
+        view = GymView(CannotStart())
         view.reset(seed=0)
         action = view.encode_action(WALK_TO(WALKER("walker"), parameters=(1.0,)))
         assert view.step(action)[4]["failure"] == "WalkTo(walker; 1) cannot start in this state."
 
-    def test_atoms_come_on_demand(self) -> None:
+    def test_atoms_are_optional(self) -> None:
         assert "abstract" not in small_view().step(MOVE_FAR)[4]
         info = small_view(atoms=True).step(MOVE_FAR)[4]
         assert info["abstract"] == abstract(info["state"], Cluttered1D.vocabulary.predicates)
 
     @pytest.mark.parametrize("name", NAMES)
-    def test_a_seed_decides_all_tasks_that_follow(self, name: str) -> None:
+    def test_a_seed_determines_all_following_tasks(self, name: str) -> None:
         def tasks(seed: int) -> list[Task]:
             view = GymView(name)
             return [view.reset(seed=seed)[1]["task"], *(view.reset()[1]["task"] for _ in range(3))]
@@ -317,14 +317,14 @@ class TestEpisodes:
         assert tasks(5) == tasks(5)
         assert len({str(task) for task in tasks(5) + tasks(6)}) == 8
 
-    def test_only_tasks_that_fit_are_drawn(self) -> None:
+    def test_only_tasks_within_the_limits_are_sampled(self) -> None:
         view = GymView("satellites", max_objects=3)
         assert view.encoding.max_goal_atoms == 3
         assert {len(view.reset(seed=seed)[1]["task"].objects) for seed in range(12)} == {3}
-        with pytest.raises(InvalidInputError, match="None of 1000 tasks had at most 1 objects"):
+        with pytest.raises(InvalidInputError, match="None of 1000 sampled tasks had at most 1 objects"):
             GymView("satellites", max_objects=1).reset(seed=0)
 
-    def test_a_task_that_does_not_fit_is_refused(self) -> None:
+    def test_a_task_beyond_the_limits_is_refused(self) -> None:
         with pytest.raises(InvalidInputError, match=r"3 objects and 1 goal atoms.*larger max_objects"):
             GymView(Cluttered1D(), max_objects=2).reset(options={"task": TASK})
 
@@ -342,13 +342,13 @@ class TestPictures:
         assert before.dtype == np.uint8
         assert (before != after).any()
 
-    def test_without_a_mode_there_is_no_picture(self) -> None:
+    def test_without_a_render_mode_there_is_no_picture(self) -> None:
         assert small_view().render() is None
 
 
 class TestMisuse:
     @pytest.mark.parametrize(
-        ("settings", "complaint"),
+        ("settings", "message"),
         [
             ({"split": "tset"}, "Unknown split 'tset'. Did you mean 'test'"),
             ({"render_mode": "human"}, "Unknown render mode 'human'"),
@@ -357,11 +357,11 @@ class TestMisuse:
             ({"max_goal_atoms": -1}, "max_goal_atoms must be at least 1, got -1"),
         ],
     )
-    def test_settings(self, settings: dict[str, Any], complaint: str) -> None:
-        with pytest.raises(InvalidInputError, match=complaint):
+    def test_settings(self, settings: dict[str, Any], message: str) -> None:
+        with pytest.raises(InvalidInputError, match=message):
             GymView("screws", **settings)
 
-    def test_a_domain_that_is_not_there(self) -> None:
+    def test_an_unknown_domain(self) -> None:
         with pytest.raises(UnknownNameError, match="Did you mean 'screws'"):
             GymView("screw")
 
@@ -372,24 +372,24 @@ class TestMisuse:
     @pytest.mark.parametrize(
         "action", [5, None, {"controller": 0}, as_action(0, [2], [0.0, 0.0]), as_action(0, [2, 0], [])]
     )
-    def test_an_action_of_another_form(self, action: Any) -> None:
-        with pytest.raises(InvalidInputError, match=r"An action of .* is needed"):
+    def test_a_malformed_action(self, action: Any) -> None:
+        with pytest.raises(InvalidInputError, match=r"Expected an action of"):
             small_view().step(action)
 
-    def test_options_that_mean_nothing(self) -> None:
+    def test_invalid_reset_options(self) -> None:
         view = small_view()
-        with pytest.raises(InvalidInputError, match="The option 'task' takes a Task, got 3"):
+        with pytest.raises(InvalidInputError, match="The option 'task' must be a Task, got 3"):
             view.reset(options={"task": 3})
         with pytest.raises(UnknownNameError, match=r"Unknown reset option 'tsak'. Did you mean 'task'"):
             view.reset(options={"tsak": TASK})
         assert view.task == TASK
 
-    def test_a_controller_that_is_not_there(self) -> None:
-        with pytest.raises(InvalidInputError, match=r"no controller 1. Known: {0: 'MoveGrasp'}"):
+    def test_an_unknown_controller_index(self) -> None:
+        with pytest.raises(InvalidInputError, match=r"controller index 1. Known: {0: 'MoveGrasp'}"):
             small_view().step(as_action(1, [2, 0], [0.0, 0.0]))
 
 
-def test_types_without_a_feature_in_common_have_columns_of_their_own() -> None:
+def test_types_share_only_columns_of_common_features() -> None:
     stone, bird = Type("stone", ("weight",)), Type("bird", ("height", "weight"))
 
     class Garden(Cluttered1D):

@@ -1,4 +1,4 @@
-"""The domains agree with what an independent implementation of them recorded, row by row."""
+"""The domains reproduce the recordings of an independent implementation, row by row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOLERANCE = 1e-4
 
 
 @pytest.mark.parametrize(("name", "path"), recordings("transitions") + recordings("demos"))
-def test_the_vocabulary_is_the_recorded_one(name: str, path: Path) -> None:
+def test_the_vocabulary_equals_the_recorded_one(name: str, path: Path) -> None:
     vocabulary = recorded_environment(name).vocabulary
     header = Reader(path, vocabulary).header
     assert {kind["name"]: tuple(kind["features"]) for kind in header["types"]} == {
@@ -70,7 +70,7 @@ def test_every_demonstrated_transition_is_reproduced(name: str, path: Path) -> N
 
 
 @pytest.mark.parametrize(("name", "path"), recordings("demos"))
-def test_every_demonstrated_step_is_a_use_of_an_oracle_operator(name: str, path: Path) -> None:
+def test_an_oracle_operator_explains_every_demonstrated_step(name: str, path: Path) -> None:
     env = recorded_environment(name)
     operators = env.oracle_model().operators
     for demonstration in Reader(path, env.vocabulary).demonstrations():
@@ -85,7 +85,7 @@ def test_every_demonstrated_step_is_a_use_of_an_oracle_operator(name: str, path:
 def _groundings(
     operator: Operator, action: GroundController, objects: tuple[Object, ...]
 ) -> Iterator[GroundOperator]:
-    """Yield the groundings of an operator that call the controller just so."""
+    """Yield the groundings of an operator that call the controller with the objects of an action."""
     if operator.controller != action.controller:
         return
     called = dict(zip(operator.controller_arguments, action.objects, strict=True))

@@ -1,10 +1,10 @@
-"""The oracle models solve the tasks of their domains, and their predictions come true on the way."""
+"""The oracle models solve the tasks of their domains, and their predictions hold after each step."""
 
 from __future__ import annotations
 
 import pytest
 
-from envs.painting_scenes import THE_LID
+from envs.painting_scenes import LID_OBJECT
 from needful.abstraction.abstract import abstract
 from needful.envs.catalogue import make_environment
 from needful.envs.cluttered_painting import ClutteredPainting
@@ -15,13 +15,13 @@ from needful.planning.bilevel import PlanningConfig, plan
 
 NAMES = ["cluttered-1d", "cluttered-painting", "cluttered-satellites", "painting", "satellites", "screws"]
 
-# Far more than is needed, so that no result depends on the speed of the machine.
+# Much longer than needed, so that no result depends on the speed of the machine.
 CONFIG = PlanningConfig(timeout=300.0)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("split", list(Split))
-def test_the_oracle_solves_tasks_as_it_predicts(name: str, split: Split) -> None:
+def test_the_oracle_solves_tasks_and_predicts_correctly(name: str, split: Split) -> None:
     env = make_environment(name)
     model = env.oracle_model()
     for number, task in enumerate(env.tasks(split, 8, seed=7)):
@@ -40,7 +40,7 @@ def test_a_single_abstract_plan_works_only_if_the_lid_is_open(env: Painting) -> 
     opened = []
     for number, task in enumerate(env.tasks(Split.TEST, 15, seed=7)):
         result = plan(task, env.oracle_model(), env.execute, single, seed=number)
-        opened.append(task.initial_state.get(THE_LID, "is_open") == 1.0)
+        opened.append(task.initial_state.get(LID_OBJECT, "is_open") == 1.0)
         assert result.solved is opened[-1]
         assert result.statistics.abstract_plans == 1
     assert set(opened) == {False, True}
@@ -54,6 +54,6 @@ def test_a_single_abstract_plan_works_only_if_the_lid_is_open(env: Painting) -> 
         ClutteredSatellites("segment"),
     ],
 )
-def test_the_variants_are_solved_too(env: Environment) -> None:
+def test_the_oracle_solves_variants_of_the_domains(env: Environment) -> None:
     for number, task in enumerate(env.tasks(Split.TEST, 4, seed=7)):
         assert plan(task, env.oracle_model(), env.execute, CONFIG, seed=number).solved

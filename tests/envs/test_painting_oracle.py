@@ -1,4 +1,4 @@
-"""The oracle models of Painting and Cluttered Painting are what their tables say."""
+"""The oracle models of Painting and Cluttered Painting equal their tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from envs.operator_rows import rows_of
-from envs.painting_scenes import OBJ0, ROBBY, SIDE, THE_BOX, THE_SHELF, scene, thing
+from envs.painting_scenes import BOX_OBJECT, OBJ0, ROBBY, SHELF_OBJECT, SIDE, scene, thing
 from needful.envs.cluttered_painting import ClutteredPainting
 from needful.envs.painting import Painting
 
@@ -36,10 +36,10 @@ def test_painting_has_the_operators_of_the_table() -> None:
     )
 
 
-def test_painting_samples_grasps_colours_and_places() -> None:
+def test_painting_samples_grasps_colours_and_poses() -> None:
     state = scene(thing(-4.0, grasp=SIDE, pose_x=1.648))
     samplers, rng = PAINTING.oracle_model().samplers, np.random.default_rng(0)
-    in_box, in_shelf = (OBJ0, THE_BOX, ROBBY), (OBJ0, THE_SHELF, ROBBY)
+    in_box, in_shelf = (OBJ0, BOX_OBJECT, ROBBY), (OBJ0, SHELF_OBJECT, ROBBY)
     assert samplers["PickTop"].sample(state, (OBJ0, ROBBY), rng) == (1.0,)
     assert samplers["PickSide"].sample(state, (OBJ0, ROBBY), rng) == (0.0,)
     assert samplers["PaintBox"].sample(state, in_box, rng) == (0.3,)
@@ -49,9 +49,9 @@ def test_painting_samples_grasps_colours_and_places() -> None:
     for name, objects, low, high in (("PlaceBox", in_box, 0.42, 0.58), ("PlaceShelf", in_shelf, 1.0, 2.95)):
         drawn = [samplers[name].sample(state, objects, rng) for _ in range(200)]
         assert {(x, z) for x, _, z in drawn} == {(1.648, 0.265)}
-        places = [y for _, y, _ in drawn]
-        assert low <= min(places) < low + 0.1 * (high - low)
-        assert high - 0.1 * (high - low) < max(places) <= high
+        positions = [y for _, y, _ in drawn]
+        assert low <= min(positions) < low + 0.1 * (high - low)
+        assert high - 0.1 * (high - low) < max(positions) <= high
 
 
 CLUTTERED_OPERATORS = """
@@ -80,39 +80,39 @@ def test_cluttered_painting_has_the_operators_of_the_table() -> None:
     ] == ["OpenLid"]
 
 
-def test_cluttered_painting_moves_to_the_middle_of_its_target() -> None:
+def test_cluttered_painting_moves_to_the_centre_of_its_target() -> None:
     state, rng = scene(thing(-4.0)), np.random.default_rng(0)
     samplers = CLUTTERED.oracle_model().samplers
     assert samplers["MoveToObj"].sample(state, (ROBBY, OBJ0), rng) == (-4.0,)
-    assert samplers["MoveToBox"].sample(state, (ROBBY, THE_BOX, OBJ0), rng) == (0.5,)
-    assert samplers["MoveToShelf"].sample(state, (ROBBY, THE_SHELF, OBJ0), rng) == (1.975,)
+    assert samplers["MoveToBox"].sample(state, (ROBBY, BOX_OBJECT, OBJ0), rng) == (0.5,)
+    assert samplers["MoveToShelf"].sample(state, (ROBBY, SHELF_OBJECT, OBJ0), rng) == (1.975,)
 
 
-def test_cluttered_painting_puts_away_at_the_height_where_things_rest() -> None:
+def test_cluttered_painting_places_at_the_resting_height() -> None:
     state, rng = scene(thing(0.5, grasp=SIDE, pose_z=1.265), robot_y=0.5), np.random.default_rng(0)
     samplers = CLUTTERED.oracle_model().samplers
-    assert samplers["PlaceBox"].sample(state, (OBJ0, THE_BOX, ROBBY), rng)[2] == 0.265
-    assert samplers["PlaceShelf"].sample(state, (OBJ0, THE_SHELF, ROBBY), rng)[2] == 0.265
+    assert samplers["PlaceBox"].sample(state, (OBJ0, BOX_OBJECT, ROBBY), rng)[2] == 0.265
+    assert samplers["PlaceShelf"].sample(state, (OBJ0, SHELF_OBJECT, ROBBY), rng)[2] == 0.265
 
 
 @pytest.mark.parametrize("name", ["PlaceTableSide", "PlaceTableTop"])
 @pytest.mark.parametrize(
     ("robot_y", "low", "high"), [(-5.0, -6.0, -4.0), (-9.5, -10.1, -8.5), (-1.2, -2.2, -1.0)]
 )
-def test_cluttered_painting_puts_back_on_the_table_in_reach(
+def test_cluttered_painting_places_on_the_table_within_reach(
     name: str, robot_y: float, low: float, high: float
 ) -> None:
     state = scene(thing(-5.0, grasp=SIDE, pose_z=1.265), robot_y=robot_y)
     sampler, rng = CLUTTERED.oracle_model().samplers[name], np.random.default_rng(0)
     drawn = [sampler.sample(state, (OBJ0, ROBBY), rng) for _ in range(200)]
     assert {(x, z) for x, _, z in drawn} == {(1.65, 0.265)}
-    places = [y for _, y, _ in drawn]
-    assert low <= min(places) < low + 0.1
-    assert high - 0.1 < max(places) <= high
+    positions = [y for _, y, _ in drawn]
+    assert low <= min(positions) < low + 0.1
+    assert high - 0.1 < max(positions) <= high
 
 
 @pytest.mark.parametrize("robot_y", [-1.0, 0.5])
-def test_away_from_the_table_the_thing_is_put_where_it_is(robot_y: float) -> None:
+def test_away_from_the_table_the_sample_is_the_current_pose(robot_y: float) -> None:
     state = scene(thing(0.5, grasp=SIDE, pose_z=1.265), robot_y=robot_y)
     sampler = CLUTTERED.oracle_model().samplers["PlaceTableSide"]
     assert sampler.sample(state, (OBJ0, ROBBY), np.random.default_rng(0)) == (1.65, 0.5, 0.275)

@@ -1,3 +1,5 @@
+"""Tests of both Satellites domains: predicates, controllers, tasks and the oracle."""
+
 from __future__ import annotations
 
 import itertools
@@ -84,7 +86,7 @@ def test_a_reading_is_of_the_instrument_that_took_it(
 
 
 @pytest.mark.parametrize(
-    ("place", "theta"),
+    ("position", "theta"),
     [
         ((0.2, 0.9), -math.pi / 2),
         ((0.6, 0.2), math.pi),
@@ -94,70 +96,72 @@ def test_a_reading_is_of_the_instrument_that_took_it(
 )
 @pytest.mark.parametrize("env", [LINE, SEGMENT])
 def test_moving_jumps_and_faces_the_object(
-    env: Satellites, place: tuple[float, float], theta: float
+    env: Satellites, position: tuple[float, float], theta: float
 ) -> None:
     state = sky([Sat(theta=1.0)], [(0.7, 0.5), (0.2, 0.2)])
-    after = env.simulate(state, MOVE_TO(SAT0, OBJ1, parameters=place))
+    after = env.simulate(state, MOVE_TO(SAT0, OBJ1, parameters=position))
     assert after.get(SAT0, "theta") == pytest.approx(theta, abs=1e-4)
-    assert after == state.replace({SAT0: {"x": place[0], "y": place[1], "theta": after.get(SAT0, "theta")}})
+    assert after == state.replace(
+        {SAT0: {"x": position[0], "y": position[1], "theta": after.get(SAT0, "theta")}}
+    )
 
 
-def test_moving_does_not_promise_to_see() -> None:
+def test_a_move_may_end_without_sight() -> None:
     after = LINE.simulate(sky([Sat()], [(0.2, 0.2)]), MOVE_TO(SAT0, OBJ0, parameters=(0.2, 0.9)))
     assert not LINE.sees(SAT0, OBJ0).holds(after)
 
 
 @pytest.mark.parametrize("blocker", [(0.2, 0.2), (0.8, 0.8), (0.5, 0.5)])
 @pytest.mark.parametrize(("distance", "free"), [(0.0, False), (0.0399, False), (0.0401, True)])
-def test_no_satellite_moves_onto_anything_nor_onto_itself(
+def test_a_move_too_close_to_an_entity_changes_nothing(
     blocker: tuple[float, float], distance: float, free: bool
 ) -> None:
     state = sky([Sat(), Sat(0.8, 0.8)], [(0.2, 0.2)])
-    place = (blocker[0] + distance * 0.6, blocker[1] - distance * 0.8)
-    after = LINE.simulate(state, MOVE_TO(SAT0, OBJ0, parameters=place))
+    position = (blocker[0] + distance * 0.6, blocker[1] - distance * 0.8)
+    after = LINE.simulate(state, MOVE_TO(SAT0, OBJ0, parameters=position))
     assert (after != state) is free
 
 
-def test_moving_to_where_one_is_changes_nothing() -> None:
+def test_a_move_to_the_current_position_changes_nothing() -> None:
     state = sky([Sat(theta=2.0)], [SEEN])
     assert LINE.simulate(state, MOVE_TO(SAT0, OBJ0, parameters=(0.5, 0.5))) == state
 
 
-@pytest.mark.parametrize("place", [SEEN, UNSEEN])
+@pytest.mark.parametrize("position", [SEEN, UNSEEN])
 @pytest.mark.parametrize("target", [0.0, 1.0])
-def test_calibrating_needs_the_right_object_in_sight(place: tuple[float, float], target: float) -> None:
-    state = sky([Sat(target=target)], [place, (0.1, 0.9)])
+def test_calibrating_needs_the_right_object_in_sight(position: tuple[float, float], target: float) -> None:
+    state = sky([Sat(target=target)], [position, (0.1, 0.9)])
     after = LINE.simulate(state, CALIBRATE(SAT0, OBJ0))
-    works = place == SEEN and target == 0.0
+    works = position == SEEN and target == 0.0
     assert after == (state.replace({SAT0: {"is_calibrated": 1.0}}) if works else state)
 
 
-@pytest.mark.parametrize("place", [SEEN, UNSEEN])
+@pytest.mark.parametrize("position", [SEEN, UNSEEN])
 @pytest.mark.parametrize("able", [0.0, 1.0])
 @pytest.mark.parametrize(
     ("shoot", "ability", "effect"),
     [(SHOOT_CHEM_X, "shoots_chem_x", "has_chem_x"), (SHOOT_CHEM_Y, "shoots_chem_y", "has_chem_y")],
 )
 def test_shooting_needs_the_ability_and_the_object_in_sight(
-    place: tuple[float, float], able: float, shoot: Controller, ability: str, effect: str
+    position: tuple[float, float], able: float, shoot: Controller, ability: str, effect: str
 ) -> None:
     other = {"shoots_chem_x", "shoots_chem_y"} - {ability}
-    state = sky([Sat()], [place]).replace({SAT0: {ability: able} | dict.fromkeys(other, 1.0 - able)})
+    state = sky([Sat()], [position]).replace({SAT0: {ability: able} | dict.fromkeys(other, 1.0 - able)})
     after = LINE.simulate(state, shoot(SAT0, OBJ0))
-    works = place == SEEN and able == 1.0
+    works = position == SEEN and able == 1.0
     assert after == (state.replace({OBJ0: {effect: 1.0}}) if works else state)
 
 
 @pytest.mark.parametrize("instrument", [CAMERA, INFRARED, GEIGER])
 @pytest.mark.parametrize("calibrated", [0.0, 1.0])
 @pytest.mark.parametrize("chemicals", list(itertools.product([0.0, 1.0], repeat=2)))
-@pytest.mark.parametrize("place", [SEEN, UNSEEN])
+@pytest.mark.parametrize("position", [SEEN, UNSEEN])
 def test_a_reading_needs_sight_calibration_and_the_right_chemical(
-    instrument: float, calibrated: float, chemicals: tuple[float, float], place: tuple[float, float]
+    instrument: float, calibrated: float, chemicals: tuple[float, float], position: tuple[float, float]
 ) -> None:
-    state = sky([Sat(instrument=instrument, calibrated=calibrated)], [(*place, *chemicals)])
+    state = sky([Sat(instrument=instrument, calibrated=calibrated)], [(*position, *chemicals)])
     prepared = {CAMERA: chemicals[0], INFRARED: chemicals[1], GEIGER: 1.0}[instrument]
-    works = place == SEEN and calibrated == 1.0 and prepared == 1.0
+    works = position == SEEN and calibrated == 1.0 and prepared == 1.0
     after = LINE.simulate(state, USE_INSTRUMENT(SAT0, OBJ0))
     assert after == (state.replace({SAT0: {"read_obj_id": 0.0}}) if works else state)
 
@@ -169,7 +173,7 @@ def test_a_new_reading_overwrites_the_old_one() -> None:
     assert abstract(after, [GEIGER_READING_TAKEN]) == {GEIGER_READING_TAKEN(SAT0, OBJ0)}
 
 
-def test_in_the_easier_variant_the_controllers_see_more_too() -> None:
+def test_controllers_use_the_occlusion_of_the_domain() -> None:
     state = sky([Sat()], [SEEN, (0.4, 0.5)])
     assert LINE.simulate(state, CALIBRATE(SAT0, OBJ0)) == state
     assert IS_CALIBRATED(SAT0).holds(SEGMENT.simulate(state, CALIBRATE(SAT0, OBJ0)))
@@ -192,7 +196,7 @@ def test_an_unknown_controller_is_refused() -> None:
         (ClutteredSatellites(), Split.TEST, {3, 4}, {4, 5}),
     ],
 )
-def test_tasks_are_drawn_as_they_should_be(
+def test_the_distribution_of_tasks(
     env: Satellites, split: Split, satellites: set[int], objects: set[int]
 ) -> None:
     seen: Counter[str] = Counter()
@@ -201,9 +205,9 @@ def test_tasks_are_drawn_as_they_should_be(
         state = task.initial_state
         sats, objs = state.of_type(SATELLITE), state.of_type(OBJECT)
         sizes.add((len(sats), len(objs)))
-        places = [(state.get(entity, "x"), state.get(entity, "y")) for entity in state]
-        assert all(math.dist(one, other) >= 0.14 for one, other in itertools.combinations(places, 2))
-        assert all(0.0 <= value <= 1.0 for place in places for value in place)
+        positions = [(state.get(entity, "x"), state.get(entity, "y")) for entity in state]
+        assert all(math.dist(one, other) >= 0.14 for one, other in itertools.combinations(positions, 2))
+        assert all(0.0 <= value <= 1.0 for position in positions for value in position)
         assert [obj.name for obj in objs] == [f"obj{number}" for number in range(len(objs))]
         assert [state.get(obj, "id") for obj in objs] == list(range(len(objs)))
         assert {state[obj][3:] for obj in objs} == {(0.0, 0.0)}
@@ -217,7 +221,7 @@ def test_tasks_are_drawn_as_they_should_be(
             able = sum(state.get(satellite, ability) for satellite in sats)
             assert able >= 1
             seen["able"] += int(able)
-        # Each satellite is to take a reading of the kind that its instrument takes.
+        # Each satellite has one goal atom, a reading by its own instrument.
         assert sorted(atom.objects[0] for atom in task.goal) == list(sats)
         for atom in task.goal:
             satellite, target = atom.objects
@@ -251,7 +255,7 @@ def test_the_oracle_has_the_operators_of_the_table(env: Satellites) -> None:
     assert rows_of(env.oracle_model().operators) == OPERATORS.strip().splitlines()
 
 
-def test_the_oracle_moves_to_a_ring_around_the_object() -> None:
+def test_the_oracle_samples_positions_in_a_ring_around_the_object() -> None:
     sampler, rng = LINE.oracle_model().samplers["MoveTo"], np.random.default_rng(0)
     state = sky([Sat()], [(0.4, 0.6)])
     offsets = np.array([sampler.sample(state, (SAT0, OBJ0), rng) for _ in range(300)]) - (0.4, 0.6)
@@ -261,8 +265,10 @@ def test_the_oracle_moves_to_a_ring_around_the_object() -> None:
     assert set(np.floor(np.arctan2(*offsets.T) / (math.pi / 4))) == set(range(-4, 4))
 
 
-def test_the_oracle_stays_in_the_unit_square() -> None:
+def test_samples_of_the_oracle_stay_in_the_unit_square() -> None:
     sampler, rng = LINE.oracle_model().samplers["MoveTo"], np.random.default_rng(0)
-    drawn = np.array([sampler.sample(sky([Sat()], [(0.01, 0.99)]), (SAT0, OBJ0), rng) for _ in range(100)])
-    assert drawn.min() == 0.0
-    assert drawn.max() == 1.0
+    samples = np.array(
+        [sampler.sample(sky([Sat()], [(0.01, 0.99)]), (SAT0, OBJ0), rng) for _ in range(100)]
+    )
+    assert samples.min() == 0.0
+    assert samples.max() == 1.0

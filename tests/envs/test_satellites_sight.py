@@ -1,4 +1,4 @@
-"""When a satellite sees an object."""
+"""Tests of the predicate Sees: the view triangle and occlusion."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LINE, SEGMENT = Satellites(), Satellites("segment")
 
 
 @pytest.mark.parametrize(
-    ("place", "seen"),
+    ("position", "seen"),
     [
         ((0.7, 0.5), True),
         ((0.5 + 0.277, 0.5), True),
@@ -34,15 +34,13 @@ LINE, SEGMENT = Satellites(), Satellites("segment")
     ],
 )
 @pytest.mark.parametrize("env", [LINE, SEGMENT])
-def test_the_view_is_a_triangle_with_a_flat_end(
-    env: Satellites, place: tuple[float, float], seen: bool
-) -> None:
-    assert env.sees(SAT0, OBJ0).holds(sky([Sat()], [place])) is seen
+def test_the_view_is_a_triangle(env: Satellites, position: tuple[float, float], seen: bool) -> None:
+    assert env.sees(SAT0, OBJ0).holds(sky([Sat()], [position])) is seen
 
 
 @pytest.mark.parametrize("as_satellite", [False, True])
 @pytest.mark.parametrize(
-    ("place", "hides_on_line", "hides_on_segment"),
+    ("position", "hides_on_line", "hides_on_segment"),
     [
         ((0.6, 0.5), True, True),
         ((0.6, 0.5399), True, True),
@@ -57,25 +55,25 @@ def test_the_view_is_a_triangle_with_a_flat_end(
         ((0.4, 0.55), False, False),
     ],
 )
-def test_what_is_near_the_line_of_sight_hides(
-    place: tuple[float, float], hides_on_line: bool, hides_on_segment: bool, as_satellite: bool
+def test_entities_near_the_line_of_sight_hide_the_object(
+    position: tuple[float, float], hides_on_line: bool, hides_on_segment: bool, as_satellite: bool
 ) -> None:
-    third = Sat(*place, theta=2.0)
-    state = sky([Sat(), third], [SEEN]) if as_satellite else sky([Sat()], [SEEN, place])
+    third = Sat(*position, theta=2.0)
+    state = sky([Sat(), third], [SEEN]) if as_satellite else sky([Sat()], [SEEN, position])
     assert LINE.sees(SAT0, OBJ0).holds(state) is not hides_on_line
     assert SEGMENT.sees(SAT0, OBJ0).holds(state) is not hides_on_segment
 
 
 def distance_to_sight(point: np.ndarray, start: np.ndarray, end: np.ndarray, occlusion: Occlusion) -> float:
-    """Return the distance to the foot of the perpendicular, on the segment if it is to lie there."""
-    share = float(np.dot(point - start, end - start) / np.dot(end - start, end - start))
+    """Return the distance of a point from the line of sight, or from its segment."""
+    fraction = float(np.dot(point - start, end - start) / np.dot(end - start, end - start))
     if occlusion == "segment":
-        share = min(max(share, 0.0), 1.0)
-    return float(np.linalg.norm(point - (start + share * (end - start))))
+        fraction = min(max(fraction, 0.0), 1.0)
+    return float(np.linalg.norm(point - (start + fraction * (end - start))))
 
 
-def in_triangle(point: np.ndarray, corners: list[np.ndarray]) -> float:
-    """Return how far inside a triangle a point is: the least distance from a side, negative outside."""
+def depth_in_triangle(point: np.ndarray, corners: list[np.ndarray]) -> float:
+    """Return the smallest distance of a point from the sides of a triangle, negative outside."""
     inside = []
     for one, two, third in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         side = corners[two] - corners[one]
@@ -96,7 +94,7 @@ coordinate = st.floats(0, 1)
     others=st.lists(st.tuples(coordinate, coordinate), max_size=3),
     occlusion=st.sampled_from(["line", "segment"]),
 )
-def test_seeing_is_what_its_definition_says(
+def test_sees_agrees_with_its_geometric_definition(
     theta: float,
     turn: float,
     distance: float,
@@ -109,7 +107,7 @@ def test_seeing_is_what_its_definition_says(
         start + 0.3 * np.array([math.cos(theta + side), math.sin(theta + side)])
         for side in (-math.pi / 8, math.pi / 8)
     ]
-    depth = in_triangle(end, [start, *corners])
+    depth = depth_in_triangle(end, [start, *corners])
     clearances = [distance_to_sight(np.array(other), start, end, occlusion) - 0.04 for other in others]
     assume(all(abs(margin) > 1e-9 for margin in (depth, *clearances)))
     state = sky([Sat(theta=theta)], [tuple(end), *others])
@@ -119,7 +117,7 @@ def test_seeing_is_what_its_definition_says(
 
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6))
-def test_the_segment_shows_at_least_what_the_line_shows(seed: int) -> None:
+def test_objects_visible_with_line_are_visible_with_segment(seed: int) -> None:
     cluttered, easier = ClutteredSatellites(), ClutteredSatellites("segment")
     state = cluttered.sample_task(Split.TEST, 0, np.random.default_rng(seed)).initial_state
     assert abstract(state, [cluttered.sees]) <= abstract(state, [easier.sees])

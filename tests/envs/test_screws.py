@@ -1,3 +1,5 @@
+"""Tests of Screws: predicates, controllers, tasks and the oracle."""
+
 from __future__ import annotations
 
 import itertools
@@ -36,7 +38,7 @@ SCREW0, SCREW1, SCREW2 = SCREW("screw_0"), SCREW("screw_1"), SCREW("screw_2")
 
 
 def cell(gripper: tuple[float, float], *screws: tuple[float, float, float]) -> State:
-    """Return a state from the gripper's pose and each screw's pose and whether it is held."""
+    """Return a state from the pose of the gripper, and (x, y, held) of each screw."""
     poses = {SCREW(f"screw_{number}"): screw for number, screw in enumerate(screws)}
     return State({ROBBY: gripper, SHELF: (4.7, 2.5)} | poses)
 
@@ -90,9 +92,7 @@ def test_above_the_receptacle_means_higher_and_wholly_over_it(x: float, y: float
         (4.42, 2.525, 0, False),
     ],
 )
-def test_in_the_receptacle_asks_for_the_place_and_not_for_the_height(
-    x: float, y: float, held: float, inside: bool
-) -> None:
+def test_in_the_receptacle_depends_on_x_only(x: float, y: float, held: float, inside: bool) -> None:
     assert IN_RECEPTACLE(SCREW0, SHELF).holds(cell((0.0, 2.5), (x, y, held))) is inside
 
 
@@ -114,27 +114,27 @@ def test_moving_to_a_screw_stops_over_it_or_at_the_walls(
     assert after[SCREW0] == screw
 
 
-def test_moving_to_a_screw_drops_what_was_held_where_the_move_ends() -> None:
+def test_moving_to_a_screw_drops_held_screws_at_the_destination() -> None:
     before = cell((0.0, 2.0), (0.1, 1.975, 1.0), (-3.0, 0.025, 0.0))
     after = ENV.simulate(before, MOVE_TO_SCREW(ROBBY, SCREW1))
     assert poses(after) == pytest.approx(poses(cell((-3.0, 0.3), (-2.9, 0.025, 0.0), (-3.0, 0.025, 0.0))))
 
 
-def test_held_screws_move_as_far_as_the_gripper_and_not_as_far_as_it_was_told() -> None:
+def test_held_screws_move_with_the_gripper_when_a_wall_stops_it() -> None:
     before = cell((4.0, 2.0), (4.0, 1.975, 1.0), (4.9, 0.025, 0.0))
     after = ENV.simulate(before, MOVE_TO_SCREW(ROBBY, SCREW1))
     assert after[ROBBY] == pytest.approx((4.75, 0.3))
     assert after[SCREW0] == pytest.approx((4.75, 0.025, 0.0))
 
 
-def test_magnetizing_picks_up_all_in_reach_and_keeps_what_is_held() -> None:
+def test_magnetizing_picks_up_all_screws_in_reach_and_keeps_held_ones() -> None:
     before = cell((0.0, 0.3), (0.1, 0.025, 0.0), (0.4, 0.025, 0.0), (-0.1, 0.2, 1.0))
     after = ENV.simulate(before, MAGNETIZE(ROBBY))
     expected = cell((0.0, 0.3), (0.1, 0.275, 1.0), (0.4, 0.025, 0.0), (-0.1, 0.2, 1.0))
     assert poses(after) == pytest.approx(poses(expected))
 
 
-def test_a_held_screw_stays_pickable_whatever_rounding_does() -> None:
+def test_a_held_screw_stays_pickable_despite_rounding() -> None:
     for number in range(200):
         height = 0.06 + number * 0.017
         before = cell((0.0, height), (0.0, height - 0.2, 0.0))
@@ -144,7 +144,7 @@ def test_a_held_screw_stays_pickable_whatever_rounding_does() -> None:
         )
 
 
-def test_moving_to_the_receptacle_catches_the_screws_in_it() -> None:
+def test_moving_to_the_receptacle_picks_up_the_screws_in_it() -> None:
     before = cell((0.0, 2.5), (4.6, 2.525, 0.0), (0.0, 0.025, 0.0))
     after = ENV.simulate(before, MOVE_TO_RECEPTACLE(ROBBY, SHELF, SCREW1))
     assert poses(after) == pytest.approx(poses(cell((4.7, 3.0), (4.6, 2.975, 1.0), (0.0, 0.025, 0.0))))
@@ -169,7 +169,7 @@ coordinates = st.tuples(st.floats(-4.75, 4.75), st.floats(0.0, 5.0))
 
 @st.composite
 def cells(draw: st.DrawFn) -> State:
-    """Draw a state in which some screws are held, some in reach and some far away."""
+    """Generate a state with held, near and far screws."""
     x, y = draw(coordinates)
     screws = []
     for kind in draw(st.lists(st.sampled_from(["held", "near", "far"]), min_size=3, max_size=3)):
@@ -184,19 +184,19 @@ def cells(draw: st.DrawFn) -> State:
 
 @settings(max_examples=80, deadline=None)
 @given(before=cells())
-def test_the_magnet_holds_what_it_held_and_what_was_in_reach(before: State) -> None:
+def test_the_magnet_holds_held_screws_and_screws_in_reach(before: State) -> None:
     after = ENV.simulate(before, MAGNETIZE(ROBBY))
     for screw in before.of_type(SCREW):
-        caught = HOLDING(ROBBY, screw).holds(before) or CAN_PICK(ROBBY, screw).holds(before)
-        assert HOLDING(ROBBY, screw).holds(after) == caught
-        if not caught or HOLDING(ROBBY, screw).holds(before):
+        held = HOLDING(ROBBY, screw).holds(before) or CAN_PICK(ROBBY, screw).holds(before)
+        assert HOLDING(ROBBY, screw).holds(after) == held
+        if not held or HOLDING(ROBBY, screw).holds(before):
             assert after[screw] == before[screw]
     assert after[ROBBY] == before[ROBBY]
 
 
 @settings(max_examples=80, deadline=None)
 @given(before=cells())
-def test_switching_off_leaves_nothing_in_the_air(before: State) -> None:
+def test_demagnetizing_drops_every_held_screw(before: State) -> None:
     after = ENV.simulate(before, DEMAGNETIZE(ROBBY))
     for screw in before.of_type(SCREW):
         if HOLDING(ROBBY, screw).holds(before):
@@ -211,7 +211,7 @@ def test_switching_off_leaves_nothing_in_the_air(before: State) -> None:
 
 @settings(max_examples=80, deadline=None)
 @given(before=cells(), named=st.sampled_from([SCREW0, SCREW1, SCREW2]))
-def test_what_is_held_travels_rigidly_to_the_receptacle(before: State, named: Object) -> None:
+def test_held_screws_keep_their_offset_on_the_way_to_the_receptacle(before: State, named: Object) -> None:
     after = ENV.simulate(before, MOVE_TO_RECEPTACLE(ROBBY, SHELF, named))
     assert after[ROBBY] == (4.7, 3.0)
     assert ABOVE(ROBBY, SHELF).holds(after)
@@ -225,24 +225,24 @@ def test_what_is_held_travels_rigidly_to_the_receptacle(before: State, named: Ob
 
 
 @pytest.mark.parametrize(("split", "counts"), [(Split.TRAIN, {15, 20}), (Split.TEST, {25, 30})])
-def test_screws_lie_apart_on_the_floor_clear_of_the_receptacle(split: Split, counts: set[int]) -> None:
+def test_screws_start_on_the_floor_without_overlaps(split: Split, counts: set[int]) -> None:
     seen = set()
     for task in ENV.tasks(split, 20, seed=0):
         state = task.initial_state
         assert (state[ROBBY], state[SHELF]) == ((0.0, 2.5), (4.7, 2.5))
-        places = sorted(state.get(screw, "pose_x") for screw in state.of_type(SCREW))
-        assert all(after - before >= 0.05 for before, after in itertools.pairwise(places))
-        assert places[0] >= -4.975
-        assert places[-1] <= 4.375
+        positions = sorted(state.get(screw, "pose_x") for screw in state.of_type(SCREW))
+        assert all(after - before >= 0.05 for before, after in itertools.pairwise(positions))
+        assert positions[0] >= -4.975
+        assert positions[-1] <= 4.375
         assert {state[screw][1:] for screw in state.of_type(SCREW)} == {(0.025, 0.0)}
         assert abstract(state, ENV.vocabulary.predicates) == frozenset()
         assert [atom.predicate for atom in task.goal] == [IN_RECEPTACLE]
-        seen.add(len(places))
+        seen.add(len(positions))
     assert seen == counts
 
 
 def oracle_plan(task: Task) -> AbstractPlan:
-    """Return the one plan of this domain."""
+    """Return the only plan for a task of this domain."""
     to_screw, magnetize, to_receptacle, demagnetize = ENV.oracle_model().operators
     (atom,) = task.goal
     screw, receptacle = atom.objects
@@ -255,7 +255,7 @@ def oracle_plan(task: Task) -> AbstractPlan:
 
 
 @pytest.mark.parametrize("task", ENV.tasks(Split.TEST, 6, seed=1))
-def test_the_oracle_operators_come_true_step_by_step(task: Task) -> None:
+def test_predictions_of_the_oracle_hold_after_each_step(task: Task) -> None:
     plan = oracle_plan(task)
     states = follow(ENV, task.initial_state, plan)
     predicted = abstract(states[0], ENV.vocabulary.predicates)

@@ -32,7 +32,7 @@ FAR_RIGHT = Predicate("FarRight", (WALKER,), _far_right)
 
 
 class WalkTo:
-    """Goes towards a target and is done when it is there."""
+    """Walks towards a target and terminates there."""
 
     def act(self, state: State, action: GroundController, memory: dict[str, object]) -> np.ndarray:
         return np.array([action.parameters[0] - state.get(action.objects[0], "x")])
@@ -42,7 +42,7 @@ class WalkTo:
 
 
 class Pace:
-    """Goes to and fro as often as it is told, counting in its memory."""
+    """Paces back and forth a given number of times, counted in its memory."""
 
     def act(self, state: State, action: GroundController, memory: dict[str, object]) -> np.ndarray:
         turns = memory.setdefault("turns", [])

@@ -146,10 +146,8 @@ class LearnedModel:
             f"Learned {_count(len(self.model.samplers), 'sampler')} in {seconds['samplers']:.2f} s.",
         ]
         if operators.noop_names:
-            verb = "changes" if len(operators.noop_names) == 1 else "change"
-            lines.append(
-                f"{_count(len(operators.noop_names), 'operator')} {verb} nothing and will not be planned with."
-            )
+            count = _count(len(operators.noop_names), "operator")
+            lines.append(f"{count} without predicted changes will not be used in planning.")
         if operators.not_reproduced:
             numbers = ", ".join(map(str, operators.not_reproduced))
             lines.append(f"The operators cannot reproduce these demonstrations: {numbers}.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -40,7 +39,7 @@ def check_env(
         progress.stage("Checking")
         found = _check(environment, tasks, seed, PlanningConfig(timeout=timeout))
     if as_json:
-        print_json({"environment": environment, "findings": [asdict(finding) for finding in found]})
+        print_json({"environment": environment, "findings": [_as_json(finding) for finding in found]})
     else:
         print_result(_describe(environment, found))
     if found:
@@ -58,6 +57,10 @@ def _check(reference: str, tasks: int, seed: int, config: PlanningConfig) -> tup
         return check_environment(environment, seed, tasks=tasks, solve=solve)
 
 
+def _as_json(finding: Finding) -> dict[str, str]:
+    return {"what": finding.problem, "where": finding.location, "remedy": finding.remedy}
+
+
 def _describe(reference: str, found: tuple[Finding, ...]) -> str:
     if not found:
         return f"{reference} keeps the contract: no findings."
@@ -65,8 +68,8 @@ def _describe(reference: str, found: tuple[Finding, ...]) -> str:
     for number, finding in enumerate(found, 1):
         lines += [
             "",
-            f"{number}. {finding.where}",
-            f"   problem: {finding.what}",
+            f"{number}. {finding.location}",
+            f"   problem: {finding.problem}",
             f"   remedy:  {finding.remedy}",
         ]
     return "\n".join(lines)

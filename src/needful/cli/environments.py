@@ -52,7 +52,7 @@ def _import_file(file: Path, findings: Findings) -> ModuleType | None:
     if not file.is_file():
         raise UnknownNameError("file", str(file), map(str, file.parent.glob("*.py")))
     loaded = None
-    with findings.watch("importing it", str(file), IMPORT_REMEDY):
+    with findings.catch("importing it", str(file), IMPORT_REMEDY):
         # The prefix keeps a file such as random.py from hiding a library module.
         spec = importlib.util.spec_from_file_location(f"own_environment_{file.stem}", file)
         assert spec is not None
@@ -68,7 +68,7 @@ def _import_module(name: str, findings: Findings) -> ModuleType | None:
     if not all(part.isidentifier() for part in name.split(".")):
         raise typer.BadParameter(f"{name!r} is not a module name. A file name must end in .py.")
     module, missing = None, None
-    with findings.watch("importing it", name, IMPORT_REMEDY):
+    with findings.catch("importing it", name, IMPORT_REMEDY):
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError as error:
@@ -103,7 +103,7 @@ def _make(module: ModuleType, source: str, class_name: str, findings: Findings) 
         raise UnknownNameError(f"subclass of Environment in {source}", class_name, classes)
     remedy = "Implement all abstract methods and a constructor without required arguments."
     made = None
-    with findings.watch("making one", class_name, remedy):
+    with findings.catch("making one", class_name, remedy):
         made = classes[class_name]()
     return made
 

@@ -1,9 +1,7 @@
-"""`needful new-env`: start an environment of one's own.
+"""`needful new-env`: write a small working environment to start from.
 
-The files that `needful new-env` writes: a small environment that works, to be edited.
-
-They are templates of `string.Template` with the places $module, $class_name and $domain. Lines are short
-enough for ruff's own line length, so that the files pass its defaults.
+ENVIRONMENT, TESTS and README are `string.Template` texts with the placeholders $module, $class_name and
+$domain. Their lines are at most 88 characters long, so that the files pass ruff with its defaults.
 """
 
 from __future__ import annotations
@@ -26,9 +24,9 @@ from needful.storage.output_kinds import FileKind, FolderKind
 ENVIRONMENT = '''\
 """The $domain domain: a robot on a line goes to lamps and switches them on.
 
-Everything here is meant to be edited: the words of the domain (types, predicates,
-controllers), what its controllers do (simulate), its tasks (sample_task) and how
-they can be solved (oracle_model).
+This is a template. Replace the vocabulary (types, predicates, controllers), the effects
+of the controllers (simulate), the tasks (sample_task), the operators and samplers that
+solve them (oracle_model), and the pictures (draw).
 """
 
 from __future__ import annotations
@@ -61,12 +59,12 @@ if TYPE_CHECKING:
 LENGTH = 10.0
 REACH = 0.5
 
-# Types: what kinds of objects there are, and the features of each.
+# Types: the kinds of objects, each with the names of its features.
 ROBOT = Type("robot", ("x",))
 LAMP = Type("lamp", ("x", "on"))
 
 
-# Predicates: what can be said of a state. They only read from it.
+# Predicates: functions of a state and objects that return True or False.
 def _near(state: State, objects: Sequence[Object]) -> bool:
     robot, lamp = objects
     return abs(state.get(robot, "x") - state.get(lamp, "x")) < REACH
@@ -80,14 +78,14 @@ def _on(state: State, objects: Sequence[Object]) -> bool:
 NEAR = Predicate("Near", (ROBOT, LAMP), _near)
 ON = Predicate("On", (LAMP,), _on)
 
-# Controllers: what can be done, to which objects, with which continuous parameters.
-# GoTo has one, where to stop: so far to the right of the lamp.
+# Controllers: the actions, with the types of their objects and the bounds of their
+# continuous parameters. GoTo has one parameter: the offset from the lamp.
 GO_TO = Controller("GoTo", (ROBOT, LAMP), low=(-1.0,), high=(1.0,))
 SWITCH_ON = Controller("SwitchOn", (ROBOT, LAMP))
 
 
 class $class_name(Environment):
-    """The domain; it keeps nothing between calls."""
+    """The domain. It is stateless: results depend on the arguments only."""
 
     name = "$domain"
     description = "A robot on a line goes to lamps and switches them on."
@@ -95,7 +93,7 @@ class $class_name(Environment):
     picture_size = (6.0, 1.5)
 
     def simulate(self, state: State, action: GroundController) -> State:
-        """Return the state after an action; the same state if it cannot be done."""
+        """Return the state after an action, or the same state if it is not possible."""
         robot, lamp = action.objects
         if action.controller == GO_TO:
             (offset,) = action.parameters
@@ -105,7 +103,7 @@ class $class_name(Environment):
         return state
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Scatter the lamps, more of them in test tasks; two are to be on."""
+        """Return a random task: switch on two of 3 lamps (train) or 5 lamps (test)."""
         robot = ROBOT("robot")
         count = 3 if split is Split.TRAIN else 5
         lamps = [LAMP(f"lamp{number}") for number in range(count)]
@@ -135,7 +133,7 @@ class $class_name(Environment):
         return PlanningModel(self.vocabulary, (go_to, switch_on), samplers)
 
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
-        """Draw the lamps yellow if they are on; those of the goal have an edge."""
+        """Draw lamps (gold if on, with an edge if in the goal) and the robot."""
         wanted = {obj for atom in goal for obj in atom.objects}
         for lamp in state.of_type(LAMP):
             colour = "gold" if ON.holds(state, (lamp,)) else "lightgrey"
@@ -148,7 +146,7 @@ class $class_name(Environment):
 '''
 
 TESTS = '''\
-"""What must be true of the $domain domain."""
+"""Tests of the $domain domain."""
 
 from __future__ import annotations
 
@@ -177,11 +175,11 @@ def solve(environment: Environment, task: Task) -> PlanningResult:
     return OracleDemonstrator(environment).demonstrate(task, seed=0)
 
 
-def test_the_contract_is_kept_and_the_oracle_solves_its_tasks() -> None:
+def test_environment_keeps_the_contract_and_oracle_solves_tasks() -> None:
     assert check_environment($class_name(), solve=solve) == ()
 
 
-def test_a_lamp_is_switched_on_from_near() -> None:
+def test_lamp_is_switched_on_only_from_nearby() -> None:
     environment, robot, lamp = $class_name(), ROBOT("robot"), LAMP("lamp")
     start = State({robot: (0.0,), lamp: (3.0, 0.0)})
     assert environment.simulate(start, SWITCH_ON(robot, lamp)) == start
@@ -190,7 +188,7 @@ def test_a_lamp_is_switched_on_from_near() -> None:
     assert ON.holds(environment.simulate(near, SWITCH_ON(robot, lamp)), (lamp,))
 
 
-def test_what_is_learned_from_demonstrations_solves_unseen_tasks() -> None:
+def test_learned_model_solves_unseen_tasks() -> None:
     result = run($class_name(), RunConfig(demos=10, tasks=5))
     assert result.summary["solved"] == 5
 '''
@@ -198,13 +196,14 @@ def test_what_is_learned_from_demonstrations_solves_unseen_tasks() -> None:
 README = """\
 # $domain
 
-An environment for `needful`. Edit `$module.py`: types, predicates and controllers first, then `simulate`,
-`sample_task` and `oracle_model`; `draw` is for pictures. Then see what is wrong, where, and how to mend it:
+An environment for `needful`. Edit `$module.py`: first the types, predicates and controllers, then
+`simulate`, `sample_task` and `oracle_model`, and `draw` for pictures. Then check it; each problem is
+reported with its location and a remedy:
 
     needful check-env $module.py:$class_name
     pytest
 
-To learn from demonstrations and solve unseen tasks:
+Learn from demonstrations and solve unseen tasks:
 
     from needful import RunConfig, run
     from $module import $class_name
@@ -216,23 +215,23 @@ To learn from demonstrations and solve unseen tasks:
 @reporting_errors
 def new_env(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="The module's name, for example cup_stacking.")
+        str, typer.Argument(metavar="NAME", help="Name of the module, for example cup_stacking.")
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", help="The folder to write; by default NAME here.")
+        Path | None, typer.Option("--out", help="Folder to write; default: NAME in the current folder.")
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a small working environment with tests, to be edited."""
-    objection = _invalid_name_reason(name)
-    if objection is not None:
-        raise typer.BadParameter(f"{objection} Try {_suggestion(name)!r}.", param_hint="NAME")
+    """Write a small working environment with tests, to start from."""
+    reason = _invalid_name_reason(name)
+    if reason is not None:
+        raise typer.BadParameter(f"{reason} Try {_suggestion(name)!r}.", param_hint="NAME")
     class_name = _class_name(name)
     folder = out or Path(name)
     files = {f"{name}.py": ENVIRONMENT, f"test_{name}.py": TESTS, "README.md": README}
-    places = {"module": name, "class_name": class_name, "domain": name.replace("_", "-")}
-    texts = {file: Template(text).substitute(places) for file, text in files.items()}
+    values = {"module": name, "class_name": class_name, "domain": name.replace("_", "-")}
+    texts = {file: Template(text).substitute(values) for file, text in files.items()}
     with staged_directory(folder, _unedited(texts), force) as staged:
         for file, text in texts.items():
             write_text(staged / file, text)
@@ -241,15 +240,15 @@ def new_env(
         print_json({"files": [str(folder / file) for file in files], "environment": reference})
         return
     print_result(f"Wrote {folder}/ ({', '.join(files)}).")
-    print_result(f"Edit {folder / name}.py, and look at it with: needful check-env {reference}")
+    print_result(f"Edit {folder / name}.py, then check it with: needful check-env {reference}")
 
 
 def _unedited(texts: Mapping[str, str]) -> FolderKind:
-    """Return the kind of folder that holds these files as they are here: edits are never replaced."""
-    marks = {
+    """Return the kind of folder with exactly these files, so that edited files are never replaced."""
+    marker_files = {
         file: FileKind(file, re.compile(re.escape(text.encode()) + rb"\Z")) for file, text in texts.items()
     }
-    return FolderKind("an unedited environment", marks)
+    return FolderKind("an unedited environment", marker_files)
 
 
 def _class_name(name: str) -> str:
@@ -257,22 +256,22 @@ def _class_name(name: str) -> str:
 
 
 def _invalid_name_reason(name: str) -> str | None:
-    """Return why neither a module nor its class can have this name, if so."""
+    """Return why a module and its class cannot have this name, or None if they can."""
     if not re.fullmatch("[a-z][a-z0-9_]*", name):
-        return f"{name!r} is no name of a module: it takes lower case letters, digits and underscores."
+        return f"{name!r} is not a module name: use lower case letters, digits and underscores."
     if keyword.iskeyword(name):
-        return f"{name!r} is a word of Python."
+        return f"{name!r} is a Python keyword."
     spec = importlib.util.find_spec(name)
-    # A folder without modules in it counts as a package too, but has no origin.
+    # A folder without modules also has a spec, but no origin.
     if spec is not None and spec.origin is not None:
-        return f"There is a module {name!r} already, which yours would hide."
+        return f"A module {name!r} exists already, and yours would hide it."
     if re.search(rf"\b{_class_name(name)}\b", ENVIRONMENT + TESTS):
-        return f"Its class would be {_class_name(name)!r}, which means something else in the file."
+        return f"The class name {_class_name(name)!r} has another meaning in the written files."
     return None
 
 
 def _suggestion(name: str) -> str:
-    """Return a name like the given one that can be used."""
+    """Return a valid name that resembles the given one."""
     words = re.findall("[A-Z]?[a-z0-9]+|[A-Z0-9]+", name)
     snake = "_".join(["env", *words] if not words or words[0][0].isdigit() else words).lower()
     return snake if _invalid_name_reason(snake) is None else f"{snake}_domain"

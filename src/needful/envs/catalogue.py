@@ -1,4 +1,4 @@
-"""The domains by name; a domain's module is imported only when the domain is made."""
+"""The domains by name; the module of a domain is imported only when `make_environment` needs it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from needful.errors import InvalidInputError, UnknownNameError, install_command
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many types, predicates and controllers a domain has, and its tasks objects, by split."""
+    """The sizes of a domain.
+
+    Attributes:
+        types: number of types.
+        predicates: number of predicates.
+        controllers: number of controllers.
+        objects: range of the number of objects per task, by name of the split.
+    """
 
     types: int
     predicates: int
@@ -24,28 +31,28 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """Where a domain is to be found, and what can be said of it without making it.
+    """The class of a domain, and facts about it that need no import.
 
     Attributes:
-        module: where it is.
-        class_name: what it is called there.
-        description: one line for people.
-        extra: the extra of this package that it needs, if it needs one.
-        engine: the module that this extra brings.
-        sizes: given where making the domain and its tasks takes long.
+        module: the module of the class.
+        class_name: the name of the class.
+        description: one line of text.
+        extra: the optional dependency group that the domain needs, if any.
+        required_module: a module that this group installs.
+        sizes: given if the domain is slow to make; otherwise computed on demand.
     """
 
     module: str
     class_name: str
     description: str
     extra: str | None = None
-    engine: str | None = None
+    required_module: str | None = None
     sizes: Sizes | None = None
 
     @property
     def installed(self) -> bool:
-        """Whether what it needs can be imported."""
-        return self.engine is None or find_spec(self.engine) is not None
+        """Whether the required module can be imported."""
+        return self.required_module is None or find_spec(self.required_module) is not None
 
 
 def _household(class_name: str, description: str) -> CatalogueEntry:
@@ -64,12 +71,12 @@ CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType(
         "cluttered-painting": CatalogueEntry(
             "needful.envs.cluttered_painting",
             "ClutteredPainting",
-            "Painting among many objects, with a robot that must first go to what it works on.",
+            "Painting among many objects, with a robot that must first move to the objects it handles.",
         ),
         "cluttered-satellites": CatalogueEntry(
             "needful.envs.satellites",
             "ClutteredSatellites",
-            "Satellites take readings of some of many objects, and everything hides everything else.",
+            "Satellites take readings of some of several objects; satellites and objects hide each other.",
         ),
         "collecting-cans": _household(
             "CollectingCans",
@@ -112,7 +119,11 @@ def environment_names() -> tuple[str, ...]:
 
 
 def make_environment(name: str) -> Environment:
-    """Return the domain of that name."""
+    """Return the domain with a name.
+
+    Raises `UnknownNameError` for an unknown name, and `InvalidInputError` if optional dependencies of the
+    domain are not installed.
+    """
     if name not in CATALOGUE:
         raise UnknownNameError("domain", name, CATALOGUE)
     entry = CATALOGUE[name]

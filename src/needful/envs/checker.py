@@ -1,7 +1,7 @@
 """Check that an environment keeps its contract.
 
-The environment is only watched from outside: its tasks are sampled, random actions run in them, and
-every question is asked twice, the second time in the opposite order, so that hidden state shows.
+The checks use the public methods only: they sample tasks and run random actions in them. Every call is
+repeated in the opposite order, so that hidden state causes a different result.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.catalogue import CATALOGUE, CatalogueEntry
 from needful.envs.contract import Environment, MultiStepEnvironment, Split
-from needful.envs.findings import CheckFailure, Finding, Findings
+from needful.envs.findings import CheckFailure, Finding, Findings, check_type
 from needful.errors import EnvironmentFailure
 from needful.seeding import rng_for
 
@@ -40,7 +40,7 @@ Solve: TypeAlias = Callable[[Environment, Task], PlanningResult]
 
 @dataclass(frozen=True, slots=True)
 class _SimulatedStep:
-    """What `simulate` made of an action in a state; `after` is None if it raised `EnvironmentFailure`."""
+    """An action in a state, and the next state: None if `simulate` raised `EnvironmentFailure`."""
 
     state: State
     action: GroundController
@@ -55,21 +55,21 @@ def check_environment(
     rounds: int = 6,
     solve: Solve | None = None,
 ) -> tuple[Finding, ...]:
-    """Return everything that is wrong with an environment; nothing found is an empty tuple.
+    """Return all findings about an environment; an empty tuple means that the contract holds.
 
-    Never raises because of the environment: whatever it raises is a finding.
+    Exceptions of the environment become findings; only KeyboardInterrupt is raised.
 
     Args:
         env: the environment.
-        seed: of the tasks and the random actions.
-        tasks: how many tasks of each split are looked at.
-        rounds: how often every controller is tried in each task, with random objects and parameters.
-        solve: plans for a task with the oracle model; left out, it is not checked that tasks can be solved.
+        seed: seed of the tasks and the random actions.
+        tasks: number of tasks per split.
+        rounds: number of calls of each controller per task, with random objects and parameters.
+        solve: plans for a task with the oracle model; without it, solving is not checked.
     """
     findings = Findings()
-    with findings.watch("the check", "environment", "Repair what else was found, then check again."):
+    with findings.catch("the check", "environment", "Fix the other findings, then check again."):
         _check_vocabulary(env, findings)
-        # Everything else speaks the vocabulary.
+        # All other checks need a valid vocabulary.
         if not findings.all():
             _check_behaviour(env, seed, tasks, rounds, solve, findings)
     return findings.all()
@@ -86,10 +86,10 @@ def _check_behaviour(
     sampled = _sample_tasks(env, tasks, seed, findings)
     _check_goals(env, sampled, findings)
     starts = [task.initial_state for task in sampled.values()]
-    visits = _explore(env, starts, rounds, rng_for(seed, "check", env.name), findings)
-    _check_repeatability(env, visits, findings)
-    # Not all states on the way: some predicates have many groundings.
-    states = starts + [visit.after for visit in visits[::5] if visit.after is not None]
+    steps = _explore(env, starts, rounds, rng_for(seed, "check", env.name), findings)
+    _check_repeatability(env, steps, findings)
+    # Only every fifth state: some predicates have many groundings.
+    states = starts + [step.after for step in steps[::5] if step.after is not None]
     for predicate in env.vocabulary.predicates:
         _check_predicate(predicate, states, findings)
     _check_oracle(env, states, seed, findings)
@@ -100,270 +100,263 @@ def _check_behaviour(
 
 
 def check_name(env: Environment, findings: Findings) -> None:
-    """Find out whether an environment has a name that can stand in commands and in names of folders."""
-    with findings.watch("reading them", ATTRIBUTES, SET_ATTRIBUTES):
+    """Add a finding if the name is taken, or not usable in commands and as a folder name."""
+    location, remedy = ATTRIBUTES, SET_ATTRIBUTES
+    with findings.catch("reading the attributes", location, remedy):
         if not re.fullmatch("[a-z0-9-]+", env.name):
-            findings.add(f"the name {env.name!r} is not made of a-z, 0-9 and -", ATTRIBUTES, SET_ATTRIBUTES)
+            findings.add(f"the name {env.name!r} must consist of a-z, 0-9 and -", location, remedy)
         elif len(env.name) > MAX_NAME_LENGTH:
-            findings.add(f"the name has more than {MAX_NAME_LENGTH} letters", ATTRIBUTES, SET_ATTRIBUTES)
+            findings.add(f"the name has more than {MAX_NAME_LENGTH} characters", location, remedy)
         elif env.name in CATALOGUE and not _derives_from(env, CATALOGUE[env.name]):
-            findings.add(f"there is another domain {env.name!r}", ATTRIBUTES, SET_ATTRIBUTES)
+            findings.add(f"the catalogue has another domain {env.name!r}", location, remedy)
 
 
 def _derives_from(env: Environment, entry: CatalogueEntry) -> bool:
-    origins = {(one.__module__, one.__name__) for one in type(env).__mro__}
-    return (entry.module, entry.class_name) in origins
+    bases = {(base.__module__, base.__name__) for base in type(env).__mro__}
+    return (entry.module, entry.class_name) in bases
 
 
 def _check_vocabulary(env: Environment, findings: Findings) -> None:
     check_name(env, findings)
-    where, remedy = ATTRIBUTES, SET_ATTRIBUTES
-    with findings.watch("reading them", where, remedy):
+    location, remedy = ATTRIBUTES, SET_ATTRIBUTES
+    with findings.catch("reading the attributes", location, remedy):
         if len(env.description.splitlines()) != 1:
-            findings.add(f"{env.description!r} is not a line of text", where, remedy)
+            findings.add(f"the description {env.description!r} is not one line of text", location, remedy)
         vocabulary = env.vocabulary
         if not (vocabulary.predicates and vocabulary.controllers):
-            findings.add("there are no predicates or no controllers", where, "Declare them.")
+            findings.add("the vocabulary has no predicates or no controllers", location, "Declare them.")
         declared = set(vocabulary.types)
         items: tuple[Predicate | Controller, ...] = (*vocabulary.predicates, *vocabulary.controllers)
         for item in items:
-            stray = [kind.name for kind in item.types if kind not in declared]
-            if stray:
-                findings.add(f"takes {stray}", item.name, "Declare every type in the vocabulary.")
+            undeclared = [kind.name for kind in item.types if kind not in declared]
+            if undeclared:
+                findings.add(f"uses undeclared {undeclared}", item.name, "Add the types to the vocabulary.")
         for predicate in vocabulary.predicates:
             if predicate.classifier is None:
                 findings.add("has no classifier", predicate.name, "Give the predicate a classifier.")
         for controller in vocabulary.controllers:
             if (controller.policy is None) == isinstance(env, MultiStepEnvironment):
                 findings.add(
-                    "lacks a policy" if controller.policy is None else "has a policy that is never run",
+                    "has no policy" if controller.policy is None else "has a policy that is never used",
                     controller.name,
                     "Controllers of a MultiStepEnvironment have policies, those of an Environment none.",
                 )
 
 
 def _sample_tasks(env: Environment, count: int, seed: int, findings: Findings) -> dict[str, Task]:
-    """Return tasks of both splits by name, as far as they can be used."""
+    """Return the valid tasks of both splits by name."""
     sampled: dict[str, Task] = {}
-    where, remedy = "sample_task", "Return a Task whose goal speaks of its objects."
+    location, remedy = "sample_task", "Return a Task whose goal is about objects of its initial state."
     for split in Split:
-        with findings.watch(f"a {split.value} task", where, remedy):
+        with findings.catch(f"a {split.value} task", location, remedy):
             first = env.tasks(split, count, seed)
             if len(first) != count:
-                what = f"{len(first)} {split.value} tasks came in the place of {count}"
-                findings.add(what, "tasks", "Inherit `tasks`, which calls `sample_task` for each of them.")
+                problem = f"returned {len(first)} {split.value} tasks instead of {count}"
+                findings.add(problem, "tasks", "Inherit `tasks`, which calls `sample_task` for each task.")
             for index, task in enumerate(first):
-                _check_type(task, Task)
-                _check_type(task.initial_state, State)
+                check_type(task, Task)
+                check_type(task.initial_state, State)
                 sampled[f"{split.value} task {index}"] = task
             if first != env.tasks(split, count + 1, seed)[:count]:
                 findings.add(
-                    f"a {split.value} task came out differently the second time",
-                    where,
-                    "Draw only from the generator passed in, and keep nothing between calls.",
+                    f"a second call gave a different {split.value} task",
+                    location,
+                    "Use random numbers from `rng` only, and keep no state between calls.",
                 )
     return sampled
 
 
 def _check_goals(env: Environment, sampled: dict[str, Task], findings: Findings) -> None:
-    where = "sample_task"
+    location = "sample_task"
     for name, task in sampled.items():
-        stray = {
+        undeclared = {
             atom.predicate.name for atom in task.goal if atom.predicate not in env.vocabulary.predicates
         }
-        stray |= {obj.type.name for obj in task.objects if obj.type not in env.vocabulary.types}
-        if stray:
+        undeclared |= {obj.type.name for obj in task.objects if obj.type not in env.vocabulary.types}
+        if undeclared:
             remedy = "Declare every type and predicate in the vocabulary."
-            findings.add(f"{name} uses {sorted(stray)}", where, remedy)
-    with findings.watch("a goal", where, "Goals must be decidable in initial states."):
+            findings.add(f"{name} uses undeclared {sorted(undeclared)}", location, remedy)
+    with findings.catch("a goal", location, "The predicates of a goal need a value in the initial state."):
         if sampled and all(task.achieved_in(task.initial_state) for task in sampled.values()):
-            remedy = "Ask for something that is yet to be done."
-            findings.add("every goal holds from the start", where, remedy)
+            remedy = "Sample goals that do not hold in the initial state."
+            findings.add("every goal holds in its initial state", location, remedy)
 
 
 def _explore(
     env: Environment, starts: Sequence[State], rounds: int, rng: np.random.Generator, findings: Findings
 ) -> list[_SimulatedStep]:
-    """Run random actions one after the other from each start."""
-    visits: list[_SimulatedStep] = []
+    """Run a sequence of random actions from each start, and return the steps."""
+    steps: list[_SimulatedStep] = []
     tried: set[Controller] = set()
     for start in starts:
         state = start
-        for turn, controller in itertools.product(range(rounds), env.vocabulary.controllers):
-            action = _random_action(controller, state, turn, rng)
+        for round_index, controller in itertools.product(range(rounds), env.vocabulary.controllers):
+            action = _random_action(controller, state, round_index, rng)
             if action is None:
                 continue
             tried.add(controller)
-            visit = _simulate_step(env, state, action, findings)
-            if visit is not None:
-                visits.append(visit)
-                state = visit.state if visit.after is None else visit.after
+            step = _simulate_step(env, state, action, findings)
+            if step is not None:
+                steps.append(step)
+                state = step.state if step.after is None else step.after
     for controller in env.vocabulary.controllers:
         if starts and controller not in tried:
-            remedy = "Sample tasks with distinct objects for all of its arguments."
-            findings.add("could not be tried in any task", controller.name, remedy)
-    return visits
+            remedy = "Sample tasks with distinct objects for all arguments of the controller."
+            findings.add("cannot be called in any task", controller.name, remedy)
+    return steps
 
 
 def _simulate_step(
     env: Environment, state: State, action: GroundController, findings: Findings
 ) -> _SimulatedStep | None:
-    """Simulate an action; return None if `simulate` is broken there."""
-    visit: _SimulatedStep | None = None
+    """Simulate an action; return None if `simulate` raises or returns an invalid state."""
+    step: _SimulatedStep | None = None
     before = _copy(state)
-    remedy = "Return a State, or raise EnvironmentFailure where objects are to blame."
-    with findings.watch(str(action), "simulate", remedy):
-        after = _simulated(env, state, action)
+    remedy = "Return a State, or raise EnvironmentFailure with the objects that caused it."
+    with findings.catch(str(action), "simulate", remedy):
+        after = _next_state(env, state, action)
         if state != before:
-            findings.add(f"{action} changed the state it was given", "simulate", "Use State.replace.")
-        visit = _SimulatedStep(before, action, after)
-    return visit
+            findings.add(f"{action} modified the state passed in", "simulate", "Use State.replace.")
+        step = _SimulatedStep(before, action, after)
+    return step
 
 
-def _simulated(env: Environment, state: State, action: GroundController) -> State | None:
-    """Return the state after an action, or None if there was an `EnvironmentFailure`."""
+def _next_state(env: Environment, state: State, action: GroundController) -> State | None:
+    """Return the state after an action, or None if `simulate` raised `EnvironmentFailure`."""
     try:
         after = env.simulate(state, action)
     except EnvironmentFailure as failure:
-        stray = [obj.name for obj in failure.offending if obj not in state]
-        if stray:
-            raise CheckFailure(f"it blames {stray}, which the state does not have") from failure
+        unknown = [obj.name for obj in failure.offending if obj not in state]
+        if unknown:
+            raise CheckFailure(f"the failure names {unknown}, which are not in the state") from failure
         return None
-    _check_type(after, State)
+    check_type(after, State)
     if after.objects != state.objects or after != _copy(after):
-        raise CheckFailure("the new state has other objects, or values that are no floats")
+        raise CheckFailure("the next state has other objects, or values that are not floats")
     return after
 
 
-def _check_repeatability(env: Environment, visits: Sequence[_SimulatedStep], findings: Findings) -> None:
-    for visit in reversed(visits):
-        state, action = visit.state, visit.action
-        with findings.watch(str(action), "simulate", "Make it depend on its arguments alone."):
-            if _simulated(env, state, action) != visit.after:
-                raise CheckFailure("it came out differently the second time")
-        with findings.watch(str(action), action.controller.name, "Let the initiation test return a bool."):
-            _check_type(action.initiable(state), bool)
-        with findings.watch(str(action), "execute", "Inherit `execute`, which clips and catches failures."):
+def _check_repeatability(env: Environment, steps: Sequence[_SimulatedStep], findings: Findings) -> None:
+    for step in reversed(steps):
+        state, action = step.state, step.action
+        with findings.catch(str(action), "simulate", "Make the result depend on the arguments only."):
+            if _next_state(env, state, action) != step.after:
+                raise CheckFailure("a second call gave a different result")
+        with findings.catch(str(action), action.controller.name, "Return a bool from `initiable`."):
+            check_type(action.initiable(state), bool)
+        with findings.catch(str(action), "execute", "Inherit `execute`, which clips and catches failures."):
             execution = env.execute(state, _beyond_bounds(action))
-            expected = (state, False) if visit.after is None else (visit.after, True)
+            expected = (state, False) if step.after is None else (step.after, True)
             if (execution.state, execution.steps > 0) != expected:
-                raise CheckFailure("it differs from simulating with the parameters clipped")
+                raise CheckFailure("the result differs from `simulate` with the parameters clipped")
 
 
 def _check_predicate(predicate: Predicate, states: Sequence[State], findings: Findings) -> None:
-    where = f"predicate {predicate.name}"
-    questions = [
+    location = f"predicate {predicate.name}"
+    groundings = [
         (state, objects)
         for state in states
         for objects in itertools.product(*map(state.of_type, predicate.types))
     ]
     before = [_copy(state) for state in states]
-    answers: list[object] = []
-    for state, objects in questions:
-        with findings.watch(str(predicate(*objects)), where, "It must have an answer in every state."):
-            answers.append(predicate.holds(state, objects))
+    values: list[object] = []
+    for state, objects in groundings:
+        with findings.catch(str(predicate(*objects)), location, "Return a value in every state."):
+            values.append(predicate.holds(state, objects))
     if before != states:
-        findings.add("changed the state it was given", where, "Only read from the state.")
-    stray = [answer for answer in answers if not isinstance(answer, bool)]
-    if stray:
-        findings.add(f"returned {stray[0]!r}", where, "Return True or False; wrap numpy values in bool().")
-    elif len(answers) == len(questions):
-        with findings.watch("asking again", where, "Make it depend on its arguments alone."):
-            again = [predicate.holds(state, objects) for state, objects in reversed(questions)]
-            if again[::-1] != answers:
-                raise CheckFailure("it answered differently the second time")
+        findings.add("modified the state passed in", location, "Only read from the state.")
+    invalid = [value for value in values if not isinstance(value, bool)]
+    if invalid:
+        findings.add(f"returned {invalid[0]!r}", location, "Return True or False, not a numpy value.")
+    elif len(values) == len(groundings):
+        with findings.catch("the second call", location, "Make the result depend on the arguments only."):
+            repeated = [predicate.holds(state, objects) for state, objects in reversed(groundings)]
+            if repeated[::-1] != values:
+                raise CheckFailure("the result differs from the first call")
 
 
 def _check_oracle(env: Environment, states: Sequence[State], seed: int, findings: Findings) -> None:
-    with findings.watch("the model", "oracle_model", "Return a PlanningModel."):
+    with findings.catch("the model", "oracle_model", "Return a PlanningModel."):
         model = env.oracle_model()
+        sampler_remedy = "Return finite parameters, and use random numbers from `rng` only."
         _check_use_of_controllers(env, model, findings)
         for name in model.missing_samplers():
-            findings.add("has no sampler", f"oracle operator {name}", "Put one into the model's samplers.")
+            findings.add("has no sampler", f"oracle operator {name}", "Add one to the model's samplers.")
         for operator in model.operators:
-            where = f"oracle operator {operator.name}"
-            with findings.watch("it", where, "Use the environment's own predicates and controllers."):
+            location = f"oracle operator {operator.name}"
+            with findings.catch("binding it", location, "Use only items of the vocabulary."):
                 PlanningModel(env.vocabulary, (operator,)).bound_to(env.vocabulary)
             if operator.name not in model.samplers:
                 continue
             for number, state in enumerate(states):
-                fresh = functools.partial(rng_for, seed, "check", operator.name, number)
-                with findings.watch(
-                    "its sampler", where, "Return finite parameters, drawn with the generator."
-                ):
-                    _check_sampler(model.samplers[operator.name], operator, state, fresh)
+                make_rng = functools.partial(rng_for, seed, "check", operator.name, number)
+                with findings.catch("the sampler", location, sampler_remedy):
+                    _check_sampler(model.samplers[operator.name], operator, state, make_rng)
 
 
 def _check_use_of_controllers(env: Environment, model: PlanningModel, findings: Findings) -> None:
-    """Find controllers that no demonstration of the oracle can have."""
-    # Not those that a few plans do without: tasks that need a controller may be rare.
+    """Find controllers that no oracle demonstration can contain."""
+    # Operators are compared, not plans: tasks that need a controller may be rare.
     used = {operator.controller.name for operator in model.operators}
     for controller in env.vocabulary.controllers:
         if controller.name not in used:
             findings.add(
-                "no oracle operator uses it, so it will be in no demonstration",
+                "no oracle operator uses it, so no demonstration will contain it",
                 controller.name,
-                "Give the oracle model an operator with it, or take it out of the vocabulary.",
+                "Add an operator for it to the oracle model, or remove it from the vocabulary.",
             )
 
 
 def _check_sampler(
-    sampler: Sampler, operator: Operator, state: State, fresh: Callable[[], np.random.Generator]
+    sampler: Sampler, operator: Operator, state: State, make_rng: Callable[[], np.random.Generator]
 ) -> None:
-    """Raise unless the sampler gives an action, and the same one with the same random numbers."""
-    objects = _random_objects([variable.type for variable in operator.parameters], state, fresh())
+    """Raise unless the sampler returns valid parameters, and the same ones for the same random numbers."""
+    objects = _random_objects([variable.type for variable in operator.parameters], state, make_rng())
     if objects is None:
         return
     arguments = operator.ground(objects).controller_objects
     first, second = (
-        operator.controller(*arguments, parameters=sampler.sample(state, objects, fresh()))
+        operator.controller(*arguments, parameters=sampler.sample(state, objects, make_rng()))
         for _ in range(2)
     )
     if first != second:
-        raise CheckFailure("it gave two answers with the same random numbers")
+        raise CheckFailure("two calls with the same random numbers gave different parameters")
 
 
 def _check_drawing(env: Environment, name: str, task: Task, findings: Findings) -> None:
     from matplotlib.figure import Figure
 
-    with findings.watch(name, "draw", "Draw any state on the axes given, at `picture_size` inches."):
+    with findings.catch(name, "draw", "Draw any state on the axes passed in, at `picture_size` inches."):
         env.draw(task.initial_state, Figure(figsize=env.picture_size).add_subplot(), task.goal)
 
 
 def _check_solving(
     env: Environment, name: str, task: Task, solve: Solve, seed: int, findings: Findings
 ) -> None:
-    where = f"oracle_model on {name}"
-    remedy = "Look at the operators and samplers of the oracle model, or at the task."
-    with findings.watch(name, where, remedy):
+    location = f"oracle_model on {name}"
+    remedy = "Correct the operators or samplers of the oracle model, or the task."
+    with findings.catch(name, location, remedy):
         result = solve(env, task)
         if not result.solved:
             reason = f" ({result.failure.detail.rstrip('.')})" if result.failure else ""
-            findings.add(f"planning ended with {result.outcome.value}{reason}", where, remedy)
+            findings.add(f"planning ended with {result.outcome.value}{reason}", location, remedy)
         _check_parameter_bounds(env.oracle_model(), result, rng_for(seed, "check boxes", name), findings)
 
 
 def _check_parameter_bounds(
     model: PlanningModel, result: PlanningResult, rng: np.random.Generator, findings: Findings
 ) -> None:
-    """Ask the samplers again where a plan used them: elsewhere an operator need not make sense."""
+    """Call the samplers again in the states of a plan: in other states an operator may not apply."""
     for step, state in zip(result.abstract_plan, result.states, strict=False):
         name, controller = step.operator.name, step.operator.controller
         if name not in model.samplers:
             continue
-        remedy = "Let its sampler stay in the box, which clips it silently, or widen the box."
-        with findings.watch("its sampler", f"oracle operator {name}", remedy):
+        remedy = "Sample within the bounds, or widen them: parameters outside are clipped silently."
+        with findings.catch("the sampler", f"oracle operator {name}", remedy):
             parameters = model.samplers[name].sample(state, step.objects, rng)
             action = controller(*step.controller_objects, parameters=parameters)
             if controller.clip(action.parameters) != action.parameters:
-                raise CheckFailure(
-                    f"it gave {action}, outside the box {controller.low} to {controller.high}"
-                )
-
-
-def _check_type(value: object, expected: type) -> None:
-    if not isinstance(value, expected):
-        raise CheckFailure(f"got {value!r} in the place of a {expected.__name__}")
+                raise CheckFailure(f"{action} is outside the bounds {controller.low} to {controller.high}")
 
 
 def _copy(state: State) -> State:
@@ -371,21 +364,21 @@ def _copy(state: State) -> State:
 
 
 def _random_action(
-    controller: Controller, state: State, turn: int, rng: np.random.Generator
+    controller: Controller, state: State, round_index: int, rng: np.random.Generator
 ) -> GroundController | None:
-    """Return an action with parameters inside the box or at a corner of it, by turns."""
+    """Return an action with parameters inside the bounds, at the lower and at the upper bounds, in turn."""
     objects = _random_objects(controller.types, state, rng)
     if objects is None:
         return None
     inside = tuple(rng.uniform(controller.low, controller.high))
-    parameters = (inside, controller.low, controller.high)[turn % 3]
+    parameters = (inside, controller.low, controller.high)[round_index % 3]
     return controller(*objects, parameters=parameters)
 
 
 def _random_objects(
     types: Sequence[Type], state: State, rng: np.random.Generator
 ) -> tuple[Object, ...] | None:
-    """Return distinct objects of the given types, or None if there are not enough."""
+    """Return distinct objects of some types, or None if a type has too few."""
     chosen: list[Object] = []
     for kind in types:
         fitting = [obj for obj in state.of_type(kind) if obj not in chosen]
@@ -396,8 +389,8 @@ def _random_objects(
 
 
 def _beyond_bounds(action: GroundController) -> GroundController:
-    """Return the action with the parameters that lie on a bound moved beyond it: clipping undoes it."""
+    """Return the action with parameters at a bound moved beyond it, so that clipping restores them."""
     controller = action.controller
     bounds = zip(action.parameters, controller.low, controller.high, strict=True)
-    pushed = tuple(value + (value == high) - (value == low) for value, low, high in bounds)
-    return controller(*action.objects, parameters=pushed)
+    parameters = tuple(value + (value == high) - (value == low) for value, low, high in bounds)
+    return controller(*action.objects, parameters=parameters)

@@ -1,7 +1,7 @@
 """Cluttered 1D: a robot on a line moves to dots and grasps them.
 
-One controller serves two purposes, so operators must be told apart by their effects. Dots that lie
-close together come in and out of reach by chance, which no plan needs to predict.
+One controller both moves and grasps, so a learner must distinguish the two operators by their effects. Dots
+that lie close together come in and out of reach by chance; no plan needs to predict that.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ NEXT_TO = Predicate("NextTo", (ROBOT, DOT), _next_to)
 NEXT_TO_NOTHING = Predicate("NextToNothing", (ROBOT,), _next_to_nothing)
 GRASPED = Predicate("Grasped", (ROBOT, DOT), _grasped)
 
-# The parameters are a mode (below 0 moves, else grasps) and a displacement from the dot.
+# The parameters are a mode (move if negative, else grasp) and a displacement from the dot.
 MOVE_GRASP = Controller("MoveGrasp", (ROBOT, DOT), low=(-1.0, -1.0), high=(1.0, 1.0))
 
 
@@ -83,7 +83,7 @@ class Cluttered1D(Environment):
         return state
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Scatter robot and dots; the first one, two or three dots are wanted, in turn."""
+        """Sample positions of robot and dots; goals are the first one, two or three dots in turn."""
         robot, dots = ROBOT("robby"), [DOT(f"dot{number}") for number in range(DOTS)]
         vectors: dict[Object, tuple[float, ...]] = {
             dot: (rng.uniform(LEFT_END, RIGHT_END), 0.0) for dot in dots
@@ -93,7 +93,7 @@ class Cluttered1D(Environment):
         return Task(State(vectors), frozenset(GRASPED(robot, dot) for dot in wanted))
 
     def oracle_model(self) -> PlanningModel:
-        """Return the operators Move and Grasp, two uses of one controller."""
+        """Return the operators Move and Grasp, which call the same controller."""
         robot, dot = Variable("?robot", ROBOT), Variable("?dot", DOT)
         next_to = NEXT_TO.lifted(robot, dot)
         move = oracle_operator(
@@ -116,17 +116,17 @@ class Cluttered1D(Environment):
         return PlanningModel(self.vocabulary, (move, grasp), samplers)
 
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
-        """Draw the dots red (far), orange (next to the robot) or green (grasped), the robot blue above."""
+        """Draw dots in red (far), orange (next to the robot) or green (grasped), the robot in blue."""
         axes.set(xlim=(LEFT_END - 3, RIGHT_END + 3), ylim=(-1.2, 1.1))
         axes.axis("off")
-        axes.plot((LEFT_END, RIGHT_END), (0, 0), color=palette.FAINT, linewidth=1.5, zorder=1)
+        axes.plot((LEFT_END, RIGHT_END), (0, 0), color=palette.LIGHT_GREY, linewidth=1.5, zorder=1)
         (robot,) = state.of_type(ROBOT)
         wanted = {obj for atom in goal for obj in atom.objects if obj.type == DOT}
         others = set(state.of_type(DOT)) - wanted
-        for dots, edge, layer in ((others, palette.PAPER, 2), (wanted, palette.INK, 3)):
-            places = [state.get(dot, "x") for dot in sorted(dots)]
+        for dots, edge, layer in ((others, palette.WHITE, 2), (wanted, palette.DARK_GREY, 3)):
+            positions = [state.get(dot, "x") for dot in sorted(dots)]
             colours = [_colour(state, robot, dot) for dot in sorted(dots)]
-            axes.scatter(places, [0] * len(dots), s=55, color=colours, edgecolors=edge, zorder=layer)
+            axes.scatter(positions, [0] * len(dots), s=55, color=colours, edgecolors=edge, zorder=layer)
         x = state.get(robot, "x")
         axes.scatter(x, 0.45, s=55, color=palette.BLUE)
         axes.text(x, 0.7, robot.name, color=palette.BLUE, ha="center", va="bottom", fontsize=8)
@@ -140,10 +140,12 @@ def _colour(state: State, robot: Object, dot: Object) -> str:
 
 
 def _label(state: State, axes: Axes, dots: Sequence[Object]) -> None:
-    """Write the names of dots, given from left to right, below them; close neighbours step down."""
+    """Write the names of dots, sorted from left to right, below them; close names go on lower lines."""
     level, last = 0, -RIGHT_END
     for dot in dots:
         x = state.get(dot, "x")
         level = level + 1 if x - last < 8 else 0
         last = x
-        axes.text(x, -0.3 - 0.35 * level, dot.name, color=palette.INK, ha="center", va="top", fontsize=8)
+        axes.text(
+            x, -0.3 - 0.35 * level, dot.name, color=palette.DARK_GREY, ha="center", va="top", fontsize=8
+        )

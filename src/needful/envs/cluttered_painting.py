@@ -1,7 +1,7 @@
-"""Cluttered Painting: Painting with a robot that has to go where it wants to do something.
+"""Cluttered Painting: Painting with a robot that must move to the objects it works on.
 
-Many more objects lie on the table than a goal speaks of, and each move brings some of them in and
-out of reach. What the robot holds stays next to it, which is all that a plan needs to know.
+The table holds many objects that are not part of the goal, and each move brings some of them in or out of
+reach. The held object stays next to the robot; a plan needs no other prediction about nearness.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from needful.core.tasks import Task
 from needful.envs.contract import Split, oracle_operator
 from needful.envs.drawing.painting_picture import draw_robot
 from needful.envs.painting import (
+    BOX_VARIABLE,
     OBJ_VARIABLE,
-    THE_BOX,
-    THE_ROBOT,
-    THE_SHELF,
+    ROBOT_VARIABLE,
+    SHELF_VARIABLE,
     CurrentPoseSampler,
     Painting,
     held_object,
@@ -42,7 +42,7 @@ from needful.envs.painting_vocabulary import (
     RESTING_Z,
     ROBOT,
     SHELF,
-    TABLE,
+    TABLE_RANGE,
     lies_within,
 )
 
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 REACH = 1.0
-# How far above the table an object starts that is held from the start.
-LIFTED = 1.0
+# The height above the table of an object that is held in the initial state.
+LIFT_HEIGHT = 1.0
 
 
 def _next_to(state: State, objects: Sequence[Object]) -> bool:
@@ -61,7 +61,7 @@ def _next_to(state: State, objects: Sequence[Object]) -> bool:
 
 def _next_to_table(state: State, objects: Sequence[Object]) -> bool:
     (robot,) = objects
-    return lies_within(state.get(robot, "pose_y"), TABLE)
+    return lies_within(state.get(robot, "pose_y"), TABLE_RANGE)
 
 
 NEXT_TO = Predicate("NextTo", (ROBOT, OBJ), _next_to)
@@ -69,17 +69,19 @@ NEXT_TO_BOX = Predicate("NextToBox", (ROBOT, BOX), _next_to)
 NEXT_TO_SHELF = Predicate("NextToShelf", (ROBOT, SHELF), _next_to)
 NEXT_TO_TABLE = Predicate("NextToTable", (ROBOT,), _next_to_table)
 
-# The parameter is where to go, wherever the target is; the target tells a learner what for.
+# The parameter alone sets the destination; the target object shows a learner the purpose of the move.
 MOVE_TO_OBJ = Controller("MoveToObj", (ROBOT, OBJ), low=(LOWEST_Y,), high=(HIGHEST_Y,))
 MOVE_TO_BOX = Controller("MoveToBox", (ROBOT, BOX), low=(LOWEST_Y,), high=(HIGHEST_Y,))
 MOVE_TO_SHELF = Controller("MoveToShelf", (ROBOT, SHELF), low=(LOWEST_Y,), high=(HIGHEST_Y,))
 
 
 class ClutteredPainting(Painting):
-    """The Cluttered Painting domain; what is not said here is as in Painting."""
+    """The Cluttered Painting domain; everything not overridden is as in Painting."""
 
     name = "cluttered-painting"
-    description = "Painting among many objects, with a robot that must first go to what it works on."
+    description = (
+        "Painting among many objects, with a robot that must first move to the objects it handles."
+    )
     object_counts: ClassVar[Mapping[Split, Sequence[int]]] = {
         Split.TRAIN: (8, 9, 10),
         Split.TEST: (11, 12, 13),
@@ -95,31 +97,31 @@ class ClutteredPainting(Painting):
         )
 
     def simulate(self, state: State, action: GroundController) -> State:
-        """Move, or do what the robot of Painting does if that is in reach."""
+        """Move, or run a controller of Painting; Pick and Place require the object or the pose in reach."""
         match action.controller.name:
             case "MoveToObj" | "MoveToBox" | "MoveToShelf":
                 return _move(state, action.objects[0], *action.parameters)
             case "Pick" if not _next_to(state, action.objects):
                 return state
             case "Place":
-                # Asked before the reach: a closed lid makes itself felt even from afar.
+                # Simulated before the reach is checked: a closed lid causes a failure at any distance.
                 after = super().simulate(state, action)
-                return _settled(state, after, action)
+                return _after_placing(state, after, action)
             case _:
                 return super().simulate(state, action)
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Ask for the first object on the shelf and the last one in the box, and for no other."""
+        """Sample a task of Painting, and keep only the first and the last object in its goal."""
         task = super().sample_task(split, index, rng)
         state, held = task.initial_state, held_object(task.initial_state)
         if held is not None:
-            state = state.replace({held: {"pose_z": state.get(held, "pose_z") + LIFTED}})
+            state = state.replace({held: {"pose_z": state.get(held, "pose_z") + LIFT_HEIGHT}})
         last = len(state.of_type(OBJ)) - 1
         wanted = {OBJ("obj0"), OBJ(f"obj{last}")}
         return Task(state, frozenset(atom for atom in task.goal if atom.objects[0] in wanted))
 
     def oracle_model(self) -> PlanningModel:
-        """Return the operators of Painting, with a need to be near, and three moves."""
+        """Return the operators of Painting with preconditions on reach, and three move operators."""
         painting = super().oracle_model()
         operators = tuple(map(_with_reach_precondition, painting.operators))
         samplers: dict[str, Sampler] = {
@@ -133,7 +135,7 @@ class ClutteredPainting(Painting):
         return PlanningModel(self.vocabulary, operators + _move_operators(), samplers)
 
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
-        """Draw what Painting draws, and the robot with a list of all that it is next to."""
+        """Draw the scene of Painting, and the robot with a list of the things it is next to."""
         super().draw(state, axes, goal)
         for robot in state.of_type(ROBOT):
             near = [
@@ -145,58 +147,58 @@ class ClutteredPainting(Painting):
 
 
 def _move(state: State, robot: Object, y: float) -> State:
-    """Move the robot and what it holds."""
+    """Move the robot and the held object."""
     held = held_object(state)
     movers = (robot,) if held is None else (robot, held)
     return state.replace({mover: {"pose_y": y} for mover in movers})
 
 
-def _settled(state: State, after: State, action: GroundController) -> State:
-    """Return the state after placing, in which the object takes on a height; far away nothing happens."""
+def _after_placing(state: State, after: State, action: GroundController) -> State:
+    """Return the state after placing, with the height of the object; out of reach nothing changes."""
     held = held_object(state)
     (robot,), (_, y, z) = action.objects, action.parameters
     if held is None or held_object(after) or abs(state.get(robot, "pose_y") - y) >= REACH:
         return state
-    return after.replace({held: {"pose_z": RESTING_Z if lies_within(y, TABLE) else z}})
+    return after.replace({held: {"pose_z": RESTING_Z if lies_within(y, TABLE_RANGE) else z}})
 
 
 @dataclass(frozen=True, slots=True)
 class ReachableTableSampler:
-    """Samples a place on the table near the robot, which is an operator's second object."""
+    """Samples a pose on the table within reach of the robot, which is an operator's second object."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Draw a place; away from the table, return the pose that the first object has."""
+        """Return a pose; if the robot is not next to the table, the current pose of the first object."""
         obj, robot = objects
         if not _next_to_table(state, (robot,)):
             return CurrentPoseSampler().sample(state, objects, rng)
         y = state.get(robot, "pose_y")
-        low, high = TABLE
+        low, high = TABLE_RANGE
         reachable = (max(low, y - REACH), min(high, y + REACH))
         return (state.get(obj, "pose_x"), rng.uniform(*reachable), RESTING_Z)
 
 
 @dataclass(frozen=True, slots=True)
 class TargetPositionSampler:
-    """Samples the place of an operator's second object."""
+    """Samples the y position of an operator's second object."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the place."""
+        """Return the position."""
         return (state.get(objects[1], "pose_y"),)
 
 
 def _with_reach_precondition(operator: Operator) -> Operator:
-    """Return an operator of Painting as it reads here.
+    """Return an operator of Painting with a precondition on reach.
 
-    Being on the table changes by moving now, and by putting things down there.
+    Here OnTable changes when a held object is carried away, and when an object is placed on the table.
     """
-    needs = operator.preconditions | {NEXT_TO.lifted(THE_ROBOT, OBJ_VARIABLE)}
+    needs = operator.preconditions | {NEXT_TO.lifted(ROBOT_VARIABLE, OBJ_VARIABLE)}
     on_table, off_table = {ON_TABLE.lifted(OBJ_VARIABLE)}, {NOT_ON_TABLE.lifted(OBJ_VARIABLE)}
     match operator.name:
         case "OpenLid":
             return operator
         case "PlaceBox" | "PlaceShelf" as name:
-            beside_box = NEXT_TO_BOX.lifted(THE_ROBOT, THE_BOX)
-            beside_shelf = NEXT_TO_SHELF.lifted(THE_ROBOT, THE_SHELF)
+            beside_box = NEXT_TO_BOX.lifted(ROBOT_VARIABLE, BOX_VARIABLE)
+            beside_shelf = NEXT_TO_SHELF.lifted(ROBOT_VARIABLE, SHELF_VARIABLE)
             return replace(
                 operator,
                 preconditions=needs | {beside_box if name == "PlaceBox" else beside_shelf},
@@ -206,7 +208,7 @@ def _with_reach_precondition(operator: Operator) -> Operator:
         case "PlaceTableSide" | "PlaceTableTop":
             return replace(
                 operator,
-                preconditions=(needs - on_table) | {NEXT_TO_TABLE.lifted(THE_ROBOT)},
+                preconditions=(needs - on_table) | {NEXT_TO_TABLE.lifted(ROBOT_VARIABLE)},
                 add_effects=operator.add_effects | on_table,
                 delete_effects=operator.delete_effects | off_table,
             )
@@ -217,28 +219,28 @@ def _with_reach_precondition(operator: Operator) -> Operator:
 def _move_operators() -> tuple[Operator, ...]:
     move_to_obj = oracle_operator(
         "MoveToObj",
-        (THE_ROBOT, OBJ_VARIABLE),
-        (MOVE_TO_OBJ, (THE_ROBOT, OBJ_VARIABLE)),
-        needs=[GRIPPER_OPEN.lifted(THE_ROBOT), ON_TABLE.lifted(OBJ_VARIABLE)],
-        adds=[NEXT_TO.lifted(THE_ROBOT, OBJ_VARIABLE), NEXT_TO_TABLE.lifted(THE_ROBOT)],
+        (ROBOT_VARIABLE, OBJ_VARIABLE),
+        (MOVE_TO_OBJ, (ROBOT_VARIABLE, OBJ_VARIABLE)),
+        needs=[GRIPPER_OPEN.lifted(ROBOT_VARIABLE), ON_TABLE.lifted(OBJ_VARIABLE)],
+        adds=[NEXT_TO.lifted(ROBOT_VARIABLE, OBJ_VARIABLE), NEXT_TO_TABLE.lifted(ROBOT_VARIABLE)],
         forgets=[NEXT_TO, NEXT_TO_BOX, NEXT_TO_SHELF],
     )
     return (
         move_to_obj,
-        _carry_operator("MoveToBox", MOVE_TO_BOX, THE_BOX, NEXT_TO_BOX),
-        _carry_operator("MoveToShelf", MOVE_TO_SHELF, THE_SHELF, NEXT_TO_SHELF),
+        _carry_operator("MoveToBox", MOVE_TO_BOX, BOX_VARIABLE, NEXT_TO_BOX),
+        _carry_operator("MoveToShelf", MOVE_TO_SHELF, SHELF_VARIABLE, NEXT_TO_SHELF),
     )
 
 
 def _carry_operator(name: str, move: Controller, target: Variable, beside: Predicate) -> Operator:
-    """Return the move of a held object, which alone is sure to stay next to the robot."""
-    next_to = NEXT_TO.lifted(THE_ROBOT, OBJ_VARIABLE)
+    """Return a move operator; of all objects, only the held one is certain to stay next to the robot."""
+    next_to = NEXT_TO.lifted(ROBOT_VARIABLE, OBJ_VARIABLE)
     return oracle_operator(
         name,
-        (THE_ROBOT, target, OBJ_VARIABLE),
-        (move, (THE_ROBOT, target)),
+        (ROBOT_VARIABLE, target, OBJ_VARIABLE),
+        (move, (ROBOT_VARIABLE, target)),
         needs=[next_to, HOLDING.lifted(OBJ_VARIABLE)],
-        adds=[beside.lifted(THE_ROBOT, target), next_to, NOT_ON_TABLE.lifted(OBJ_VARIABLE)],
-        deletes=[NEXT_TO_TABLE.lifted(THE_ROBOT), ON_TABLE.lifted(OBJ_VARIABLE)],
+        adds=[beside.lifted(ROBOT_VARIABLE, target), next_to, NOT_ON_TABLE.lifted(OBJ_VARIABLE)],
+        deletes=[NEXT_TO_TABLE.lifted(ROBOT_VARIABLE), ON_TABLE.lifted(OBJ_VARIABLE)],
         forgets=[NEXT_TO],
     )

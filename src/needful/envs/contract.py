@@ -1,10 +1,9 @@
-"""What a domain must provide, and what it gets for it.
+"""The contract of an environment: what a domain must provide, and what it inherits.
 
-A new domain is one file: a subclass of `Environment` with a vocabulary and four methods. A domain
-whose controllers are closed loops over many small actions derives from `MultiStepEnvironment` and
-writes `step` in the place of `simulate`. `check_environment` tells whether the contract is kept.
-
-The words in which oracle models are written down.
+A new domain is one file: a subclass of `Environment` with a vocabulary and four methods. If controllers
+run as closed loops over many low-level actions, derive from `MultiStepEnvironment` and write `step` instead
+of `simulate`. `check_environment` reports violations of the contract. `oracle_operator` is a compact
+notation for the operators of an oracle model.
 """
 
 from __future__ import annotations
@@ -30,19 +29,20 @@ from needful.seeding import rng_for
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# Limits of a closed loop: its number of low-level actions, and the smallest change that counts as progress.
 MAX_STEPS = 1000
 STUCK_TOLERANCE = 1e-3
 
 
 class Split(Enum):
-    """Whether a task is to learn from or to be judged by; domains may make the latter larger."""
+    """Whether a task is for training or for evaluation; test tasks may be larger."""
 
     TRAIN = "train"
     TEST = "test"
 
     @classmethod
-    def named(cls, split: Split | str) -> Split:
-        """Return the split of a name; a split is returned as it is."""
+    def from_name(cls, split: Split | str) -> Split:
+        """Return the split with a name; a split is returned unchanged."""
         names = [one.value for one in cls]
         if not isinstance(split, Split) and split not in names:
             raise UnknownNameError("split", str(split), names)
@@ -52,44 +52,51 @@ class Split(Enum):
 class Environment(ABC):
     """A domain: its vocabulary, its simulator f(x, u) → x', its tasks and its oracle model.
 
-    Environments keep no state of their own: every method is a function of its arguments.
+    Environments are stateless: the result of every method depends on its arguments only.
 
     Attributes:
-        name: as in the catalogue.
-        description: one line for people.
+        name: letters a-z, digits and hyphens, as in the catalogue.
+        description: one line of text.
         vocabulary: the types, predicates and controllers.
-        picture_size: the width and height in inches that suit `draw`.
-        examples: how many tasks are looked at to tell how large tasks are.
+        picture_size: width and height of pictures in inches.
+        size_sample_count: number of tasks to sample for an estimate of task sizes.
     """
 
     name: str
     description: str
     vocabulary: Vocabulary
     picture_size: tuple[float, float] = (6.0, 4.0)
-    examples: int = 100
+    size_sample_count: int = 100
 
     @abstractmethod
     def simulate(self, state: State, action: GroundController) -> State:
-        """Return the state after an action whose parameters lie in the controller's box.
+        """Return the state after an action whose parameters lie within the controller's bounds.
 
-        The result depends on the arguments alone. If a requirement of the controller fails, it is
-        the state unchanged. Raises `EnvironmentFailure` where objects are to be blamed for it.
+        The result depends on the arguments only. If the action is not possible, return the state
+        unchanged, or raise `EnvironmentFailure` with the objects that caused the failure.
         """
 
     @abstractmethod
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Draw a task; `index` is its number in its split, for domains whose tasks take turns."""
+        """Sample a task with random numbers from `rng` only.
+
+        `index` is the position of the task in its split; a domain may use it to alternate between
+        kinds of tasks.
+        """
 
     @abstractmethod
     def oracle_model(self) -> PlanningModel:
-        """Return the hand-written operators with their samplers."""
+        """Return hand-written operators and samplers that solve the tasks."""
 
     @abstractmethod
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
-        """Draw a state on empty axes and mark what the goal speaks of."""
+        """Draw a state on empty axes and highlight the objects of the goal."""
 
     def execute(self, state: State, action: GroundController) -> Execution:
-        """Run an action with its parameters clipped to the controller's box; a failure is a value."""
+        """Run an action with its parameters clipped to the controller's bounds.
+
+        An `EnvironmentFailure` is returned in the `Execution`, not raised.
+        """
         clipped = action.controller.clip(action.parameters)
         if clipped != action.parameters:
             action = replace(action, parameters=clipped)
@@ -100,33 +107,36 @@ class Environment(ABC):
         return Execution(after, steps)
 
     def tasks(self, split: Split | str, count: int, seed: int) -> tuple[Task, ...]:
-        """Return the first tasks of a split. Task k depends on the seed and on k, not on the count."""
-        split = Split.named(split)
+        """Return the first `count` tasks of a split. Task k depends on the seed and k, not on `count`."""
+        split = Split.from_name(split)
         if count < 0:
             raise InvalidInputError(f"The count of tasks must be at least 0, got {count}.")
         return tuple(self.task(split, index, seed) for index in range(count))
 
     def task(self, split: Split | str, index: int, seed: int) -> Task:
-        """Return the task of a split at an index, without drawing those before it."""
-        split = Split.named(split)
+        """Return the task at an index of a split, without sampling the tasks before it."""
+        split = Split.from_name(split)
         if index < 0:
             raise InvalidInputError(f"The index of a task must be at least 0, got {index}.")
         return self.sample_task(split, index, rng_for(seed, "tasks", self.name, split.value, index))
 
     def _run(self, state: State, action: GroundController) -> tuple[State, int]:
-        """Return the state after an action and how many low-level actions it took."""
+        """Return the state after an action and the number of low-level actions it took."""
         return self.simulate(state, action), 1
 
 
 class MultiStepEnvironment(Environment):
-    """A domain whose every controller has a policy, run in a closed loop of low-level actions."""
+    """A domain in which every controller has a policy, run as a closed loop of low-level actions."""
 
     @abstractmethod
     def step(self, state: State, low_level_action: np.ndarray) -> State:
-        """Return the state after one low-level action. Like `simulate`, it may raise."""
+        """Return the state after one low-level action; may raise `EnvironmentFailure`."""
 
     def simulate(self, state: State, action: GroundController) -> State:
-        """Return the state in which the controller's policy has finished; raise if it never does."""
+        """Return the state in which the controller's policy terminates.
+
+        Raises `EnvironmentFailure` if the policy gets stuck or exceeds `MAX_STEPS`.
+        """
         return self._run(state, action)[0]
 
     def _run(self, state: State, action: GroundController) -> tuple[State, int]:
@@ -139,7 +149,7 @@ class MultiStepEnvironment(Environment):
         memory: dict[str, object] = {}
         for steps in range(1, MAX_STEPS + 1):
             after = self.step(state, policy.act(state, action, memory))
-            # Asked only after an action: an execution of no steps would count as a failure.
+            # Checked only after an action: an execution of 0 steps would count as a failure.
             if policy.terminal(after, action, memory):
                 return after, steps
             if after.allclose(state, STUCK_TOLERANCE):
@@ -160,8 +170,9 @@ def oracle_operator(
 ) -> Operator:
     """Return an operator written as one row of a domain's table: name | call | P | E+ | E- | Q.
 
-    `call` is the controller with its arguments. Of each predicate in `forgets` (Q) all atoms become
-    unknown, as in the paper; of a pattern, those that match it.
+    P is `needs`, E+ is `adds`, E- is `deletes` and Q is `forgets`; `call` is the controller and its
+    arguments. A predicate in `forgets` makes all of its atoms unknown, as in the paper; a delete pattern
+    makes the atoms that match it unknown.
     """
     controller, arguments = call
     return Operator(
@@ -170,13 +181,13 @@ def oracle_operator(
         preconditions=frozenset(needs),
         add_effects=frozenset(adds),
         delete_effects=frozenset(deletes),
-        delete_patterns=frozenset(map(_pattern, forgets)),
+        delete_patterns=frozenset(map(_as_pattern, forgets)),
         controller=controller,
         controller_arguments=tuple(arguments),
     )
 
 
-def _pattern(forgotten: Predicate | DeletePattern) -> DeletePattern:
-    if isinstance(forgotten, DeletePattern):
-        return forgotten
-    return DeletePattern(forgotten, tuple(map(Wildcard, forgotten.types)))
+def _as_pattern(item: Predicate | DeletePattern) -> DeletePattern:
+    if isinstance(item, DeletePattern):
+        return item
+    return DeletePattern(item, tuple(map(Wildcard, item.types)))

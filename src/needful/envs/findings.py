@@ -1,4 +1,4 @@
-"""What a check has found: each finding says what was seen, where, and how to mend it."""
+"""Findings of a check: each one names the problem, its location and a remedy."""
 
 from __future__ import annotations
 
@@ -15,56 +15,67 @@ class Finding:
     """One way in which an environment breaks its contract.
 
     Attributes:
-        what: what was seen.
-        where: the method, predicate, controller or operator that is at fault.
-        remedy: what to do about it.
+        problem: what was observed.
+        location: the method, predicate, controller or operator at fault.
+        remedy: how to fix it.
     """
 
-    what: str
-    where: str
+    problem: str
+    location: str
     remedy: str
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}. {self.remedy}"
+        return f"{self.location}: {self.problem}. {self.remedy}"
 
 
 class CheckFailure(Exception):
-    """Raised by a check itself where something is not as it should be."""
+    """Raised by a check that fails; `Findings.catch` turns it into a finding."""
 
 
 class Findings:
-    """Collects findings; of those with the same place and remedy only the first is kept."""
+    """Collects findings; only the first one with the same location and remedy is kept."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], Finding] = {}
 
-    def add(self, what: str, where: str, remedy: str) -> None:
-        """Keep a finding."""
-        self._found.setdefault((where, remedy), Finding(what, where, remedy))
+    def add(self, problem: str, location: str, remedy: str) -> None:
+        """Add a finding."""
+        self._found.setdefault((location, remedy), Finding(problem, location, remedy))
 
     @contextmanager
-    def watch(self, subject: str, where: str, remedy: str) -> Iterator[None]:
-        """Turn whatever is raised inside into a finding, but for Ctrl-C."""
+    def catch(self, subject: str, location: str, remedy: str) -> Iterator[None]:
+        """Turn every exception raised in the block into a finding, except KeyboardInterrupt."""
         try:
             yield
-        except CheckFailure as breach:
-            self.add(f"{subject}: {breach}", where, remedy)
+        except CheckFailure as failure:
+            self.add(f"{subject}: {failure}", location, remedy)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             raised = f"{subject} raised {type(error).__name__}: {error}"
-            self.add(raised + error_location(error), where, remedy)
+            self.add(raised + error_location(error), location, remedy)
 
     def all(self) -> tuple[Finding, ...]:
-        """Return the findings in the order in which they came."""
+        """Return the findings in the order in which they were added."""
         return tuple(self._found.values())
 
 
+def check_type(value: object, expected: type) -> None:
+    """Raise `CheckFailure` unless a value is an instance of a class."""
+    if not isinstance(value, expected):
+        raise CheckFailure(f"got {value!r} instead of a {expected.__name__}")
+
+
 def error_location(error: BaseException) -> str:
-    """Return the innermost line of the user's own code that an error went through, if there is one."""
-    places = sysconfig.get_paths()
-    libraries = tuple(places[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    """Return " (FILE, line N)" for the innermost traceback frame in user code, or "" without such a frame.
+
+    User code is code outside the standard library, installed packages and this package.
+    """
+    paths = sysconfig.get_paths()
+    libraries = tuple(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
     libraries += (str(Path(__file__).parents[1]), "<")
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not frame.filename.startswith(libraries)]
-    return f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+    user_frames = [frame for frame in frames if not frame.filename.startswith(libraries)]
+    if not user_frames:
+        return ""
+    return f" ({Path(user_frames[-1].filename).name}, line {user_frames[-1].lineno})"

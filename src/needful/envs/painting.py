@@ -1,7 +1,7 @@
-"""Painting: a robot cleans, dries and paints things, then puts them into a box or on a shelf.
+"""Painting: a robot cleans, dries and paints objects, then puts them into a box or on a shelf.
 
-The box has a lid of which no predicate speaks, so a plan that looks good may run into a closed lid.
-What has been put away cannot be picked up again.
+No predicate describes the lid of the box, so a plan that is valid abstractly may fail at a closed lid.
+Objects in the box or on the shelf cannot be picked up again.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from needful.envs.painting_vocabulary import (
     SHELF_RANGE,
     SHELF_Y,
     SIDE_GRASP_BELOW,
-    TABLE,
+    TABLE_RANGE,
     TOP_GRASP_ABOVE,
     TYPES,
     WASH,
@@ -77,15 +77,20 @@ OPEN_LID_CHANCE = 0.3
 HOLDING_CHANCE = 0.5
 
 # The variables of the oracle's operators.
-OBJ_VARIABLE, THE_ROBOT = Variable("?obj", OBJ), Variable("?robot", ROBOT)
-THE_BOX, THE_SHELF, THE_LID = Variable("?box", BOX), Variable("?shelf", SHELF), Variable("?lid", LID)
+OBJ_VARIABLE, ROBOT_VARIABLE = Variable("?obj", OBJ), Variable("?robot", ROBOT)
+BOX_VARIABLE, SHELF_VARIABLE, LID_VARIABLE = (
+    Variable("?box", BOX),
+    Variable("?shelf", SHELF),
+    Variable("?lid", LID),
+)
 
 
 class Painting(Environment):
     """The Painting domain.
 
     Args:
-        include_is_open: whether a predicate IsOpen(lid) is there. The domain is meant to be without.
+        include_is_open: whether the vocabulary has the predicate IsOpen(lid), which the published domain
+            lacks.
     """
 
     name = "painting"
@@ -101,9 +106,9 @@ class Painting(Environment):
         self.vocabulary = Vocabulary(TYPES, predicates, CONTROLLERS)
 
     def simulate(self, state: State, action: GroundController) -> State:
-        """Open the lid, pick an object up, or do something to the one that is held.
+        """Open the lid, pick up an object, or wash, dry, paint or place the held object.
 
-        Raises `EnvironmentFailure` where an object is put into the box and the lid is closed.
+        Raises `EnvironmentFailure` if an object is placed into the box and the lid is closed.
         """
         if action.controller not in self.vocabulary.controllers:
             known = (controller.name for controller in self.vocabulary.controllers)
@@ -127,20 +132,20 @@ class Painting(Environment):
                 return state
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Lay objects on the table; the last one belongs into the box, the others on the shelf."""
+        """Put objects on the table; the last one belongs in the box, the others on the shelf."""
         counts = self.object_counts[split]
         objs = [OBJ(f"obj{number}") for number in range(counts[index % len(counts)])]
         robot, lid = ROBOT("robby"), LID("box_lid")
         box, shelf = BOX("receptacle_box"), SHELF("receptacle_shelf")
         colors = rng.permutation([rng.uniform(*PALE), rng.uniform(*STRONG)])
         vectors: dict[Object, Sequence[float]] = {
-            robot: (ROBOT_X, rng.uniform(*TABLE), 1.0),
+            robot: (ROBOT_X, rng.uniform(*TABLE_RANGE), 1.0),
             box: (SCENE_X, BOX_Y, colors[0]),
             shelf: (SCENE_X, SHELF_Y, colors[1]),
             lid: (float(rng.random() < OPEN_LID_CHANCE),),
         }
-        places = _sample_places(len(objs), rng)
-        vectors |= {obj: _sample_obj(y, rng) for obj, y in zip(objs, places, strict=True)}
+        positions = _sample_positions(len(objs), rng)
+        vectors |= {obj: _sample_obj(y, rng) for obj, y in zip(objs, positions, strict=True)}
         state = State(vectors)
         if rng.random() < HOLDING_CHANCE:
             held, grasp = objs[rng.integers(len(objs))], float(rng.integers(2))
@@ -152,21 +157,21 @@ class Painting(Environment):
         return Task(state, frozenset(goal))
 
     def oracle_model(self) -> PlanningModel:
-        """Return the eleven operators; OpenLid has no effect that a plan could want."""
+        """Return the eleven operators; OpenLid has effects only with the predicate IsOpen."""
         operators = (
             _pick_operator("PickTop", HOLDING_TOP),
             _pick_operator("PickSide", HOLDING_SIDE),
             *_wash_and_dry_operators(),
-            _paint_operator("PaintBox", THE_BOX, IS_BOX_COLOR),
-            _paint_operator("PaintShelf", THE_SHELF, IS_SHELF_COLOR),
-            _put_away_operator("PlaceBox", THE_BOX, HOLDING_TOP, IN_BOX),
-            _put_away_operator("PlaceShelf", THE_SHELF, HOLDING_SIDE, IN_SHELF),
+            _paint_operator("PaintBox", BOX_VARIABLE, IS_BOX_COLOR),
+            _paint_operator("PaintShelf", SHELF_VARIABLE, IS_SHELF_COLOR),
+            _put_away_operator("PlaceBox", BOX_VARIABLE, HOLDING_TOP, IN_BOX),
+            _put_away_operator("PlaceShelf", SHELF_VARIABLE, HOLDING_SIDE, IN_SHELF),
             oracle_operator(
                 "OpenLid",
-                (THE_LID, THE_ROBOT),
-                (OPEN_LID, (THE_ROBOT, THE_LID)),
-                needs=[GRIPPER_OPEN.lifted(THE_ROBOT)],
-                adds=[IS_OPEN.lifted(THE_LID)] if self.include_is_open else [],
+                (LID_VARIABLE, ROBOT_VARIABLE),
+                (OPEN_LID, (ROBOT_VARIABLE, LID_VARIABLE)),
+                needs=[GRIPPER_OPEN.lifted(ROBOT_VARIABLE)],
+                adds=[IS_OPEN.lifted(LID_VARIABLE)] if self.include_is_open else [],
             ),
             _put_back_operator("PlaceTableSide", HOLDING_SIDE),
             _put_back_operator("PlaceTableTop", HOLDING_TOP),
@@ -184,34 +189,34 @@ class Painting(Environment):
         return PlanningModel(self.vocabulary, operators, samplers)
 
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
-        """Draw table, box and shelf from the side, with all objects."""
+        """Draw table, box, shelf and all objects from the side."""
         draw_scene(state, axes, goal)
 
 
 def held_object(state: State) -> Object | None:
-    """Return the object in the gripper, of which there is at most one."""
+    """Return the object in the gripper, or None; at most one object is held."""
     return next((obj for obj in state.of_type(OBJ) if HOLDING.holds(state, (obj,))), None)
 
 
 def _pick(state: State, robot: Object, obj: Object, grasp: float) -> State:
-    """Take an object from the table; a grasp in the middle is neither from the side nor from the top."""
+    """Pick up an object from the table; a grasp near 0.5 is neither from the side nor from the top."""
     grasp = min(max(grasp, 0.0), 1.0)
-    vague = SIDE_GRASP_BELOW <= grasp <= TOP_GRASP_ABOVE
-    if vague or not lies_within(state.get(obj, "pose_y"), TABLE):
+    ambiguous = SIDE_GRASP_BELOW <= grasp <= TOP_GRASP_ABOVE
+    if ambiguous or not lies_within(state.get(obj, "pose_y"), TABLE_RANGE):
         return state
     return state.replace({robot: {"fingers": 0.0}, obj: {"grasp": grasp, "held": 1.0}})
 
 
 def _paint(state: State, held: Object, color: float) -> State:
-    """Paint what is held, if it is dry and clean."""
+    """Paint the held object if it is dry and clean."""
     if IS_WET.holds(state, (held,)) or IS_DIRTY.holds(state, (held,)):
         return state
     return state.replace({held: {"color": min(max(color, 0.0), 1.0)}})
 
 
-def _place(state: State, robot: Object, held: Object, place: Parameters) -> State:
-    """Put what is held where it fits: from the top into the box, from the side on the shelf."""
-    x, y, _ = place
+def _place(state: State, robot: Object, held: Object, pose: Parameters) -> State:
+    """Place the held object: the box needs a grasp from the top, the shelf a grasp from the side."""
+    x, y, _ = pose
     if lies_within(y, BOX_RANGE):
         closed = [lid for lid in state.of_type(LID) if state.get(lid, "is_open") < 0.5]
         if closed:
@@ -221,31 +226,30 @@ def _place(state: State, robot: Object, held: Object, place: Parameters) -> Stat
         fits = HOLDING_SIDE.holds(state, (held,))
     else:
         others = (obj for obj in state.of_type(OBJ) if obj != held)
-        taken = any(_lies_at(state, obj, place) for obj in others)
-        fits = lies_within(y, TABLE) and not taken
+        taken = any(_lies_at(state, obj, pose) for obj in others)
+        fits = lies_within(y, TABLE_RANGE) and not taken
     if not fits:
         return state
     released = {"pose_x": x, "pose_y": y, "grasp": NO_GRASP, "held": 0.0}
     return state.replace({robot: {"fingers": 1.0}, held: released})
 
 
-def _lies_at(state: State, obj: Object, place: Parameters) -> bool:
-    pose = state[obj][:3]
-    return all(abs(a - b) < POSE_TOLERANCE for a, b in zip(pose, place, strict=True))
+def _lies_at(state: State, obj: Object, pose: Parameters) -> bool:
+    return all(abs(a - b) < POSE_TOLERANCE for a, b in zip(state[obj][:3], pose, strict=True))
 
 
-def _sample_places(count: int, rng: np.random.Generator) -> list[float]:
-    """Draw places on the table that are apart from each other."""
-    places: list[float] = []
-    while len(places) < count:
-        y = rng.uniform(*TABLE)
-        if all(abs(y - other) > MIN_DISTANCE for other in places):
-            places.append(y)
-    return places
+def _sample_positions(count: int, rng: np.random.Generator) -> list[float]:
+    """Sample y positions on the table that are more than `MIN_DISTANCE` apart."""
+    positions: list[float] = []
+    while len(positions) < count:
+        y = rng.uniform(*TABLE_RANGE)
+        if all(abs(y - other) > MIN_DISTANCE for other in positions):
+            positions.append(y)
+    return positions
 
 
 def _sample_obj(y: float, rng: np.random.Generator) -> tuple[float, ...]:
-    """Draw an object that is dirty, wet, or neither."""
+    """Sample the features of an object that is dirty, wet, or neither."""
     kind, amount = rng.integers(3), rng.uniform(0.5, 1.0)
     dirtiness, wetness = ((amount, 0.0), (0.0, amount), (0.0, 0.0))[kind]
     return (SCENE_X, y, RESTING_Z, dirtiness, wetness, 0.0, NO_GRASP, 0.0)
@@ -262,18 +266,18 @@ class ReceptacleColorSampler:
 
 @dataclass(frozen=True, slots=True)
 class RangeSampler:
-    """Samples a place for an operator's first object in a range of y, at the height where it rests."""
+    """Samples a pose for an operator's first object: uniform in a range of y, at height `RESTING_Z`."""
 
     span: tuple[float, float]
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Draw a place."""
+        """Return a pose."""
         return (state.get(objects[0], "pose_x"), rng.uniform(*self.span), RESTING_Z)
 
 
 @dataclass(frozen=True, slots=True)
 class CurrentPoseSampler:
-    """Samples the pose that an operator's first object has already, or the nearest that Place takes."""
+    """Samples the current pose of an operator's first object, clipped to the bounds of Place."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
         """Return the pose."""
@@ -281,11 +285,11 @@ class CurrentPoseSampler:
 
 
 def _pick_operator(name: str, holding: Predicate) -> Operator:
-    gripper_open = GRIPPER_OPEN.lifted(THE_ROBOT)
+    gripper_open = GRIPPER_OPEN.lifted(ROBOT_VARIABLE)
     return oracle_operator(
         name,
-        (OBJ_VARIABLE, THE_ROBOT),
-        (PICK, (THE_ROBOT, OBJ_VARIABLE)),
+        (OBJ_VARIABLE, ROBOT_VARIABLE),
+        (PICK, (ROBOT_VARIABLE, OBJ_VARIABLE)),
         needs=[gripper_open, ON_TABLE.lifted(OBJ_VARIABLE)],
         adds=[HOLDING.lifted(OBJ_VARIABLE), holding.lifted(OBJ_VARIABLE)],
         deletes=[gripper_open],
@@ -300,16 +304,16 @@ def _wash_and_dry_operators() -> tuple[Operator, Operator]:
     )
     wash = oracle_operator(
         "Wash",
-        (OBJ_VARIABLE, THE_ROBOT),
-        (WASH, (THE_ROBOT,)),
+        (OBJ_VARIABLE, ROBOT_VARIABLE),
+        (WASH, (ROBOT_VARIABLE,)),
         needs=[HOLDING.lifted(OBJ_VARIABLE), dry, dirty],
         adds=[wet, IS_CLEAN.lifted(OBJ_VARIABLE)],
         deletes=[dry, dirty],
     )
     dry_off = oracle_operator(
         "Dry",
-        (OBJ_VARIABLE, THE_ROBOT),
-        (DRY, (THE_ROBOT,)),
+        (OBJ_VARIABLE, ROBOT_VARIABLE),
+        (DRY, (ROBOT_VARIABLE,)),
         needs=[HOLDING.lifted(OBJ_VARIABLE), wet],
         adds=[dry],
         deletes=[wet],
@@ -320,8 +324,8 @@ def _wash_and_dry_operators() -> tuple[Operator, Operator]:
 def _paint_operator(name: str, receptacle: Variable, is_color: Predicate) -> Operator:
     return oracle_operator(
         name,
-        (OBJ_VARIABLE, receptacle, THE_ROBOT),
-        (PAINT, (THE_ROBOT,)),
+        (OBJ_VARIABLE, receptacle, ROBOT_VARIABLE),
+        (PAINT, (ROBOT_VARIABLE,)),
         needs=[HOLDING.lifted(OBJ_VARIABLE), IS_DRY.lifted(OBJ_VARIABLE), IS_CLEAN.lifted(OBJ_VARIABLE)],
         adds=[is_color.lifted(OBJ_VARIABLE, receptacle)],
     )
@@ -331,12 +335,12 @@ def _put_away_operator(name: str, receptacle: Variable, holding: Predicate, insi
     held = [HOLDING.lifted(OBJ_VARIABLE), holding.lifted(OBJ_VARIABLE)]
     return oracle_operator(
         name,
-        (OBJ_VARIABLE, receptacle, THE_ROBOT),
-        (PLACE, (THE_ROBOT,)),
+        (OBJ_VARIABLE, receptacle, ROBOT_VARIABLE),
+        (PLACE, (ROBOT_VARIABLE,)),
         needs=held,
         adds=[
             inside.lifted(OBJ_VARIABLE, receptacle),
-            GRIPPER_OPEN.lifted(THE_ROBOT),
+            GRIPPER_OPEN.lifted(ROBOT_VARIABLE),
             NOT_ON_TABLE.lifted(OBJ_VARIABLE),
         ],
         deletes=[*held, ON_TABLE.lifted(OBJ_VARIABLE)],
@@ -347,9 +351,9 @@ def _put_back_operator(name: str, holding: Predicate) -> Operator:
     held = [HOLDING.lifted(OBJ_VARIABLE), holding.lifted(OBJ_VARIABLE)]
     return oracle_operator(
         name,
-        (OBJ_VARIABLE, THE_ROBOT),
-        (PLACE, (THE_ROBOT,)),
+        (OBJ_VARIABLE, ROBOT_VARIABLE),
+        (PLACE, (ROBOT_VARIABLE,)),
         needs=[*held, ON_TABLE.lifted(OBJ_VARIABLE)],
-        adds=[GRIPPER_OPEN.lifted(THE_ROBOT)],
+        adds=[GRIPPER_OPEN.lifted(ROBOT_VARIABLE)],
         deletes=held,
     )

@@ -1,6 +1,6 @@
-"""What Painting and Cluttered Painting share: the scene, its types, predicates and controllers.
+"""The scene, types, predicates and controllers of Painting and Cluttered Painting.
 
-Table, box and shelf stand in a row along the y axis, so that most of the geometry is ranges of y.
+Table, box and shelf stand in a row along the y axis, so most of the geometry is ranges of y.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from needful.core.controllers import Controller
 from needful.core.objects import Object, Type
 from needful.core.state import State
 
-# Open ranges of y: the ends belong to nothing.
-TABLE = (-10.1, -1.0)
+# Open ranges of y: the ends are excluded.
+TABLE_RANGE = (-10.1, -1.0)
 BOX_RANGE = (0.42, 0.58)
 SHELF_RANGE = (1.0, 2.95)
 BOX_Y, SHELF_Y = 0.5, 1.975
@@ -23,7 +23,7 @@ ROBOT_X, SCENE_X = 1.15, 1.65
 TABLE_HEIGHT, OBJ_HEIGHT, OBJ_RADIUS = 0.2, 0.13, 0.03
 RESTING_Z = TABLE_HEIGHT + OBJ_HEIGHT / 2
 
-# Relative, and wide enough for states that were stored in single precision.
+# Relative, and large enough for states stored in single precision.
 RESTING_TOLERANCE = 1e-5
 POSE_TOLERANCE = 0.01
 COLOR_TOLERANCE = 0.01
@@ -76,7 +76,7 @@ def _in_shelf(state: State, objects: Sequence[Object]) -> bool:
 def _on_table(state: State, objects: Sequence[Object]) -> bool:
     (obj,) = objects
     resting = abs(state.get(obj, "pose_z") - RESTING_Z) <= RESTING_TOLERANCE * RESTING_Z
-    return resting and lies_within(state.get(obj, "pose_y"), TABLE)
+    return resting and lies_within(state.get(obj, "pose_y"), TABLE_RANGE)
 
 
 def _not_on_table(state: State, objects: Sequence[Object]) -> bool:
@@ -127,7 +127,7 @@ IS_DIRTY = Predicate("IsDirty", (OBJ,), _is_dirty)
 IS_CLEAN = Predicate("IsClean", (OBJ,), _is_clean)
 IS_OPEN = Predicate("IsOpen", (LID,), _is_open)
 
-# The box of a grasp or a colour is a little wider than [0, 1]; the simulator cuts off the rest.
+# The bounds of a grasp or a colour are slightly wider than [0, 1]; the simulator clips to [0, 1].
 PICK = Controller("Pick", (ROBOT, OBJ), low=(-0.01,), high=(1.01,))
 WASH = Controller("Wash", (ROBOT,))
 DRY = Controller("Dry", (ROBOT,))
@@ -136,7 +136,7 @@ PLACE = Controller("Place", (ROBOT,), low=(1.64, LOWEST_Y, 0.255), high=(1.66, H
 OPEN_LID = Controller("OpenLid", (ROBOT, LID))
 
 TYPES = (OBJ, BOX, LID, SHELF, ROBOT)
-# Without IsOpen: the domains are meant to have no predicate for the lid.
+# Without IsOpen: by default the domains have no predicate for the lid.
 PREDICATES = (
     *(IN_BOX, IN_SHELF, IS_BOX_COLOR, IS_SHELF_COLOR, GRIPPER_OPEN, ON_TABLE, NOT_ON_TABLE),
     *(HOLDING, HOLDING_TOP, HOLDING_SIDE, IS_WET, IS_DRY, IS_DIRTY, IS_CLEAN),

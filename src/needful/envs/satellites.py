@@ -1,7 +1,7 @@
 """Satellites and Cluttered Satellites: satellites with instruments take readings of objects.
 
-Whatever lies near the line of sight hides an object, so the satellite and the object alone do not
-tell from where it is seen, and each move changes who sees what all over the sky.
+Anything near the line of sight hides an object, so visibility depends on all other satellites and objects,
+and each move may change what any satellite sees.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ NO_READING = -1.0
 # Open ranges of the feature `instrument`.
 CAMERA, INFRARED, GEIGER = (0.0, 0.33), (0.33, 0.66), (0.66, 1.0)
 
-# How far from an object the oracle looks for a place to see it from.
+# The range of distances to an object from which the oracle samples positions.
 NEAREST, FARTHEST = 0.08, 0.26
 
-# How far beside and above or below the middle of things their names are written in pictures.
+# The offsets of names from the centres of satellites and objects in pictures.
 LABEL_OFFSET_X, LABEL_OFFSET_Y = 0.062, 0.045
-MEANINGS = {
+LEGEND = {
     palette.RED: "not calibrated",
     palette.BLUE: "calibrated",
     palette.GREEN: "has a reading",
@@ -55,8 +55,8 @@ MEANINGS = {
 
 Point: TypeAlias = tuple[float, float]
 
-# Whether what is near the whole line through satellite and object hides the object, or only what is
-# near the segment between them.
+# Whether anything near the whole line through satellite and object hides the object, or only near the
+# segment between them.
 Occlusion: TypeAlias = Literal["line", "segment"]
 
 SATELLITE = Type(
@@ -75,16 +75,16 @@ def _position(state: State, entity: Object) -> Point:
     return x, y
 
 
-def _in_view(place: Point, theta: float, point: Point) -> bool:
-    """Return whether a point lies in the triangle that a satellite looks into from a place."""
-    dx, dy = point[0] - place[0], point[1] - place[1]
+def _in_view(satellite: Point, theta: float, point: Point) -> bool:
+    """Return whether a point lies in the view triangle of a satellite."""
+    dx, dy = point[0] - satellite[0], point[1] - satellite[1]
     ahead = dx * math.cos(theta) + dy * math.sin(theta)
-    aside = dy * math.cos(theta) - dx * math.sin(theta)
-    return ahead <= VIEW_REACH and abs(aside) <= ahead * math.tan(VIEW_ANGLE / 2)
+    sideways = dy * math.cos(theta) - dx * math.sin(theta)
+    return ahead <= VIEW_REACH and abs(sideways) <= ahead * math.tan(VIEW_ANGLE / 2)
 
 
 def _hides(entity: Point, satellite: Point, target: Point, occlusion: Occlusion) -> bool:
-    """Return whether an entity is closer to the line of sight than the clearance."""
+    """Return whether the distance of an entity from the line of sight is below `CLEARANCE`."""
     sight_x, sight_y = target[0] - satellite[0], target[1] - satellite[1]
     dx, dy = entity[0] - satellite[0], entity[1] - satellite[1]
     length = math.hypot(sight_x, sight_y)
@@ -100,7 +100,7 @@ def _hides(entity: Point, satellite: Point, target: Point, occlusion: Occlusion)
 def _sees(state: State, objects: Sequence[Object], occlusion: Occlusion) -> bool:
     satellite, target = objects
     start, end = _position(state, satellite), _position(state, target)
-    # Next to nothing is near the line, so whether it is satellite or target themselves is asked last.
+    # The membership test comes last: few entities are near the line.
     return _in_view(start, state.get(satellite, "theta"), end) and not any(
         _hides(_position(state, entity), start, end, occlusion) and entity not in objects
         for entity in state
@@ -168,8 +168,8 @@ class Satellites(Environment):
     """The Satellites domain: several satellites and one object.
 
     Args:
-        occlusion: with "line", the domain as published, things behind the satellite and beyond the
-            object hide it too; "segment" is easier.
+        occlusion: with "line", as published, entities behind the satellite and beyond the object hide it
+            too; "segment" is easier.
 
     Attributes:
         sees: the predicate Sees(satellite, object), which depends on the occlusion.
@@ -196,7 +196,7 @@ class Satellites(Environment):
         )
 
     def simulate(self, state: State, action: GroundController) -> State:
-        """Move a satellite, or let it do something to an object that it sees."""
+        """Move a satellite, or calibrate, shoot or read at an object that it sees."""
         satellite, target = action.objects
         match action.controller.name:
             case "MoveTo":
@@ -219,18 +219,18 @@ class Satellites(Environment):
         return state.replace(effect) if able and self.sees.holds(state, (satellite, target)) else state
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Scatter satellites and objects; each satellite is to read one object, whichever it is."""
+        """Sample satellites and objects; the goal is that each satellite reads one random object."""
         satellites = [SATELLITE(f"sat{n}") for n in range(rng.choice(self.satellite_counts[split]))]
         targets = [OBJECT(f"obj{n}") for n in range(rng.choice(self.object_counts[split]))]
-        places = _sample_places(len(satellites) + len(targets), rng)
+        positions = _sample_positions(len(satellites) + len(targets), rng)
         shoots_x, shoots_y = (_sample_shooters(len(satellites), rng) for _ in "xy")
         vectors: dict[Object, Sequence[float]] = {}
         for number, satellite in enumerate(satellites):
-            looks = (rng.uniform(-math.pi, math.pi), rng.uniform(), float(rng.integers(len(targets))))
+            sensors = (rng.uniform(-math.pi, math.pi), rng.uniform(), float(rng.integers(len(targets))))
             shoots = (shoots_x[number], shoots_y[number])
-            vectors[satellite] = (*places.pop(), *looks, 0.0, NO_READING, *shoots)
+            vectors[satellite] = (*positions.pop(), *sensors, 0.0, NO_READING, *shoots)
         for number, target in enumerate(targets):
-            vectors[target] = (number, *places.pop(), 0.0, 0.0)
+            vectors[target] = (number, *positions.pop(), 0.0, 0.0)
         state = State(vectors)
         goal = (
             taken(satellite, targets[rng.integers(len(targets))])
@@ -241,7 +241,7 @@ class Satellites(Environment):
         return Task(state, frozenset(goal))
 
     def oracle_model(self) -> PlanningModel:
-        """Return the seven operators; a move may change who sees what anywhere."""
+        """Return the seven operators; MoveTo makes all atoms of Sees unknown."""
         satellite, target = Variable("?satellite", SATELLITE), Variable("?object", OBJECT)
         sees = self.sees.lifted(satellite, target)
         calibrated = IS_CALIBRATED.lifted(satellite)
@@ -275,16 +275,16 @@ class Satellites(Environment):
         return PlanningModel(self.vocabulary, operators, {"MoveTo": NearTargetSampler()})
 
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
-        """Draw satellites with what they look into, and objects with the chemicals they have.
+        """Draw satellites with their view triangles, and objects with their chemicals.
 
-        A satellite is red before it is calibrated, blue afterwards, and green once it has a reading.
-        A dotted line leads to the object that it is to read.
+        A satellite is red before calibration, blue after it, and green once it has a reading. A dotted
+        line leads to the object that it must read.
         """
         from matplotlib.patches import Rectangle
 
         axes.set(xlim=(-0.08, 1.08), ylim=(-0.1, 1.06), aspect="equal")
         axes.axis("off")
-        frame = axes.add_patch(Rectangle((0, 0), 1, 1, fill=False, edgecolor=palette.FAINT))
+        frame = axes.add_patch(Rectangle((0, 0), 1, 1, fill=False, edgecolor=palette.LIGHT_GREY))
         for atom in sorted(goal):
             if not atom.holds(state):
                 ends = zip(*(_position(state, obj) for obj in atom.objects), strict=True)
@@ -293,20 +293,22 @@ class Satellites(Environment):
             _draw_satellite(state, axes, satellite).set_clip_path(frame)
         for target in state.of_type(OBJECT):
             _draw_object(state, axes, target)
-        draw_legend(axes, MEANINGS)
+        draw_legend(axes, LEGEND)
 
 
 class ClutteredSatellites(Satellites):
     """The Cluttered Satellites domain: several satellites and several objects."""
 
     name = "cluttered-satellites"
-    description = "Satellites take readings of some of many objects, and everything hides everything else."
+    description = (
+        "Satellites take readings of some of several objects; satellites and objects hide each other."
+    )
     object_counts: ClassVar[Mapping[Split, Sequence[int]]] = {Split.TRAIN: (3, 4), Split.TEST: (4, 5)}
 
 
-def _move_to(state: State, satellite: Object, target: Object, place: Parameters) -> State:
-    """Jump to a place and face the target, unless something is there already, the satellite included."""
-    x, y = place
+def _move_to(state: State, satellite: Object, target: Object, position: Parameters) -> State:
+    """Jump to a position and face the target, unless any entity, the satellite included, is too close."""
+    x, y = position
     if any(math.dist((x, y), _position(state, entity)) < CLEARANCE for entity in state):
         return state
     target_x, target_y = _position(state, target)
@@ -314,24 +316,24 @@ def _move_to(state: State, satellite: Object, target: Object, place: Parameters)
 
 
 def _can_read(state: State, satellite: Object, target: Object) -> bool:
-    """Return whether a satellite is ready for a reading and the target is prepared for its instrument."""
+    """Return whether a satellite is calibrated and the target has the chemical for its instrument."""
     lacks_x = HAS_CAMERA.holds(state, (satellite,)) and not HAS_CHEM_X.holds(state, (target,))
     lacks_y = HAS_INFRARED.holds(state, (satellite,)) and not HAS_CHEM_Y.holds(state, (target,))
     return IS_CALIBRATED.holds(state, (satellite,)) and not (lacks_x or lacks_y)
 
 
-def _sample_places(count: int, rng: np.random.Generator) -> list[Point]:
-    """Draw places in the unit square that are apart from each other."""
-    places: list[Point] = []
-    while len(places) < count:
+def _sample_positions(count: int, rng: np.random.Generator) -> list[Point]:
+    """Sample positions in the unit square with a minimum distance from each other."""
+    positions: list[Point] = []
+    while len(positions) < count:
         x, y = rng.uniform(size=2)
-        if all(math.dist((x, y), other) >= 2 * (RADIUS + PADDING) for other in places):
-            places.append((x, y))
-    return places
+        if all(math.dist((x, y), other) >= 2 * (RADIUS + PADDING) for other in positions):
+            positions.append((x, y))
+    return positions
 
 
 def _sample_shooters(count: int, rng: np.random.Generator) -> list[float]:
-    """Draw which satellites shoot a chemical: at least one does."""
+    """Sample which satellites can shoot a chemical: at least one of them."""
     shooters = [float(rng.integers(2)) for _ in range(count)]
     if not any(shooters):
         shooters[rng.integers(count)] = 1.0
@@ -340,27 +342,27 @@ def _sample_shooters(count: int, rng: np.random.Generator) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class NearTargetSampler:
-    """Samples a place at a good distance from an operator's second object, inside the unit square."""
+    """Samples a position in a ring around an operator's second object, clipped to the unit square."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Draw a place."""
+        """Return a position."""
         x, y = _position(state, objects[1])
         distance, angle = rng.uniform(NEAREST, FARTHEST), rng.uniform(-math.pi, math.pi)
         return MOVE_TO.clip((x + distance * math.cos(angle), y + distance * math.sin(angle)))
 
 
 def _draw_satellite(state: State, axes: Axes, satellite: Object) -> Patch:
-    """Draw a satellite with the initial of its instrument and its name behind it; return its view."""
+    """Draw a satellite with its name and the initial of its instrument; return its view triangle."""
     from matplotlib.patches import Circle, Polygon
 
     (x, y), theta = _position(state, satellite), state.get(satellite, "theta")
     colour = palette.BLUE if IS_CALIBRATED.holds(state, (satellite,)) else palette.RED
     if state.get(satellite, "read_obj_id") != NO_READING:
         colour = palette.GREEN
-    axes.add_patch(Circle((x, y), RADIUS, facecolor=colour, edgecolor=palette.PAPER, zorder=3))
+    axes.add_patch(Circle((x, y), RADIUS, facecolor=colour, edgecolor=palette.WHITE, zorder=3))
     kinds = zip("CIG", READINGS, strict=True)
     initials = "".join(letter for letter, (has, _) in kinds if has.holds(state, (satellite,)))
-    _write(axes, (x, y), initials, palette.PAPER, "bold")
+    _write(axes, (x, y), initials, palette.WHITE, "bold")
     behind = (x - LABEL_OFFSET_X * math.cos(theta), y - LABEL_OFFSET_Y * math.sin(theta))
     _write(axes, behind, satellite.name, colour)
     edges = (theta - VIEW_ANGLE / 2, theta + VIEW_ANGLE / 2)
@@ -373,12 +375,14 @@ def _draw_object(state: State, axes: Axes, target: Object) -> None:
     from matplotlib.patches import Circle
 
     x, y = _position(state, target)
-    axes.add_patch(Circle((x, y), RADIUS, color=palette.INK, zorder=3))
+    axes.add_patch(Circle((x, y), RADIUS, color=palette.DARK_GREY, zorder=3))
     pairs = (("X", HAS_CHEM_X), ("Y", HAS_CHEM_Y))
     chemicals = "/".join(letter for letter, has in pairs if has.holds(state, (target,)))
-    _write(axes, (x, y + LABEL_OFFSET_Y), chemicals, palette.INK, "bold")
-    _write(axes, (x, y - LABEL_OFFSET_Y), target.name, palette.INK)
+    _write(axes, (x, y + LABEL_OFFSET_Y), chemicals, palette.DARK_GREY, "bold")
+    _write(axes, (x, y - LABEL_OFFSET_Y), target.name, palette.DARK_GREY)
 
 
-def _write(axes: Axes, place: Point, text: str, colour: str, weight: str = "normal") -> None:
-    axes.text(*place, text, color=colour, fontweight=weight, fontsize=7, ha="center", va="center", zorder=4)
+def _write(axes: Axes, position: Point, text: str, colour: str, weight: str = "normal") -> None:
+    axes.text(
+        *position, text, color=colour, fontweight=weight, fontsize=7, ha="center", va="center", zorder=4
+    )

@@ -1,6 +1,6 @@
 """Screws: a magnetic crane carries one screw to a receptacle.
 
-Screws lie in heaps, so the magnet picks up and drops many at once. A plan needs only one of them.
+Screws lie in clusters, so the magnet picks up and drops many at once. A plan needs only one of them.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ MAGNETIC_REACH = 0.5
 RECEPTACLE_POSE = (4.7, 2.5)
 GRIPPER_START = (0.0, 2.5)
 
-# How high the gripper stops over a screw's top and over the receptacle.
+# The height at which the gripper stops above the top of a screw and above the receptacle.
 ABOVE_SCREW, ABOVE_RECEPTACLE = 0.25, 0.5
 
 CLUSTERS = 3
 TRAIN_COUNTS, TEST_COUNTS = (15, 20), (25, 30)
 
-# A held screw's top is as high as the gripper, so without slack rounding would decide the test.
+# The top of a held screw is level with the gripper; the slack absorbs rounding errors.
 TOP_SLACK = 1e-6
 
 SCREW = Type("screw", ("pose_x", "pose_y", "held"))
@@ -47,9 +47,9 @@ GRIPPER = Type("gripper", ("pose_x", "pose_y"))
 
 
 def _within(inner: float, inner_width: float, outer: float, outer_width: float) -> bool:
-    """Return whether one span, given by centre and width, lies strictly inside another.
+    """Return whether one interval, given by centre and width, lies strictly inside another.
 
-    Edges are compared, not centres: the two differ in floating point where the edges touch.
+    Edges are compared, not centres: the results differ in floating point if edges touch.
     """
     return (
         outer - outer_width / 2 < inner - inner_width / 2
@@ -86,7 +86,7 @@ def _holding_screw(state: State, objects: Sequence[Object]) -> bool:
 
 def _screw_in_receptacle(state: State, objects: Sequence[Object]) -> bool:
     screw, receptacle = objects
-    # No test of the height: no screw lies on the floor below the receptacle.
+    # The height is not tested: no screw lies on the floor below the receptacle.
     return not _is_held(state, screw) and _within(
         state.get(screw, "pose_x"), SCREW_WIDTH, state.get(receptacle, "pose_x"), RECEPTACLE_WIDTH
     )
@@ -98,7 +98,7 @@ HOLDING = Predicate("HoldingScrew", (GRIPPER, SCREW), _holding_screw)
 IN_RECEPTACLE = Predicate("ScrewInReceptacle", (SCREW, RECEPTACLE), _screw_in_receptacle)
 
 MOVE_TO_SCREW = Controller("MoveToScrew", (GRIPPER, SCREW))
-# The screw makes no difference; it tells a learner which of the held screws matters.
+# The screw has no influence; it shows a learner which of the held screws is relevant.
 MOVE_TO_RECEPTACLE = Controller("MoveToReceptacle", (GRIPPER, RECEPTACLE, SCREW))
 MAGNETIZE = Controller("MagnetizeGripper", (GRIPPER,))
 DEMAGNETIZE = Controller("DemagnetizeGripper", (GRIPPER,))
@@ -117,7 +117,7 @@ class Screws(Environment):
     picture_size = (8.0, 4.16)
 
     def simulate(self, state: State, action: GroundController) -> State:
-        """Move the gripper, then switch the magnet."""
+        """Move the gripper, switch the magnet, or both."""
         gripper = action.objects[0]
         match action.controller.name:
             case "MoveToScrew":
@@ -136,21 +136,21 @@ class Screws(Environment):
                 raise UnknownNameError(f"controller of {self.name}", unknown, known)
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Heap screws on the floor left of the receptacle; one of them is wanted."""
+        """Put screws on the floor left of the receptacle; the goal is one of them in the receptacle."""
         count = int(rng.choice(TRAIN_COUNTS if split is Split.TRAIN else TEST_COUNTS))
         screws = [SCREW(f"screw_{number}") for number in range(count)]
-        places = _sample_places(count, rng)
+        positions = _sample_positions(count, rng)
         receptacle = RECEPTACLE("receptacle")
         vectors: dict[Object, tuple[float, ...]] = {
             GRIPPER("robby"): GRIPPER_START,
             receptacle: RECEPTACLE_POSE,
         }
-        vectors |= {screw: (x, SCREW_HEIGHT / 2, 0.0) for screw, x in zip(screws, places, strict=True)}
+        vectors |= {screw: (x, SCREW_HEIGHT / 2, 0.0) for screw, x in zip(screws, positions, strict=True)}
         wanted = screws[rng.integers(count)]
         return Task(State(vectors), frozenset({IN_RECEPTACLE(wanted, receptacle)}))
 
     def oracle_model(self) -> PlanningModel:
-        """Return the four operators of every plan; none has continuous parameters."""
+        """Return the four operators; no controller has continuous parameters."""
         gripper, screw = Variable("?gripper", GRIPPER), Variable("?screw", SCREW)
         receptacle = Variable("?receptacle", RECEPTACLE)
         can_pick, holding = CAN_PICK.lifted(gripper, screw), HOLDING.lifted(gripper, screw)
@@ -192,7 +192,7 @@ class Screws(Environment):
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
         """Draw the cell, the receptacle as a green line, the gripper as a bracket, screws as squares.
 
-        Wanted screws shine.
+        Screws of the goal are gold, with a halo.
         """
         from matplotlib.patches import Circle, Rectangle
 
@@ -201,7 +201,7 @@ class Screws(Environment):
         )
         axes.axis("off")
         size = (RIGHT_WALL - LEFT_WALL, CEILING - FLOOR)
-        axes.add_patch(Rectangle((LEFT_WALL, FLOOR), *size, fill=False, edgecolor=palette.FAINT))
+        axes.add_patch(Rectangle((LEFT_WALL, FLOOR), *size, fill=False, edgecolor=palette.LIGHT_GREY))
         for receptacle in state.of_type(RECEPTACLE):
             x, y = state[receptacle]
             ends = (x - RECEPTACLE_WIDTH / 2, x + RECEPTACLE_WIDTH / 2)
@@ -214,12 +214,12 @@ class Screws(Environment):
         _draw_screws(axes, state, sorted(wanted), palette.GOLD, layer=4)
         for screw in sorted(wanted):
             x, y, _ = state[screw]
-            shine = Circle((x, y), 0.18, facecolor=palette.GOLD, edgecolor="none", alpha=0.35, zorder=1)
-            axes.add_patch(shine)
+            halo = Circle((x, y), 0.18, facecolor=palette.GOLD, edgecolor="none", alpha=0.35, zorder=1)
+            axes.add_patch(halo)
 
 
 def _move(state: State, gripper: Object, target: tuple[float, float]) -> State:
-    """Move the gripper as far towards the target as the walls allow, with all that it holds."""
+    """Move the gripper and all held screws towards the target, as far as the walls allow."""
     x = min(max(target[0], LEFT_WALL + GRIPPER_WIDTH / 2), RIGHT_WALL - GRIPPER_WIDTH / 2)
     y = min(max(target[1], FLOOR), CEILING)
     dx, dy = x - state.get(gripper, "pose_x"), y - state.get(gripper, "pose_y")
@@ -232,7 +232,7 @@ def _move(state: State, gripper: Object, target: tuple[float, float]) -> State:
 
 
 def _magnet_on(state: State, gripper: Object) -> State:
-    """Pull up every screw in reach; what is held stays held."""
+    """Pick up every screw in reach; held screws stay held."""
     height = state.get(gripper, "pose_y") - SCREW_HEIGHT / 2
     return state.replace(
         {
@@ -244,7 +244,7 @@ def _magnet_on(state: State, gripper: Object) -> State:
 
 
 def _magnet_off(state: State, gripper: Object) -> State:
-    """Drop every held screw into the receptacle if the gripper is above it, else to the floor."""
+    """Drop every held screw: into the receptacle if the gripper is above it, else to the floor."""
     below = [r for r in state.of_type(RECEPTACLE) if _above_receptacle(state, (gripper, r))]
     surface = state.get(below[0], "pose_y") if below else FLOOR
     return state.replace(
@@ -256,30 +256,30 @@ def _magnet_off(state: State, gripper: Object) -> State:
     )
 
 
-def _sample_places(count: int, rng: np.random.Generator) -> list[float]:
-    """Draw where screws lie: in clusters, apart from each other, clear of wall and receptacle."""
+def _sample_positions(count: int, rng: np.random.Generator) -> list[float]:
+    """Sample x positions of screws: in clusters, without overlaps, clear of wall and receptacle."""
     rightmost = RECEPTACLE_POSE[0] - RECEPTACLE_WIDTH / 2
     centres = rng.uniform(LEFT_WALL, rightmost, size=CLUSTERS)
-    places: list[float] = []
-    while len(places) < count:
+    positions: list[float] = []
+    while len(positions) < count:
         x = float(rng.normal(rng.choice(centres), 1.0))
         inside = LEFT_WALL + SCREW_WIDTH / 2 <= x <= rightmost - SCREW_WIDTH / 2
-        if inside and all(abs(x - other) >= SCREW_WIDTH for other in places):
-            places.append(x)
-    return places
+        if inside and all(abs(x - other) >= SCREW_WIDTH for other in positions):
+            positions.append(x)
+    return positions
 
 
 def _draw_gripper(axes: Axes, x: float, y: float) -> None:
     """Draw a bracket that hangs from the ceiling and opens downwards."""
     left, right, prongs = x - GRIPPER_WIDTH / 2, x + GRIPPER_WIDTH / 2, y - 0.12
-    axes.plot((x, x), (y, CEILING), color=palette.FAINT, linewidth=1.0, zorder=1)
+    axes.plot((x, x), (y, CEILING), color=palette.LIGHT_GREY, linewidth=1.0, zorder=1)
     axes.plot(
-        (left, left, right, right), (prongs, y, y, prongs), color=palette.INK, linewidth=2.0, zorder=2
+        (left, left, right, right), (prongs, y, y, prongs), color=palette.DARK_GREY, linewidth=2.0, zorder=2
     )
 
 
 def _draw_screws(axes: Axes, state: State, screws: Sequence[Object], colour: str, layer: int) -> None:
-    """Draw screws to scale, as one collection: dozens of patches would take long."""
+    """Draw screws to scale, as one collection: dozens of separate patches would be slow."""
     from matplotlib.collections import PolyCollection
 
     width, height = SCREW_WIDTH / 2, SCREW_HEIGHT / 2

@@ -1,3 +1,5 @@
+"""Tests of films as GIF and MP4 files."""
+
 from __future__ import annotations
 
 import io
@@ -9,14 +11,18 @@ import numpy as np
 import pytest
 from PIL import Image, ImageSequence
 
-from needful.envs.drawing.film import Film, as_gif, as_mp4, import_ffmpeg
+from envs.plan_following import follow
+from needful.core.plans import Outcome, PlanningResult, necessary_atoms
+from needful.envs.catalogue import make_environment
+from needful.envs.contract import Split
+from needful.envs.drawing.film import Film, as_gif, as_mp4, film_plan, import_ffmpeg
 from needful.errors import InvalidInputError
 
 COLOURS = ((220, 30, 30), (30, 160, 40), (40, 60, 210))
 
 
 def striped(width: int, height: int) -> Film:
-    """A film in which a coloured stripe goes to the right."""
+    """Return a film in which a coloured stripe moves to the right."""
     pictures = []
     for number, colour in enumerate(COLOURS):
         pixels = np.full((height, width, 3), 240, dtype=np.uint8)
@@ -25,7 +31,7 @@ def striped(width: int, height: int) -> Film:
     return Film(tuple(pictures), (100, 400, 1000))
 
 
-def test_a_gif_has_the_pictures_and_their_times() -> None:
+def test_a_gif_has_the_pictures_and_their_durations() -> None:
     film = striped(90, 30)
     gif = Image.open(io.BytesIO(as_gif(film)))
     frames = [
@@ -37,7 +43,7 @@ def test_a_gif_has_the_pictures_and_their_times() -> None:
     assert gif.info["loop"] == 0
 
 
-def test_what_stays_the_same_takes_no_room_in_a_gif() -> None:
+def test_unchanged_pixels_take_no_space_in_a_gif() -> None:
     noise = np.random.default_rng(0).integers(0, 256, (120, 160, 3), dtype=np.uint8)
     still = Image.fromarray(noise)
     moving = noise.copy()
@@ -47,8 +53,8 @@ def test_what_stays_the_same_takes_no_room_in_a_gif() -> None:
     assert len(as_gif(Film(pictures, (100,) * 10))) < 1.5 * one
 
 
-def test_a_video_repeats_pictures_for_as_long_as_they_are_shown(tmp_path) -> None:
-    film = striped(91, 61)  # odd sizes are cut
+def test_a_video_repeats_each_picture_for_its_duration(tmp_path) -> None:
+    film = striped(91, 61)  # odd sizes are cropped
     path = tmp_path / "film.mp4"
     path.write_bytes(as_mp4(film))
     assert as_mp4(film) == path.read_bytes()
@@ -62,7 +68,27 @@ def test_a_video_repeats_pictures_for_as_long_as_they_are_shown(tmp_path) -> Non
         assert np.abs(frames[index][30, 20 * number + 10] - COLOURS[number]).max() < 40
 
 
-def test_without_ffmpeg_one_is_told_what_to_install(monkeypatch) -> None:
+def test_the_error_without_ffmpeg_names_the_install_command(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     with pytest.raises(InvalidInputError, match=r"pip install -c constraints.txt '\.\[household\]'"):
         import_ffmpeg()
+
+
+def test_a_film_of_a_plan_has_one_frame_per_state_and_holds_the_last_one() -> None:
+    env = make_environment("cluttered-1d")
+    task = env.task(Split.TEST, 0, seed=0)
+    move, grasp = env.oracle_model().operators
+    (atom,) = task.goal
+    plan = (move.ground(atom.objects), grasp.ground(atom.objects))
+    states = tuple(follow(env, task.initial_state, plan))
+    result = PlanningResult(Outcome.SOLVED, plan, subgoals=necessary_atoms(plan, task.goal), states=states)
+    film = film_plan(env, result, task.goal)
+    assert film.milliseconds == (1200, 1200, 3000)
+    assert len({picture.tobytes() for picture in film.pictures}) == len(states) == 3
+    assert as_gif(film) == as_gif(film_plan(env, result, task.goal))
+
+
+def test_a_film_of_a_plan_needs_states() -> None:
+    env = make_environment("cluttered-1d")
+    with pytest.raises(InvalidInputError, match="at least one state"):
+        film_plan(env, PlanningResult(Outcome.TIMEOUT), frozenset())

@@ -1,3 +1,5 @@
+"""Tests of the pictures of Painting and Cluttered Painting."""
+
 from __future__ import annotations
 
 import itertools
@@ -8,7 +10,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from envs.painting_scenes import NONE, OBJ0, SIDE, THE_BOX, THE_SHELF, TOP, scene, thing
+from envs.painting_scenes import BOX_OBJECT, NONE, OBJ0, SHELF_OBJECT, SIDE, TOP, scene, thing
 from needful.core.state import State
 from needful.envs.cluttered_painting import ClutteredPainting
 from needful.envs.drawing import palette
@@ -16,7 +18,7 @@ from needful.envs.drawing.painting_picture import OBJ_WIDTH, shade
 from needful.envs.painting import Painting
 from needful.envs.painting_vocabulary import IN_BOX
 
-GOAL = frozenset({IN_BOX(OBJ0, THE_BOX)})
+GOAL = frozenset({IN_BOX(OBJ0, BOX_OBJECT)})
 
 
 def drawn(state: State, env: Painting | None = None) -> Axes:
@@ -26,13 +28,13 @@ def drawn(state: State, env: Painting | None = None) -> Axes:
 
 
 def span(axes: Axes, patch: Patch) -> tuple[float, float]:
-    """Return from where to where a patch reaches."""
+    """Return the left and right end of a patch."""
     extent = patch.get_extents().transformed(axes.transData.inverted())
     return (float(extent.x0), float(extent.x1))
 
 
 def things(axes: Axes) -> list[tuple[float, str]]:
-    """Return the middles of the objects and their colours, from left to right."""
+    """Return the centres and colours of the objects, from left to right."""
     found = []
     for patch in axes.patches:
         left, right = span(axes, patch)
@@ -52,12 +54,12 @@ def things(axes: Axes) -> list[tuple[float, str]]:
         ({"color": 0.3, "wetness": 1.0}, shade(0.3)),
     ],
 )
-def test_a_colour_tells_what_is_to_be_done(features: dict[str, float], colour: str) -> None:
+def test_the_colour_shows_the_condition_of_an_object(features: dict[str, float], colour: str) -> None:
     assert things(drawn(scene(thing(-4.0, **features)))) == [(-4.0, colour)]
 
 
 @pytest.mark.parametrize(("grasp", "border"), [(NONE, None), (SIDE, palette.GOLD), (TOP, palette.ORANGE)])
-def test_a_border_tells_how_a_thing_is_held(grasp: float, border: str | None) -> None:
+def test_the_border_shows_how_an_object_is_held(grasp: float, border: str | None) -> None:
     axes = drawn(scene(thing(-4.0, grasp=grasp), thing(-4.1)))
     borders = [p for p in axes.patches if to_hex(p.get_facecolor()) in (palette.GOLD, palette.ORANGE)]
     assert [to_hex(patch.get_facecolor()) for patch in borders] == ([border] if border else [])
@@ -68,17 +70,19 @@ def test_a_border_tells_how_a_thing_is_held(grasp: float, border: str | None) ->
 
 
 def test_shades_of_red_grow_with_the_colour_value() -> None:
-    assert (shade(0.0), shade(1.0)) == (palette.PAPER, palette.RED)
+    assert (shade(0.0), shade(1.0)) == (palette.WHITE, palette.RED)
     greens = [int(shade(value / 10)[3:5], 16) for value in range(11)]
     assert greens == sorted(greens, reverse=True)
     assert len(set(greens)) == 11
 
 
-def test_box_and_shelf_show_the_colour_that_they_ask_for() -> None:
+def test_box_and_shelf_are_drawn_in_their_colours() -> None:
     state = scene()
     axes = drawn(state)
     colours = {to_hex(patch.get_facecolor()): span(axes, patch) for patch in axes.patches}
-    box, shelf = (colours[shade(state.get(receptacle, "color"))] for receptacle in (THE_BOX, THE_SHELF))
+    box, shelf = (
+        colours[shade(state.get(receptacle, "color"))] for receptacle in (BOX_OBJECT, SHELF_OBJECT)
+    )
     assert box[0] < 0.5 < box[1] < shelf[0] < 1.975 < shelf[1]
 
 
@@ -91,15 +95,15 @@ def test_a_closed_lid_is_a_line_over_the_box(lid_open: bool) -> None:
         assert left < 0.42 < 0.58 < right
 
 
-def test_wanted_things_bear_their_names_and_others_their_numbers() -> None:
+def test_goal_objects_are_labelled_with_names_and_others_with_numbers() -> None:
     texts = {text.get_text(): text for text in drawn(scene(thing(-4.0), thing(-3.0))).texts}
     assert set(texts) == {"table", "box", "shelf", "obj0", "1"}
     assert (texts["obj0"].get_fontweight(), texts["1"].get_fontweight()) == ("bold", "normal")
 
 
-def test_names_that_are_close_stand_on_lines_of_their_own() -> None:
-    places = [-4.0, -3.8, -3.7, -3.65, -2.0]
-    axes = drawn(scene(*(thing(y) for y in places)))
+def test_labels_that_would_overlap_are_on_separate_lines() -> None:
+    positions = [-4.0, -3.8, -3.7, -3.65, -2.0]
+    axes = drawn(scene(*(thing(y) for y in positions)))
     labels = [text.get_position() for text in axes.texts if text.get_text().strip("obj").isdigit()]
     assert len(labels) == 5
     for (one, height), (other, other_height) in itertools.combinations(labels, 2):
@@ -107,14 +111,14 @@ def test_names_that_are_close_stand_on_lines_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("y", [0.5, 2.0])
-def test_what_is_put_away_bears_its_name_above_the_box_or_the_shelf(y: float) -> None:
+def test_labels_of_objects_in_box_and_shelf_are_above_the_furniture(y: float) -> None:
     axes = drawn(scene(thing(y)))
     (label,) = (text for text in axes.texts if text.get_text() == "obj0")
     tops = [patch.get_extents().transformed(axes.transData.inverted()).y1 for patch in axes.patches]
     assert label.get_position()[1] > max(tops)
 
 
-def test_a_lifted_thing_stays_in_the_picture() -> None:
+def test_a_lifted_object_stays_in_the_picture() -> None:
     axes = drawn(scene(thing(-4.0, grasp=SIDE, pose_z=1.265)))
     _, top = axes.get_ylim()
     (label,) = (text for text in axes.texts if text.get_text() == "obj0")
@@ -131,7 +135,7 @@ def test_a_lifted_thing_stays_in_the_picture() -> None:
         (-0.8, "robby is next to nothing"),
     ],
 )
-def test_the_robot_is_drawn_with_all_that_it_is_next_to(robot_y: float, caption: str) -> None:
+def test_the_robot_is_drawn_with_a_list_of_things_nearby(robot_y: float, caption: str) -> None:
     state = scene(thing(-4.0), thing(-3.0), robot_y=robot_y)
     axes = drawn(state, ClutteredPainting())
     assert caption in {text.get_text() for text in axes.texts}

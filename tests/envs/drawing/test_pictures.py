@@ -1,3 +1,5 @@
+"""Tests of pictures, film strips and captions."""
+
 from __future__ import annotations
 
 import io
@@ -12,13 +14,22 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from envs.plan_following import follow
+from needful.core.atoms import Predicate
+from needful.core.objects import Type
 from needful.core.plans import necessary_atoms
 from needful.core.state import State
 from needful.envs.catalogue import environment_names, make_environment
 from needful.envs.cluttered_1d import DOT, GRASPED, NEXT_TO, ROBOT, Cluttered1D
 from needful.envs.contract import Split
 from needful.envs.drawing import palette
-from needful.envs.drawing.pictures import Caption, draw_film_strip, draw_state, make_captions
+from needful.envs.drawing.pictures import (
+    LINE_HEIGHT,
+    Caption,
+    caption_lines,
+    draw_film_strip,
+    draw_state,
+    make_captions,
+)
 from needful.envs.screws import GRIPPER, IN_RECEPTACLE, RECEPTACLE, SCREW, Screws
 from needful.errors import InvalidInputError
 
@@ -26,6 +37,9 @@ LINE = Cluttered1D()
 ROBBY, DOT0, DOT1, DOT2 = ROBOT("robby"), DOT("dot0"), DOT("dot1"), DOT("dot2")
 START = State({ROBBY: (10.0,), DOT0: (10.2, 0.0), DOT1: (40.0, 0.0), DOT2: (41.0, 1.0)})
 GOAL = frozenset({GRASPED(ROBBY, DOT1), GRASPED(ROBBY, DOT2)})
+
+CUP = Type("cup")
+CLEAN = Predicate("Clean", (CUP,))
 
 
 def empty_axes() -> Axes:
@@ -45,7 +59,7 @@ def rgb(colour: str) -> tuple[int, ...]:
     return tuple(round(255 * value) for value in to_rgb(colour))
 
 
-def test_dots_are_coloured_by_what_the_robot_does_with_them() -> None:
+def test_dots_are_coloured_by_their_condition() -> None:
     axes = empty_axes()
     LINE.draw(START, axes, GOAL)
     drawn = [
@@ -58,15 +72,15 @@ def test_dots_are_coloured_by_what_the_robot_does_with_them() -> None:
     )
 
 
-def test_wanted_dots_bear_their_names_and_neighbours_do_not_overlap() -> None:
+def test_goal_dots_are_labelled_and_labels_do_not_overlap() -> None:
     axes = empty_axes()
     LINE.draw(START, axes, GOAL)
-    places = {text.get_text(): text.get_position() for text in axes.texts}
-    assert set(places) == {"robby", "dot1", "dot2"}
-    assert places["dot1"][1] != places["dot2"][1]
+    positions = {text.get_text(): text.get_position() for text in axes.texts}
+    assert set(positions) == {"robby", "dot1", "dot2"}
+    assert positions["dot1"][1] != positions["dot2"][1]
 
 
-def test_the_wanted_screw_is_gold_and_lies_where_it_lies() -> None:
+def test_the_goal_screw_is_gold_and_drawn_to_scale() -> None:
     wanted, other = SCREW("screw_0"), SCREW("screw_1")
     shelf = RECEPTACLE("receptacle")
     state = State(
@@ -90,7 +104,7 @@ def test_the_wanted_screw_is_gold_and_lies_where_it_lies() -> None:
 
 
 @pytest.mark.parametrize("name", environment_names())
-def test_a_picture_has_its_size_and_is_the_same_each_time(name: str) -> None:
+def test_a_picture_has_its_size_and_is_reproducible(name: str) -> None:
     env = make_environment(name)
     (task,) = env.tasks(Split.TEST, 1, seed=0)
     one, two = (draw_state(env, task.initial_state, task.goal) for _ in range(2))
@@ -99,7 +113,7 @@ def test_a_picture_has_its_size_and_is_the_same_each_time(name: str) -> None:
     assert one == two
 
 
-def test_captions_tell_which_subgoal_atoms_hold() -> None:
+def test_captions_list_the_subgoal_atoms_that_hold() -> None:
     move, grasp = LINE.oracle_model().operators
     plan = (move.ground((ROBBY, DOT1)), grasp.ground((ROBBY, DOT1)))
     states = follow(LINE, START, plan)
@@ -109,17 +123,17 @@ def test_captions_tell_which_subgoal_atoms_hold() -> None:
         Caption("1. Move(robby, dot1)", holds=(GRASPED(ROBBY, DOT2), NEXT_TO(ROBBY, DOT1))),
         Caption("2. Grasp(robby, dot1)", holds=(GRASPED(ROBBY, DOT1), GRASPED(ROBBY, DOT2))),
     )
-    # An attempt that stopped where it started, judged by what the move should have brought about.
+    # A move without effect: the caption lists the atom that the move should have added.
     stopped = make_captions(plan, subgoals, [START, START])
-    assert stopped[1].misses == (NEXT_TO(ROBBY, DOT1),)
+    assert stopped[1].missing == (NEXT_TO(ROBBY, DOT1),)
     with pytest.raises(InvalidInputError, match="at most 3 states"):
         make_captions(plan, subgoals, [*states, START])
 
 
-def test_a_film_strip_grows_with_its_states_and_shows_what_fails() -> None:
+def test_a_film_strip_grows_with_its_states_and_marks_missing_atoms() -> None:
     good, bad = (
         Caption("start", holds=(GRASPED(ROBBY, DOT2),)),
-        Caption("start", misses=(GRASPED(ROBBY, DOT2),)),
+        Caption("start", missing=(GRASPED(ROBBY, DOT2),)),
     )
     short, long = (
         pixels(draw_film_strip(LINE, [START] * count, [good] * count, GOAL)).shape[:2] for count in (2, 5)
@@ -133,7 +147,7 @@ def test_a_film_strip_grows_with_its_states_and_shows_what_fails() -> None:
         assert (rgb(palette.RED) in colours_in(strip)) is marked
 
 
-def test_a_long_caption_is_cut_short() -> None:
+def test_a_film_strip_shortens_long_captions() -> None:
     heights = []
     for count in (5, 6, 7, 30):
         caption = Caption("start", holds=tuple(GRASPED(ROBBY, DOT(f"dot{n}")) for n in range(count)))
@@ -141,9 +155,42 @@ def test_a_long_caption_is_cut_short() -> None:
     assert heights[0] < heights[1] == heights[2] == heights[3]
 
 
+def make_long_caption(count: int, name: str = "cup") -> Caption:
+    """Return a caption with `count` atoms, of which the last one does not hold."""
+    atoms = tuple(CLEAN(CUP(f"{name}{number:02}")) for number in range(count))
+    return Caption("1. Wash(cup00)", atoms[:-1], atoms[-1:])
+
+
+@pytest.mark.parametrize(
+    ("count", "lines", "last"),
+    [
+        (6, 0, "✓ Clean(cup04)"),
+        (7, 0, "and 2 more"),
+        (11, 12, "✓ Clean(cup09)"),
+        (12, 12, "and 2 more"),
+        (30, 12, "and 20 more"),
+        (30, 31, "✓ Clean(cup28)"),
+        (7, 3, "and 2 more"),  # MAX_ATOMS lines are always shown
+    ],
+)
+def test_a_caption_fills_the_available_lines(count: int, lines: int, last: str) -> None:
+    found = [
+        line.text for line in caption_lines(make_long_caption(count), 3.0, (lines + 0.5) * LINE_HEIGHT)
+    ]
+    assert found[:2] == ["1. Wash(cup00)", f"✗ Clean(cup{count - 1:02})"]
+    assert found[-1] == last
+    assert len(found) <= max(lines, 7)
+
+
+def test_an_atom_on_two_lines_counts_twice() -> None:
+    found = caption_lines(make_long_caption(10, name="cup_with_a_very_long_name_"), 2.0, 17.5 * LINE_HEIGHT)
+    assert len(found) <= 17
+    assert found[-1].text == "and 3 more"
+
+
 @pytest.mark.parametrize("captions", [[], [Caption("one"), Caption("two")]])
 def test_a_film_strip_needs_a_caption_for_each_state(captions: list[Caption]) -> None:
-    with pytest.raises(InvalidInputError, match="a caption for each"):
+    with pytest.raises(InvalidInputError, match="one caption per state"):
         draw_film_strip(LINE, [START], captions, GOAL)
 
 

@@ -1,3 +1,5 @@
+"""Tests of the pictures of Satellites."""
+
 from __future__ import annotations
 
 import math
@@ -23,7 +25,7 @@ def drawn(state: State) -> Axes:
 
 
 def discs(axes: Axes) -> dict[tuple[float, float], str]:
-    """Return the colour of each disc by where it is."""
+    """Return the colour of each disc by its position."""
     return {
         tuple(map(float, patch.get_center())): to_hex(patch.get_facecolor())
         for patch in axes.patches
@@ -39,11 +41,11 @@ def discs(axes: Axes) -> dict[tuple[float, float], str]:
         (Sat(calibrated=1.0, reading=0.0), palette.GREEN),
     ],
 )
-def test_a_satellite_changes_its_colour_with_what_it_has_done(sat: Sat, colour: str) -> None:
-    assert discs(drawn(sky([sat], [(0.7, 0.6)]))) == {(0.5, 0.5): colour, (0.7, 0.6): palette.INK}
+def test_the_colour_shows_the_progress_of_a_satellite(sat: Sat, colour: str) -> None:
+    assert discs(drawn(sky([sat], [(0.7, 0.6)]))) == {(0.5, 0.5): colour, (0.7, 0.6): palette.DARK_GREY}
 
 
-def test_a_view_is_the_triangle_in_which_things_are_seen() -> None:
+def test_the_view_is_drawn_as_a_triangle() -> None:
     axes = drawn(sky([Sat(theta=math.pi / 2)], [(0.7, 0.5)]))
     (view,) = (patch for patch in axes.patches if isinstance(patch, Polygon))
     apex, right, left, _ = view.get_xy()
@@ -64,13 +66,15 @@ def test_objects_are_labelled_by_their_chemicals(chemicals: tuple[float, float],
 
 
 @pytest.mark.parametrize(("instrument", "initial"), [(CAMERA, "C"), (INFRARED, "I")])
-def test_satellites_bear_the_initials_of_their_instruments(instrument: float, initial: str) -> None:
+def test_satellites_are_labelled_with_the_initial_of_their_instrument(
+    instrument: float, initial: str
+) -> None:
     texts = {text.get_text() for text in drawn(sky([Sat(instrument=instrument)], [(0.7, 0.5)])).texts}
     assert initial in texts
 
 
 @pytest.mark.parametrize("reading", [-1.0, 0.0])
-def test_a_dotted_line_leads_to_what_is_still_to_be_read(reading: float) -> None:
+def test_a_dotted_line_leads_to_the_object_still_to_be_read(reading: float) -> None:
     lines = drawn(sky([Sat(reading=reading)], [(0.7, 0.6)])).lines
     assert len(lines) == (1 if reading < 0 else 0)
     for line in lines:

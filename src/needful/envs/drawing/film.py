@@ -1,12 +1,11 @@
-"""Moving pictures, as the bytes of GIF and MP4 files.
+"""Films of plans, as bytes of GIF and MP4 files.
 
-A plan as a film: each state with the operator that led to it and the subgoal beside it.
+A frame shows one state, and beside it the step that led to the state and the atoms of its subgoal.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,13 +34,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from PIL.Image import Image
 
-FRAMES_PER_SECOND = 10
-THUMBNAIL_DIVISOR = 3  # how many times smaller pictures are on a contact sheet
+FRAMES_PER_SECOND = 10  # of MP4 videos
+THUMBNAIL_DIVISOR = 3  # pictures on a contact sheet are smaller by this factor
+
+DOTS_PER_INCH = 100
+# In inches; below MIN_HEIGHT the longest caption would not fit.
+CAPTION_WIDTH = 3.4
+MIN_HEIGHT = 2.0
+FRAME_MILLISECONDS = 1_200
+LAST_FRAME_MILLISECONDS = 3_000
 
 
 @dataclass(frozen=True, slots=True)
 class Film:
-    """Pictures of one size, and for how many milliseconds each is shown."""
+    """Pictures of the same size, and the duration of each in milliseconds."""
 
     pictures: tuple[Image, ...]
     milliseconds: tuple[int, ...]
@@ -49,51 +55,53 @@ class Film:
 
 @runtime_checkable
 class Filmable(Protocol):
-    """A domain that can show what happens between the states of a plan, in three dimensions."""
+    """A domain with its own films and interactive pages of plans, in three dimensions."""
 
     def film(self, result: PlanningResult, goal: AbstractState) -> Film:
-        """Return a film of what came of planning."""
+        """Return a film of a planning result."""
 
     def page(self, result: PlanningResult, goal: AbstractState) -> str:
-        """Return an HTML page in which one can look around while the plan is carried out."""
+        """Return an HTML page that plays the plan and has a movable camera."""
+
+
+def film_plan(env: Environment, result: PlanningResult, goal: AbstractState) -> Film:
+    """Return a film of a planning result: from the domain if it is `Filmable`, else one frame per state."""
+    if isinstance(env, Filmable):
+        return env.film(result, goal)
+    captions = make_captions(result.steps, result.expected_atoms(goal), result.states)
+    check_captions(result.states, captions)
+    frames = tuple(
+        _draw_frame(env, state, caption, goal)
+        for state, caption in zip(result.states, captions, strict=True)
+    )
+    return Film(frames, (FRAME_MILLISECONDS,) * (len(frames) - 1) + (LAST_FRAME_MILLISECONDS,))
 
 
 def as_gif(film: Film) -> bytes:
-    """Return a film as a GIF that is shown again and again."""
+    """Return a film as a GIF that repeats endlessly."""
     from PIL import Image
 
-    # With the same colours in all pictures, only what changes from one to the next takes up room.
+    # With one colour palette for all pictures, GIF stores only the pixels that change.
     colours = _contact_sheet(film).quantize()
     first, *others = (
         picture.quantize(palette=colours, dither=Image.Dither.NONE) for picture in film.pictures
     )
-    pauses = list(film.milliseconds)
+    durations = list(film.milliseconds)
     buffer = io.BytesIO()
     first.save(
-        buffer, format="GIF", save_all=True, append_images=others, duration=pauses, loop=0, disposal=1
+        buffer, format="GIF", save_all=True, append_images=others, duration=durations, loop=0, disposal=1
     )
     return buffer.getvalue()
 
 
-def _contact_sheet(film: Film) -> Image:
-    """Return all pictures in small, one below the other."""
-    from PIL import Image
-
-    width, height = (max(1, length // THUMBNAIL_DIVISOR) for length in film.pictures[0].size)
-    sheet = Image.new("RGB", (width, height * len(film.pictures)))
-    for number, picture in enumerate(film.pictures):
-        sheet.paste(picture.resize((width, height), Image.Resampling.NEAREST), (0, number * height))
-    return sheet
-
-
 def as_mp4(film: Film) -> bytes:
-    """Return a film as an MP4 video, in which each picture is repeated for as long as it is shown."""
+    """Return a film as an MP4 video; each picture is repeated for its duration."""
     ffmpeg = import_ffmpeg()
-    # Most players want widths and heights that are even.
+    # Most players require an even width and height.
     width, height = (length // 2 * 2 for length in film.pictures[0].size)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "film.mp4"
-        # On one thread the same pictures are the same bytes on every machine.
+        # One thread, so that equal films have equal bytes on every machine.
         writer = ffmpeg.write_frames(
             str(path),
             (width, height),
@@ -111,52 +119,19 @@ def as_mp4(film: Film) -> bytes:
 
 
 def import_ffmpeg() -> Any:
-    """Return the module that writes videos, or raise an error that says how to install it."""
+    """Return the module imageio_ffmpeg; raise `InvalidInputError` if it is not installed."""
     try:
         import imageio_ffmpeg
     except ModuleNotFoundError as error:
         raise InvalidInputError(
             "MP4 videos need imageio-ffmpeg, which is not installed. Install it from the checkout: "
-            f"{install_command('household')}, or make a GIF instead."
+            f"{install_command('household')}, or write a GIF instead."
         ) from error
     return imageio_ffmpeg
 
 
-DOTS_PER_INCH = 100
-# In inches; a lower sheet would not hold the longest caption.
-CAPTION_WIDTH = 3.4
-MIN_HEIGHT = 2.0
-FRAME_MILLISECONDS = 1_200
-LAST_FRAME_MILLISECONDS = 3_000
-
-
-def draw_animation(
-    env: Environment, states: Sequence[State], captions: Sequence[Caption], goal: AbstractState
-) -> bytes:
-    """Return a GIF that shows the states of a plan one after the other, again and again."""
-    return as_gif(film_states(env, states, captions, goal))
-
-
-def film_plan(env: Environment, result: PlanningResult, goal: AbstractState) -> Film:
-    """Return a film of a plan as far as it went, in three dimensions if the domain has as many."""
-    if isinstance(env, Filmable):
-        return env.film(result, goal)
-    captions = make_captions(result.steps, result.expected_atoms(goal), result.states)
-    return film_states(env, result.states, captions, goal)
-
-
-def film_states(
-    env: Environment, states: Sequence[State], captions: Sequence[Caption], goal: AbstractState
-) -> Film:
-    """Return a film with one picture for each state of a plan."""
-    check_captions(states, captions)
-    frames = [_frame(env, state, caption, goal) for state, caption in zip(states, captions, strict=True)]
-    pauses = [FRAME_MILLISECONDS] * (len(frames) - 1) + [LAST_FRAME_MILLISECONDS]
-    return Film(tuple(frames), tuple(pauses))
-
-
 def draw_caption(caption: Caption, height: float) -> Image:
-    """Return the sheet with a caption that goes beside a picture of that height in inches."""
+    """Return a panel with a caption, `height` inches high, to be put beside a picture."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(CAPTION_WIDTH, height), dpi=DOTS_PER_INCH, facecolor=palette.BACKGROUND)
@@ -165,7 +140,18 @@ def draw_caption(caption: Caption, height: float) -> Image:
     return _as_image(figure)
 
 
-def _frame(env: Environment, state: State, caption: Caption, goal: AbstractState) -> Image:
+def _contact_sheet(film: Film) -> Image:
+    """Return thumbnails of all pictures, one below the other."""
+    from PIL import Image
+
+    width, height = (max(1, length // THUMBNAIL_DIVISOR) for length in film.pictures[0].size)
+    sheet = Image.new("RGB", (width, height * len(film.pictures)))
+    for index, picture in enumerate(film.pictures):
+        sheet.paste(picture.resize((width, height), Image.Resampling.NEAREST), (0, index * height))
+    return sheet
+
+
+def _draw_frame(env: Environment, state: State, caption: Caption, goal: AbstractState) -> Image:
     from matplotlib.figure import Figure
 
     width = env.picture_size[0]

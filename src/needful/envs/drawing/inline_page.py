@@ -1,4 +1,4 @@
-"""Pages that are one HTML file: no network, no server, and nothing runs but their own script."""
+"""Self-contained HTML pages: one file, no network access, no scripts other than their own."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 
 def fill_page(template: str, style: str, script: str, data: object, texts: Mapping[str, str]) -> str:
-    """Return a page as HTML, the same for the same arguments.
+    """Return a page as HTML; equal arguments give equal text.
 
-    The blanks of the template are {{policy}}, {{style}}, {{script}}, {{data}} (JSON, for a script
-    element) and those of `texts`, which are escaped. The policy lets nothing run or load but the
-    script, the style, and images that are data.
+    The placeholders of the template are {{policy}}, {{style}}, {{script}}, {{data}} (JSON for a script
+    element) and the keys of `texts`, whose values are escaped. The content security policy allows only this
+    script, this style and images in data URLs.
     """
     policy = (
-        f"default-src 'none'; script-src {_fingerprint(script)}; style-src {_fingerprint(style)}; "
+        f"default-src 'none'; script-src {_policy_hash(script)}; style-src {_policy_hash(style)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    blanks = {
+    values = {
         "policy": policy,
         "style": style,
         "script": script,
         "data": as_safe_json(data),
         **{name: html.escape(text) for name, text in texts.items()},
     }
-    # In one pass, so that no name can be taken for a blank.
-    return PLACEHOLDER.sub(lambda blank: blanks[blank[1]], template)
+    # In one pass, so that text that looks like a placeholder is not replaced.
+    return PLACEHOLDER.sub(lambda placeholder: values[placeholder[1]], template)
 
 
 def as_safe_json(value: object) -> str:
-    """Return JSON that can stand in a script element whatever names are in it."""
+    """Return JSON that is safe in a script element, with <, > and & escaped."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _fingerprint(text: str) -> str:
-    """Return how a content security policy names an inline script or style."""
+def _policy_hash(text: str) -> str:
+    """Return the hash that allows an inline script or style in a content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,6 +1,6 @@
-"""The picture of Painting and Cluttered Painting: the scene from the side, y to the right, z up.
+"""Pictures of Painting and Cluttered Painting: the scene from the side, y to the right, z up.
 
-Heights and widths have scales of their own, or else the objects would be too small to be seen.
+The two axes have different scales; with equal scales the objects would be too small.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from needful.envs.painting_vocabulary import (
     OBJ_HEIGHT,
     SHELF,
     SHELF_RANGE,
-    TABLE,
     TABLE_HEIGHT,
+    TABLE_RANGE,
 )
 
 if TYPE_CHECKING:
@@ -39,17 +39,17 @@ BOTTOM, FLOOR, RECEPTACLE_HEIGHT, CEILING = -0.34, 0.0, 0.4, 0.84
 MARGIN = 0.3
 OBJ_WIDTH = 0.2
 
-# What is lifted from the table is drawn no higher than this.
+# Lifted objects are drawn at most this high.
 HIGHEST_Z = 0.6
 
-# A border in the scale of the scene, so that it never hides the object.
+# The border of a held object, in the scale of the scene, so that it never covers the object.
 BORDER_Y, BORDER_Z = 0.05, 0.03
 
-# Room for one letter and for one line of text where pictures are small, as in a film strip.
+# The size of a letter and of a line of text in small pictures, as in a film strip.
 LETTER_WIDTH, LINE_HEIGHT = 0.16, 0.1
 FONT_SIZE = 7
 
-MEANINGS = {
+LEGEND = {
     palette.GREEN: "dirty",
     palette.BLUE: "wet",
     palette.CYAN: "clean and dry",
@@ -62,10 +62,10 @@ Span: TypeAlias = tuple[float, float]
 
 
 def draw_scene(state: State, axes: Axes, goal: AbstractState) -> None:
-    """Draw furniture and objects; those of which the goal speaks bear their full names in bold."""
+    """Draw furniture and objects; objects of the goal are labelled with their full names in bold."""
     axes.set(xlim=(LOWEST_Y - MARGIN, HIGHEST_Y + MARGIN), ylim=(BOTTOM, CEILING))
     axes.axis("off")
-    _draw_furniture(axes, TABLE, TABLE_HEIGHT, palette.FAINT, "table")
+    _draw_furniture(axes, TABLE_RANGE, TABLE_HEIGHT, palette.LIGHT_GREY, "table")
     for box in state.of_type(BOX):
         _draw_furniture(axes, BOX_RANGE, RECEPTACLE_HEIGHT, shade(state.get(box, "color")), "box")
     for shelf in state.of_type(SHELF):
@@ -73,29 +73,29 @@ def draw_scene(state: State, axes: Axes, goal: AbstractState) -> None:
     for lid in state.of_type(LID):
         if not IS_OPEN.holds(state, (lid,)):
             heights = (RECEPTACLE_HEIGHT, RECEPTACLE_HEIGHT)
-            axes.plot(_widened(BOX_RANGE), heights, color=palette.INK, linewidth=2.5, zorder=5)
+            axes.plot(_widened(BOX_RANGE), heights, color=palette.DARK_GREY, linewidth=2.5, zorder=5)
     for obj in state.of_type(OBJ):
         _draw_obj(state, axes, obj)
-    draw_legend(axes, MEANINGS)
+    draw_legend(axes, LEGEND)
     _label_objs(state, axes, {obj for atom in goal for obj in atom.objects})
 
 
 def draw_robot(state: State, axes: Axes, robot: Object, reach: float, near: Iterable[str]) -> None:
-    """Draw a robot in front of the scene, shade what it reaches, and list what it is next to."""
+    """Draw a robot, shade its reach, and list the names of the things that are near."""
     y = state.get(robot, "pose_y")
     axes.axvspan(y - reach, y + reach, color=palette.BLUE, alpha=0.08, linewidth=0, zorder=0)
-    axes.scatter(y, TABLE_HEIGHT / 2, s=55, color=palette.BLUE, edgecolors=palette.PAPER, zorder=6)
+    axes.scatter(y, TABLE_HEIGHT / 2, s=55, color=palette.BLUE, edgecolors=palette.WHITE, zorder=6)
     listed = f"{robot.name} is next to {', '.join(near) or 'nothing'}"
     axes.text(LOWEST_Y, FLOOR - 0.13, listed, color=palette.BLUE, va="top", fontsize=FONT_SIZE)
 
 
 def shade(color: float) -> str:
-    """Return the red that stands for a colour value between 0 and 1."""
-    return palette.mixed(palette.PAPER, palette.RED, color)
+    """Return the shade of red for a colour value between 0 and 1."""
+    return palette.blend(palette.WHITE, palette.RED, color)
 
 
 def _widened(span: Span) -> Span:
-    """Return a range of y with room for all of an object whose middle is in the range."""
+    """Return a range of y that contains every object whose middle is in the given range."""
     return span[0] - OBJ_WIDTH / 2, span[1] + OBJ_WIDTH / 2
 
 
@@ -109,7 +109,7 @@ def _draw_furniture(axes: Axes, span: Span, height: float, colour: str, name: st
 
 
 def _draw_obj(state: State, axes: Axes, obj: Object) -> None:
-    """Draw an object: its colour tells what is to be done with it, its border how it is held."""
+    """Draw an object: its colour shows its condition, its border how it is held."""
     from matplotlib.patches import Rectangle
 
     corner = (
@@ -140,16 +140,16 @@ def _fill(state: State, obj: Object) -> str:
 
 
 def _label_objs(state: State, axes: Axes, wanted: set[Object]) -> None:
-    """Write names above objects, line by line where they would overlap."""
+    """Write names above objects, on separate lines where they would overlap."""
     written: dict[float, float] = {}
     for obj in sorted(state.of_type(OBJ), key=lambda obj: (state.get(obj, "pose_y"), obj)):
         y, bottom = state.get(obj, "pose_y"), _drawn_height(state, obj) + OBJ_HEIGHT / 2
         name = obj.name if obj in wanted else obj.name.removeprefix(OBJ.name)
         left, right = (y + side * LETTER_WIDTH * len(name) / 2 for side in (-1, 1))
-        if y > TABLE[1]:
+        if y > TABLE_RANGE[1]:
             bottom = max(bottom, RECEPTACLE_HEIGHT)
         while left < written.get(bottom, left):
             bottom += LINE_HEIGHT
         written[bottom] = right
-        colour, weight = (palette.INK, "bold") if obj in wanted else (palette.GREY, "normal")
+        colour, weight = (palette.DARK_GREY, "bold") if obj in wanted else (palette.GREY, "normal")
         axes.text(y, bottom + 0.06, name, color=colour, fontweight=weight, ha="center", fontsize=FONT_SIZE)

@@ -1,7 +1,4 @@
-"""The colours that all pictures share, so that a colour means the same everywhere.
-
-One line below a picture that tells what its colours mean.
-"""
+"""The colours of all pictures, and a legend that explains them in one line."""
 
 from __future__ import annotations
 
@@ -11,9 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-INK = "#22252b"
-FAINT = "#c9ced6"
-PAPER = "#ffffff"
+DARK_GREY = "#22252b"
+LIGHT_GREY = "#c9ced6"
+WHITE = "#ffffff"
 BACKGROUND = "#f3f4f6"
 
 RED = "#d1495b"
@@ -26,14 +23,14 @@ GOLD = "#f2b705"
 GREY = "#8d949f"
 
 
-def mixed(one: str, other: str, share: float) -> str:
-    """Return a colour between two; `share`, from 0 to 1, is how much of the other one is in it."""
-    pairs = zip(bytes.fromhex(one[1:]), bytes.fromhex(other[1:]), strict=True)
-    return "#" + bytes(round(a + (b - a) * share) for a, b in pairs).hex()
+def blend(first: str, second: str, fraction: float) -> str:
+    """Return a mixture of two colours; `fraction`, from 0 to 1, is the weight of the second one."""
+    pairs = zip(bytes.fromhex(first[1:]), bytes.fromhex(second[1:]), strict=True)
+    return "#" + bytes(round(a + (b - a) * fraction) for a, b in pairs).hex()
 
 
 def draw_legend(axes: Axes, meanings: Mapping[str, str]) -> None:
-    """Write along the bottom of the axes what each colour means."""
+    """Draw a legend along the bottom of the axes, from colours to their meanings."""
     from matplotlib.patches import Patch
 
     legend = axes.legend(
@@ -49,4 +46,4 @@ def draw_legend(axes: Axes, meanings: Mapping[str, str]) -> None:
         handletextpad=0.5,
         columnspacing=1.4,
     )
-    legend.set_gid(f"legend {dict(meanings)}")  # tells that it looks the same in all pictures
+    legend.set_gid(f"legend {dict(meanings)}")  # equal ids mark parts that look the same in all pictures

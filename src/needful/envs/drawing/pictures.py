@@ -1,8 +1,6 @@
-"""Pictures of states, and of plans as film strips, as the bytes of PNG files.
+"""Pictures of states, and of plans as film strips with captions, as bytes of PNG files.
 
-Figures are made without `pyplot`, so no window system and no global state are touched.
-
-Captions: what is said of the states of a plan, and the sheets it is written on.
+Figures are made without `pyplot`, so drawing needs no window system and changes no global state.
 """
 
 from __future__ import annotations
@@ -26,36 +24,41 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+DOTS_PER_INCH = 160
+
+# The maximum number of atoms in a caption, unless its height has room for more.
 MAX_ATOMS = 6
 
-# All lengths are in inches; at this font size a line of text is so high and holds so many letters.
+# All lengths are in inches; LINE_HEIGHT and LETTERS_PER_INCH belong to FONT_SIZE.
+STRIP_WIDTH = 12.0
 MARGIN = 0.2
 GAP = 0.06
 FONT_SIZE = 8
 LINE_HEIGHT = 0.17
 LETTERS_PER_INCH = 14
 
-Box: TypeAlias = tuple[float, float, float, float]
+# Left, bottom, width and height in inches.
+Bounds: TypeAlias = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """What a film strip says of one state.
+    """The text beside a picture of one state.
 
     Attributes:
-        title: how the state came about, for example the ground operator.
+        title: the step that led to the state, for example a ground operator.
         holds: subgoal atoms that are true in the state.
-        misses: subgoal atoms that are not.
+        missing: subgoal atoms that are false in the state.
     """
 
     title: str
     holds: tuple[GroundAtom, ...] = ()
-    misses: tuple[GroundAtom, ...] = ()
+    missing: tuple[GroundAtom, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of text as it is drawn."""
+    """A line of text with its colour and font weight."""
 
     text: str
     colour: str
@@ -67,95 +70,66 @@ def make_captions(
     subgoals: Sequence[AbstractState],
     states: Sequence[State],
 ) -> tuple[Caption, ...]:
-    """Return the captions of the states of a plan, which may end early.
+    """Return captions for the states of a plan; the states may end before the plan does.
 
-    State i comes after step i and is judged by subgoal i; state 0 is the initial one.
+    State i follows step i and is compared with subgoal i; state 0 is the initial state.
     """
     titles = step_titles(plan)
     if len(states) > min(len(titles), len(subgoals)):
         raise InvalidInputError(
-            f"A plan of {len(plan)} steps has at most {len(titles)} states with a subgoal each, "
+            f"A plan of {len(plan)} steps has at most {len(titles)} states, each with a subgoal; "
             f"got {len(states)} states and {len(subgoals)} subgoals."
         )
-    return tuple(map(judged, titles, subgoals, states))
+    return tuple(map(make_caption, titles, subgoals, states))
 
 
-def judged(title: str, subgoal: AbstractState, state: State) -> Caption:
-    """Return a caption that tells which atoms of a subgoal hold in a state."""
+def make_caption(title: str, subgoal: AbstractState, state: State) -> Caption:
+    """Return a caption that lists the atoms of a subgoal that hold in a state and those that do not."""
     true = {atom for atom in subgoal if atom.holds(state)}
     return Caption(title, tuple(sorted(true)), tuple(sorted(subgoal - true)))
 
 
 def step_titles(plan: Sequence[GroundOperator | GroundController]) -> tuple[str, ...]:
-    """Return how the start and each step of a plan are called."""
+    """Return the titles of the initial state and of each step of a plan."""
     return ("start", *(f"{number}. {step}" for number, step in enumerate(plan, 1)))
 
 
 def check_captions(states: Sequence[State], captions: Sequence[Caption]) -> None:
-    """Raise unless there are states, and a caption for each."""
+    """Raise `InvalidInputError` unless there is at least one state, and one caption per state."""
     if not states or len(states) != len(captions):
         raise InvalidInputError(
-            f"Drawing a plan needs states and a caption for each, got {len(states)} and {len(captions)}."
+            "Drawing a plan needs at least one state and one caption per state, "
+            f"got {len(states)} states and {len(captions)} captions."
         )
 
 
 def caption_lines(caption: Caption, width: float, height: float = 0.0) -> list[Line]:
-    """Return a caption as lines no longer than a width; what is missing comes first.
+    """Return a caption as lines that fit into a width, missing atoms first; lengths are in inches.
 
-    There are `MAX_ATOMS` atoms, or more as far as a height holds them; lengths are in inches.
+    At most `MAX_ATOMS` atoms are shown, or more if they fit into the height; a last line counts the rest.
     """
     letters = int(width * LETTERS_PER_INCH)
 
-    def broken(text: str, colour: str, weight: str = "normal") -> list[Line]:
+    def wrap(text: str, colour: str, weight: str = "normal") -> list[Line]:
         return [
             Line(part, colour, weight) for part in textwrap.wrap(text, letters, subsequent_indent="    ")
         ]
 
-    marked = [broken(f"✗ {atom}", palette.RED) for atom in caption.misses]
-    marked += [broken(f"✓ {atom}", palette.GREEN) for atom in caption.holds]
-    title = broken(caption.title, palette.INK, "bold")
-    held = accumulate((len(lines) for lines in marked), initial=len(title))
-    most = max(MAX_ATOMS, sum(count <= int(height / LINE_HEIGHT) for count in held) - 1)
-    if len(marked) > most:
-        marked[most - 1 :] = [[Line(f"and {len(marked) - most + 1} more", palette.GREY)]]
-    return title + [line for atom in marked for line in atom]
-
-
-def draw_panel(figure: Figure, box: Box, lines: Sequence[Line]) -> None:
-    """Draw the sheet that a picture lies on, with text from its top downwards."""
-    left, bottom, wide, high = box
-    sheet = add_axes(figure, (left + GAP, bottom + GAP, wide - 2 * GAP, high - 2 * GAP))
-    sheet.set(xticks=(), yticks=())
-    sheet.spines[:].set_color(palette.FAINT)
-    width, height = figure.get_size_inches()
-    for number, line in enumerate(lines):
-        figure.text(
-            (left + MARGIN) / width,
-            (bottom + high - MARGIN - number * LINE_HEIGHT) / height,
-            line.text,
-            color=line.colour,
-            fontweight=line.weight,
-            fontsize=FONT_SIZE,
-            va="top",
-        )
-
-
-def add_axes(figure: Figure, box: Box) -> Axes:
-    """Add axes whose left, bottom, width and height are given in inches."""
-    width, height = figure.get_size_inches()
-    left, bottom, wide, high = box
-    return figure.add_axes((left / width, bottom / height, wide / width, high / height))
-
-
-DOTS_PER_INCH = 160
-STRIP_WIDTH = 12.0  # inches
+    atoms = [wrap(f"✗ {atom}", palette.RED) for atom in caption.missing]
+    atoms += [wrap(f"✓ {atom}", palette.GREEN) for atom in caption.holds]
+    title = wrap(caption.title, palette.DARK_GREY, "bold")
+    line_counts = accumulate((len(lines) for lines in atoms), initial=len(title))
+    limit = max(MAX_ATOMS, sum(count <= int(height / LINE_HEIGHT) for count in line_counts) - 1)
+    if len(atoms) > limit:
+        atoms[limit - 1 :] = [[Line(f"and {len(atoms) - limit + 1} more", palette.GREY)]]
+    return title + [line for lines in atoms for line in lines]
 
 
 def draw_state(env: Environment, state: State, goal: AbstractState) -> bytes:
-    """Return a picture of one state."""
+    """Return a picture of one state as a PNG file."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=env.picture_size, dpi=DOTS_PER_INCH, facecolor=palette.PAPER)
+    figure = Figure(figsize=env.picture_size, dpi=DOTS_PER_INCH, facecolor=palette.WHITE)
     env.draw(state, figure.add_axes((0.0, 0.0, 1.0, 1.0)), goal)
     return as_png(figure)
 
@@ -166,7 +140,7 @@ def draw_film_strip(
     captions: Sequence[Caption],
     goal: AbstractState,
 ) -> bytes:
-    """Return the states of a plan as one picture, row by row, each under its caption."""
+    """Return the states of a plan as one PNG picture, row by row, each below its caption."""
     from matplotlib.figure import Figure
 
     check_captions(states, captions)
@@ -191,9 +165,35 @@ def draw_film_strip(
     return as_png(figure)
 
 
+def draw_panel(figure: Figure, bounds: Bounds, lines: Sequence[Line]) -> None:
+    """Draw the white panel behind a picture, with lines of text from its top downwards."""
+    left, bottom, wide, high = bounds
+    panel = add_axes(figure, (left + GAP, bottom + GAP, wide - 2 * GAP, high - 2 * GAP))
+    panel.set(xticks=(), yticks=())
+    panel.spines[:].set_color(palette.LIGHT_GREY)
+    width, height = figure.get_size_inches()
+    for number, line in enumerate(lines):
+        figure.text(
+            (left + MARGIN) / width,
+            (bottom + high - MARGIN - number * LINE_HEIGHT) / height,
+            line.text,
+            color=line.colour,
+            fontweight=line.weight,
+            fontsize=FONT_SIZE,
+            va="top",
+        )
+
+
+def add_axes(figure: Figure, bounds: Bounds) -> Axes:
+    """Add axes with bounds in inches."""
+    width, height = figure.get_size_inches()
+    left, bottom, wide, high = bounds
+    return figure.add_axes((left / width, bottom / height, wide / width, high / height))
+
+
 def as_png(figure: Figure) -> bytes:
     """Return a figure as the bytes of a PNG file."""
     buffer = io.BytesIO()
-    # Without the version of matplotlib in it, the same picture is the same bytes.
+    # Without the version of matplotlib in the metadata, equal pictures have equal bytes.
     figure.savefig(buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()

@@ -121,7 +121,7 @@ class Household(Environment):
     """An activity in procedural houses, simulated by MuJoCo."""
 
     picture_size = (8.0, 6.0)
-    examples = 5  # drawing a task takes a tenth of a second
+    size_sample_count = 5  # sampling a task takes a tenth of a second
 
     def __init__(self) -> None:
         self._worlds = Worlds()

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from needful.envs.drawing.palette import FAINT, GREY, INK, PAPER
+from needful.envs.drawing.palette import DARK_GREY, GREY, LIGHT_GREY, WHITE
 from needful.paper.methods import method_style
 
 if TYPE_CHECKING:
@@ -49,22 +49,22 @@ def report_style() -> Iterator[None]:
         "axes.titleweight": "bold",
         "axes.labelsize": FONT_SIZE,
         "axes.edgecolor": GREY,
-        "axes.labelcolor": INK,
+        "axes.labelcolor": DARK_GREY,
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.axisbelow": True,
         "axes.grid": True,
-        "grid.color": FAINT,
+        "grid.color": LIGHT_GREY,
         "grid.linewidth": 0.5,
         "grid.alpha": 0.6,
-        "text.color": INK,
-        "xtick.color": INK,
-        "ytick.color": INK,
+        "text.color": DARK_GREY,
+        "xtick.color": DARK_GREY,
+        "ytick.color": DARK_GREY,
         "xtick.labelsize": FONT_SIZE - 1,
         "ytick.labelsize": FONT_SIZE - 1,
         "legend.fontsize": FONT_SIZE,
         "legend.frameon": False,
-        "figure.facecolor": PAPER,
+        "figure.facecolor": WHITE,
         "figure.dpi": DOTS_PER_INCH,
         "savefig.dpi": "figure",
         "svg.hashsalt": "needful",  # otherwise the names of elements differ from run to run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from needful.envs.drawing.palette import INK, PAPER
+from needful.envs.drawing.palette import DARK_GREY, WHITE
 from needful.paper.domains import domain_title, in_paper_order, protocol_of
 from needful.paper.methods import in_column_order, method_style
 from needful.paper.published_numbers import SUCCESS
@@ -45,7 +45,7 @@ def draw_data_efficiency(groups: Sequence[RunGroup]) -> Figure | None:
             published |= _draw_published(one, domain, method, max(demos))
     label_outer(axes, "demonstrations", "tasks solved, %")
     handles = [method_line(method) for method in in_column_order(method for _, method in curves)]
-    legend_below(figure, [*handles, _star(INK, label="paper")] if published else handles)
+    legend_below(figure, [*handles, _star(DARK_GREY, label="paper")] if published else handles)
     return figure
 
 
@@ -103,7 +103,7 @@ def _star(colour: str, label: str = "", zorder: float = 2.0, size: float = 12.0)
         linestyle="",
         marker="*",
         markersize=size,
-        markerfacecolor=PAPER,
+        markerfacecolor=WHITE,
         markeredgecolor=colour,
         zorder=zorder,
         label=label,

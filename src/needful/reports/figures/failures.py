@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from needful.core.plans import Outcome
-from needful.envs.drawing.palette import PAPER
+from needful.envs.drawing.palette import WHITE
 from needful.evaluation.records import RunRecord
 from needful.paper.domains import domain_title, in_paper_order
 from needful.paper.methods import in_column_order
@@ -80,5 +80,5 @@ def _draw_bar(axes: Axes, row: int, records: Sequence[RunRecord]) -> None:
     for name, colour in OUTCOME_COLOURS.items():
         width = 100.0 * counts[name] / len(records)
         if width:
-            axes.barh(row, width, 0.72, left, color=colour, edgecolor=PAPER, linewidth=0.4)
+            axes.barh(row, width, 0.72, left, color=colour, edgecolor=WHITE, linewidth=0.4)
             left += width

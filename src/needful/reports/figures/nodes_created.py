@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from needful.envs.drawing.palette import GREY, INK
+from needful.envs.drawing.palette import DARK_GREY, GREY
 from needful.paper.domains import domain_title, in_paper_order, protocol_of
 from needful.paper.methods import POLICIES, in_column_order, method_style
 from needful.reports.figures.canvas import SMALL, label_outer, method_rows, panels
@@ -79,7 +79,13 @@ def _draw_method(axes: Axes, group: RunGroup, row: int, end: int) -> None:
     if len(solved) >= MIN_VIOLIN_POINTS:
         _draw_violin(axes, solved, row, colour)
         axes.plot(
-            [10 ** np.median(solved)], [row], "|", color=INK, markersize=11, markeredgewidth=1.4, zorder=3
+            [10 ** np.median(solved)],
+            [row],
+            "|",
+            color=DARK_GREY,
+            markersize=11,
+            markeredgewidth=1.4,
+            zorder=3,
         )
     rng = rng_for(0, "jitter", group.domain, group.method)
     for logs, marker in ((solved, "o"), (np.full(failures, math.log10(end)), "x")):
@@ -98,7 +104,7 @@ def _draw_method(axes: Axes, group: RunGroup, row: int, end: int) -> None:
     if failures:
         share = 100 * failures / len(group.records)
         text = f"{share:.1f} %" if share < 1 else f"{share:.0f} %"
-        axes.text(end * 1.7, row, text, fontsize=SMALL, color=INK, va="center")
+        axes.text(end * 1.7, row, text, fontsize=SMALL, color=DARK_GREY, va="center")
 
 
 def _draw_violin(axes: Axes, logs: np.ndarray, row: int, colour: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from needful.envs.drawing.palette import GREY, INK
+from needful.envs.drawing.palette import DARK_GREY, GREY
 from needful.evaluation.records import RunRecord
 from needful.paper.domains import domain_title, in_paper_order
 from needful.paper.methods import OURS, in_column_order, method_style
@@ -134,6 +134,6 @@ def _draw_comparison(axes: Axes, row: int, one: Comparison) -> None:
         xytext=(3, 0),
         textcoords="offset points",
         fontsize=SMALL,
-        color=INK,
+        color=DARK_GREY,
         va="center",
     )

@@ -15,7 +15,7 @@ from needful.core.objects import Object
 from needful.core.plans import PlanningResult
 from needful.core.state import State
 from needful.envs.drawing.film import DOTS_PER_INCH, LAST_FRAME_MILLISECONDS, Film, draw_caption
-from needful.envs.drawing.pictures import Caption, judged, step_titles
+from needful.envs.drawing.pictures import Caption, make_caption, step_titles
 from needful.envs.household.scene.scene import THE_ROBOT, Scene
 from needful.envs.household.simulation.world import World
 from needful.envs.household.view.rendering import HouseRenderer, overview_camera
@@ -90,7 +90,7 @@ def film_house(world: World, result: PlanningResult, goal: AbstractState) -> Fil
     scene = world.model.scene
     shots = footage(world, result, MAX_PICTURES)
     titles, subgoals = step_titles(result.steps), result.expected_atoms(goal)
-    captions = [judged(titles[shot.step], subgoals[shot.step], shot.state) for shot in shots]
+    captions = [make_caption(titles[shot.step], subgoals[shot.step], shot.state) for shot in shots]
     camera = overview_camera(scene, rooms_shown(scene, shots, goal), WIDTH / HEIGHT)
     sheets: dict[Caption, Image.Image] = {}
     pictures = []

@@ -70,7 +70,8 @@ def _draw_house(scene: Scene, axes: Axes) -> None:
         [_rectangle(wall) for wall in scene.walls],
         # What is left of the wall below and above windows is no wall to look at.
         facecolors=[
-            palette.INK if 2 * wall.half[2] >= WALL_HEIGHT else palette.FAINT for wall in scene.walls
+            palette.DARK_GREY if 2 * wall.half[2] >= WALL_HEIGHT else palette.LIGHT_GREY
+            for wall in scene.walls
         ],
         linewidths=0,
     )
@@ -95,7 +96,7 @@ def _draw_things(state: State, things: Sequence[Object], axes: Axes, wanted: set
     parts = PolyCollection(
         [hull for hull, _, _ in drawn],
         facecolors=[colour for _, colour, _ in drawn],
-        edgecolors=[palette.RED if marked else palette.INK for _, _, marked in drawn],
+        edgecolors=[palette.RED if marked else palette.DARK_GREY for _, _, marked in drawn],
         linewidths=[1.4 if marked else 0.3 for _, _, marked in drawn],
     )
     axes.add_collection(parts, autolim=False)
@@ -130,9 +131,11 @@ def _draw_robot(state: State, axes: Axes) -> None:
     axes.add_patch(
         Circle((x, y), REACH, facecolor="none", edgecolor=palette.PURPLE, linestyle=":", alpha=0.6)
     )
-    axes.add_patch(Circle((x, y), RADIUS, facecolor=palette.PURPLE, edgecolor=palette.INK, alpha=0.75))
+    axes.add_patch(
+        Circle((x, y), RADIUS, facecolor=palette.PURPLE, edgecolor=palette.DARK_GREY, alpha=0.75)
+    )
     ahead = (x + RADIUS * cos(yaw), y + RADIUS * sin(yaw))
-    axes.plot((x, ahead[0]), (y, ahead[1]), color=palette.PAPER, linewidth=1.5)
+    axes.plot((x, ahead[0]), (y, ahead[1]), color=palette.WHITE, linewidth=1.5)
     axes.plot((hand_x,), (hand_y,), marker="o", markersize=3, color=palette.ORANGE)
 
 
