@@ -241,6 +241,7 @@ print(hashlib.sha256(weights).hexdigest(), action)
 """
 
 
+@pytest.mark.slow
 def test_weights_do_not_depend_on_hash_seed_or_threads() -> None:
     outputs = {
         subprocess.run(
