@@ -1,4 +1,4 @@
-"""Samplers with random or hand-chosen weights."""
+"""Samplers with weights of one's own choosing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HIDDEN = 4
 
 
 def random_network(inputs: int, outputs: int, rng: np.random.Generator) -> Network:
-    """Return a network with random weights that are exact in 32 bits, like trained ones."""
+    """Return a network whose weights are exact in 32 bits, as trained ones are."""
     sizes = [inputs, HIDDEN, HIDDEN, outputs]
     weights = [rng.standard_normal(shape).astype(np.float32) for shape in pairwise(sizes)]
     biases = [rng.standard_normal(size).astype(np.float32) for size in sizes[1:]]
@@ -27,7 +27,7 @@ def random_network(inputs: int, outputs: int, rng: np.random.Generator) -> Netwo
 
 
 def random_sampler(operator: Operator, seed: int, classifier: bool = True) -> NeuralSampler:
-    """Return a sampler with random weights for an operator."""
+    """Return a sampler that fits an operator and knows nothing."""
     rng = np.random.default_rng(seed)
     width, dimension = input_width(operator), operator.controller.dimension
     return NeuralSampler(
@@ -41,9 +41,9 @@ def random_sampler(operator: Operator, seed: int, classifier: bool = True) -> Ne
 
 
 def linear_network(weight: np.ndarray, bias: Sequence[float]) -> Network:
-    """Return a network that computes inputs @ weight + bias.
+    """Return the network inputs -> inputs @ weight + bias, which ReLU does not disturb.
 
-    ReLU has no effect, because the hidden layers hold the inputs' positive and negative parts.
+    The hidden layers hold the inputs' positive and negative parts.
     """
     inputs = len(weight)
     parts = np.hstack([np.eye(inputs), -np.eye(inputs)])
