@@ -11,15 +11,15 @@ from needful.planning.interfaces import Question
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One planner's answer.
+    """The result of one planner.
 
     Attributes:
         problem: why there is no valid plan; None if there is one.
-        stopped_ms: the time limit, if that is the reason.
+        stopped_ms: the time limit in milliseconds, if the planner exceeded it.
         cost: the number of steps of the plan.
-        evaluated: how many states were evaluated, if the planner tells.
-        cpu_ms, wall_ms: the time to the first plan.
-        peak_mb: the resident memory of the process, in megabytes.
+        evaluated: the number of evaluated states, if the planner reports it.
+        cpu_ms, wall_ms: the time to the first plan, in milliseconds.
+        peak_mb: the peak resident memory of the process, in megabytes.
     """
 
     problem: str | None = None
@@ -32,17 +32,17 @@ class Answer:
 
     @property
     def at_least_ms(self) -> float | None:
-        """The CPU time to the first plan, or the time after which the planner was stopped."""
+        """A lower bound of the CPU time to the first plan: the time itself, or the time limit."""
         return self.stopped_ms if self.problem is not None else self.cpu_ms
 
 
 def stopped(seconds: float) -> Answer:
-    """Return the answer of a planner that had no plan when time was up."""
+    """Return the answer of a planner that found no plan within the time limit."""
     return Answer(f"no plan in {seconds:g} s", stopped_ms=1000 * seconds)
 
 
 def best(answers: Sequence[Answer]) -> Answer:
-    """Return what several runs of the same planner show: the failure if one failed, else the best times."""
+    """Combine several runs of the same planner: the first failure if any, else the shortest times."""
     failed = [answer for answer in answers if answer.problem is not None]
     if failed:
         return failed[0]

@@ -1,9 +1,9 @@
-"""How many operators the baselines learn, how fast, and what they cover. A Markdown table.
+"""Compare operator learners: print a Markdown table with one row per domain and seed.
 
 Usage: python benchmarks/baseline_learners.py [--domains painting ...] [--seeds 2] [--demos 50]
 
-A cell shows for each seed the number of operators, the CPU seconds of learning them (replays are
-collected before), and the coverage.
+A cell shows the number of operators, the CPU seconds of learning (without collecting replays), and the
+coverage.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DOMAINS = ("painting", "satellites", "cluttered-1d", "screws", "cluttered-satell
 
 
 def cells(domain: str, seed: int, demos: int) -> list[str]:
-    """Return what each learner makes of the same demonstrations."""
+    """Return one cell per learner, all learned from the same demonstrations."""
     env = needful.make_environment(domain)
     oracle = needful.OracleDemonstrator(env)
     demonstrations = needful.collect_demonstrations(env, oracle, demos, seed).demonstrations

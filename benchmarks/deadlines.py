@@ -1,13 +1,13 @@
-"""How late does planning end when its time is up in the middle of very much?
+"""Measure how late planning returns after its deadline, on very large problems.
 
 Usage: python benchmarks/deadlines.py [--quick]
 
-    books    3,300 household objects, hundreds of atoms deleted at a step
-    rows     things are put in rows of six: operators of six parameters
+    books    3,300 household objects, hundreds of atoms deleted per step
+    rows     things are put in rows of six: operators with six parameters
 
-Both have about two million ground operators. Each planner gets less time than it needs, in limits that
-end in all phases of its work: grounding, the start of a search, the search, and a search that starts anew
-because a step failed. The figures are wall milliseconds from the deadline until all memory is released.
+Both have about two million ground operators. The time limits are too short for the planner and expire in
+all phases: grounding, preparation of the search, search, and search again after a failed step. The values
+are wall milliseconds from the deadline until all memory is released.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def rows(quick: bool = False) -> list[Row]:
             if worst is None:
                 found.append(Row(name, None, "ms", TARGET_MS, note=finished.last_line))
                 continue
-            limits = f"the worst of {len(_limits(quick))} limits, {worst['limit']:g} s"
+            limits = f"worst of {len(_limits(quick))} time limits: {worst['limit']:g} s"
             found.append(
                 Row(name, worst["late"], "ms", TARGET_MS, note=f"{limits}, {finished.peak_mb:.0f} MB")
             )

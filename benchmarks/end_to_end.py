@@ -1,8 +1,8 @@
-"""How long does `needful run` take, from demonstrations to solved tasks?
+"""Measure `needful run`, from collecting demonstrations to solving test tasks.
 
 Usage: python benchmarks/end_to_end.py [--quick]
 
-Wall seconds of the command, start of the interpreter included, and its peak of resident memory.
+The values are wall seconds of the command, including the start of Python, and peak resident memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SECONDS = 600.0
 
 
 def rows(quick: bool = False) -> list[Row]:
-    """Return the time and the memory of a run; of a small run in a small domain if quick."""
+    """Return the time and the memory of a run; a quick run is small and in a small domain."""
     domain, *options = QUICK if quick else (DOMAIN,)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

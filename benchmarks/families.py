@@ -1,8 +1,8 @@
 """Families of abstract planning problems that grow with the number of objects.
 
-    paint(n, goals)    Cluttered Painting with n objects, some of which belong on the shelf or in the box
-    screws(n, goals)   a magnet carries some of n screws, which are all alike, to a receptacle
-    books(n, goals)    n household objects of several types: books belong on a shelf, cabinets are closed
+    paint(n, goals)    Cluttered Painting with n objects; goal objects go on the shelf or into the box
+    screws(n, goals)   a magnet carries some of n identical screws to a receptacle
+    books(n, goals)    n household objects of several types; goal books go on a shelf, cabinets are closed
 
 Every question is the same each time it is asked: nothing is random.
 """
@@ -18,8 +18,8 @@ from needful.core.objects import Object
 from needful.planning.interfaces import Question
 from notation import Domain, read_domain
 
-# The operators that are learned in Cluttered Painting, each with only those preconditions that the
-# domain really has: demonstrations always add some, which would make the search easier.
+# The operators learned in Cluttered Painting, with only the preconditions that the domain really has.
+# Learned operators have more preconditions, which would make the search easier.
 PAINT = read_domain("""
     type obj
     type box
@@ -97,12 +97,12 @@ PAINT = read_domain("""
       needs   GripperOpen ?r
 """)
 
-# What the objects look like at first, over and over: two steps, one or none from clean and dry.
+# The initial conditions of the objects, repeated: two, one or no steps from clean and dry.
 _DIRTY, _WET, _CLEAN = ("IsDirty", "IsDry"), ("IsClean", "IsWet"), ("IsClean", "IsDry")
 _CONDITIONS = (_DIRTY, _WET, _DIRTY, _WET, _CLEAN, _WET, _CLEAN)
 
-# The operators that are learned in Screws, but with all forgotten that the controllers can change: the
-# demonstrations carry one screw each, so what a second one would suffer from is not learned.
+# The operators learned in Screws, but with delete patterns for all atoms that the controllers can change:
+# each demonstration carries one screw, so effects on a second screw are not learned.
 SCREWS = read_domain("""
     type screw
     type receptacle
@@ -175,7 +175,7 @@ BOOKS = read_domain("""
       deletes Open ?c
 """)
 
-# The kinds of the objects of a household, over and over.
+# The types of the household objects, repeated.
 _HOUSEHOLD = ("book", "toy", "shelf", "toy", "table", "book", "cabinet", "toy", "table", "window")
 
 
@@ -253,8 +253,8 @@ class Case:
     Attributes:
         family: the name of the family.
         objects, goals: its arguments.
-        cost: the length of the shortest plan, proved by Fast Downward where it is able to. On the larger
-            cases it follows from what each goal needs on its own.
+        cost: the length of the shortest plan, proved by Fast Downward where possible. For larger cases it
+            is the sum of the steps that each goal needs.
     """
 
     family: str

@@ -1,13 +1,15 @@
-"""How fast are the houses: to build, to look at, to act in, to solve tasks in and to learn from?
+"""Measure the household domains: simulation, abstraction, controllers, planning and operator learning.
 
 Usage: python benchmarks/household.py [--quick]
 
-All times are CPU times on one core; each domain has a fresh process. A house of about 65 objects is built
-and settled, and abstracted as a state that was never seen before (medians). Then the hand-written model
-solves ten test tasks of five seeds in each domain; the plans are carried out once more, again on states
-that were never seen before, which gives the times of the controllers (medians over all domains) and tells
-whether the goal is reached. At last operators are learned from ten demonstrations in houses that are
-cluttered until they have about 110 objects.
+All times are CPU times on one core, with a fresh process per domain.
+
+1. Build and settle a house of about 65 objects, and abstract its state (medians).
+2. Solve ten test tasks for each of five seeds per domain with the hand-written model. Then execute the
+   plans again, to time the controllers (medians over all domains) and to check that the goal is reached.
+3. Learn operators from ten demonstrations in cluttered houses of about 110 objects.
+
+States are copied before each measurement, so that no cached result is used.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 DOMAINS = ("opening-presents", "locking-windows", "collecting-cans", "sorting-books")
 SEEDS, TASKS = 5, 10
-# These need all controllers.
+# Together these domains use all controllers.
 QUICK_DOMAINS, QUICK_SEEDS, QUICK_TASKS = ("collecting-cans", "sorting-books"), 1, 1
 
 OBJECTS, HOUSES, LOOKS = 65, 10, 50
@@ -49,7 +51,7 @@ SOLVE_SECONDS, SECONDS = 60.0, 900.0
 
 
 def measure_house(houses: int) -> dict[str, float]:
-    """Build the test houses that come nearest to the wanted size; return median milliseconds."""
+    """Build the test houses whose size is closest to `OBJECTS`; return median milliseconds."""
     import needful
     from needful.abstraction.abstract import abstract
     from needful.envs.household.scene.scene import HOUSE_OBJECT
@@ -62,16 +64,16 @@ def measure_house(houses: int) -> dict[str, float]:
     for task in chosen:
         activity, split, seed = task.initial_state[HOUSE_OBJECT]
         _, scene = make_house((activity, split, seed))
-        builds.append(_milliseconds(functools.partial(_settled, scene)))
+        builds.append(_milliseconds(functools.partial(_settle, scene)))
         for _ in range(LOOKS):
-            state = _never_seen(task.initial_state)
+            state = _uncached_copy(task.initial_state)
             looks.append(_milliseconds(functools.partial(abstract, state, env.vocabulary.predicates)))
     objects = mean(len(task.objects) for task in chosen)
     return {"build": median(builds), "abstract": median(looks), "objects": objects}
 
 
 def measure_oracle(domain: str, seeds: int, tasks: int) -> dict[str, Any]:
-    """Solve test tasks with the hand-written model; return seconds a task, milliseconds by controller."""
+    """Solve test tasks with the hand-written model; return seconds per task and ms per controller."""
     import needful
     from needful.evaluation.evaluate import planning_seed
 
@@ -87,7 +89,7 @@ def measure_oracle(domain: str, seeds: int, tasks: int) -> dict[str, Any]:
         steps.append(len(result.actions))
         state = task.initial_state
         for action in result.actions:
-            state = _never_seen(state)
+            state = _uncached_copy(state)
             start = time.process_time()
             state = env.execute(state, action).state
             controllers[action.controller.name].append(1000 * (time.process_time() - start))
@@ -96,7 +98,7 @@ def measure_oracle(domain: str, seeds: int, tasks: int) -> dict[str, Any]:
 
 
 def measure_learning(domain: str, demonstrations: int) -> dict[str, float]:
-    """Learn operators from demonstrations in very cluttered houses; return CPU seconds and the outcome."""
+    """Learn operators from demonstrations in cluttered houses; return CPU seconds and the result."""
     from needful.operator_learning.learn_operators import learn_operators
 
     found = tuple(islice(_cluttered_demonstrations(domain), demonstrations))
@@ -111,7 +113,7 @@ def measure_learning(domain: str, demonstrations: int) -> dict[str, float]:
 
 
 def _cluttered_demonstrations(domain: str) -> Iterator[Demonstration]:
-    """Yield demonstrations in houses with more clutter than any task of the domain has."""
+    """Yield demonstrations in houses with more clutter than in the domain's tasks."""
     import needful
     from needful.demos.collect import as_demonstration
     from needful.envs.household.environment import Household
@@ -122,7 +124,7 @@ def _cluttered_demonstrations(domain: str) -> Iterator[Demonstration]:
 
     (activity,) = (one for one in ACTIVITIES if one.name == domain)
     for number in count():
-        # A new one each time: it makes these houses for nobody else.
+        # A new environment per house, because an environment caches its houses.
         env = needful.make_environment(domain)
         assert isinstance(env, Household)
         rng = rng_for(number, "benchmark", domain)
@@ -136,7 +138,7 @@ def _cluttered_demonstrations(domain: str) -> Iterator[Demonstration]:
             yield as_demonstration(env, task, result)
 
 
-def _settled(scene: Scene) -> object:
+def _settle(scene: Scene) -> object:
     from needful.envs.household.simulation.world import World
 
     return World(scene).settled()
@@ -148,15 +150,15 @@ def _milliseconds(work: Callable[[], object]) -> float:
     return 1000 * (time.process_time() - start)
 
 
-def _never_seen(state: State) -> State:
-    """Return a copy, of which nothing is remembered."""
+def _uncached_copy(state: State) -> State:
+    """Return a copy for which no results are cached."""
     from needful.core.state import State
 
     return State({obj: state[obj] for obj in state})
 
 
 def house_rows(houses: int) -> list[Row]:
-    """Return what it takes to build a house and to abstract it."""
+    """Return the times of building a house and of abstracting its state."""
     found, finished = call("household", "measure_house", houses, seconds=SECONDS)
     note = finished.last_line if found is None else f"{found['objects']:.0f} objects"
     found = found or {}
@@ -167,7 +169,7 @@ def house_rows(houses: int) -> list[Row]:
 
 
 def oracle_rows(domains: Sequence[str], seeds: int, tasks: int) -> list[Row]:
-    """Return how well and how fast tasks are solved in each domain, then the times of the controllers."""
+    """Return success rates and planning times of each domain, then the times of the controllers."""
     rows: list[Row] = []
     pooled: dict[str, list[float]] = defaultdict(list)
     for domain in domains:
@@ -177,7 +179,7 @@ def oracle_rows(domains: Sequence[str], seeds: int, tasks: int) -> list[Row]:
             pooled[name] += times
     for name, target in CONTROLLER_TARGETS.items():
         value = median(pooled[name]) if pooled[name] else None
-        note = f"{len(pooled[name])} times"
+        note = f"{len(pooled[name])} executions"
         rows.append(Row(f"household/{name}/median", value, "ms", target, note=note))
     return rows
 
@@ -196,7 +198,7 @@ def _solving_rows(name: str, found: Mapping[str, Any] | None, tasks: int, proble
 
 
 def learning_row(domain: str, demonstrations: int) -> Row:
-    """Return how long operator learning takes where there is much clutter."""
+    """Return the time of operator learning in cluttered houses."""
     found, finished = call("household", "measure_learning", domain, demonstrations, seconds=SECONDS)
     name = f"household/{domain}/operator-learning"
     if found is None:
@@ -208,7 +210,7 @@ def learning_row(domain: str, demonstrations: int) -> Row:
 
 
 def rows(quick: bool = False) -> list[Row]:
-    """Return all figures; in a quick run of one house, two tasks and one learned model."""
+    """Return all rows; a quick run has one house, two tasks and one learned model."""
     if quick:
         return [
             *house_rows(QUICK_HOUSES),
@@ -224,7 +226,7 @@ def rows(quick: bool = False) -> list[Row]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="one house, one task each in two domains")
+    parser.add_argument("--quick", action="store_true", help="one house, one task in each of two domains")
     print(table(rows(parser.parse_args().quick), {}))
 
 

@@ -1,9 +1,9 @@
-"""Run a command within limits and write down what it cost.
+"""Run a command within limits on time and memory, and write a report of its resources.
 
-Usage: python -I -S launch.py ORDER.json REPORT.json OUTPUT.txt
+Usage: python -I -S launch.py REQUEST.json REPORT.json OUTPUT.txt
 
-This is a program of its own because Linux starts to count the memory of a process with that of the one
-that started it. From a small program the peaks come out right.
+This is a separate program because on Linux the peak memory of a new process starts at that of its parent.
+Started from this small program, the reported peaks are correct.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ import threading
 import time
 from typing import Any
 
-# What a shell returns for a command that cannot be started.
+# The exit code of a shell for a command that cannot be started.
 NOT_FOUND = 127
 
 
-def launch(order: dict[str, Any], output: int) -> dict[str, Any]:
-    """Run the command in a session of its own, all of which is killed when time is up."""
+def launch(request: dict[str, Any], output: int) -> dict[str, Any]:
+    """Run the command in a new session, which is killed as a whole at the time limit."""
     start = time.perf_counter()
     try:
         process = subprocess.Popen(
-            order["command"],
-            cwd=order["folder"],
+            request["command"],
+            cwd=request["folder"],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=lambda: limit_memory(order["memory_bytes"]),
+            preexec_fn=lambda: limit_memory(request["memory_bytes"]),
         )
     except OSError as error:
         os.write(output, str(error).encode())
         return {"returncode": NOT_FOUND, "cpu_seconds": 0.0, "wall_seconds": 0.0, "peak_mb": 0.0}
-    late = threading.Event()
-    timer = threading.Timer(order["seconds"], stop, (process.pid, late))
+    timed_out = threading.Event()
+    timer = threading.Timer(request["seconds"], stop, (process.pid, timed_out))
     timer.start()
     try:
         _, status, usage = os.wait4(process.pid, 0)
     except BaseException:
-        stop(process.pid, late)
+        stop(process.pid, timed_out)
         raise
     finally:
         timer.cancel()
     process.returncode = os.waitstatus_to_exitcode(status)
     return {
-        "returncode": None if late.is_set() else process.returncode,
+        "returncode": None if timed_out.is_set() else process.returncode,
         "cpu_seconds": usage.ru_utime + usage.ru_stime,
         "wall_seconds": time.perf_counter() - start,
         "peak_mb": usage.ru_maxrss / 1024,
@@ -63,15 +63,15 @@ def limit_memory(size: int | None) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 
-def stop(group: int, late: threading.Event) -> None:
-    late.set()
-    with contextlib.suppress(ProcessLookupError):  # it may have ended just now
+def stop(group: int, timed_out: threading.Event) -> None:
+    timed_out.set()
+    with contextlib.suppress(ProcessLookupError):  # the process may have ended just before
         os.killpg(group, signal.SIGKILL)
 
 
 def main() -> None:
-    order_file, report_file, output_file = sys.argv[1:]
-    with open(order_file) as file, open(output_file, "wb") as output:
+    request_file, report_file, output_file = sys.argv[1:]
+    with open(request_file) as file, open(output_file, "wb") as output:
         report = launch(json.load(file), output.fileno())
     with open(report_file, "w") as file:
         json.dump(report, file)

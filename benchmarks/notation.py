@@ -1,4 +1,4 @@
-"""Domains as text: a line for each type and predicate, a paragraph for each operator.
+"""Read domains from text: one line per type and predicate, one paragraph per operator.
 
     type book < item
     predicate OnTop item surface
@@ -8,7 +8,7 @@
       deletes Holding ?i
       forgets Reachable *:obj
 
-Every operator has a controller of its own, with the same name and arguments and no continuous parameters.
+Each operator has its own controller with the same name and arguments and no continuous parameters.
 """
 
 from __future__ import annotations
@@ -61,7 +61,10 @@ def read_domain(text: str) -> Domain:
             case ["needs" | "adds" | "deletes" | "forgets", *_] if paragraphs:
                 paragraphs[-1].append(line)
             case _:
-                raise ValueError(f"This is no line of a domain: {line!r}.")
+                raise ValueError(
+                    f"Cannot read the line {line!r} of a domain. Lines start with type, predicate or "
+                    "operator, and after an operator with needs, adds, deletes or forgets."
+                )
     operators = tuple(_operator(paragraph, types, predicates) for paragraph in paragraphs)
     return Domain(types, predicates, operators)
 

@@ -1,11 +1,11 @@
-"""How long does it take to learn operators, and how does that grow with the demonstrations?
+"""Measure operator learning, and how its time grows with the number of demonstrations.
 
 Usage: python benchmarks/operator_learning.py [--quick] [--data FOLDER] [--repeat 3] [--json FILE]
 
-CPU seconds of learning alone, at best, on demonstrations that were recorded with other software; then of
-100 demonstrations in units of the seconds of 10, and of 1,000 demonstrations. Those are collected first,
-which takes two minutes, and kept in `benchmarks/out`. Each measurement has a fresh process, whose peak of
-resident memory includes the demonstrations.
+The values are: the CPU seconds of learning (best run) from demonstrations recorded with other software; the
+time for 100 demonstrations divided by the time for 10; and the time for 1,000 demonstrations. The last two
+need demonstrations that are collected first, which takes two minutes, and kept in `benchmarks/out`. Each
+measurement has a fresh process, whose peak resident memory includes the demonstrations.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What learning from one file cost, and what came of it."""
+    """Time, memory and result of learning from one file."""
 
     cpu: float
     wall: float
@@ -51,7 +51,7 @@ class Measured:
 
 
 def learn(path: str, count: int | None) -> dict[str, float]:
-    """Learn in this process from the first demonstrations of a file."""
+    """Learn in this process from the first `count` demonstrations of a file."""
     from needful.operator_learning.learn_operators import learn_operators
     from needful.storage.demonstrations import read_demonstrations
 
@@ -67,7 +67,7 @@ def learn(path: str, count: int | None) -> dict[str, float]:
 
 
 def collect(domain: str, count: int, path: str) -> None:
-    """Write demonstrations of a domain."""
+    """Collect demonstrations of a domain and write them to a file."""
     import needful
     from needful.storage.demonstrations import write_demonstrations
 
@@ -77,14 +77,14 @@ def collect(domain: str, count: int, path: str) -> None:
 
 
 def measure(path: Path, repeat: int, count: int | None = None) -> Measured | str:
-    """Return the run that took the least CPU time, or why there is none."""
+    """Return the run with the least CPU time, or the error if all runs failed."""
     runs = [call("operator_learning", "learn", str(path), count, seconds=SECONDS) for _ in range(repeat)]
     done = [Measured(memory=finished.peak_mb, **answer) for answer, finished in runs if answer is not None]
     return min(done, key=lambda run: run.cpu) if done else runs[-1][1].last_line
 
 
 def collected(domain: str, count: int) -> Path:
-    """Return the file of demonstrations, collecting them if they are not there yet."""
+    """Return the file of demonstrations; collect them if it does not exist."""
     path = COLLECTED / f"{domain}-{count}.jsonl.gz"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -105,7 +105,7 @@ def cost_rows(
 
 
 def growth_row(domain: str, repeat: int) -> Row:
-    """Return how many times longer learning takes from ten times as many demonstrations."""
+    """Return the factor by which ten times as many demonstrations increase the learning time."""
     path = collected(domain, MANY)
     few, many = (measure(path, repeat, count) for count in (FEW, MANY))
     name = f"operator-learning/{domain}/growth"
@@ -116,7 +116,7 @@ def growth_row(domain: str, repeat: int) -> Row:
 
 
 def rows(quick: bool = False, data: Path = DATA, repeat: int = 3) -> list[Row]:
-    """Return what each domain takes, how that grows, and a large case; if quick, one domain alone."""
+    """Return the rows of each domain, of growth, and of a large case; a quick run has one domain."""
     found = []
     for domain, target in list(TARGETS.items())[: 1 if quick else None]:
         measured = measure(data / f"{domain}.jsonl.gz", repeat)
@@ -131,10 +131,10 @@ def rows(quick: bool = False, data: Path = DATA, repeat: int = 3) -> list[Row]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="the fastest domain alone")
-    parser.add_argument("--data", type=Path, default=DATA, help="the folder of recorded demonstrations")
-    parser.add_argument("--repeat", type=int, default=3, help="measure so often and take the best")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="where to write the rows")
+    parser.add_argument("--quick", action="store_true", help="only the fastest domain")
+    parser.add_argument("--data", type=Path, default=DATA, help="folder of recorded demonstrations")
+    parser.add_argument("--repeat", type=int, default=3, help="number of runs; the best one counts")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to this file")
     args = parser.parse_args(arguments)
     found = rows(args.quick, args.data.resolve(), args.repeat)
     print(table(found, {}))

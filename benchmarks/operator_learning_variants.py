@@ -1,10 +1,10 @@
-"""Does hill climbing get stuck, and what does each choice of the learner bring? A Markdown table.
+"""Compare variants of operator learning, over seeds and orders of demonstrations: print a Markdown table.
 
 Usage: python benchmarks/operator_learning_variants.py [--seeds 5] [--shuffles 2] [--demos 50]
 
-For each domain demonstrations are collected with each seed and learned from in several orders. A cell
-shows the numbers of operators that occurred (with how often, if more than one did), the largest number
-of uncovered transitions, and the mean seconds.
+For each domain, demonstrations are collected with each seed, and operators are learned from them in several
+orders. A cell shows the number of learned operators (each with its frequency, if it varies), the largest
+number of uncovered transitions, and the mean CPU seconds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from needful.operator_learning.reduce_complexity import keep_all_operators
 from needful.seeding import rng_for
 
 VARIANTS = {
-    "as shipped": OperatorLearningConfig(),
+    "default": OperatorLearningConfig(),
     "whole-predicate deletes": OperatorLearningConfig(generalise=whole_predicate),
     "steepest descent": OperatorLearningConfig(schedule=steepest_descent),
     "no complexity": OperatorLearningConfig(reduce=keep_all_operators),
@@ -54,7 +54,7 @@ def cell(data: Sequence[Sequence[Demonstration]], config: OperatorLearningConfig
         seconds.append(time.process_time() - start)
         counts[len(learned.operators)] += 1
         uncovered = max(uncovered, learned.uncovered)
-    shown = [f"{n}" if len(counts) == 1 else f"{n} ({often}×)" for n, often in sorted(counts.items())]
+    shown = [f"{n}" if len(counts) == 1 else f"{n} ({times}×)" for n, times in sorted(counts.items())]
     return f"{', '.join(shown)}; {uncovered}; {np.mean(seconds):.2f}"
 
 

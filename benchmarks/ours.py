@@ -15,13 +15,13 @@ from needful.planning.planners import AutoPlanner, make_planner
 from needful.planning.portfolio import Policy, Stage
 from processes import call
 
-# Quick runs are repeated for so long, for noise is large beside them; slow ones not beyond this.
+# Short runs are repeated for at least this long, because their noise is large; long runs at most this long.
 REPEAT_FOR_SECONDS = 0.2
 REPEAT_WITHIN_SECONDS = 5.0
 
 
 def solve(planner: str, case: Case, seconds: float, repeat: int) -> Answer:
-    """Return the best of at least so many runs in one process, which is killed if it does not end."""
+    """Return the best of at least `repeat` runs in one process, which is killed if it does not end."""
     answer, finished = call("ours", "measure", planner, asdict(case), seconds, repeat, seconds=3 * seconds)
     if answer is None:
         if finished.returncode is None:

@@ -1,12 +1,12 @@
-"""Other planners, as processes of their own: from PDDL files to a plan, process start included.
+"""Third-party planners as processes: from PDDL files to a plan, including the start of the process.
 
     fast-downward   A* with LM-cut, on operators with `forall` deletes
     lama-first      Fast Downward's first iteration of LAMA, on the same files
     k-star          K* with LM-cut and symmetries, for one best plan, on the same files
-    pyperplan       A* with LM-cut; it knows no `forall`, so it gets one action for each ground operator
+    pyperplan       A* with LM-cut; does not support `forall`, so it gets one action per ground operator
 
-Fast Downward comes with the extra `planners` of this package. The others are installed, when they are
-asked for, into an environment that only benchmarks use. All are GPL: they are started, never imported.
+Fast Downward comes with the extra `planners` of this package. The others are installed on first use into an
+environment that only benchmarks use. All are under the GPL: they are started as programs, never imported.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from processes import FOLDER, MEMORY_BYTES, Finished, run
 
 ENVIRONMENT = FOLDER.parent / ".bench-venv"
 REQUIREMENTS = FOLDER / "peers.txt"
-# Quick runs are repeated for so long: noise is large beside them.
+# Short runs are repeated for at least this long, because their noise is large.
 REPEAT_FOR_SECONDS = 1.0
 INSTALL_SECONDS = 600.0
 
@@ -47,7 +47,7 @@ _K_STAR_SEARCH = (
 )
 
 
-def _as_it_is(plan: str) -> str:
+def _unchanged(plan: str) -> str:
     return plan
 
 
@@ -57,16 +57,16 @@ def _first_of_json(plan: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A planner as a command.
+    """A third-party planner.
 
     Attributes:
-        name: what tables call it.
-        command: its command line, in a folder with the PDDL files.
+        name: the name in tables.
+        command: the command line, run in a folder with the PDDL files.
         missing: why it cannot be started; None if it can.
-        style: the PDDL that it reads.
-        plan_file: where it writes its plan.
-        read: turns what it writes into a line for each step.
-        idle: a command that starts and ends without any work.
+        style: the style of PDDL that it supports.
+        plan_file: the file to which it writes its plan.
+        read: converts the content of the plan file to one line per step.
+        idle: a command that only starts and exits, to measure the start.
     """
 
     name: str
@@ -74,11 +74,11 @@ class Peer:
     missing: str | None = None
     style: Style = Style.FORALL
     plan_file: str = _PLAN
-    read: Callable[[str], str] = _as_it_is
+    read: Callable[[str], str] = _unchanged
     idle: Command | None = None
 
     def solve(self, case: Case, seconds: float, repeat: int) -> Answer:
-        """Return the best of at least so many runs; one that fails is not repeated."""
+        """Return the best of at least `repeat` runs; a failed run is not repeated."""
         if self.missing is not None:
             return Answer(self.missing)
         question = case.question()
@@ -99,14 +99,14 @@ class Peer:
         return best(answers)
 
     def start_ms(self, repeat: int = 10) -> float:
-        """Return the CPU time that the planner takes to start, if it has an idle command."""
+        """Return the CPU milliseconds of the planner's start; 0 without an idle command."""
         if self.missing is not None or self.idle is None:
             return 0.0
         return 1000 * min(run(self.idle, FOLDER).cpu_seconds for _ in range(repeat))
 
     def _answer(self, case: Case, pddl: Pddl, finished: Finished, file: Path, seconds: float) -> Answer:
         if finished.returncode is None:
-            return stopped(seconds)  # and nothing is known of the memory of what it had started
+            return stopped(seconds)  # the memory of its child processes is unknown
         if not file.exists():
             return Answer(
                 f"exit code {finished.returncode}: {finished.last_line}", peak_mb=finished.peak_mb
@@ -127,7 +127,7 @@ class Peer:
 
 
 def find_peers() -> dict[str, Peer]:
-    """Return all peers by name, those that are missing with the reason."""
+    """Return all third-party planners by name, including those that are not installed."""
     package = importlib.util.find_spec("up_fast_downward")
     locations = (package.submodule_search_locations if package else None) or [""]
     driver = Path(locations[0]) / "downward" / "fast-downward.py"
@@ -160,7 +160,7 @@ def find_peers() -> dict[str, Peer]:
 
 
 def _install() -> str | None:
-    """Make the environment what `peers.txt` says, and return why that was impossible, if it was."""
+    """Install the packages of `peers.txt`; return the error if that fails."""
     stamp, wanted = ENVIRONMENT / REQUIREMENTS.name, REQUIREMENTS.read_text()
     if stamp.exists() and stamp.read_text() == wanted:
         return None

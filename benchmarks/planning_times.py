@@ -1,10 +1,10 @@
-"""How long does it take to plan for an unseen task with a learned model, and with what?
+"""Measure planning for unseen tasks with a learned model.
 
 Usage: python benchmarks/planning_times.py [--quick]
 
-A model is learned from 50 demonstrations of the oracle, then 50 test tasks are solved with it. The figures
-are CPU milliseconds a task, mean: in all, and of these for grounding, search and refinement (the rest is
-abstraction of the initial state, and bookkeeping). Each domain has a fresh process.
+A model is learned from 50 demonstrations of the oracle, then 50 test tasks are solved with it. The values
+are mean CPU milliseconds per task: in total, and for grounding, search and refinement (the rest is
+abstraction of the initial state and bookkeeping). Each domain has a fresh process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from processes import call
 from report import Row, table
 
-# Milliseconds a task.
+# Milliseconds per task.
 TARGETS = {
     "cluttered-1d": 5.0,
     "screws": 5.0,
@@ -32,7 +32,7 @@ SECONDS = 600.0
 
 
 def measure(domain: str, demos: int, count: int) -> dict[str, Any]:
-    """Learn and plan in this process; return how many tasks were solved, and mean milliseconds a task."""
+    """Learn and plan in this process; return the number of solved tasks and mean milliseconds per task."""
     import needful
     from needful.evaluation.evaluate import planning_seed
 
@@ -54,7 +54,7 @@ def measure(domain: str, demos: int, count: int) -> dict[str, Any]:
 
 
 def rows(quick: bool = False) -> list[Row]:
-    """Return the mean times of each domain; in a quick run of two domains and a few tasks."""
+    """Return the mean times of each domain; a quick run has two domains and a few tasks."""
     demos, count = (QUICK_DEMONSTRATIONS, QUICK_TASKS) if quick else (DEMONSTRATIONS, TASKS)
     found = []
     for domain, target in list(TARGETS.items())[: QUICK_DOMAINS if quick else None]:
@@ -65,9 +65,7 @@ def rows(quick: bool = False) -> list[Row]:
             continue
         note = f"{means['solved']} of {count} solved"
         found.append(Row(f"{name}/total", means["total"], "ms", target, note=note))
-        found += [
-            Row(f"{name}/{stage}", means[stage], "ms") for stage in ("grounding", "search", "refinement")
-        ]
+        found += [Row(f"{name}/{stage}", means[stage], "ms") for stage in STAGES]
     return found
 
 

@@ -1,6 +1,6 @@
-"""Run commands, and functions, in processes of their own, and say what they cost.
+"""Run commands and functions in fresh processes, and measure their time and memory.
 
-What one measurement leaves behind (memory, caches, imported modules) cannot help or harm the next.
+In a fresh process, memory, caches and imported modules of one measurement cannot affect the next.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
 DEFAULT_SECONDS = 40.0
-# A peer that wants more than this fails by itself instead of taking the machine down.
+# The memory limit of third-party planners, which keeps the machine responsive.
 MEMORY_BYTES = 4 << 30
 
-# The environment of processes that must do with one core.
+# Environment variables that limit numerical libraries to one core.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What became of a command.
+    """The result of a command.
 
     Attributes:
-        output: what it wrote, standard output and errors together.
-        returncode: its exit code; None if it was stopped at the time limit.
-        cpu_seconds, wall_seconds: of the command and of all that it started and waited for.
-        peak_mb: the resident memory of the largest of these processes, in megabytes.
+        output: standard output and standard error together.
+        returncode: the exit code; None if the command was stopped at the time limit.
+        cpu_seconds, wall_seconds: of the command and of all child processes that it waited for.
+        peak_mb: the peak resident memory of the largest of these processes, in megabytes.
     """
 
     output: str
@@ -43,7 +43,7 @@ class Finished:
 
     @property
     def last_line(self) -> str:
-        """The last thing that it said, which names the error if there was one."""
+        """The last line of the output, which names the error of a failed Python program."""
         return (self.output.strip().splitlines() or ["no output"])[-1]
 
 
@@ -54,19 +54,19 @@ def run(
     memory_bytes: int | None = None,
     environment: Mapping[str, str] = ONE_THREAD,
 ) -> Finished:
-    """Run a command in a session of its own, all of which is killed when time is up.
+    """Run a command in a new session, which is killed as a whole at the time limit.
 
-    `environment` is added to that of this process. A command that cannot be started returns 127.
+    `environment` is added to that of this process. The exit code is 127 if the command cannot be started.
     """
-    order = {
+    request = {
         "command": [str(word) for word in command],
         "folder": str(folder),
         "seconds": seconds,
         "memory_bytes": memory_bytes,
     }
     with tempfile.TemporaryDirectory() as scratch:
-        paths = [Path(scratch, name) for name in ("order.json", "report.json", "output.txt")]
-        paths[0].write_text(json.dumps(order))
+        paths = [Path(scratch, name) for name in ("request.json", "report.json", "output.txt")]
+        paths[0].write_text(json.dumps(request))
         subprocess.run(
             [sys.executable, "-I", "-S", FOLDER / "launch.py", *paths],
             env={**os.environ, **environment},
@@ -78,9 +78,9 @@ def run(
 def call(
     module: str, function: str, *arguments: Any, seconds: float = DEFAULT_SECONDS
 ) -> tuple[Any, Finished]:
-    """Call a function of a benchmark in a fresh interpreter; arguments and result go through JSON.
+    """Call a function of a module in a fresh interpreter; arguments and result are passed as JSON.
 
-    The result is None if the function did not return in time, or failed.
+    The result is None if the function failed or exceeded the time limit.
     """
     program = (
         f"import json, sys; from {module} import {function}; "

@@ -1,7 +1,7 @@
-"""Rows of benchmarks: how they are shown, stored and compared.
+"""Rows of benchmarks: how they are printed, stored and compared.
 
-Times depend on the machine. Each report therefore carries the time of a fixed loop, and times of two
-reports are compared in units of it: on a slower machine nothing looks like a regression.
+Times depend on the machine. Each report therefore has a calibration, the time of a fixed loop, and times of
+two reports are compared relative to it, so that a slower machine does not look like a regression.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, Literal, TypeAlias
 
 Better: TypeAlias = Literal["lower", "higher"]
 
-# A row that is so many times worse than the stored one is a regression.
-TOLERATED = 1.5
+# A row that is worse than the baseline by more than this factor is a regression.
+REGRESSION_FACTOR = 1.5
 
 _TIME_UNITS = ("s", "ms")
 _FORMAT, _VERSION = "needful-bench", 1
@@ -26,15 +26,15 @@ _FORMAT, _VERSION = "needful-bench", 1
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One figure.
+    """One measured value.
 
     Attributes:
-        name: what was measured, `benchmark/case/quantity`.
-        value: the figure; None if it could not be measured, and then `note` says why.
+        name: the measurement, as `benchmark/case/quantity`.
+        value: the value; None if it could not be measured, with the reason in `note`.
         unit: `s`, `ms`, `MB`, `%` or `x` for a ratio.
-        target: what the figure should reach, if anything.
-        better: which way is better.
-        note: what else is worth knowing.
+        target: the largest or smallest acceptable value, if any.
+        better: whether lower or higher values are better.
+        note: additional information.
     """
 
     name: str
@@ -46,14 +46,14 @@ class Row:
 
     @classmethod
     def of(cls, given: Row | Mapping[str, Any]) -> Row:
-        """Return a row that may be given as a mapping, of which other keys are left out."""
+        """Return a row from a row or a mapping; unknown keys of the mapping are ignored."""
         if isinstance(given, Row):
             return given
         return cls(**{one.name: given[one.name] for one in fields(cls) if one.name in given})
 
     @property
-    def holds(self) -> bool | None:
-        """Whether the target is reached; None if there is none. What was not measured does not hold."""
+    def target_met(self) -> bool | None:
+        """Whether the target is met; None without a target, False without a value."""
         if self.target is None:
             return None
         if self.value is None:
@@ -66,10 +66,10 @@ class Report:
     """The rows of one run.
 
     Attributes:
-        rows: the figures.
+        rows: the measured values.
         calibration: the CPU seconds of the fixed loop.
-        quick: whether this was a short run, which cannot be compared with a full one.
-        machine: where it was.
+        quick: whether this was a quick run, which cannot be compared with a full run.
+        machine: the platform and the version of Python.
     """
 
     rows: tuple[Row, ...]
@@ -79,7 +79,7 @@ class Report:
 
     @classmethod
     def of(cls, rows: Iterable[Row], quick: bool) -> Report:
-        """Return the report of rows that were measured just now."""
+        """Return a report of rows measured on this machine, and calibrate."""
         machine = f"{platform.platform()}, Python {platform.python_version()}"
         return cls(tuple(rows), calibrate(), quick, machine)
 
@@ -92,12 +92,15 @@ class Report:
     def read(cls, path: Path) -> Report:
         content = json.loads(path.read_text())
         if (content.pop("format", None), content.pop("version", None)) != (_FORMAT, _VERSION):
-            raise ValueError(f"{path} is no report of this benchmark. Write it anew with --write-baseline.")
+            raise ValueError(
+                f"{path} is not a benchmark report of version {_VERSION}. "
+                "Write a new one with --write-baseline."
+            )
         return cls(**{**content, "rows": tuple(Row(**row) for row in content["rows"])})
 
 
 def calibrate(repeat: int = 5) -> float:
-    """Return the CPU seconds of a fixed loop of the kind that planning is made of, at best."""
+    """Return the CPU seconds of a fixed loop with operations typical of planning, best of `repeat` runs."""
 
     def loop() -> float:
         start = time.process_time()
@@ -112,9 +115,9 @@ def calibrate(repeat: int = 5) -> float:
 
 
 def times_worse(report: Report, baseline: Report) -> dict[str, float]:
-    """Return by name how many times worse each row is than the stored one; less than 1 is better.
+    """Return by name the factor by which each row is worse than in the baseline; below 1 is better.
 
-    Rows that are missing on either side, or have no value there, are left out.
+    Rows without a value in either report are left out.
     """
     stored = {row.name: row for row in baseline.rows}
     slower = report.calibration / baseline.calibration
@@ -129,22 +132,22 @@ def times_worse(report: Report, baseline: Report) -> dict[str, float]:
 
 
 def table(rows: Sequence[Row], worse: Mapping[str, float]) -> str:
-    """Return the rows as a Markdown table, with how they stand to their targets and to a baseline."""
-    lines = [("What", "Value", "Target", "Holds", "Baseline", "Note")]
+    """Return the rows as a Markdown table, compared with their targets and with a baseline."""
+    lines = [("Measurement", "Value", "Target", "Met", "Against baseline", "Note")]
     for row in rows:
-        held = {None: "", True: "yes", False: "NO"}[row.holds]
+        met = {None: "", True: "yes", False: "NO"}[row.target_met]
         sign = "≤" if row.better == "lower" else "≥"
-        target = "" if row.target is None else f"{sign} {shown(row.target)} {row.unit}"
-        value = "not measured" if row.value is None else f"{shown(row.value)} {row.unit}"
+        target = "" if row.target is None else f"{sign} {format_number(row.target)} {row.unit}"
+        value = "not measured" if row.value is None else f"{format_number(row.value)} {row.unit}"
         change = f"× {worse[row.name]:.2f}" if row.name in worse else ""
-        if worse.get(row.name, 0.0) > TOLERATED:
+        if worse.get(row.name, 0.0) > REGRESSION_FACTOR:
             change += " WORSE"
-        lines.append((row.name, value, target, held, change, row.note))
-    return markdown(lines)
+        lines.append((row.name, value, target, met, change, row.note))
+    return markdown_table(lines)
 
 
-def markdown(lines: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table whose columns line up; the first line is the head."""
+def markdown_table(lines: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table with aligned columns; the first line is the header."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     text = [
         "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |"
@@ -154,19 +157,19 @@ def markdown(lines: Sequence[Sequence[str]]) -> str:
     return "\n".join(text)
 
 
-def shown(value: float) -> str:
-    """Return a figure: counts as they are, all else with three digits that count."""
+def format_number(value: float) -> str:
+    """Return integers in full and all other numbers with three significant digits."""
     if isinstance(value, int) or value == 0:
         return f"{value:,.0f}"
     digits = max(0, 2 - math.floor(math.log10(abs(value))))
     return f"{value:,.{digits}f}"
 
 
-def verdict(rows: Sequence[Row], worse: Mapping[str, float]) -> list[str]:
-    """Return what is wrong, one sentence each; nothing if all targets hold and nothing regressed."""
-    wrong = [f"{row.name}: the target does not hold." for row in rows if row.holds is False]
-    return wrong + [
+def find_problems(rows: Sequence[Row], worse: Mapping[str, float]) -> list[str]:
+    """Return one sentence per missed target and per regression."""
+    missed = [f"{row.name}: the target is not met." for row in rows if row.target_met is False]
+    return missed + [
         f"{name}: {factor:.2f} times worse than the baseline."
         for name, factor in worse.items()
-        if factor > TOLERATED
+        if factor > REGRESSION_FACTOR
     ]

@@ -1,10 +1,10 @@
-"""How long does it take to learn samplers?
+"""Measure sampler learning.
 
 Usage: python benchmarks/sampler_learning.py [--quick]
 
-CPU seconds on one core, import of torch included, on demonstrations that were recorded with other software
-(`tests/data/independent_demos`), and the peak of resident memory. The operators are learned first, which is
-not counted. Each domain has a fresh process.
+The values are CPU seconds on one core, including the import of torch, and peak resident memory. The
+demonstrations were recorded with other software (`tests/data/independent_demos`). Operators are learned
+first, which is not counted. Each domain has a fresh process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from processes import FOLDER, call
 from report import Row, table
 
 DATA = FOLDER.parent / "tests" / "data" / "independent_demos"
-# Seconds; None where there is no target. The operators of Screws have no continuous parameters.
+# Seconds; None without a target. Screws is missing because its operators have no continuous parameters.
 TARGETS = {
     "cluttered-1d": 2.0,
     "painting": 6.0,
@@ -28,7 +28,7 @@ SECONDS = 600.0
 
 
 def measure(domain: str) -> float:
-    """Learn in this process and return the CPU seconds that the samplers took."""
+    """Learn in this process and return the CPU seconds of sampler learning."""
     from needful.operator_learning.learn_operators import learn_operators
     from needful.sampler_learning.config import SamplerConfig
     from needful.sampler_learning.learn_samplers import learn_samplers
@@ -42,7 +42,7 @@ def measure(domain: str) -> float:
 
 
 def rows(quick: bool = False) -> list[Row]:
-    """Return the seconds and the memory of each domain; in a quick run of the fastest one."""
+    """Return the seconds and the memory of each domain; a quick run has only the fastest domain."""
     found = []
     for domain, target in list(TARGETS.items())[: 1 if quick else None]:
         seconds, finished = call("sampler_learning", "measure", domain, seconds=SECONDS)
@@ -54,7 +54,7 @@ def rows(quick: bool = False) -> list[Row]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="the fastest domain alone")
+    parser.add_argument("--quick", action="store_true", help="only the fastest domain")
     print(table(rows(parser.parse_args().quick), {}))
 
 

@@ -1,11 +1,11 @@
-"""How long does it take to the first abstract plan, and how long do others take?
+"""Measure the time to the first abstract plan, and compare it with third-party planners.
 
 Usage: python benchmarks/search.py [--quick] [--seconds 40]
 
 Ours are measured in process, from the question to the plan, grounding included (best of 5 or more). Peers
 are measured as processes, from start to end (best of 2 or more), on PDDL files that lie there already.
-All times are CPU milliseconds on one core. A ratio says how many times longer the peer takes than ours;
-a peer that was stopped takes at least that.
+All times are CPU milliseconds on one core. A ratio is the time of a third-party planner divided by ours; it
+is a lower bound if that planner was stopped at the time limit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from families import Case
 from ours import solve
 from peers import Peer, find_peers
 from processes import DEFAULT_SECONDS
-from report import Better, Row, markdown, shown
+from report import Better, Row, format_number, markdown_table
 
 TINY = Case("paint", 3, 1, cost=7)
 SLOWEST_PAINT = Case("paint", 8, 8, cost=49)
@@ -43,12 +43,12 @@ SATISFICING = (
 )
 QUICK = (TINY, Case("books", 50, 2, cost=10))
 
-# The first of each is what the others, and the peers, are compared with.
+# The first planner of each is compared with the others and with the third-party planners.
 OPTIMAL_PLANNERS = ("paper", "anytime", "python-paper")
 SATISFICING_PLANNERS = ("greedy", "weighted")
 TIMED = ("paper", "anytime", "greedy", "weighted")
 
-# How many times slower than the engine in C++ the one in Python may be.
+# The Python engine may be this many times slower than the C++ engine.
 PYTHON_TARGET = 30.0
 # Milliseconds to the first plan.
 FIRST_PLAN_TARGETS = {"paint-3-1/paper": 1.0, "books-400-4/greedy": 60.0, "books-1230-4/greedy": 500.0}
@@ -62,8 +62,8 @@ class Result:
     Attributes:
         case: the question.
         main: which of our planners the others are compared with.
-        answers: by the name of the planner.
-        start_ms: what pyperplan takes to start, which is not counted in its ratio.
+        answers: the answers by name of the planner.
+        start_ms: the start time of pyperplan, which is not counted in its ratio.
     """
 
     case: Case
@@ -91,7 +91,7 @@ def _compare(
 ) -> Result:
     print(f"  {case.name}", file=sys.stderr, flush=True)
     main = solve(ours[0], case, seconds, REPEAT_OURS)
-    # The reference must be slow enough to miss its target before it is stopped.
+    # The time limit must be long enough for the Python engine to miss its target before it is stopped.
     patience = max(seconds, math.ceil(1.2 * PYTHON_TARGET * (main.cpu_ms or 0.0) / 1000))
     answers = {ours[0]: main}
     answers |= {name: solve(name, case, patience, REPEAT_OURS) for name in ours[1:]}
@@ -100,12 +100,12 @@ def _compare(
 
 
 def rows(quick: bool = False) -> list[Row]:
-    """Return the time of each of our planners, and the ratio of each other planner to the main one."""
+    """Return the time of each of our planners, and the ratio of each other planner to the main planner."""
     return [row for result in measure(quick) for row in result_rows(result)]
 
 
 def result_rows(result: Result) -> list[Row]:
-    """Return a row for each answer, in their order."""
+    """Return one row per answer, in the same order."""
     found = []
     for name, answer in result.answers.items():
         make = _time_row if name in TIMED else _ratio_row
@@ -117,7 +117,7 @@ def _time_row(result: Result, name: str, answer: Answer) -> Row:
     key = f"{result.case.name}/{name}"
     value, note = answer.cpu_ms if answer.problem is None else None, _note(answer)
     if name == "paper" and answer.cost != result.case.cost:
-        value, note = None, f"{note}; the best cost is {result.case.cost}"
+        value, note = None, f"{note}; the optimal cost is {result.case.cost}"
     return Row(f"search/{key}", value, "ms", FIRST_PLAN_TARGETS.get(key), note=note)
 
 
@@ -131,11 +131,11 @@ def _ratio_row(result: Result, name: str, answer: Answer) -> Row:
     better: Better = "lower" if name == "python-paper" else "higher"
     note = _note(answer)
     if answer.stopped_ms is not None:
-        note += ", so at least this"
+        note += ", so this is a lower bound"
         if better == "higher" and target is not None and ratio is not None and ratio < target:
-            target, note = None, f"{note}: stopped too early to tell"
+            target, note = None, f"{note}; stopped too early to check the target"
     elif answer.cpu_ms is not None:
-        note = f"{shown(answer.cpu_ms)} ms, {note}"
+        note = f"{format_number(answer.cpu_ms)} ms, {note}"
     return Row(f"search/{result.case.name}/{name} : {result.main}", ratio, "x", target, better, note)
 
 
@@ -165,15 +165,17 @@ def details(results: Sequence[Result]) -> str:
     for result in results:
         for row, (name, answer) in zip(result_rows(result), result.answers.items(), strict=True):
             figures = (answer.cpu_ms, answer.wall_ms, answer.cost, answer.evaluated, answer.peak_mb)
-            cells = ["" if figure is None else shown(figure) for figure in figures]
+            cells = ["" if figure is None else format_number(figure) for figure in figures]
             if answer.problem is not None:
                 cells[0] = answer.problem
-            ratio = "" if row.unit != "x" or row.value is None else shown(row.value)
+            ratio = "" if row.unit != "x" or row.value is None else format_number(row.value)
             target = (
-                "" if row.target is None else f"{shown(row.target)} {'holds' if row.holds else 'MISSED'}"
+                ""
+                if row.target is None
+                else f"{format_number(row.target)} {'met' if row.target_met else 'MISSED'}"
             )
             lines.append([result.case.name, name, *cells, ratio, target])
-    return markdown(lines)
+    return markdown_table(lines)
 
 
 def main() -> None:

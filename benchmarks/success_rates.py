@@ -1,12 +1,12 @@
-"""Success rates of learned models, in every domain and over seeds, as a Markdown table.
+"""Measure success rates of learned models over domains and seeds: print a Markdown table.
 
 Usage: python benchmarks/success_rates.py [--domains D ...] [--seeds 5] [--first-seed 0]
                                           [--demos 50] [--tasks 50] [--learner necessary]
                                           [--abstract-plans 8] [--planner anytime] [--experiments]
                                           [--oracle] [--jobs 2]
 
-With --oracle the hand-written model of each domain is evaluated instead. Failures are listed after the
-table with their reasons.
+With --oracle the hand-written model of each domain is evaluated instead. Failures and their reasons are
+listed after the table.
 """
 
 from __future__ import annotations
@@ -109,8 +109,15 @@ def main() -> None:
     ]
     with ProcessPoolExecutor(args.jobs) as pool:
         done = list(pool.map(run_job, jobs))
-    titles = ["Domain", "Success %, mean (s.e.)", "by seed", "Operators", "Coverage", "Learning s"]
-    print(f"| {' | '.join([*titles, 'Planning ms a task'])} |")
+    titles = [
+        "Domain",
+        "Success %, mean (s.e.)",
+        "Success % by seed",
+        "Operators",
+        "Coverage",
+        "Learning s",
+    ]
+    print(f"| {' | '.join([*titles, 'Planning ms per task'])} |")
     print(f"|{'---|' * (len(titles) + 1)}")
     for domain in args.domains:
         print(row(domain, [summary for job, summary, _ in done if job.domain == domain]))

@@ -1,12 +1,12 @@
-"""What does merging over the type hierarchy bring in the household domains? Three Markdown tables.
+"""Measure the effect of merging operators over the type hierarchy in household domains: print three tables.
 
 Usage: python benchmarks/type_hierarchy.py [--seeds 5] [--shuffles 20] [--demos 10] [--tasks 10]
 
-The first table has the numbers of operators with types as they were seen and with merged ones, how many
-different sets of operators came of the orders of one seed's demonstrations (at most), and the mean and the
-largest CPU seconds of learning. The second one shows what planning costs with either, a task on average.
-For the third one a model is learned from sorting books alone, and then other things have to go onto a
-shelf: cans, which no demonstration had, and what lay about in some.
+1. The number of operators without and with merged types, the largest number of different sets of operators
+   learned from different orders of the same demonstrations, and the mean and largest CPU seconds.
+2. The cost of planning without and with merged types, per task on average.
+3. Generalisation: a model learned from sorting books puts other things onto a shelf, namely cans, which are
+   in no demonstration, and objects that are only clutter in the demonstrations.
 """
 
 from __future__ import annotations
@@ -73,18 +73,24 @@ def planning_row(domain: str, choice: str, data: Sequence[Sequence[Demonstration
         results += [plan(task, model, env.execute, PLANNING) for task in asked]
         cpu += time.process_time() - start
     solved = sum(result.outcome == Outcome.SOLVED for result in results)
-    nodes, tries = (
+    nodes, samples = (
         statistics.mean(getattr(result.statistics, counter) for result in results)
         for counter in ("nodes_created", "samples")
     )
     seconds = cpu / len(results)
-    return (
-        f"| {domain} | {choice} | {solved} of {len(results)} | {nodes:.0f} | {tries:.0f} | {seconds:.2f} |"
+    cells = (
+        domain,
+        choice,
+        f"{solved} of {len(results)}",
+        f"{nodes:.0f}",
+        f"{samples:.0f}",
+        f"{seconds:.2f}",
     )
+    return f"| {' | '.join(cells)} |"
 
 
 def onto_shelves(demonstrations: Sequence[Demonstration], houses: int) -> None:
-    """Learn from books, then put one other thing onto the shelf of each house."""
+    """Learn from books, then put one other thing onto a shelf of each house, and print the results."""
     books = needful.make_environment("sorting-books")
     model = needful.learn_model(books.vocabulary, demonstrations).model
     on_top = next(one for one in books.vocabulary.predicates if one.name == "OnTop")
@@ -105,17 +111,19 @@ def main() -> None:
     parser.add_argument("--demos", type=int, default=10)
     parser.add_argument("--tasks", type=int, default=10)
     args = parser.parse_args()
-    print("| Domain | types as seen | merged | different sets | CPU seconds, mean (largest) |")
+    print(
+        "| Domain | Operators, types as seen | Operators, merged | Different sets | CPU s, mean (largest) |"
+    )
     print("|---|---|---|---|---|")
     data = {domain: [collected(domain, args.demos, s) for s in range(args.seeds)] for domain in DOMAINS}
     for domain in DOMAINS:
         print(row(domain, data[domain], args.shuffles), flush=True)
-    print("\n| Domain | | solved | nodes created | tries of samplers | CPU seconds |")
+    print("\n| Domain | Types | Solved | Nodes created | Samples | CPU s |")
     print("|---|---|---|---|---|---|")
     for domain in ("collecting-cans", "sorting-books"):
         for choice in CHOICES:
             print(planning_row(domain, choice, data[domain], args.tasks), flush=True)
-    print("\n| Put onto a shelf | solved |\n|---|---|")
+    print("\n| Put onto a shelf | Solved |\n|---|---|")
     onto_shelves(data["sorting-books"][0], args.tasks)
 
 

@@ -1,4 +1,4 @@
-"""Other planners as processes, played by small programs, and the rows that come of their answers."""
+"""Third-party planners as processes (imitated by small programs), and the rows of their answers."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def actor(program: str, **more: object) -> Peer:
 
 
 def writes(plan: list[str]) -> str:
-    """A program that says how much it evaluated and writes a plan."""
-    said = "Evaluated 1 state(s).\nEvaluated 12 state(s)."
-    return f"print({said!r}); open('plan', 'w').write({chr(10).join(plan)!r})"
+    """Return a program that prints its number of evaluated states and writes a plan."""
+    log = "Evaluated 1 state(s).\nEvaluated 12 state(s)."
+    return f"print({log!r}); open('plan', 'w').write({chr(10).join(plan)!r})"
 
 
 def test_the_plan_of_a_peer_is_read_and_checked():
@@ -64,25 +64,25 @@ def test_plans_can_come_in_json_and_for_ground_actions():
         ("import time; time.sleep(60)", "no plan in 0.5 s"),
     ],
 )
-def test_what_goes_wrong_is_said(program, problem):
+def test_failures_are_reported(program, problem):
     answer = actor(program).solve(CASE, 0.5 if "sleep" in program else 20, repeat=2)
     assert answer.problem.startswith(problem)
 
 
-def test_a_missing_peer_is_an_answer_too():
+def test_a_missing_peer_gives_an_answer():
     peer = Peer("actor", ["nothing"], missing="not installed: no network")
     assert peer.solve(CASE, 20, repeat=1) == Answer("not installed: no network")
     assert peer.start_ms() == 0.0
 
 
-def test_peers_that_cannot_be_installed_say_so(monkeypatch, tmp_path):
+def test_failed_installations_are_reported(monkeypatch, tmp_path):
     monkeypatch.setattr(peers, "ENVIRONMENT", tmp_path / "venv")
     monkeypatch.setattr(peers, "run", lambda *_: Finished("trying\nno network", 1, 0.0, 0.0, 0.0))
     found = peers.find_peers()
     assert found["pyperplan"].missing == found["k-star"].missing == "not installed: no network"
 
 
-def test_an_environment_that_is_up_to_date_is_left_alone(monkeypatch, tmp_path):
+def test_an_installation_is_not_repeated(monkeypatch, tmp_path):
     monkeypatch.setattr(peers, "ENVIRONMENT", tmp_path)
     started = []
     monkeypatch.setattr(
@@ -110,7 +110,7 @@ def test_plans_are_valid_if_they_can_be_followed_to_the_goal():
 
 
 @pytest.mark.parametrize("planner", ["paper", "python-paper", "greedy", "weighted"])
-def test_ours_are_measured_in_a_process_of_their_own(planner):
+def test_our_planners_are_measured_in_a_fresh_process(planner):
     answer = solve(planner, CASE, 20, repeat=2)
     assert (answer.problem, answer.cost) == (None, 4)
     assert answer.cpu_ms > 0
@@ -124,50 +124,51 @@ def rows_of(case: Case, ours_ms: float, start_ms: float = 0.0, **others: Answer)
     return {row.name.split("/")[2]: row for row in result_rows(result)}
 
 
-def test_ratios_say_how_many_times_longer_others_take():
+def test_ratios_of_cpu_times():
     theirs = Answer(cost=4, cpu_ms=240.0, peak_mb=1.0)
     rows = rows_of(CASE, 2.0, 40.0, pyperplan=theirs, fast_downward=theirs, k_star=theirs)
     assert rows["fast-downward : paper"].value == 120
     assert rows["fast-downward : paper"].target == 8
-    # Pyperplan's start is not counted, and what it takes then decides what is expected.
+    # The start of pyperplan is not counted, and the remaining time determines its target.
     assert rows["pyperplan : paper"].value == 100
     assert rows["pyperplan : paper"].target == 100
     assert rows_of(CASE, 2.0, 150.0, pyperplan=theirs)["pyperplan : paper"].target == 20
     assert rows["k-star : paper"].target is None
 
 
-def test_a_peer_that_was_stopped_takes_at_least_that():
+def test_the_ratio_of_a_stopped_peer_is_a_lower_bound():
     row = rows_of(CASE, 2.0, 40.0, pyperplan=stopped(40))["pyperplan : paper"]
     assert row.value == 20_000
-    assert row.holds
-    assert row.note == "no plan in 40 s, so at least this"
+    assert row.target_met
+    assert "no plan in 40 s" in row.note
+    assert "lower bound" in row.note
 
 
-def test_nothing_is_said_of_a_target_that_a_stopped_peer_might_have_missed():
+def test_a_peer_that_was_stopped_too_early_has_no_target():
     row = rows_of(CASE, 2000.0, pyperplan=stopped(40))["pyperplan : paper"]
-    assert (row.value, row.target, row.holds) == (20, None, None)
+    assert (row.value, row.target, row.target_met) == (20, None, None)
     assert "too early" in row.note
     reference = rows_of(Case("paint", 3, 1, cost=7), 2.0, python_paper=stopped(40))["python-paper : paper"]
-    assert reference.holds is False
+    assert reference.target_met is False
 
 
-def test_a_peer_that_failed_is_not_measured_and_its_target_not_reached():
+def test_a_failed_peer_does_not_meet_its_target():
     row = rows_of(CASE, 2.0, fast_downward=Answer("exit code 1: no"))["fast-downward : paper"]
-    assert (row.value, row.holds, row.note) == (None, False, "exit code 1: no")
+    assert (row.value, row.target_met, row.note) == (None, False, "exit code 1: no")
 
 
-def test_the_reference_may_be_so_much_slower_in_paint():
+def test_the_python_engine_has_a_target_in_paint():
     slower = Answer(cost=7, cpu_ms=62.0, peak_mb=1.0)
     row = rows_of(Case("paint", 3, 1, cost=7), 2.0, python_paper=slower)["python-paper : paper"]
-    assert (row.value, row.target, row.better, row.holds) == (31, 30, "lower", False)
+    assert (row.value, row.target, row.better, row.target_met) == (31, 30, "lower", False)
     assert rows_of(CASE, 2.0, python_paper=slower)["python-paper : paper"].target is None
 
 
-def test_a_plan_that_is_wrong_or_not_a_best_one_is_no_result():
+def test_invalid_and_suboptimal_plans_have_no_value():
     result = Result(CASE, "paper", {"paper": Answer(cost=5, cpu_ms=1.0, peak_mb=1.0)})
     (row,) = result_rows(result)
     assert row.value is None
-    assert "the best cost is 4" in row.note
+    assert "optimal cost is 4" in row.note
     invalid = Answer("invalid plan", cost=4, cpu_ms=1.0, peak_mb=1.0)
     (row,) = result_rows(Result(CASE, "greedy", {"greedy": invalid}))
     assert (row.value, row.note) == (None, "invalid plan")

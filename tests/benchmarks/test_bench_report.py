@@ -1,4 +1,4 @@
-"""Rows of benchmarks: targets, comparison with a baseline, and the exit code that follows."""
+"""Rows of benchmarks: targets, comparison with a baseline, and the exit code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import pytest
 
 import bench
-from report import Report, Row, calibrate, markdown, shown, table, times_worse, verdict
+from report import Report, Row, calibrate, find_problems, format_number, markdown_table, table, times_worse
 
 
 def report(*rows: Row, calibration: float = 1.0, quick: bool = False) -> Report:
@@ -15,7 +15,7 @@ def report(*rows: Row, calibration: float = 1.0, quick: bool = False) -> Report:
 
 
 @pytest.mark.parametrize(
-    ("value", "target", "better", "holds"),
+    ("value", "target", "better", "met"),
     [
         (1.0, 1.0, "lower", True),
         (1.1, 1.0, "lower", False),
@@ -26,11 +26,11 @@ def report(*rows: Row, calibration: float = 1.0, quick: bool = False) -> Report:
         (None, None, "lower", None),
     ],
 )
-def test_targets(value, target, better, holds):
-    assert Row("a", value, "s", target, better).holds is holds
+def test_targets(value, target, better, met):
+    assert Row("a", value, "s", target, better).target_met is met
 
 
-def test_times_are_compared_in_units_of_the_calibration():
+def test_times_are_compared_relative_to_the_calibration():
     stored = report(
         Row("time", 10.0, "ms"), Row("memory", 100.0, "MB"), Row("ratio", 20.0, "x", better="higher")
     )
@@ -43,7 +43,7 @@ def test_times_are_compared_in_units_of_the_calibration():
     assert times_worse(now, stored) == pytest.approx({"time": 1.5, "memory": 1.5, "ratio": 4.0})
 
 
-def test_only_rows_that_both_sides_measured_are_compared():
+def test_only_rows_with_values_in_both_reports_are_compared():
     stored = report(Row("a", 1.0, "s"), Row("b", None, "s"), Row("c", 1.0, "s"), Row("d", 0.0, "s"))
     now = report(
         Row("a", 1.0, "s"), Row("b", 1.0, "s"), Row("c", None, "s"), Row("d", 1.0, "s"), Row("e", 1.0, "s")
@@ -51,11 +51,11 @@ def test_only_rows_that_both_sides_measured_are_compared():
     assert times_worse(now, stored) == {"a": 1.0}
 
 
-def test_a_verdict_names_missed_targets_and_regressions():
+def test_missed_targets_and_regressions_are_problems():
     rows = [Row("fast", 1.0, "s", 2.0), Row("slow", 3.0, "s", 2.0), Row("free", 9.0, "s")]
-    assert verdict(rows, {"fast": 1.0, "free": 1.5}) == ["slow: the target does not hold."]
-    assert verdict(rows[:1], {"fast": 1.51}) == ["fast: 1.51 times worse than the baseline."]
-    assert verdict(rows[:1], {}) == []
+    assert find_problems(rows, {"fast": 1.0, "free": 1.5}) == ["slow: the target is not met."]
+    assert find_problems(rows[:1], {"fast": 1.51}) == ["fast: 1.51 times worse than the baseline."]
+    assert find_problems(rows[:1], {}) == []
 
 
 def test_reports_come_back_from_their_files(tmp_path):
@@ -68,7 +68,7 @@ def test_reports_come_back_from_their_files(tmp_path):
 def test_other_files_are_refused(tmp_path):
     path = tmp_path / "other.json"
     path.write_text(json.dumps({"format": "needful-bench", "version": 0, "rows": []}))
-    with pytest.raises(ValueError, match="no report"):
+    with pytest.raises(ValueError, match="not a benchmark report"):
         Report.read(path)
 
 
@@ -101,10 +101,10 @@ def test_rows_may_be_given_as_mappings():
     ],
 )
 def test_figures_have_three_digits(value, text):
-    assert shown(value) == text
+    assert format_number(value) == text
 
 
-def test_tables_say_what_holds_and_what_became_worse():
+def test_tables_show_met_targets_and_regressions():
     rows = [Row("a", 1.0, "s", 2.0), Row("b", 1.0, "x", 2.0, "higher"), Row("c", None, "ms", note="why")]
     cells = [
         [cell.strip() for cell in line.split("|")[1:-1]] for line in table(rows, {"a": 2.0}).splitlines()
@@ -114,7 +114,7 @@ def test_tables_say_what_holds_and_what_became_worse():
         ["b", "1.00 x", "≥ 2.00 x", "NO", "", ""],
         ["c", "not measured", "", "", "", "why"],
     ]
-    assert markdown([["a", "bb"], ["ccc", "d"]]).splitlines() == [
+    assert markdown_table([["a", "bb"], ["ccc", "d"]]).splitlines() == [
         "| a   | bb |",
         "|-----|----|",
         "| ccc | d  |",
@@ -127,7 +127,7 @@ def test_the_calibration_takes_some_time():
 
 @pytest.fixture
 def measured(monkeypatch, tmp_path):
-    """Runs the benchmark on rows that are given instead of measured, and returns its exit code."""
+    """Return a function that runs the benchmark on given rows and returns its exit code."""
 
     def run(*rows: Row, quick: bool = False, options: tuple[str, ...] = ()) -> int:
         monkeypatch.setattr(bench, "measure", lambda names, quick: report(*rows, quick=quick))
@@ -137,14 +137,14 @@ def measured(monkeypatch, tmp_path):
     return run
 
 
-def test_the_exit_code_says_whether_targets_hold(measured, capsys):
+def test_the_exit_code_reports_missed_targets(measured, capsys):
     assert measured(Row("a", 1.0, "s", 2.0)) == 0
-    assert "All targets hold." in capsys.readouterr().out
+    assert "All targets are met." in capsys.readouterr().out
     assert measured(Row("a", 3.0, "s", 2.0)) == 1
-    assert "a: the target does not hold." in capsys.readouterr().out
+    assert "a: the target is not met." in capsys.readouterr().out
 
 
-def test_the_exit_code_says_whether_something_regressed(measured, tmp_path, capsys):
+def test_the_exit_code_reports_regressions(measured, tmp_path, capsys):
     assert measured(Row("a", 1.0, "s"), options=("--write-baseline",)) == 0
     assert Report.read(tmp_path / "baseline.json") == Report.read(tmp_path / "bench.json")
     assert measured(Row("a", 1.4, "s")) == 0
@@ -155,14 +155,14 @@ def test_the_exit_code_says_whether_something_regressed(measured, tmp_path, caps
     assert measured(Row("a", 1.6, "s")) == 0
 
 
-def test_a_quick_run_is_not_compared_with_a_full_one(measured, capsys):
+def test_a_quick_run_is_not_compared_with_a_full_run(measured, capsys):
     measured(Row("a", 1.0, "s"), options=("--write-baseline",))
     assert measured(Row("a", 9.0, "s"), quick=True) == 0
-    assert "not compared" in capsys.readouterr().out
+    assert "Not compared" in capsys.readouterr().out
 
 
 def test_unknown_benchmarks_are_wrong_usage(capsys):
     with pytest.raises(SystemExit) as stopped:
         bench.main(["--only", "search,serach"])
     assert stopped.value.code == 2
-    assert "no benchmark 'serach'; there are search, " in capsys.readouterr().err
+    assert "unknown benchmark 'serach'; choose from search, " in capsys.readouterr().err

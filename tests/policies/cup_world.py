@@ -1,4 +1,4 @@
-"""A hand-made vocabulary with predicates of every arity and a type below another, for policies."""
+"""A vocabulary with predicates of arity 0 to 2 and a subtype, for tests of policies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOVE = Controller("Move", (CUP, ROOM), low=(-1.0, 0.0), high=(1.0, 0.5))
 WAIT = Controller("Wait", ())
 VOCABULARY = Vocabulary((THING, CUP, ROOM), (RAINY, CLEAN, ON, IN), (MOVE, WAIT))
 
-# In the order of names, which is that of the nodes: block, cup, room.
+# Nodes are in the order of names: block, cup, room.
 BLOCK, A_CUP, A_ROOM = THING("block"), CUP("cup"), ROOM("room")
 STATE = State({BLOCK: (2.0,), A_CUP: (3.0, 0.5), A_ROOM: (9.0,)})
 ATOMS = frozenset({RAINY(), CLEAN(BLOCK), ON(A_CUP, BLOCK), IN(A_CUP, A_ROOM)})

@@ -1,4 +1,4 @@
-"""States as graphs, worked out by hand."""
+"""States as graphs, checked by hand."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_small_state_by_hand() -> None:
         [1, 1, 0, 0, 1, 3.0, 0.5, 0],
         [0, 0, 1, 0, 0, 0, 0, 9.0],
     ]
-    # On, In, each: forth in s | back in s | forth in g | back in g
+    # On, In each: i to j in s | j to i in s | i to j in g | j to i in g
     assert edge_rows(graph) == {
         (1, 0): [1, 0, 0, 0, 0, 0, 0, 0],
         (0, 1): [0, 0, 1, 0, 0, 0, 0, 0],
@@ -42,25 +42,25 @@ def test_a_small_state_by_hand() -> None:
     assert {array.dtype for array in (graph.nodes, graph.edges, graph.globals)} == {np.dtype(np.float32)}
 
 
-def test_widths_are_those_of_the_rows() -> None:
+def test_widths_match_the_rows() -> None:
     graph = ENCODING.encode(STATE, ATOMS, GOAL)
     widths = (graph.nodes.shape[1], graph.edges.shape[1], graph.globals.shape[1])
     assert widths == (ENCODING.node_width, ENCODING.edge_width, ENCODING.global_width) == (8, 8, 3)
 
 
-def test_a_thing_on_itself_is_one_edge() -> None:
+def test_an_atom_of_one_object_twice_is_one_edge() -> None:
     graph = ENCODING.encode(STATE, frozenset({ON(BLOCK, BLOCK)}), frozenset())
     assert edge_rows(graph) == {(0, 0): [1, 0, 1, 0, 0, 0, 0, 0]}
 
 
-def test_no_atoms_make_no_edges() -> None:
+def test_without_atoms_there_are_no_edges() -> None:
     graph = ENCODING.encode(STATE, frozenset(), frozenset())
     assert graph.edges.shape == (0, 8)
     assert (graph.senders.shape, graph.receivers.shape) == ((0,), (0,))
     assert graph.globals.tolist() == [[1, 0, 0]]
 
 
-def test_a_goal_alone_relates_objects_too() -> None:
+def test_goal_atoms_make_edges() -> None:
     graph = ENCODING.encode(STATE, frozenset(), frozenset({IN(A_CUP, A_ROOM)}))
     assert sorted(edge_rows(graph)) == [(1, 2), (2, 1)]
 
@@ -71,7 +71,7 @@ def test_receivers_ascend() -> None:
     assert graph.receivers.tolist() == sorted(graph.receivers.tolist())
 
 
-def test_graphs_side_by_side() -> None:
+def test_batches_of_graphs() -> None:
     small = State({BLOCK: (1.0,), A_CUP: (2.0, 0.0)})
     one = ENCODING.encode(STATE, ATOMS, GOAL)
     other = ENCODING.encode(small, frozenset({ON(A_CUP, BLOCK)}), frozenset())
@@ -84,15 +84,13 @@ def test_graphs_side_by_side() -> None:
     assert len(both.globals) == 3
 
 
-def test_relations_of_three_are_refused() -> None:
+def test_predicates_of_three_arguments_are_refused() -> None:
     between = Predicate("Between", (THING, THING, THING))
-    with pytest.raises(
-        InvalidInputError, match=r"no place for Between\(thing, thing, thing\).*operator learner"
-    ):
+    with pytest.raises(InvalidInputError, match=r"Between\(thing, thing, thing\).*operator learner"):
         GraphEncoding.of(Vocabulary((THING,), (between,), ()))
 
 
-def test_what_the_vocabulary_does_not_know() -> None:
+def test_unknown_types_are_ignored_and_unknown_predicates_refused() -> None:
     bowl = Type("bowl", ("x", "depth"), parent=THING)
     graph = ENCODING.encode(State({bowl("bowl"): (4.0, 7.0)}), frozenset(), frozenset())
     assert graph.nodes.tolist() == [[1, 0, 0, 0, 0, 4.0, 0, 0]]

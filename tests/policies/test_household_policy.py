@@ -1,4 +1,4 @@
-"""Policies in houses: many objects, types below types, hundreds of atoms."""
+"""Policies in household domains: many objects, a type hierarchy, hundreds of atoms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
 from needful.policies.graph_policy import PolicyConfig
-from needful.policies.training import examples_of, train_policy
+from needful.policies.training import make_examples, train_policy
 
 pytest.importorskip("mujoco", reason="household domains need the extra `household`")
 
@@ -20,8 +20,8 @@ def test_a_policy_learns_and_acts_in_a_house(domain: str) -> None:
     demonstrations = collect_demonstrations(
         environment, OracleDemonstrator(environment), 1, 0
     ).demonstrations
-    (first, *_) = examples_of(environment.vocabulary, demonstrations)
-    columns = {kind.name: place for place, kind in enumerate(environment.vocabulary.types)}
+    (first, *_) = make_examples(environment.vocabulary, demonstrations)
+    columns = {kind.name: index for index, kind in enumerate(environment.vocabulary.types)}
     for obj, row in zip(demonstrations[0].objects, first.graph.nodes, strict=True):
         types = {name for name, column in columns.items() if row[column] == 1.0}
         assert types == {kind.name for kind in obj.type.ancestry()}

@@ -1,4 +1,4 @@
-"""The network: what it must not depend on, in numpy and in torch."""
+"""The graph network: invariances, and the agreement of numpy and torch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WEIGHTS = random_weights(0)
 
 @st.composite
 def graphs(draw: st.DrawFn) -> Graph:
-    """A graph with random rows and any edges, loops among them, perhaps none; receivers ascend."""
+    """Draw a graph with random rows and edges, possibly none or loops; receivers ascend."""
     count = draw(st.integers(1, 6))
     pairs = draw(st.sets(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)), max_size=12))
     return graph_of(count, sorted(pairs), draw(st.integers(0, 99)))
@@ -52,10 +52,10 @@ def outputs(graph: Graph, weights: dict[str, np.ndarray] = WEIGHTS) -> tuple[np.
     return evaluate_network(weights, graph, NumpyBackend())
 
 
-def renumbered(graph: Graph, order: np.ndarray) -> Graph:
-    """The same graph, whose node i is the former node order[i]."""
-    place = np.argsort(order)
-    senders, receivers = place[graph.senders], place[graph.receivers]
+def permuted(graph: Graph, order: np.ndarray) -> Graph:
+    """Return the same graph with its nodes permuted: node i is the former node order[i]."""
+    new_index = np.argsort(order)
+    senders, receivers = new_index[graph.senders], new_index[graph.receivers]
     edges = np.lexsort((senders, receivers))
     return Graph(
         graph.nodes[order],
@@ -72,15 +72,15 @@ def renumbered(graph: Graph, order: np.ndarray) -> Graph:
 def test_names_and_order_of_objects_do_not_matter(graph: Graph, seed: int) -> None:
     order = np.random.default_rng(seed).permutation(len(graph.nodes))
     nodes, whole = outputs(graph)
-    moved_nodes, same_whole = outputs(renumbered(graph, order))
+    moved_nodes, same_whole = outputs(permuted(graph, order))
     np.testing.assert_allclose(moved_nodes, nodes[order], atol=1e-4)
     np.testing.assert_allclose(same_whole, whole, atol=1e-4)
 
 
 @given(st.lists(graphs(), min_size=1, max_size=4))
-def test_graphs_side_by_side_do_not_hear_of_each_other(some: list[Graph]) -> None:
-    nodes, whole = outputs(batch_graphs(some))
-    alone = [outputs(graph) for graph in some]
+def test_graphs_of_a_batch_are_independent(batch: list[Graph]) -> None:
+    nodes, whole = outputs(batch_graphs(batch))
+    alone = [outputs(graph) for graph in batch]
     np.testing.assert_allclose(nodes, np.concatenate([one[0] for one in alone]), atol=1e-4)
     np.testing.assert_allclose(whole, np.concatenate([one[1] for one in alone]), atol=1e-4)
 
@@ -93,13 +93,13 @@ def test_numpy_and_torch_agree(graph: Graph) -> None:
         np.testing.assert_allclose(here, there.numpy(), atol=1e-4)
 
 
-def test_what_a_neighbour_is_like_matters_as_far_as_three_rounds_go() -> None:
-    # A chain 0 → 1 → 2 → 3 → 4. Graphs as a whole say nothing to nodes here.
+def test_nodes_depend_on_neighbours_within_three_steps() -> None:
+    # A chain 0 → 1 → 2 → 3 → 4, without messages from the whole graph.
     chain = graph_of(5, [(1, 0), (2, 1), (3, 2), (4, 3)])
-    deaf = {name: weight * ("_whole" not in name) for name, weight in WEIGHTS.items()}
+    local = {name: weight * ("_whole" not in name) for name, weight in WEIGHTS.items()}
     changed = Graph(*(getattr(chain, one.name).copy() for one in fields(Graph)))
     changed.nodes[0] += 1.0
-    before, after = outputs(chain, deaf)[0], outputs(changed, deaf)[0]
+    before, after = outputs(chain, local)[0], outputs(changed, local)[0]
     differs = ~np.isclose(before, after, atol=1e-5).all(axis=1)
     assert differs.tolist() == [True, True, True, True, False]
 
@@ -109,14 +109,14 @@ def test_an_edge_has_a_direction() -> None:
     assert not np.allclose(outputs(forth)[1], outputs(back)[1], atol=1e-3)
 
 
-def test_one_block_by_hand() -> None:
+def test_normalisation_by_hand() -> None:
     rows, gain, shift = np.array([[1.0, 3.0] * 8], dtype=np.float32), np.full(16, 2.0), np.full(16, 0.5)
-    # Mean 2 and deviation 1, but for the floor of the variance.
+    # Mean 2 and deviation 1, except for the floor of the variance.
     expected = [[-1.5, 2.5] * 8]
     np.testing.assert_allclose(NumpyBackend().normalise(rows, gain, shift), expected, atol=1e-4)
 
 
-def test_sums_by_number() -> None:
+def test_segment_sums() -> None:
     rows = np.array([[1.0], [2.0], [4.0]], dtype=np.float32)
     assert NumpyBackend().segment_sum(rows, np.array([0, 2, 2]), 4).tolist() == [[1.0], [0.0], [6.0], [0.0]]
     assert NumpyBackend().segment_sum(rows[:0], np.array([], dtype=np.int64), 2).tolist() == [[0.0], [0.0]]

@@ -1,4 +1,4 @@
-"""Training: examples, units, losses, and a policy that solves what it has not seen."""
+"""Training a graph policy: examples, standardisation, loss, early stopping and reproducibility."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from needful.policies.training import (
     Examples,
     Standardisation,
     batched,
-    examples_of,
     imitation_loss,
+    make_examples,
     train_network,
     train_policy,
 )
@@ -44,25 +44,25 @@ EMPTY = State({CUP("cup"): ()})
 VOCABULARY = TOY.vocabulary
 SHAPES = weight_shapes(network_size(VOCABULARY))
 DEMONSTRATIONS = collect_demonstrations(TOY, OracleDemonstrator(TOY), 4, seed=0).demonstrations
-EXAMPLES = examples_of(VOCABULARY, DEMONSTRATIONS)
-UNITS = Standardisation.of(EXAMPLES, GraphEncoding.of(VOCABULARY).first_feature)
-LESSONS = [UNITS.applied(example) for example in EXAMPLES]
+EXAMPLES = make_examples(VOCABULARY, DEMONSTRATIONS)
+STANDARDISATION = Standardisation.of(EXAMPLES, GraphEncoding.of(VOCABULARY).first_feature)
+SCALED = [STANDARDISATION.apply(example) for example in EXAMPLES]
 
 
 def as_tensors(examples: Examples) -> Examples:
     graph = Graph(*(torch.from_numpy(getattr(examples.graph, one.name)) for one in fields(Graph)))
-    targets = (examples.slots, examples.controllers, examples.parameters)
+    targets = (examples.argument_labels, examples.controllers, examples.parameters)
     return Examples(graph, *map(torch.from_numpy, targets))
 
 
-def loss_of(weights: dict[str, np.ndarray], examples: list[Examples] = LESSONS) -> float:
+def loss_of(weights: dict[str, np.ndarray], examples: list[Examples] = SCALED) -> float:
     (everything,) = batched(examples, len(examples))
     tensors = {name: torch.from_numpy(weight) for name, weight in weights.items()}
     return float(imitation_loss(tensors, as_tensors(everything)))
 
 
 def trained(config: PolicyConfig, seed: int = 0) -> dict[str, np.ndarray]:
-    return train_network(SHAPES, LESSONS, config, seed)
+    return train_network(SHAPES, SCALED, config, seed)
 
 
 def test_examples_by_hand() -> None:
@@ -71,8 +71,8 @@ def test_examples_by_hand() -> None:
     names = [controller.name for controller in VOCABULARY.controllers]
     done = [names[int(one.controllers[0])] for one in (move, grasp, drop)]
     assert done == ["MoveTo", "Grasp", "Drop"]
-    assert move.slots.tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0], [1, 0, 0]]
-    assert drop.slots.tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 1], [1, 0, 0]]
+    assert move.argument_labels.tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0], [1, 0, 0]]
+    assert drop.argument_labels.tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 1], [1, 0, 0]]
     (parameter,) = DEMONSTRATIONS[1].actions[0].parameters
     assert move.parameters.tolist() == [[np.float32(parameter)]]
     assert drop.parameters.tolist() == [[0.0]]
@@ -89,7 +89,7 @@ def test_batches_keep_the_order() -> None:
 def test_demonstrations_must_have_states_and_steps() -> None:
     stateless: Demonstration = replace(DEMONSTRATIONS[1], states=None)
     with pytest.raises(DemonstrationError, match="Demonstration 1 has no states"):
-        examples_of(VOCABULARY, [DEMONSTRATIONS[0], stateless])
+        make_examples(VOCABULARY, [DEMONSTRATIONS[0], stateless])
     assert DEMONSTRATIONS[0].states is not None
     done = Demonstration(
         DEMONSTRATIONS[0].objects,
@@ -98,14 +98,14 @@ def test_demonstrations_must_have_states_and_steps() -> None:
         (),
         DEMONSTRATIONS[0].states[-1:],
     )
-    with pytest.raises(DemonstrationError, match="no step to learn from"):
-        examples_of(VOCABULARY, [done])
+    with pytest.raises(DemonstrationError, match="has a step to learn from"):
+        make_examples(VOCABULARY, [done])
 
 
-def test_units_make_features_standard_and_leave_flags_alone() -> None:
+def test_features_are_standardised_and_flags_are_not() -> None:
     first = GraphEncoding.of(VOCABULARY).first_feature
     raw = np.concatenate([example.graph.nodes for example in EXAMPLES])
-    nodes = np.concatenate([lesson.graph.nodes for lesson in LESSONS])
+    nodes = np.concatenate([example.graph.nodes for example in SCALED])
     np.testing.assert_array_equal(nodes[:, :first], raw[:, :first])
     varies = raw.std(axis=0)[first:] > 0
     assert varies.any()
@@ -114,22 +114,26 @@ def test_units_make_features_standard_and_leave_flags_alone() -> None:
     assert not np.any(nodes[:, first:][:, ~varies])
 
 
-def test_trained_weights_do_with_raw_numbers_what_they_did_with_standard_ones() -> None:
+def test_folding_gives_the_same_outputs_for_raw_numbers() -> None:
     spread = [replace(e, parameters=np.array([[k]], dtype=np.float32)) for k, e in enumerate(EXAMPLES)]
-    units = Standardisation.of(spread, GraphEncoding.of(VOCABULARY).first_feature)
-    assert units.parameter_scale == pytest.approx(np.std(np.arange(len(EXAMPLES))))
+    standardisation = Standardisation.of(spread, GraphEncoding.of(VOCABULARY).first_feature)
+    assert standardisation.parameter_scale == pytest.approx(np.std(np.arange(len(EXAMPLES))))
     weights = trained(PolicyConfig(epochs=3))
-    slots, outputs = evaluate_network(weights, units.applied(spread[4]).graph, NumpyBackend())
-    raw_slots, raw_outputs = evaluate_network(units.undone(weights), spread[4].graph, NumpyBackend())
-    np.testing.assert_allclose(raw_slots, slots, atol=1e-3)
+    logits, outputs = evaluate_network(weights, standardisation.apply(spread[4]).graph, NumpyBackend())
+    raw_logits, raw_outputs = evaluate_network(
+        standardisation.fold_into_weights(weights), spread[4].graph, NumpyBackend()
+    )
+    np.testing.assert_allclose(raw_logits, logits, atol=1e-3)
     np.testing.assert_allclose(raw_outputs[:, :-1], outputs[:, :-1], atol=1e-3)
-    np.testing.assert_allclose(raw_outputs[:, -1:], outputs[:, -1:] * units.parameter_scale, atol=1e-3)
+    np.testing.assert_allclose(
+        raw_outputs[:, -1:], outputs[:, -1:] * standardisation.parameter_scale, atol=1e-3
+    )
 
 
 def test_the_loss_is_the_sum_of_three_means() -> None:
     zeros = {name: np.zeros(shape, dtype=np.float32) for name, shape in SHAPES.items()}
-    # Nothing is preferred: log 2 for each slot of each node, log 4 for one of four controllers.
-    squares = np.mean([lesson.parameters**2 for lesson in LESSONS])
+    # All logits are 0: log 2 for each argument of each node, log 4 for one of four controllers.
+    squares = np.mean([example.parameters**2 for example in SCALED])
     assert loss_of(zeros) == pytest.approx(np.log(2) + np.log(4) + squares, rel=1e-5)
 
 
@@ -138,7 +142,7 @@ def test_training_lowers_the_loss() -> None:
     assert first > 1.5 * later > 3.0 * last
 
 
-def test_the_seed_decides() -> None:
+def test_weights_depend_on_the_seed_alone() -> None:
     short = PolicyConfig(epochs=2)
     one, same, other = trained(short, 1), trained(short, 1), trained(short, 2)
     assert all(one[name].tobytes() == same[name].tobytes() for name in SHAPES)
@@ -151,35 +155,37 @@ def test_the_seed_decides() -> None:
     assert torch.get_num_threads() == threads
 
 
-# Says the contrary of the first lesson: the better that is learned, the worse for this one.
-CONTRARY = replace(LESSONS[0], slots=1.0 - LESSONS[0].slots, controllers=LESSONS[2].controllers)
+# Contradicts the first example: the better that one is learned, the higher the loss of this one.
+CONTRADICTION = replace(
+    SCALED[0], argument_labels=1.0 - SCALED[0].argument_labels, controllers=SCALED[2].controllers
+)
 
 
-def test_the_best_weights_for_what_was_held_out_are_kept() -> None:
+def test_the_weights_with_the_lowest_validation_loss_are_kept() -> None:
     config = PolicyConfig(epochs=60, held_out=0.1, check_every=20)
-    kept = train_network(SHAPES, [CONTRARY, LESSONS[0]], config, 0)
-    last = train_network(SHAPES, [LESSONS[0]], replace(config, held_out=0.0), 0)
-    assert loss_of(kept, [CONTRARY]) < loss_of(last, [CONTRARY]) - 0.5
-    assert loss_of(kept, [LESSONS[0]]) > loss_of(last, [LESSONS[0]])
+    kept = train_network(SHAPES, [CONTRADICTION, SCALED[0]], config, 0)
+    last = train_network(SHAPES, [SCALED[0]], replace(config, held_out=0.0), 0)
+    assert loss_of(kept, [CONTRADICTION]) < loss_of(last, [CONTRADICTION]) - 0.5
+    assert loss_of(kept, [SCALED[0]]) > loss_of(last, [SCALED[0]])
 
 
 def test_patience_ends_training() -> None:
     epochs: list[int] = []
     config = PolicyConfig(epochs=100, held_out=0.1, check_every=1, patience=5)
-    train_network(SHAPES, [CONTRARY, LESSONS[0]], config, 0, epochs.append)
+    train_network(SHAPES, [CONTRADICTION, SCALED[0]], config, 0, epochs.append)
     assert epochs == list(range(len(epochs)))
     assert 5 < len(epochs) < 60
 
 
-def test_one_example_trains_and_judges() -> None:
+def test_a_single_example_trains_and_validates() -> None:
     config = PolicyConfig(epochs=30, held_out=0.1, check_every=10)
-    only = LESSONS[:1]
+    only = SCALED[:1]
     barely = train_network(SHAPES, only, PolicyConfig(epochs=1), 0)
     weights = train_network(SHAPES, only, config, 0)
     assert loss_of(weights, only) < loss_of(barely, only)
 
 
-def test_whoever_watches_may_end_training() -> None:
+def test_on_epoch_may_stop_training() -> None:
     deadline = Deadline.after(3.0, FakeClock(tick=1.0))
     with pytest.raises(LearningTimeoutError):
         train_policy(VOCABULARY, DEMONSTRATIONS, PolicyConfig(), 0, lambda done: deadline.check() and None)
@@ -196,20 +202,20 @@ def test_domains_without_relations_or_parameters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "complaint"),
+    ("wrong", "message"),
     [
         ({"epochs": 0}, "epochs must be at least 1, got 0"),
         ({"batch": 0}, "batch must be at least 1"),
-        ({"held_out": 1.0}, "a share from 0 to below 1, got 1.0"),
+        ({"held_out": 1.0}, "held_out must be .* from 0 to below 1, got 1.0"),
         ({"held_out": -0.1}, "got -0.1"),
     ],
 )
-def test_configurations_are_checked(wrong: dict[str, float], complaint: str) -> None:
-    with pytest.raises(InvalidInputError, match=complaint):
+def test_configurations_are_checked(wrong: dict[str, float], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
         PolicyConfig(**wrong)  # type: ignore[arg-type]
 
 
-def test_a_trained_policy_solves_larger_tasks_than_it_saw() -> None:
+def test_a_trained_policy_solves_larger_tasks() -> None:
     demonstrations = collect_demonstrations(TOY, OracleDemonstrator(TOY), 6, seed=0).demonstrations
     policy = train_policy(VOCABULARY, demonstrations, PolicyConfig(epochs=300), 0)
     limits = RolloutLimits(20, lambda: False)
@@ -222,11 +228,10 @@ def test_a_trained_policy_solves_larger_tasks_than_it_saw() -> None:
 
 PROGRAM = """
 import hashlib
-from needful.demos.collect import collect_demonstrations
-from needful.demos.oracle import OracleDemonstrator
+from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.catalogue import make_environment
-from needful.policies.config import PolicyConfig
-from needful.policies.learn import train_policy
+from needful.policies.graph_policy import PolicyConfig
+from needful.policies.training import train_policy
 env = make_environment("cluttered-1d")
 demonstrations = collect_demonstrations(env, OracleDemonstrator(env), 4, 0).demonstrations
 policy = train_policy(env.vocabulary, demonstrations, PolicyConfig(epochs=5), 0)
@@ -236,8 +241,9 @@ print(hashlib.sha256(weights).hexdigest(), action)
 """
 
 
-def test_the_hash_seed_changes_nothing() -> None:
-    said = {
+@pytest.mark.slow
+def test_weights_do_not_depend_on_hash_seed_or_threads() -> None:
+    outputs = {
         subprocess.run(
             [sys.executable, "-c", PROGRAM],
             env={"PYTHONHASHSEED": seed, "OMP_NUM_THREADS": threads},
@@ -247,5 +253,20 @@ def test_the_hash_seed_changes_nothing() -> None:
         ).stdout
         for seed, threads in (("0", "1"), ("1", "2"))
     }
-    assert len(said) == 1
-    assert "MoveGrasp" in said.pop()
+    assert len(outputs) == 1
+    assert "MoveGrasp" in outputs.pop()
+
+
+def test_acting_needs_no_torch() -> None:
+    program = "import sys, needful.policies.graph_policy, needful.policies.rollout; "
+    program += "assert not {'torch', 'matplotlib'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_reprs_are_short() -> None:
+    (everything,) = batched(EXAMPLES, len(EXAMPLES))
+    for each in (everything, everything.graph, STANDARDISATION, GraphEncoding.of(VOCABULARY)):
+        assert repr(each).startswith(type(each).__name__ + "(")
+        assert len(repr(each)) <= 120
+    nodes, edges = len(everything.graph.nodes), len(everything.graph.edges)
+    assert repr(everything) == f"Examples(12 actions, Graph(12 graphs, {nodes} nodes, {edges} edges))"

@@ -1,7 +1,7 @@
-"""Demonstrations of a robot that pushes things, for sampler learning: the right push is known exactly.
+"""Demonstrations of a robot that pushes things, for sampler learning; the right push is known exactly.
 
 `Push(robot, thing; distance, force)` succeeds if the distance is the gap between the two; the force
-is always the same. `Look(robot)` has no parameters. `Wave(robot; speed)` is always done the same way.
+is constant. `Look(robot)` has no parameters. `Wave(robot; speed)` always has the same speed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def right_distance(state: State, robot: Object, thing: Object) -> float:
 
 
 def demonstrate(rng: np.random.Generator, things: int = 3) -> Demonstration:
-    """Look, push one of the things, wave."""
+    """Return a demonstration that looks, pushes one of the things and waves."""
     robot, *others = ROBOT("robby"), *(THING(f"thing{i}") for i in range(things))
     state = State(
         {robot: (rng.uniform(-5, 5),)} | {t: (rng.uniform(-5, 5), rng.uniform(0, 1)) for t in others}
@@ -78,7 +78,7 @@ def demonstrations(count: int, seed: int = 0) -> tuple[Demonstration, ...]:
 
 
 def operator_data(demos: tuple[Demonstration, ...]) -> tuple[OperatorData, ...]:
-    """Return the partition that a learner would find."""
+    """Return the transitions of each operator, as operator learning would."""
     return tuple(
         OperatorData(
             operator,

@@ -1,3 +1,5 @@
+"""Positive and negative examples for sampler learning."""
+
 from __future__ import annotations
 
 import itertools
@@ -27,7 +29,7 @@ def rows(inputs: np.ndarray, parameters: np.ndarray) -> list[Row]:
 def all_negatives(
     own: OperatorData, data: tuple[OperatorData, ...], demos: tuple[Demonstration, ...]
 ) -> list[Row]:
-    """Return the negatives as they are defined."""
+    """Return all negative examples, by brute force from their definition."""
     operator = own.operator
     found = []
     for other in data:
@@ -37,20 +39,20 @@ def all_negatives(
             transition = list(demos[use.demonstration].transitions())[use.step]
             assert transition.state is not None
             objects = demos[use.demonstration].objects
-            for tuple_ in itertools.permutations(objects, len(operator.parameters)):
+            for grounding in itertools.permutations(objects, len(operator.parameters)):
                 if any(
                     not o.type.is_subtype_of(v.type)
-                    for o, v in zip(tuple_, operator.parameters, strict=True)
+                    for o, v in zip(grounding, operator.parameters, strict=True)
                 ):
                     continue
-                if other is own and tuple_ == use.objects:
+                if other is own and grounding == use.objects:
                     continue
-                ground = operator.ground(tuple_)
+                ground = operator.ground(grounding)
                 kept = ground.preconditions & ground.add_effects
                 changed = ground.add_effects - kept <= transition.added and kept <= transition.after
                 if changed and not ground.delete_effects & transition.after:
                     continue
-                vector = input_vector(operator, transition.state, tuple_)
+                vector = input_vector(operator, transition.state, grounding)
                 found.append((*vector.tolist(), *transition.action.parameters))
     return found
 
@@ -81,7 +83,7 @@ def test_only_operators_with_parameters_and_states_have_examples() -> None:
 
 
 def split_pushes(demos: tuple[Demonstration, ...], chosen: list[bool]) -> tuple[OperatorData, ...]:
-    """Return two operators of one controller: one adds Pushed, the other claims nothing of the kind."""
+    """Return two operators of one controller with different effects, and their transitions."""
     second = Variable("?s", THING)
     other = Operator(
         "Shove",
@@ -106,7 +108,7 @@ def split_pushes(demos: tuple[Demonstration, ...], chosen: list[bool]) -> tuple[
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.booleans(), min_size=2, max_size=8), st.integers(0, 10))
-def test_negatives_are_a_balanced_choice_of_those_defined(chosen: list[bool], seed: int) -> None:
+def test_negatives_are_as_many_as_positives_and_match_the_definition(chosen: list[bool], seed: int) -> None:
     demos = demonstrations(len(chosen), seed)
     data = split_pushes(demos, chosen)
     for own in data:
@@ -129,27 +131,27 @@ def test_every_negative_is_chosen_by_some_seed() -> None:
     assert seen == set(all_negatives(data[0], data, demos))
 
 
-def test_an_operator_that_came_true_elsewhere_is_no_counter_example() -> None:
+def test_a_transition_that_the_operator_explains_is_no_negative() -> None:
     demos = demonstrations(2)
-    # The second push belongs to no dataset of Push, yet Push explains it: E+ is what it added.
+    # The second push belongs to another operator, but Push explains it too: E+ was added.
     twin = replace(PUSHING, name="Twin")
     data = (
         OperatorData(PUSHING, (GroundedTransition(0, 1, demos[0].actions[1].objects),)),
         OperatorData(twin, (GroundedTransition(1, 1, demos[1].actions[1].objects),)),
     )
-    true_one = input_vector(PUSHING, demos[1].states[1], demos[1].actions[1].objects)  # type: ignore[index]
+    explained = input_vector(PUSHING, demos[1].states[1], demos[1].actions[1].objects)  # type: ignore[index]
     for seed in range(20):
         negative = only(data, demos, "Push", seed).negative_inputs
         assert len(negative) == 1
-        assert negative[0].tolist() != true_one.tolist()
+        assert negative[0].tolist() != explained.tolist()
 
 
-def test_what_is_kept_need_not_be_new_and_what_is_deleted_need_not_have_been_there() -> None:
-    """Swapping two things that were both pushed already changes no atom, so it is no counter-example."""
+def test_kept_effects_need_not_be_added_and_deleted_effects_need_not_hold_before() -> None:
+    """Swapping two things that are both pushed already changes no atom, so it is no negative example."""
     demos = demonstrations(3)
     first, second = Variable("?k0", THING), Variable("?k1", THING)
     kept = frozenset({PUSHED.lifted(first), PUSHED.lifted(second)})
-    keeping = replace(
+    with_keep_effects = replace(
         PUSHING,
         parameters=(*PUSHING.parameters, first, second),
         preconditions=kept,
@@ -160,17 +162,17 @@ def test_what_is_kept_need_not_be_new_and_what_is_deleted_need_not_have_been_the
     robot, target = demo.actions[1].objects
     others = tuple(o for o in demo.objects if o.type == THING and o != target)
     pushed = frozenset(PUSHED(other) for other in others)
-    # Both others were pushed before and stay so; the robot had not been seen.
+    # Both other things are pushed before and after; the robot is not seen before.
     atoms = tuple((state | pushed) - {SEEN(robot)} for state in demo.abstract_states)
     changed = replace(demo, abstract_states=atoms, goal=demo.goal - {SEEN(robot)})
-    data = (OperatorData(keeping, (GroundedTransition(0, 1, (robot, target, *others)),)),)
-    swapped = input_vector(keeping, changed.states[1], (robot, target, *reversed(others)))  # type: ignore[index]
+    data = (OperatorData(with_keep_effects, (GroundedTransition(0, 1, (robot, target, *others)),)),)
+    swapped = input_vector(with_keep_effects, changed.states[1], (robot, target, *reversed(others)))  # type: ignore[index]
     for seed in range(20):
         (examples,) = sampler_examples(data, (changed,), seed)
         assert swapped.tolist() not in examples.negative_inputs.tolist()
 
 
-def test_without_counter_examples_there_are_none() -> None:
+def test_operators_may_have_no_negatives() -> None:
     demos = demonstrations(2)
     examples = only(operator_data(demos), demos, "Wave")
     assert examples.negative_inputs.shape == (0, 2)
@@ -196,7 +198,7 @@ def test_many_groundings_are_not_enumerated(arity: int) -> None:
     assert examples.negative_inputs.shape == (50, 2 + 2 * arity)
     positions = examples.negative_inputs[:, 2::2]
     assert all(len(set(row)) == arity for row in positions.tolist())
-    # Pushed(thing0) came true: no counter-example may claim it.
+    # Pushed(thing0) was added, so no negative example may have thing0 as its first thing.
     assert not np.any(positions[:, 0] == 0.0)
     assert len(set(map(tuple, positions.tolist()))) == 50
 

@@ -1,3 +1,5 @@
+"""Samplers as named arrays, for files."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -40,7 +42,7 @@ def test_anchored_samplers_survive_the_round_trip(anchor: int, expected: float) 
     assert again.sample(STATE, (ROBBY, BALL_0), np.random.default_rng(0)) == (expected,)
 
 
-def test_samplers_that_are_code_cannot_be_stored() -> None:
+def test_handwritten_samplers_cannot_be_stored() -> None:
     class Handwritten:
         def sample(self, *_: object) -> tuple[float, ...]:
             return (0.0,)
@@ -73,12 +75,12 @@ def test_every_array_is_needed_in_its_shape(name: str) -> None:
 
 
 def test_arrays_that_do_not_belong_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="'foreign' does not belong to a neural sampler"):
+    with pytest.raises(InvalidInputError, match="'foreign' does not belong to a sampler of kind 'neural'"):
         sampler_from_arrays("neural", {**every_array(), "foreign": np.zeros(1)}, OPERATOR)
-    with pytest.raises(InvalidInputError, match=r"'generator.scale' must be positive"):
+    with pytest.raises(InvalidInputError, match=r"'generator.scale' must be positive, got 0"):
         sampler_from_arrays("neural", {**every_array(), "generator.scale": np.zeros(5)}, OPERATOR)
     with pytest.raises(InvalidInputError, match=r"'offsets' has shape \[2\], not \[1\]"):
         sampler_from_arrays("anchored", {"anchors": np.zeros(1), "offsets": np.zeros(2)}, OPERATOR)
     for wrong in (0.5, -2.0, 99.0):
-        with pytest.raises(InvalidInputError, match="'anchors' must hold whole numbers from -1 to 4"):
+        with pytest.raises(InvalidInputError, match="'anchors' must hold integers from -1 to 4"):
             sampler_from_arrays("neural", {**every_array(), "anchors": np.array([wrong])}, OPERATOR)

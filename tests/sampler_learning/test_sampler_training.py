@@ -1,3 +1,5 @@
+"""Learning samplers from demonstrations: accuracy, special cases, cross-validation and reproducibility."""
+
 from __future__ import annotations
 
 import hashlib
@@ -15,6 +17,7 @@ from needful.core.model import PlanningModel, Vocabulary
 from needful.errors import InvalidInputError
 from needful.sampler_learning import training
 from needful.sampler_learning.config import PAPER_SAMPLERS, SamplerConfig, TrainingSchedule
+from needful.sampler_learning.datasets import sampler_examples
 from needful.sampler_learning.learn_samplers import learn_samplers
 from needful.sampler_learning.sampling import (
     AnchoredSampler,
@@ -29,26 +32,26 @@ QUICK = SamplerConfig(
 
 
 @pytest.fixture(scope="module")
-def learnt() -> NeuralSampler:
+def learned() -> NeuralSampler:
     demos = demonstrations(200)
     sampler = learn_samplers(operator_data(demos), demos, SamplerConfig(), seed=0)["Push"]
     assert isinstance(sampler, NeuralSampler)
     return sampler
 
 
-def test_the_right_push_is_learnt(learnt: NeuralSampler) -> None:
+def test_the_right_push_is_learned(learned: NeuralSampler) -> None:
     rng = np.random.default_rng(0)
     errors = []
     for demo in demonstrations(50, seed=99):
         assert demo.states is not None
         objects = demo.actions[1].objects
-        drawn = learnt.sample(demo.states[1], objects, rng)
+        drawn = learned.sample(demo.states[1], objects, rng)
         errors.append(abs(drawn[0] - right_distance(demo.states[1], *objects)))
         assert drawn[1] == FORCE
     assert np.median(errors) < 0.5
 
 
-def test_the_classifier_tells_right_from_wrong_pushes(learnt: NeuralSampler) -> None:
+def test_the_classifier_accepts_right_and_rejects_wrong_pushes(learned: NeuralSampler) -> None:
     right = wrong = 0
     new = demonstrations(50, seed=99)
     for demo in new:
@@ -56,8 +59,8 @@ def test_the_classifier_tells_right_from_wrong_pushes(learnt: NeuralSampler) -> 
         robot, target = demo.actions[1].objects
         theta = np.array([demo.actions[1].parameters])
         other = next(o for o in demo.objects if o.type == THING and o != target)
-        right += bool(learnt.accepts(input_vector(PUSHING, demo.states[1], (robot, target)), theta)[0])
-        wrong += bool(learnt.accepts(input_vector(PUSHING, demo.states[1], (robot, other)), theta)[0])
+        right += bool(learned.accepts(input_vector(PUSHING, demo.states[1], (robot, target)), theta)[0])
+        wrong += bool(learned.accepts(input_vector(PUSHING, demo.states[1], (robot, other)), theta)[0])
     assert right > 40
     assert wrong < 20
 
@@ -74,14 +77,14 @@ def test_constant_parameters_need_no_network() -> None:
     assert drawn == (SPEED,)
 
 
-def test_one_class_needs_no_classifier() -> None:
+def test_without_negatives_there_is_no_classifier() -> None:
     demos = demonstrations(3)
-    alone = [replace(demo, objects=demo.actions[1].objects) for demo in demos]
-    lonely = tuple(
+    reduced = [replace(demo, objects=demo.actions[1].objects) for demo in demos]
+    one_thing = tuple(
         replace(demo, states=tuple(type(s)({o: s[o] for o in demo.objects}) for s in demo.states or ()))
-        for demo in alone
+        for demo in reduced
     )
-    sampler = learn_samplers(operator_data(lonely), lonely, QUICK, seed=0)["Push"]
+    sampler = learn_samplers(operator_data(one_thing), one_thing, QUICK, seed=0)["Push"]
     assert isinstance(sampler, NeuralSampler)
     assert sampler.classifier is None
 
@@ -104,32 +107,31 @@ def test_one_example_is_enough() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "folds", "parts"), [(10, 5, 5), (11, 3, 3), (3, 5, 3), (1, 5, 0), (8, 0, 0)]
+    ("count", "folds", "expected"), [(10, 5, 5), (11, 3, 3), (3, 5, 3), (1, 5, 0), (8, 0, 0)]
 )
-def test_each_example_judges_once_and_trains_otherwise(count: int, folds: int, parts: int) -> None:
-    trials = training._splits(training._assign_folds(count, folds, np.random.default_rng(0)))
-    assert len(trials) == parts + 1
-    training_on_all, judging_all = trials[-1]
-    assert training_on_all.all()
-    assert judging_all.all() == (parts == 0), "without folds the training loss judges"
-    judged = sum(judging.astype(int) for _, judging in trials[:-1])
-    if parts:
-        assert not judging_all.any()
-        assert np.all(judged == 1)
-        sizes = [judging.sum() for _, judging in trials[:-1]]
+def test_each_example_is_in_one_validation_set(count: int, folds: int, expected: int) -> None:
+    splits = training._splits(training._assign_folds(count, folds, np.random.default_rng(0)))
+    assert len(splits) == expected + 1
+    last_training, last_validation = splits[-1]
+    assert last_training.all()
+    assert last_validation.all() == (expected == 0), "without folds, validate on the training examples"
+    if expected:
+        assert not last_validation.any()
+        assert np.all(sum(validation.astype(int) for _, validation in splits[:-1]) == 1)
+        sizes = [validation.sum() for _, validation in splits[:-1]]
         assert max(sizes) - min(sizes) <= 1
-    for train, judge in trials[:-1]:
-        assert np.array_equal(train, ~judge)
+    for train, validation in splits[:-1]:
+        assert np.array_equal(train, ~validation)
 
 
-def test_chosen_examples_weigh_the_same_and_sum_to_one() -> None:
+def test_loss_weights_are_equal_and_sum_to_one() -> None:
     weights = training._loss_weights(np.array([True, False, False, True]), np.array([True, False]))
     assert weights.tolist() == [[0.5, 0], [0, 0], [0, 0], [0.5, 0]]
     assert not training._loss_weights(np.zeros(2, dtype=bool), np.array([True])).any()
 
 
 def test_noise_is_not_memorised() -> None:
-    """Parameters that have nothing to do with the state: the best generator is one Gaussian for all."""
+    """If parameters are independent of the state, the best generator is one Gaussian for all states."""
     rng = np.random.default_rng(0)
     demos = tuple(
         replace(
@@ -154,7 +156,7 @@ def test_noise_is_not_memorised() -> None:
 
 
 def digest(seed: int) -> str:
-    """Return a hash of everything that is learnt, in the order in which it comes."""
+    """Return a hash of all learned arrays and their order."""
     demos = demonstrations(120)
     found = hashlib.sha256()
     for name, sampler in learn_samplers(operator_data(demos), demos, QUICK, seed).items():
@@ -163,6 +165,7 @@ def digest(seed: int) -> str:
     return found.hexdigest()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_in_any_process() -> None:
     here = digest(5)
     assert here != digest(6)
@@ -179,20 +182,33 @@ def test_the_same_seed_gives_the_same_bytes_in_any_process() -> None:
         assert ran.stdout.strip() == here
 
 
-def test_using_samplers_needs_no_torch() -> None:
+def test_only_training_imports_torch() -> None:
     program = (
         "import sys\n"
-        "import needful.sampler_learning.config, needful.sampler_learning.sampler_arrays\n"
+        "import needful.sampler_learning.learn_samplers, needful.sampler_learning.sampling\n"
         "import needful.storage.demonstrations, needful.storage.model_directory\n"
         "assert not {'torch', 'matplotlib'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+def test_reprs_are_short() -> None:
+    demos = demonstrations(30)
+    examples = sampler_examples(operator_data(demos), demos, seed=0)[0]
+    named = replace(examples, operator=replace(PUSHING, name="Push" * 100))
+    problem = training.TrainingProblem(
+        examples.inputs, examples.parameters, examples.parameters, examples.parameters, seed=2**63
+    )
+    for each in (examples, named, problem):
+        assert len(repr(each)) <= 120
+    assert repr(examples) == "SamplerExamples('Push', 30 positive, 30 negative)"
+    assert "30 examples, 4 inputs, 2 targets" in repr(problem)
+
+
 def test_schedules_are_checked() -> None:
-    with pytest.raises(InvalidInputError, match="at least one iteration"):
+    with pytest.raises(InvalidInputError, match="iterations must be at least 1, got 0"):
         TrainingSchedule(iterations=0, patience=1)
     for folds in (-1, 1):
-        with pytest.raises(InvalidInputError, match=f"at least 2 folds, or 0 for none, got {folds}"):
+        with pytest.raises(InvalidInputError, match=f"folds must be at least 2, or 0 .* got {folds}"):
             TrainingSchedule(iterations=1, patience=1, folds=folds)
     assert (PAPER_SAMPLERS.generator.iterations, PAPER_SAMPLERS.classifier.patience) == (50_000, 5_000)

@@ -1,3 +1,5 @@
+"""Samplers in planning: inputs, anchors and rejection sampling."""
+
 from __future__ import annotations
 
 import math
@@ -12,16 +14,19 @@ from needful.core.objects import Type, Variable
 from needful.core.operators import Operator
 from needful.core.state import State
 from needful.sampler_learning.sampling import (
-    FIRST_DRAWS,
+    FIRST_BATCH,
     NO_ANCHOR,
+    AnchoredSampler,
     NeuralSampler,
+    anchor_values,
+    choose_anchors,
     input_vector,
     input_width,
 )
 
 ROBOT = Type("robot", ("x",))
 THING = Type("thing", ("x", "size"))
-# A subtype may list its features in another order.
+# A subtype may have its features in a different order.
 CUP = Type("cup", ("full", "size", "x"), THING)
 REACH = Controller("Reach", (ROBOT, THING), low=(-1.0, 0.0), high=(1.0, 2.0))
 R, T = Variable("?r", ROBOT), Variable("?t", THING)
@@ -33,7 +38,7 @@ UNANCHORED = np.array([NO_ANCHOR, NO_ANCHOR])
 
 
 def gaussian(mean: tuple[float, float], raw: tuple[float, float]) -> NeuralSampler:
-    """Return a sampler whose generator says the same of every state."""
+    """Return a sampler whose generator returns the same Gaussian for every state."""
     outputs = [mean[0], raw[0], mean[1], raw[1]]
     generator = linear_network(np.zeros((input_width(OPERATOR), 4)), outputs)
     return NeuralSampler(OPERATOR, UNANCHORED, generator, np.zeros(2), np.ones(2), None)
@@ -44,8 +49,37 @@ def test_inputs_are_a_one_and_the_features_of_all_parameters() -> None:
     assert input_vector(OPERATOR, STATE, (ROBBY, BOX)).tolist() == [1.0, 5.0, 2.0, 3.0]
 
 
-def test_a_subtype_shows_the_features_of_the_parameters_type() -> None:
+def test_a_subtype_contributes_the_features_of_the_parameters_type() -> None:
     assert input_vector(OPERATOR, STATE, (ROBBY, MUG)).tolist() == [1.0, 5.0, 8.0, 7.0]
+
+
+def test_a_parameter_that_copies_a_feature_is_anchored_to_it() -> None:
+    rng = np.random.default_rng(0)
+    inputs = np.hstack([np.ones((30, 1)), rng.uniform(0, 10, (30, 3))])
+    copied, near = inputs[:, 2], inputs[:, 3] + rng.uniform(-1, 1, 30)
+    unrelated, constant = rng.uniform(0, 10, 30), np.full(30, 0.1)
+    anchors = choose_anchors(inputs, np.stack([copied, near, unrelated, constant], axis=1))
+    assert anchors.tolist() == [2, 3, NO_ANCHOR, NO_ANCHOR]
+
+
+def test_the_first_of_equal_features_is_the_anchor() -> None:
+    feature = np.linspace(0, 1, 5)
+    inputs = np.stack([np.ones(5), feature, feature], axis=1)
+    assert choose_anchors(inputs, feature[:, None]).tolist() == [1]
+
+
+def test_a_feature_that_reduces_the_spread_only_slightly_is_no_anchor() -> None:
+    rng = np.random.default_rng(1)
+    inputs = np.stack([np.ones(200), rng.normal(0, 0.1, 200)], axis=1)
+    parameters = inputs[:, [1]] + rng.normal(0, 1, (200, 1))
+    assert np.std(parameters[:, 0] - inputs[:, 1]) < np.std(parameters)
+    assert choose_anchors(inputs, parameters).tolist() == [NO_ANCHOR]
+
+
+def test_anchor_values_are_zero_without_an_anchor() -> None:
+    anchors = np.array([NO_ANCHOR, 2])
+    assert anchor_values(np.array([1.0, 5.0, 7.0]), anchors).tolist() == [0.0, 7.0]
+    assert anchor_values(np.array([[1.0, 5.0, 7.0], [1.0, 6.0, 8.0]]), anchors).tolist() == [[0, 7], [0, 8]]
 
 
 def test_a_network_normalises_and_applies_relu_between_layers() -> None:
@@ -85,14 +119,14 @@ def test_parameters_follow_their_anchors() -> None:
 
 
 def rejection_loop(sampler: NeuralSampler, rng: np.random.Generator) -> tuple[list[float], int]:
-    """Return what the definition of a sampler draws for the box, and how often it rejects before."""
+    """Return the parameters that the definition of a sampler draws, and the number of rejected draws."""
     vector = input_vector(OPERATOR, STATE, (ROBBY, BOX))
     mean, deviation = sampler.distribution(vector)
     rejections = 0
     while True:
         theta = mean + deviation * rng.standard_normal(2)
         inside = -1.0 <= theta[0] <= 1.0 and 0.0 <= theta[1] <= 2.0
-        anchored = [0.0 if place == NO_ANCHOR else vector[place] for place in sampler.anchors]
+        anchored = [0.0 if index == NO_ANCHOR else vector[index] for index in sampler.anchors]
         seen = np.concatenate([vector, theta, theta - anchored])
         logit = sampler.classifier(seen)[0] if sampler.classifier else 1.0
         if (inside and logit > 0.0) or rejections == 100:
@@ -109,8 +143,8 @@ def test_sampling_is_the_rejection_loop(seed: int, classifier: bool) -> None:
     assert drawn == pytest.approx(expected, abs=1e-12)
 
 
-def test_sampling_is_the_rejection_loop_however_long_it_takes() -> None:
-    # Accepts a first parameter above 0.9 alone, which in the box has a chance of 1 in 60.
+def test_sampling_is_the_rejection_loop_after_many_rejections() -> None:
+    # Accepts only first parameters above 0.9, which within the bounds have a probability of 1 in 60.
     picky = linear_network(np.array([[0.0]] * 4 + [[1.0], [0.0], [0.0], [0.0]]), [-0.9])
     sampler = replace(gaussian((0.0, 1.0), (0.0, 0.0)), classifier=picky)
     rejections = []
@@ -119,13 +153,13 @@ def test_sampling_is_the_rejection_loop_however_long_it_takes() -> None:
         expected, count = rejection_loop(sampler, np.random.default_rng(seed))
         assert list(drawn) == expected
         rejections.append(count)
-    assert min(rejections) < FIRST_DRAWS - 1
-    assert any(FIRST_DRAWS < count < 100 for count in rejections)
+    assert min(rejections) < FIRST_BATCH - 1
+    assert any(FIRST_BATCH < count < 100 for count in rejections)
     assert max(rejections) == 100
 
 
 @pytest.mark.parametrize("classifier", [True, False])
-def test_sampling_takes_the_same_from_the_stream_whatever_it_accepts(classifier: bool) -> None:
+def test_sampling_always_draws_101_times(classifier: bool) -> None:
     rng = np.random.default_rng(0)
     random_sampler(OPERATOR, 0, classifier).sample(STATE, (ROBBY, BOX), rng)
     skipped = np.random.default_rng(0)
@@ -149,3 +183,16 @@ def test_draws_come_from_the_accepted_part_of_the_gaussian() -> None:
     # The mean of a standard normal between 0 and 1 is (φ(0) - φ(1)) / (Φ(1) - Φ(0)).
     assert draws[:, 0].mean() == pytest.approx(0.4599, abs=0.04)
     assert draws[:, 1].mean() == pytest.approx(1.0, abs=0.08)
+
+
+def test_reprs_are_short() -> None:
+    operator = replace(OPERATOR, name="Reach" * 50)
+    sampler = random_sampler(operator, seed=0)
+    plain = random_sampler(operator, seed=0, classifier=False)
+    anchored = AnchoredSampler(operator, UNANCHORED, np.zeros(2))
+    for each in (sampler, plain, anchored, sampler.generator):
+        assert repr(each).startswith(type(each).__name__ + "(")
+        assert len(repr(each)) <= 120
+        assert "\n" not in repr(each)
+    assert repr(random_sampler(OPERATOR, seed=0)) == "NeuralSampler('Reach', 2 parameters, with classifier)"
+    assert "no classifier" in repr(plain)

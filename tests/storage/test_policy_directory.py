@@ -91,7 +91,7 @@ def change(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
         (lambda d: d.update(weights_sha256="0" * 64), r"not what policy\.json says \(SHA-256\)"),
         (lambda d: d["types"][0]["features"].append("y"), r"from_node' has shape \[2, 16\], not \[3, 16\]"),
         (lambda d: d.update(controllers=[]), "at least one controller"),
-        (lambda d: d["predicates"][0]["types"].append("cup"), "no place for On"),
+        (lambda d: d["predicates"][0]["types"].append("cup"), "cannot encode On"),
     ],
 )
 def test_bad_descriptions(folder: Path, edit: Callable[[dict[str, Any]], object], complaint: str) -> None:

@@ -1,1 +1,1 @@
-"""Graph neural network policies that imitate demonstrations."""
+"""Graph neural network policies, trained to imitate demonstrations."""

@@ -1,7 +1,7 @@
-"""A state, its atoms and a goal as a graph of numbers.
+"""Encode a state, its atoms and a goal as a graph of numbers.
 
-Nodes are the objects. There is an edge i → j, and one j → i, if some binary atom of the abstract state
-s or of the goal g relates the pair in either direction. Nullary atoms belong to the graph as a whole.
+Nodes are the objects. Two objects i and j are joined by the edges i → j and j → i if a binary atom of the
+abstract state s or of the goal g relates them in either direction. Nullary atoms belong to the whole graph.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from needful.core.objects import Type
 from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
 
-# Arrays of numpy or of torch: what is said here and in `network` holds for both.
+# A numpy array or a torch tensor: `Graph` and `network` work with both.
 Array: TypeAlias = Any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Graph:
-    """One graph or several side by side.
+    """One graph, or a batch of graphs.
 
     Attributes:
-        nodes: a row for each node.
-        edges: a row for each edge.
-        globals: a row for each graph.
-        senders, receivers: the nodes that each edge leads from and to.
-        node_graph, edge_graph: the graph that each node and each edge belongs to.
+        nodes: one row per node.
+        edges: one row per edge.
+        globals: one row per graph.
+        senders, receivers: the indices of each edge's first and second node; receivers ascend.
+        node_graph, edge_graph: the index of the graph that each node and each edge belongs to.
     """
 
     nodes: Array
@@ -42,9 +42,12 @@ class Graph:
     node_graph: Array
     edge_graph: Array
 
+    def __repr__(self) -> str:
+        return f"Graph({len(self.globals)} graphs, {len(self.nodes)} nodes, {len(self.edges)} edges)"
+
 
 def batch_graphs(graphs: Sequence[Graph]) -> Graph:
-    """Return several graphs as one; nodes and graphs are numbered on."""
+    """Return several graphs as one batch; indices of nodes and graphs are shifted accordingly."""
     first_node = np.cumsum([0, *(len(graph.nodes) for graph in graphs)])
     first_graph = np.cumsum([0, *(len(graph.globals) for graph in graphs)])
     offsets = {"senders": first_node, "receivers": first_node}
@@ -60,13 +63,13 @@ def batch_graphs(graphs: Sequence[Graph]) -> Graph:
 
 @dataclass(frozen=True, slots=True)
 class GraphEncoding:
-    """Which column of a graph's rows says what; made with `GraphEncoding.of` a vocabulary.
+    """The meaning of the columns of a graph's rows; created by `GraphEncoding.of(vocabulary)`.
 
-    A node's row: which types it has, its own and their ancestors; the unary predicates that hold of it;
-    those that the goal asks for; its features, where those of the same name share a column. An
-    edge's row: four times the binary predicates: i to j in s, j to i in s, i to j in g, j to i in g.
-    The graph's row: a constant one, the nullary predicates in s, those in g. Of objects, types and
-    features that the vocabulary does not have are left out.
+    A node's row holds flags for the object's type and its ancestors, for its unary predicates in s and for
+    those in g, and then its features; features of the same name share a column. An edge's row holds flags
+    for the binary predicates four times: i to j in s, j to i in s, i to j in g, j to i in g. The graph's
+    row holds a constant 1, the nullary predicates in s and those in g. Types and features that are not in
+    the vocabulary are ignored.
     """
 
     types: tuple[Type, ...]
@@ -75,15 +78,19 @@ class GraphEncoding:
     unary: tuple[Predicate, ...]
     binary: tuple[Predicate, ...]
 
+    def __repr__(self) -> str:
+        widths = f"node_width={self.node_width}, edge_width={self.edge_width}"
+        return f"GraphEncoding({widths}, global_width={self.global_width})"
+
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> GraphEncoding:
-        """Return the encoding for a vocabulary; raise if a predicate relates more than two objects."""
+        """Return the encoding for a vocabulary; raise if a predicate has more than two arguments."""
         by_arity: list[list[Predicate]] = [[], [], []]
         for predicate in vocabulary.predicates:
             if len(predicate.types) > 2:
                 raise InvalidInputError(
-                    f"A graph has no place for {predicate}: its edges join two objects. "
-                    "Use an operator learner, or predicates of at most two arguments."
+                    f"A graph policy cannot encode {predicate}, which has more than two arguments. "
+                    "Use an operator learner, or predicates with at most two arguments."
                 )
             by_arity[len(predicate.types)].append(predicate)
         features = {name: None for kind in vocabulary.types for name in kind.features}
@@ -96,7 +103,7 @@ class GraphEncoding:
 
     @property
     def first_feature(self) -> int:
-        """The column of a node's row at which features begin; those before are flags."""
+        """The first column of a node's row that holds a feature; all columns before it are flags."""
         return len(self.types) + 2 * len(self.unary)
 
     @property
@@ -111,40 +118,40 @@ class GraphEncoding:
 
     def encode(self, state: State, atoms: AbstractState, goal: AbstractState) -> Graph:
         """Return the graph of a state; its nodes are the state's objects in their order."""
-        node = {obj: number for number, obj in enumerate(state.objects)}
+        node = {obj: index for index, obj in enumerate(state.objects)}
         nodes = self._object_rows(state)
-        whole = np.zeros((1, self.global_width), dtype=np.float32)
-        whole[0, 0] = 1.0
-        # What is said of the pair (receiver, sender): sorted, edges with the same receiver are neighbours.
-        said: dict[tuple[int, int], list[int]] = {}
+        global_row = np.zeros((1, self.global_width), dtype=np.float32)
+        global_row[0, 0] = 1.0
+        # The columns to set by (receiver, sender): when sorted, edges with the same receiver are adjacent.
+        edge_columns: dict[tuple[int, int], list[int]] = {}
         unary, binary, nullary = map(_columns, (self.unary, self.binary, self.nullary))
         known = {**unary, **binary, **nullary}
-        for turn, some in enumerate((atoms, goal)):
-            for atom in some:
-                name, ends = atom.predicate.name, [node[obj] for obj in atom.objects]
+        for part, atoms_of_part in enumerate((atoms, goal)):
+            for atom in atoms_of_part:
+                name, arguments = atom.predicate.name, [node[obj] for obj in atom.objects]
                 if name not in known:
                     raise UnknownNameError("predicate", name, known)
-                if len(ends) == 2:
-                    column = 2 * turn * len(binary) + binary[name]
-                    said.setdefault((ends[1], ends[0]), []).append(column)
-                    said.setdefault((ends[0], ends[1]), []).append(column + len(binary))
-                elif len(ends) == 1:
-                    nodes[ends[0], len(self.types) + turn * len(unary) + unary[name]] = 1.0
+                if len(arguments) == 2:
+                    column = 2 * part * len(binary) + binary[name]
+                    edge_columns.setdefault((arguments[1], arguments[0]), []).append(column)
+                    edge_columns.setdefault((arguments[0], arguments[1]), []).append(column + len(binary))
+                elif len(arguments) == 1:
+                    nodes[arguments[0], len(self.types) + part * len(unary) + unary[name]] = 1.0
                 else:
-                    whole[0, 1 + turn * len(nullary) + nullary[name]] = 1.0
-        pairs = sorted(said)
+                    global_row[0, 1 + part * len(nullary) + nullary[name]] = 1.0
+        pairs = sorted(edge_columns)
         edges = np.zeros((len(pairs), self.edge_width), dtype=np.float32)
         for row, pair in enumerate(pairs):
-            edges[row, said[pair]] = 1.0
+            edges[row, edge_columns[pair]] = 1.0
         receivers, senders = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         node_graph, edge_graph = (np.zeros(count, dtype=np.int64) for count in (len(nodes), len(edges)))
-        return Graph(nodes, edges, whole, senders, receivers, node_graph, edge_graph)
+        return Graph(nodes, edges, global_row, senders, receivers, node_graph, edge_graph)
 
     def _object_rows(self, state: State) -> np.ndarray:
-        """Return the rows of the objects without their atoms."""
+        """Return the rows of the objects without flags for atoms."""
         rows = np.zeros((len(state.objects), self.node_width), dtype=np.float32)
         types = {kind: column for column, kind in enumerate(self.types)}
-        features = {name: self.first_feature + place for place, name in enumerate(self.features)}
+        features = {name: self.first_feature + index for index, name in enumerate(self.features)}
         for row, obj in zip(rows, state.objects, strict=True):
             row[[types[kind] for kind in obj.type.ancestry() if kind in types]] = 1.0
             for name, value in zip(obj.type.features, state[obj], strict=True):

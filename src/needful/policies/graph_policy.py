@@ -1,7 +1,4 @@
-"""A trained network as a policy: what to do next in a state, for a goal.
-
-How policies are trained.
-"""
+"""A trained graph network as a policy: it maps a state and a goal to the next action."""
 
 from __future__ import annotations
 
@@ -21,18 +18,20 @@ from needful.errors import InvalidInputError, UnknownNameError
 from needful.policies.graph_encoding import GraphEncoding
 from needful.policies.network import NetworkSize, NumpyBackend, evaluate_network, weight_shapes
 
+Named = TypeVar("Named", Type, Predicate, Controller)
+
 
 @dataclass(frozen=True, slots=True)
 class PolicyConfig:
-    """How long to train, and which weights to keep.
+    """How long to train a policy, and which weights to keep.
 
     Attributes:
-        epochs: passes over the examples. The learning rate falls to 0 until then.
-        batch: how many examples make one step.
-        held_out: which share of the examples, the first ones, only judges. The weights with the
-            lowest loss on them are kept; with 0 all examples train, and the last weights are kept.
-        check_every: after so many epochs those that were held out judge the weights.
-        patience: training ends when so many epochs brought nothing better for those held out.
+        epochs: the number of passes over the examples; the learning rate decreases to 0 over all of them.
+        batch: the number of examples per step.
+        held_out: the fraction of examples, taken from the first ones, that is used for validation only. The
+            weights with the lowest validation loss are kept. With 0, the last weights are kept.
+        check_every: the number of epochs between two computations of the validation loss.
+        patience: stop after this many epochs without a lower validation loss.
     """
 
     epochs: int = 3_000
@@ -46,21 +45,18 @@ class PolicyConfig:
             if getattr(self, name) < 1:
                 raise InvalidInputError(f"{name} must be at least 1, got {getattr(self, name)}.")
         if not 0.0 <= self.held_out < 1.0:
-            raise InvalidInputError(f"held_out must be a share from 0 to below 1, got {self.held_out}.")
-
-
-Named = TypeVar("Named", Type, Predicate, Controller)
+            raise InvalidInputError(f"held_out must be a fraction from 0 to below 1, got {self.held_out}.")
 
 
 def network_size(vocabulary: Vocabulary) -> NetworkSize:
-    """Return the size of the network of a vocabulary's policies.
+    """Return the size of the network for a vocabulary; raise if the vocabulary has no controllers.
 
-    A node has an output for each argument of the controller with most arguments. The graph has one
-    for each controller, followed by as many parameters as the controller with most of them.
+    A node has one output per argument of the controller with the most arguments. The graph has one output
+    per controller, followed by one per parameter of the controller with the most parameters.
     """
     encoding = GraphEncoding.of(vocabulary)
     if not vocabulary.controllers:
-        raise InvalidInputError("A policy needs at least one controller to choose from.")
+        raise InvalidInputError("A policy needs at least one controller, but the vocabulary has none.")
     return NetworkSize(
         encoding.node_width,
         encoding.edge_width,
@@ -72,10 +68,10 @@ def network_size(vocabulary: Vocabulary) -> NetworkSize:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphPolicy:
-    """Chooses a controller, its objects and the mean of its parameters.
+    """Choose a controller, its objects and the mean of its parameters.
 
-    `weights` are arrays of 32-bit floats by name, exactly those of `weight_shapes`. The order of the
-    vocabulary decides which input and output is which.
+    `weights` are the arrays of 32-bit floats that `weight_shapes` names. The order of types, predicates and
+    controllers in the vocabulary defines the meaning of the network's inputs and outputs.
     """
 
     vocabulary: Vocabulary
@@ -86,68 +82,74 @@ class GraphPolicy:
         object.__setattr__(self, "_encoding", GraphEncoding.of(self.vocabulary))
         _check_weights(self.weights, weight_shapes(network_size(self.vocabulary)))
 
-    def act(self, state: State, goal: AbstractState) -> GroundController | None:
-        """Return the action of the likeliest controller that has objects to act on, or None.
+    def __repr__(self) -> str:
+        sizes = (
+            f"{len(self.vocabulary.predicates)} predicates, {len(self.vocabulary.controllers)} controllers"
+        )
+        return f"GraphPolicy({sizes}, {sum(weight.size for weight in self.weights.values()):,} weights)"
 
-        Each argument is the likeliest object of its type; parameters are pulled into the box.
+    def act(self, state: State, goal: AbstractState) -> GroundController | None:
+        """Return the action of the most likely controller, or None if no controller is applicable.
+
+        A controller is applicable if there are objects of all its types. Each argument is the most likely
+        object of its type; parameters are clipped to the controller's bounds.
         """
         atoms = abstract(state, self.vocabulary.predicates)
         graph = self._encoding.encode(state, atoms, goal)
-        slots, outputs = evaluate_network(self.weights, graph, NumpyBackend())
+        argument_logits, outputs = evaluate_network(self.weights, graph, NumpyBackend())
         logits, parameters = np.split(outputs[0], [len(self.vocabulary.controllers)])
-        for number in np.argsort(-logits, kind="stable"):
-            controller = self.vocabulary.controllers[number]
+        for index in np.argsort(-logits, kind="stable"):
+            controller = self.vocabulary.controllers[index]
             if all(state.of_type(kind) for kind in controller.types):
-                return _decode(controller, state, slots, parameters)
+                return _decode(controller, state, argument_logits, parameters)
         return None
 
     def bound_to(self, vocabulary: Vocabulary) -> GraphPolicy:
-        """Return this policy over a domain's own predicates and controllers, in the policy's order.
+        """Return this policy over a domain's predicates and controllers, in the policy's order.
 
-        A policy read from a file knows only signatures; the domain's own have classifiers and
-        initiation tests. Raises if the domain does not have what the policy was trained with, or has
-        it otherwise.
+        A policy read from a file has only signatures; the domain's predicates have classifiers and its
+        controllers initiation conditions. Raises if a type, predicate or controller of the policy is
+        missing in the domain or differs there.
         """
         return GraphPolicy(
             Vocabulary(
-                tuple(_own("type", kind, vocabulary.types) for kind in self.vocabulary.types),
-                tuple(_own("predicate", one, vocabulary.predicates) for one in self.vocabulary.predicates),
-                tuple(
-                    _own("controller", one, vocabulary.controllers) for one in self.vocabulary.controllers
-                ),
+                _bound("type", self.vocabulary.types, vocabulary.types),
+                _bound("predicate", self.vocabulary.predicates, vocabulary.predicates),
+                _bound("controller", self.vocabulary.controllers, vocabulary.controllers),
             ),
             self.weights,
         )
 
 
-def _own(what: str, trained: Named, domain: Sequence[Named]) -> Named:
-    """Return the domain's own type, predicate or controller, which must equal that of training."""
-    by_name = {one.name: one for one in domain}
-    if trained.name not in by_name:
-        raise UnknownNameError(f"{what} of the policy", trained.name, by_name)
-    if by_name[trained.name] != trained:
-        raise InvalidInputError(
-            f"The policy and the domain disagree about the {what} {trained.name!r}: they differ in more "
-            "than the name."
-        )
-    return by_name[trained.name]
+def _bound(kind: str, trained: Sequence[Named], domain: Sequence[Named]) -> tuple[Named, ...]:
+    """Return the domain's types, predicates or controllers that the policy was trained with."""
+    by_name = {each.name: each for each in domain}
+    for each in trained:
+        if each.name not in by_name:
+            raise UnknownNameError(f"{kind} of the policy", each.name, by_name)
+        if by_name[each.name] != each:
+            raise InvalidInputError(
+                f"The policy and the domain disagree about the {kind} {each.name!r}: the definitions have "
+                "the same name but differ. Train the policy again on demonstrations of this domain."
+            )
+    return tuple(by_name[each.name] for each in trained)
 
 
 def _decode(
-    controller: Controller, state: State, slots: np.ndarray, parameters: np.ndarray
+    controller: Controller, state: State, argument_logits: np.ndarray, parameters: np.ndarray
 ) -> GroundController:
-    node = {obj: number for number, obj in enumerate(state.objects)}
+    node = {obj: index for index, obj in enumerate(state.objects)}
     objects = [
-        max(state.of_type(kind), key=lambda obj: slots[node[obj], slot])
-        for slot, kind in enumerate(controller.types)
+        max(state.of_type(kind), key=lambda obj: argument_logits[node[obj], argument])
+        for argument, kind in enumerate(controller.types)
     ]
     return controller(*objects, parameters=controller.clip(parameters[: controller.dimension].tolist()))
 
 
 def _check_weights(weights: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> None:
-    stray = sorted(set(weights) - set(shapes))
-    if stray:
-        raise UnknownNameError("weight", stray[0], shapes)
+    unknown = sorted(set(weights) - set(shapes))
+    if unknown:
+        raise UnknownNameError("weight", unknown[0], shapes)
     for name, shape in shapes.items():
         if name not in weights:
             raise InvalidInputError(f"The weight {name!r} is missing.")

@@ -1,15 +1,15 @@
-"""The network: encode, process, decode (Battaglia et al. 2018), for numpy and for torch alike.
+"""The network: encode, process, decode (Battaglia et al. 2018), for numpy and for torch.
 
-Every block is a hidden layer, ReLU, a second layer and a layer normalisation, all of width 16. Three
-times, with the same weights, edges are updated from what they and their ends say, nodes from what
-their incoming edges say, and the graph from what all its nodes and edges say. Every update reads the
-encoded input beside what the update before it made of it. In the end one linear layer gives each
-node a logit for each argument of a controller, and another one gives the graph a logit for each
-controller and the parameters of controllers.
+Each block is a hidden layer, ReLU, a second layer and a layer normalisation, all of width 16. Three rounds
+of message passing use the same weights: edges are updated from their own row, their two nodes and the
+graph's row (called `whole`); nodes from their own row, the sum of their incoming edges and the graph's row;
+the graph's row from itself and the sums of all nodes and edges. Each update also reads the encoded inputs.
+Finally one linear layer maps each node to one logit per argument of a controller, and another maps the
+graph's row to one logit per controller and the controllers' parameters.
 
-A layer that reads several things side by side is the sum of one matrix for each of them. So what a node
-says to its edges is multiplied once a node instead of once an edge, and what the encoded input says,
-once instead of three times.
+A layer that reads several concatenated vectors is written as a sum with one matrix per vector. A node's
+contribution to its edges is then computed once per node instead of once per edge, and the contribution of
+the encoded inputs once instead of three times.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from needful.policies.graph_encoding import Array, Graph
 WIDTH = 16
 ROUNDS = 3
 VARIANCE_FLOOR = 1e-5
-# What the first layer of each updating block reads; everything but sums comes encoded as well.
+# The inputs of each processing block's first layer; all but the sums are also read in their encoded form.
 _READ = {"edge": ("edge", "sender", "receiver", "whole"), "node": ("node", "whole"), "whole": ("whole",)}
 _SUMS = {"edge": (), "node": ("incoming",), "whole": ("nodes", "edges")}
-# What every block has besides the matrices of its first layer.
+# The weights of every block besides the matrices of its first layer.
 _PARTS = ("hidden_bias", "weight", "bias", "gain", "shift")
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkSize:
-    """How many numbers go in for a node, an edge and a graph, and come out for a node and a graph."""
+    """The widths of the rows of nodes, edges and graphs, and of the outputs per node and per graph."""
 
     node: int
     edge: int
@@ -45,34 +45,34 @@ class NetworkSize:
 
 
 class ArrayBackend(Protocol):
-    """What the network does to arrays besides sums and products."""
+    """The array operations of the network besides sums and matrix products."""
 
     def take(self, rows: Array, index: Array) -> Array:
-        """Return the rows at an index, which may name some more than once."""
+        """Return the rows at the indices, which may repeat."""
         ...
 
     def segment_sum(self, rows: Array, index: Array, count: int) -> Array:
-        """Return `count` rows, each the sum of the rows with its number in the ascending index."""
+        """Return `count` sums: sum i is over the rows whose index is i; indices ascend."""
         ...
 
     def rectify(self, rows: Array) -> Array:
-        """Return the rows with 0 in place of negative numbers."""
+        """Return the rows with negative numbers replaced by 0 (ReLU)."""
         ...
 
     def normalise(self, rows: Array, gain: Array, shift: Array) -> Array:
-        """Return rows of mean 0 and variance 1, times a gain, plus a shift."""
+        """Return the rows scaled to mean 0 and variance 1, times the gain, plus the shift."""
         ...
 
 
 class NumpyBackend:
-    """Computes with numpy, which is faster than torch for a single graph."""
+    """Numpy, which is faster than torch for a single graph."""
 
     def take(self, rows: Array, index: Array) -> Array:
-        """Return the rows at an index."""
+        """Return the rows at the indices."""
         return rows[index]
 
     def segment_sum(self, rows: Array, index: Array, count: int) -> Array:
-        """Return sums of rows by an ascending index."""
+        """Return the sum of the rows of each index."""
         sums = np.zeros((count, rows.shape[1]), dtype=rows.dtype)
         if len(index):
             starts = np.flatnonzero(np.diff(index, prepend=-1))
@@ -80,19 +80,19 @@ class NumpyBackend:
         return sums
 
     def rectify(self, rows: Array) -> Array:
-        """Return the rows without negative numbers."""
+        """Return the rows with negative numbers replaced by 0."""
         return np.maximum(rows, 0.0)
 
     def normalise(self, rows: Array, gain: Array, shift: Array) -> Array:
         """Return normalised rows."""
-        # Not `mean`, which takes three times as long for so few numbers.
+        # `np.mean` takes three times as long for 16 numbers.
         centred = rows - np.add.reduce(rows, axis=1, keepdims=True) / WIDTH
         variance = np.add.reduce(centred * centred, axis=1, keepdims=True) / WIDTH
         return centred / np.sqrt(variance + VARIANCE_FLOOR) * gain + shift
 
 
 def weight_shapes(size: NetworkSize) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the network's weights by name, in a fixed order."""
+    """Return the shapes of the network's weights by name, in the order in which they are initialised."""
     shapes: dict[str, tuple[int, ...]] = {}
     for kind in ("node", "edge", "whole"):
         shapes |= _block_shapes(f"encode.{kind}", {kind: getattr(size, kind)})
@@ -116,13 +116,13 @@ def _block_shapes(block: str, sources: Mapping[str, int]) -> dict[str, tuple[int
 def evaluate_network(
     weights: Mapping[str, Array], graph: Graph, backend: ArrayBackend
 ) -> tuple[Array, Array]:
-    """Return the outputs of the nodes and those of the graphs, a row each."""
+    """Return the outputs of the nodes and those of the graphs, one row each."""
     return _Evaluation(weights, graph, backend).outputs()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Evaluation:
-    """One pass of some graphs through the network."""
+    """One evaluation of the network on a batch of graphs."""
 
     weights: Mapping[str, Array]
     graph: Graph
@@ -152,23 +152,26 @@ class _Evaluation:
         )
 
     def _hidden(self, prefix: str, edge: Array, node: Array, whole: Array) -> tuple[Array, Array, Array]:
-        """Return what the hidden layers of edges, nodes and graphs hear of all but sums."""
+        """Return the contributions to the hidden layers of edges, nodes and graphs from all but sums."""
         graph, take = self.graph, self.backend.take
 
-        def heard(block: str, source: str, rows: Array) -> Array:
+        def contribution(block: str, source: str, rows: Array) -> Array:
             return rows @ self.weights[f"process.{block}.from_{prefix}{source}"]
 
         return (
-            heard("edge", "edge", edge)
-            + take(heard("edge", "sender", node), graph.senders)
-            + take(heard("edge", "receiver", node), graph.receivers)
-            + take(heard("edge", "whole", whole), graph.edge_graph),
-            heard("node", "node", node) + take(heard("node", "whole", whole), graph.node_graph),
-            heard("whole", "whole", whole),
+            contribution("edge", "edge", edge)
+            + take(contribution("edge", "sender", node), graph.senders)
+            + take(contribution("edge", "receiver", node), graph.receivers)
+            + take(contribution("edge", "whole", whole), graph.edge_graph),
+            contribution("node", "node", node)
+            + take(contribution("node", "whole", whole), graph.node_graph),
+            contribution("whole", "whole", whole),
         )
 
     def _block(self, name: str, hidden: Array) -> Array:
-        """Return what a block makes of the sum that its hidden layer hears."""
-        own = {part: self.weights[f"{name}.{part}"] for part in _PARTS}
-        rectified = self.backend.rectify(hidden + own["hidden_bias"])
-        return self.backend.normalise(rectified @ own["weight"] + own["bias"], own["gain"], own["shift"])
+        """Return a block's output, given the weighted sum of its inputs."""
+        block = {part: self.weights[f"{name}.{part}"] for part in _PARTS}
+        rectified = self.backend.rectify(hidden + block["hidden_bias"])
+        return self.backend.normalise(
+            rectified @ block["weight"] + block["bias"], block["gain"], block["shift"]
+        )

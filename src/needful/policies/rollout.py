@@ -1,8 +1,7 @@
-"""Follow a policy from a task's initial state until the goal holds or it fails.
+"""Solve tasks by following a policy from the initial state until the goal holds.
 
-Model-free: do what the policy says, once and for good, without a look ahead.
-
-Shooting: roll the policy out in the simulator, with noise, until a rollout reaches the goal.
+`follow` is model-free: it executes the policy's actions once, in the environment itself. `shoot` plans: it
+simulates rollouts with noisy parameters until one reaches the goal.
 """
 
 from __future__ import annotations
@@ -20,14 +19,19 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.policies.graph_policy import GraphPolicy
 
-# Returns the action to take in a state for the one that a policy says, or None if it cannot start, and
-# how many parameters were drawn for it.
+# The standard deviation of the noise that `shoot` adds to parameters.
+NOISE_DEVIATION = 0.1
+# The number of draws of an action's parameters after which `shoot` gives up if the controller cannot start.
+MAX_DRAWS = 100
+
+# Map a state and the policy's action to the action to execute, or None if it cannot start there, and the
+# number of parameters drawn.
 Adjust: TypeAlias = Callable[[State, GroundController], tuple[GroundController | None, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class RolloutLimits:
-    """When to give up: after so many low-level actions, or when `expired` says that time is up."""
+    """When to give up: after `horizon` low-level actions, or when `expired()` is true."""
 
     horizon: int
     expired: Callable[[], bool]
@@ -35,13 +39,13 @@ class RolloutLimits:
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """What came of following a policy.
+    """The result of following a policy.
 
     Attributes:
-        actions: what was done.
-        states: the states before and after the actions.
-        failure: why it ended before the goal was reached; None if it was.
-        samples: how many parameters were drawn.
+        actions: the executed actions.
+        states: the initial state, and the state after each action.
+        failure: why the goal was not reached; None if it was.
+        samples: the number of parameters drawn.
     """
 
     actions: tuple[GroundController, ...]
@@ -49,8 +53,12 @@ class Rollout:
     failure: Failure | None
     samples: int
 
+    def __repr__(self) -> str:
+        outcome = "solved" if self.failure is None else self.failure.outcome.value
+        return f"Rollout({outcome}, {len(self.actions)} actions, {self.samples} samples)"
+
     def result(self, statistics: SearchStatistics) -> PlanningResult:
-        """Return the rollout as the result of planning."""
+        """Return the rollout as a planning result."""
         outcome = Outcome.SOLVED if self.failure is None else self.failure.outcome
         return PlanningResult(outcome, (), self.actions, self.states, (), self.failure, statistics)
 
@@ -58,67 +66,65 @@ class Rollout:
 def roll_out(
     policy: GraphPolicy, task: Task, execute: Execute, adjust: Adjust, limits: RolloutLimits
 ) -> Rollout:
-    """Do what the policy says, adjusted, until the goal holds, an action fails or a limit is reached."""
-    state, taken, samples = task.initial_state, 0, 0
+    """Execute the policy's adjusted actions until the goal holds, an action fails or a limit is reached."""
+    state, steps, samples = task.initial_state, 0, 0
     actions: list[GroundController] = []
     states = [state]
 
-    def ended(outcome: Outcome | None = None, detail: str = "") -> Rollout:
+    def finish(outcome: Outcome | None = None, detail: str = "") -> Rollout:
         failure = None if outcome is None else Failure(len(actions), None, outcome, detail=detail)
         return Rollout(tuple(actions), tuple(states), failure, samples)
 
     while not task.achieved_in(state):
         if limits.expired():
-            return ended(Outcome.TIMEOUT, "Time ran out before the next action was chosen.")
-        wanted = policy.act(state, task.goal)
-        if wanted is None:
-            return ended(Outcome.NOT_INITIABLE, "No controller has objects of all the types it asks for.")
-        action, draws = adjust(state, wanted)
+            return finish(Outcome.TIMEOUT, "Time ran out before the next action was chosen.")
+        proposed = policy.act(state, task.goal)
+        if proposed is None:
+            return finish(
+                Outcome.NOT_INITIABLE, "The state has no objects for the arguments of any controller."
+            )
+        action, draws = adjust(state, proposed)
         samples += draws
         if action is None:
-            return ended(Outcome.NOT_INITIABLE, f"{wanted} cannot start in the state that was reached.")
+            return finish(Outcome.NOT_INITIABLE, f"{proposed} cannot start in the current state.")
         execution = execute(state, action)
-        taken += execution.steps
+        steps += execution.steps
         if execution.steps == 0:
-            reason = execution.failure or "it took no step."
-            return ended(Outcome.CONTROLLER_FAILED, f"{action} failed: {reason}")
-        if taken > limits.horizon:
-            detail = f"With {action} it takes more than {limits.horizon} low-level actions."
-            return ended(Outcome.HORIZON_EXCEEDED, detail)
+            reason = execution.failure or "it executed no low-level action."
+            return finish(Outcome.CONTROLLER_FAILED, f"{action} failed: {reason}")
+        if steps > limits.horizon:
+            detail = (
+                f"After {action} the rollout exceeds the horizon of {limits.horizon} low-level actions."
+            )
+            return finish(Outcome.HORIZON_EXCEEDED, detail)
         state = execution.state
         actions.append(action)
         states.append(state)
-    return ended()
+    return finish()
 
 
 def follow(
     policy: GraphPolicy, task: Task, execute: Execute, limits: RolloutLimits, rng: np.random.Generator
 ) -> PlanningResult:
-    """Solve a task by executing the mean of what the policy says; `execute` is the world itself.
+    """Solve a task by executing the policy's mean actions; `execute` is the environment itself.
 
-    Nothing is drawn from `rng`: it is there because shooting needs it.
+    `rng` is not used; it is a parameter because `shoot` needs it.
     """
-    rollout = roll_out(policy, task, execute, _as_it_is, limits)
+    rollout = roll_out(policy, task, execute, _without_noise, limits)
     return rollout.result(SearchStatistics(samples=rollout.samples))
 
 
-def _as_it_is(state: State, wanted: GroundController) -> tuple[GroundController | None, int]:
-    return (wanted if wanted.initiable(state) else None), 0
-
-
-# The standard deviation of parameters around what the policy says.
-DEVIATION = 0.1
-# How often parameters are drawn for one action until the controller can start with them.
-MAX_DRAWS = 100
+def _without_noise(state: State, proposed: GroundController) -> tuple[GroundController | None, int]:
+    return (proposed if proposed.initiable(state) else None), 0
 
 
 def shoot(
     policy: GraphPolicy, task: Task, execute: Execute, limits: RolloutLimits, rng: np.random.Generator
 ) -> PlanningResult:
-    """Plan for a task: the first rollout that reaches the goal is the plan.
+    """Plan for a task: the first simulated rollout that reaches the goal is the plan.
 
-    A rollout in which nothing was drawn would be the same for ever, so it is the last one. Without a
-    plan the result is that of the longest rollout.
+    A rollout without random draws ends the search, because the next one would be the same. If no plan is
+    found in time, the result describes the longest rollout.
     """
     statistics = SearchStatistics()
     longest: Rollout | None = None
@@ -134,14 +140,14 @@ def shoot(
 
 
 def _with_noise(
-    limits: RolloutLimits, rng: np.random.Generator, state: State, wanted: GroundController
+    limits: RolloutLimits, rng: np.random.Generator, state: State, proposed: GroundController
 ) -> tuple[GroundController | None, int]:
-    controller = wanted.controller
+    controller = proposed.controller
     if not controller.dimension:
-        return (wanted if wanted.initiable(state) else None), 0
+        return (proposed if proposed.initiable(state) else None), 0
     for draw in range(1, MAX_DRAWS + 1):
         action = replace(
-            wanted, parameters=controller.clip(rng.normal(wanted.parameters, DEVIATION).tolist())
+            proposed, parameters=controller.clip(rng.normal(proposed.parameters, NOISE_DEVIATION).tolist())
         )
         if action.initiable(state):
             return action, draw
@@ -151,9 +157,9 @@ def _with_noise(
 
 
 def _out_of_time(longest: Rollout) -> Rollout:
-    """Return the longest rollout with the deadline as the reason of its failure."""
+    """Return the longest rollout with a timeout as its failure."""
     assert longest.failure is not None
     if longest.failure.outcome is Outcome.TIMEOUT:
         return longest
-    detail = f"Time ran out. The longest rollout ended so: {longest.failure.detail}"
+    detail = f"Time ran out. Longest rollout: {longest.failure.detail}"
     return replace(longest, failure=replace(longest.failure, outcome=Outcome.TIMEOUT, detail=detail))

@@ -1,18 +1,14 @@
-"""Train a policy's network to do what was done in demonstrations.
+"""Train a graph policy to imitate demonstrations, with torch.
 
-The loss is the sum of three means: binary cross-entropy of the nodes' slots, cross-entropy of the
-controller, squared error of the zero-padded parameters. This module imports torch, which takes
-seconds: `train_policy` imports it when there is need.
+Each step of a demonstration is one example: the graph of its state, and the action taken. The loss is the
+sum of three means: binary cross-entropy of the nodes' argument logits, cross-entropy of the controller, and
+squared error of the zero-padded parameters.
 
-From demonstrations to a policy.
+Features and parameters have different units, and gradient descent converges slowly if some are a hundred
+times larger than others. Examples are therefore standardised for training. Afterwards the scales are folded
+into the first and the last layer, so that the trained policy works with raw numbers.
 
-What policies learn from: for each step of a demonstration, its graph and what was done.
-
-Train with numbers of about one, act with those of the world.
-
-Features and parameters come in metres, shares or whatever a domain likes, and gradient descent suffers
-where some are a hundred times as large as others. So examples are rescaled for training; afterwards
-the scales become part of the first and the last layer, and nobody who acts hears of them.
+Importing this module imports torch, which takes seconds: import it only to train.
 """
 
 from __future__ import annotations
@@ -35,98 +31,129 @@ from needful.policies.graph_encoding import Array, Graph, GraphEncoding, batch_g
 from needful.policies.graph_policy import GraphPolicy, PolicyConfig, network_size
 from needful.policies.network import VARIANCE_FLOOR, WIDTH, evaluate_network, weight_shapes
 from needful.seeding import seed_for
-from needful.torch_threads import single_thread
+from needful.torch_training import Adam, single_thread
+
+LEARNING_RATE = 1e-3
+# Features and parameters with a smaller standard deviation than this are constant and not rescaled.
+CONSTANT_DEVIATION = 1e-6
+
+
+def train_policy(
+    vocabulary: Vocabulary,
+    demonstrations: Sequence[Demonstration],
+    config: PolicyConfig,
+    seed: int,
+    on_epoch: Callable[[int], None] = lambda done: None,
+) -> GraphPolicy:
+    """Return a policy that imitates the demonstrations, which must have states.
+
+    `on_epoch` is called before each epoch with the number of completed epochs. It may raise to stop.
+    """
+    examples = make_examples(vocabulary, demonstrations)
+    standardisation = Standardisation.of(examples, GraphEncoding.of(vocabulary).first_feature)
+    shapes = weight_shapes(network_size(vocabulary))
+    scaled_examples = [standardisation.apply(example) for example in examples]
+    weights = train_network(shapes, scaled_examples, config, seed_for(seed, "policy", "weights"), on_epoch)
+    return GraphPolicy(vocabulary, standardisation.fold_into_weights(weights))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:
-    """Graphs side by side and what was done in each.
+    """A batch of graphs and the action taken in each.
 
     Attributes:
         graph: the graphs.
-        slots: for each node and argument, 1 if the node was that argument, else 0.
-        controllers: the number of each graph's controller.
-        parameters: a row for each graph, zeros behind those of its controller.
+        argument_labels: for each node and argument, 1 if the node was that argument of the action, else 0.
+        controllers: the index of each graph's controller.
+        parameters: one row per graph, padded with zeros.
     """
 
     graph: Graph
-    slots: Array
+    argument_labels: Array
     controllers: Array
     parameters: Array
+
+    def __repr__(self) -> str:
+        return f"Examples({len(self)} actions, {self.graph!r})"
 
     def __len__(self) -> int:
         return len(self.controllers)
 
 
-def examples_of(vocabulary: Vocabulary, demonstrations: Sequence[Demonstration]) -> list[Examples]:
-    """Return the steps of the demonstrations in order, one example each; raise without states."""
+def make_examples(vocabulary: Vocabulary, demonstrations: Sequence[Demonstration]) -> list[Examples]:
+    """Return one example per step of the demonstrations, in order.
+
+    Raises `DemonstrationError` if a demonstration has no states, or if there are no steps.
+    """
     encoding, size = GraphEncoding.of(vocabulary), network_size(vocabulary)
-    number = {controller: index for index, controller in enumerate(vocabulary.controllers)}
+    controller_index = {controller: index for index, controller in enumerate(vocabulary.controllers)}
     found = []
     for index, demonstration in enumerate(demonstrations):
         for transition in demonstration.transitions():
             if transition.state is None:
                 raise DemonstrationError(
-                    f"Demonstration {index} has no states, but a policy looks at them. "
+                    f"Demonstration {index} has no states, but a graph policy is trained on states. "
                     "Record the states, or use an operator learner."
                 )
             action = transition.action
-            parameters = np.zeros((1, size.whole_outputs - len(number)), dtype=np.float32)
+            parameters = np.zeros((1, size.whole_outputs - len(controller_index)), dtype=np.float32)
             parameters[0, : action.controller.dimension] = action.parameters
             found.append(
                 Examples(
                     encoding.encode(transition.state, transition.before, demonstration.goal),
-                    _chosen_nodes(transition.state, action, size.node_outputs),
-                    np.array([number[action.controller]]),
+                    _argument_labels(transition.state, action, size.node_outputs),
+                    np.array([controller_index[action.controller]]),
                     parameters,
                 )
             )
     if not found:
-        raise DemonstrationError("The demonstrations have no step to learn from.")
+        raise DemonstrationError(
+            f"None of the {len(demonstrations)} demonstrations has a step to learn from. "
+            "Collect demonstrations of tasks whose goal does not hold at the start."
+        )
     return found
 
 
-def _chosen_nodes(state: State, action: GroundController, slots: int) -> np.ndarray:
-    chosen = np.zeros((len(state.objects), slots), dtype=np.float32)
-    node = {obj: number for number, obj in enumerate(state.objects)}
-    for slot, obj in enumerate(action.objects):
-        chosen[node[obj], slot] = 1.0
-    return chosen
+def _argument_labels(state: State, action: GroundController, arguments: int) -> np.ndarray:
+    labels = np.zeros((len(state.objects), arguments), dtype=np.float32)
+    node = {obj: index for index, obj in enumerate(state.objects)}
+    for argument, obj in enumerate(action.objects):
+        labels[node[obj], argument] = 1.0
+    return labels
 
 
 def batched(examples: Sequence[Examples], size: int) -> list[Examples]:
-    """Return the examples in batches of so many, in order; the last one may be smaller."""
+    """Return the examples in batches of `size`, in order; the last batch may be smaller."""
     batches = []
     for start in range(0, len(examples), size):
-        some = examples[start : start + size]
+        members = examples[start : start + size]
         batches.append(
             Examples(
-                batch_graphs([example.graph for example in some]),
-                np.concatenate([example.slots for example in some]),
-                np.concatenate([example.controllers for example in some]),
-                np.concatenate([example.parameters for example in some]),
+                batch_graphs([example.graph for example in members]),
+                np.concatenate([example.argument_labels for example in members]),
+                np.concatenate([example.controllers for example in members]),
+                np.concatenate([example.parameters for example in members]),
             )
         )
     return batches
 
 
-# What varies by less is constant, and stays as it is.
-CONSTANT_DEVIATION = 1e-6
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Standardisation:
-    """How rows of nodes are shifted and divided, and what parameters are divided by."""
+    """The shift and scale of the columns of node rows, and the scale of parameters."""
 
     shift: np.ndarray
     scale: np.ndarray
     parameter_scale: np.ndarray
 
+    def __repr__(self) -> str:
+        return f"Standardisation({len(self.shift)} columns, {len(self.parameter_scale)} parameters)"
+
     @classmethod
     def of(cls, examples: Sequence[Examples], first_feature: int) -> Standardisation:
-        """Return the units in which features have mean 0 and variance 1, and parameters variance 1.
+        """Return the standardisation to features of mean 0 and variance 1, and parameters of variance 1.
 
-        The columns before the first feature are flags, which stay as they are.
+        The columns before the first feature are flags and are not changed.
         """
         nodes = np.concatenate([example.graph.nodes for example in examples]).astype(np.float64)
         parameters = np.concatenate([example.parameters for example in examples]).astype(np.float64)
@@ -134,19 +161,19 @@ class Standardisation:
         shift[:first_feature], scale[:first_feature] = 0.0, 1.0
         return cls(shift, scale, _deviations(parameters))
 
-    def applied(self, example: Examples) -> Examples:
-        """Return an example in these units."""
+    def apply(self, example: Examples) -> Examples:
+        """Return the standardised example."""
         nodes = ((example.graph.nodes - self.shift) / self.scale).astype(np.float32)
         parameters = (example.parameters / self.parameter_scale).astype(np.float32)
         return replace(example, graph=replace(example.graph, nodes=nodes), parameters=parameters)
 
-    def undone(self, weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the weights of the network that does with the world's numbers what these do with ours."""
+    def fold_into_weights(self, weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return the weights of the equivalent network for raw features and parameters."""
         changed = {name: weight.astype(np.float64) for name, weight in weights.items()}
         first = changed["encode.node.from_node"]
         changed["encode.node.hidden_bias"] -= (self.shift / self.scale) @ first
         changed["encode.node.from_node"] = first / self.scale[:, None]
-        # The parameters are the last outputs of the graph, behind the logits of the controllers.
+        # The parameters are the last outputs of the graph, after the logits of the controllers.
         start = len(changed["decode.whole.bias"]) - len(self.parameter_scale)
         changed["decode.whole.weight"][:, start:] *= self.parameter_scale
         changed["decode.whole.bias"][start:] *= self.parameter_scale
@@ -158,23 +185,19 @@ def _deviations(rows: np.ndarray) -> np.ndarray:
     return np.where(deviations < CONSTANT_DEVIATION, 1.0, deviations)
 
 
-LEARNING_RATE = 1e-3
-MEAN_DECAY, SQUARE_DECAY, EPSILON = 0.9, 0.999, 1e-8
-
-
 class TorchBackend:
-    """Computes with torch, which knows gradients."""
+    """Torch, which computes gradients."""
 
     def take(self, rows: Tensor, index: Tensor) -> Tensor:
-        """Return the rows at an index."""
+        """Return the rows at the indices."""
         return rows.index_select(0, index)
 
     def segment_sum(self, rows: Tensor, index: Tensor, count: int) -> Tensor:
-        """Return sums of rows by an index."""
+        """Return the sum of the rows of each index."""
         return rows.new_zeros((count, rows.shape[1])).index_add_(0, index, rows)
 
     def rectify(self, rows: Tensor) -> Tensor:
-        """Return the rows without negative numbers."""
+        """Return the rows with negative numbers replaced by 0."""
         return rows.relu()
 
     def normalise(self, rows: Tensor, gain: Tensor, shift: Tensor) -> Tensor:
@@ -183,13 +206,13 @@ class TorchBackend:
 
 
 def imitation_loss(weights: Mapping[str, Tensor], examples: Examples) -> Tensor:
-    """Return how far the network is from what was done."""
-    slots, outputs = evaluate_network(weights, examples.graph, TorchBackend())
+    """Return the loss of the network's predictions against the actions taken."""
+    argument_logits, outputs = evaluate_network(weights, examples.graph, TorchBackend())
     parameters = examples.parameters.shape[1]
-    logits, predicted = outputs.split([outputs.shape[1] - parameters, parameters], dim=1)
-    loss = functional.cross_entropy(logits, examples.controllers)
-    if examples.slots.shape[1]:
-        loss = loss + functional.binary_cross_entropy_with_logits(slots, examples.slots)
+    controller_logits, predicted = outputs.split([outputs.shape[1] - parameters, parameters], dim=1)
+    loss = functional.cross_entropy(controller_logits, examples.controllers)
+    if examples.argument_labels.shape[1]:
+        loss = loss + functional.binary_cross_entropy_with_logits(argument_logits, examples.argument_labels)
     if parameters:
         loss = loss + functional.mse_loss(predicted, examples.parameters)
     return loss
@@ -202,73 +225,54 @@ def train_network(
     seed: int,
     on_epoch: Callable[[int], None] = lambda done: None,
 ) -> dict[str, np.ndarray]:
-    """Return the trained weights by name, those that the configuration says.
+    """Return the trained weights by name.
 
-    `on_epoch` hears before each epoch how many are done, and may end it all with an error.
-    One thread, so that the number of cores changes no bit.
+    `on_epoch` is called before each epoch with the number of completed epochs. It may raise to stop.
+    Torch is limited to one thread, so that the weights do not depend on the number of cores.
     """
     held_out = math.ceil(config.held_out * len(examples))
     training = [_as_tensors(batch) for batch in batched(examples[held_out:] or examples, config.batch)]
-    judging = [_as_tensors(batch) for batch in batched(examples[:held_out], config.batch)]
+    validation = [_as_tensors(batch) for batch in batched(examples[:held_out], config.batch)]
     with single_thread(), torch.enable_grad():
-        vector = _descend(_initial_weights(shapes, seed), shapes, training, judging, config, on_epoch)
-    return {name: weight.numpy().copy() for name, weight in _named(vector, shapes).items()}
+        vector = _descend(_initial_weights(shapes, seed), shapes, training, validation, config, on_epoch)
+    return {name: weight.numpy().copy() for name, weight in _weights_by_name(vector, shapes).items()}
 
 
 def _descend(
     vector: Tensor,
     shapes: Mapping[str, tuple[int, ...]],
     training: Sequence[Examples],
-    judging: Sequence[Examples],
+    validation: Sequence[Examples],
     config: PolicyConfig,
     on_epoch: Callable[[int], None],
 ) -> Tensor:
-    """Return the weights to keep. All weights are one vector, so that a step is few operations."""
-    adam = _Adam(vector.requires_grad_())
+    """Return the weights to keep. All weights are one vector, so that a step is few tensor operations."""
+    adam = Adam([vector.requires_grad_()])
     best, best_loss, best_epoch = vector, math.inf, 0
     for epoch in range(1, config.epochs + 1):
         on_epoch(epoch - 1)
         rate = LEARNING_RATE * 0.5 * (1.0 + math.cos(math.pi * (epoch - 1) / config.epochs))
         for batch in training:
-            loss = imitation_loss(_named(vector, shapes), batch)
-            adam.step(torch.autograd.grad(loss, vector)[0], rate)
-        if judging and (epoch % config.check_every == 0 or epoch == config.epochs):
-            judged = _judge(vector, shapes, judging)
-            if judged < best_loss:
-                best, best_loss, best_epoch = vector.clone(), judged, epoch
+            loss = imitation_loss(_weights_by_name(vector, shapes), batch)
+            adam.step(torch.autograd.grad(loss, vector), rate)
+        if validation and (epoch % config.check_every == 0 or epoch == config.epochs):
+            validation_loss = _mean_loss(vector, shapes, validation)
+            if validation_loss < best_loss:
+                best, best_loss, best_epoch = vector.clone(), validation_loss, epoch
             elif epoch - best_epoch >= config.patience:
                 break
     return best.detach()
 
 
 @torch.no_grad()
-def _judge(vector: Tensor, shapes: Mapping[str, tuple[int, ...]], batches: Sequence[Examples]) -> float:
-    """Return the mean loss of batches, each with the weight of its size."""
-    weights, total = _named(vector, shapes), sum(len(batch) for batch in batches)
+def _mean_loss(vector: Tensor, shapes: Mapping[str, tuple[int, ...]], batches: Sequence[Examples]) -> float:
+    """Return the mean loss of batches, weighted by their sizes."""
+    weights, total = _weights_by_name(vector, shapes), sum(len(batch) for batch in batches)
     return sum(float(imitation_loss(weights, batch)) * len(batch) for batch in batches) / total
 
 
-class _Adam:
-    """Changes a vector in place by Adam's rule."""
-
-    def __init__(self, vector: Tensor) -> None:
-        self._vector = vector
-        self._mean, self._square = torch.zeros_like(vector), torch.zeros_like(vector)
-        self._steps = 0
-
-    @torch.no_grad()
-    def step(self, gradient: Tensor, rate: float) -> None:
-        """Take one step against the gradient."""
-        self._steps += 1
-        rate /= 1.0 - MEAN_DECAY**self._steps
-        correction = (1.0 - SQUARE_DECAY**self._steps) ** 0.5
-        self._mean.lerp_(gradient, 1.0 - MEAN_DECAY)
-        self._square.mul_(SQUARE_DECAY).addcmul_(gradient, gradient, value=1.0 - SQUARE_DECAY)
-        self._vector.addcdiv_(self._mean, (self._square.sqrt() / correction).add_(EPSILON), value=-rate)
-
-
 def _initial_weights(shapes: Mapping[str, tuple[int, ...]], seed: int) -> Tensor:
-    """Return all weights as one vector: gains one, shifts zero, others uniform in ±1/√inputs.
+    """Return all weights as one vector: gains 1, shifts 0, all others uniform in ±1/√inputs.
 
     The inputs of a hidden layer are those of all its matrices together.
     """
@@ -290,37 +294,17 @@ def _initial_weights(shapes: Mapping[str, tuple[int, ...]], seed: int) -> Tensor
 
 
 def _layer(name: str) -> str:
-    """Return the layer that a weight is part of: matrices and biases of one layer belong together."""
+    """Return the layer of a weight: all matrices and the bias of a hidden layer belong together."""
     block, _, part = name.rpartition(".")
     return f"{block}.hidden" if part.startswith(("from_", "hidden_")) else block
 
 
-def _named(vector: Tensor, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Tensor]:
+def _weights_by_name(vector: Tensor, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Tensor]:
     parts = torch.split(vector, [math.prod(shape) for shape in shapes.values()])
     return {name: part.view(shape) for part, (name, shape) in zip(parts, shapes.items(), strict=True)}
 
 
 def _as_tensors(examples: Examples) -> Examples:
-    graph = {one.name: torch.from_numpy(getattr(examples.graph, one.name)) for one in fields(Graph)}
-    targets = (examples.slots, examples.controllers, examples.parameters)
+    graph = {each.name: torch.from_numpy(getattr(examples.graph, each.name)) for each in fields(Graph)}
+    targets = (examples.argument_labels, examples.controllers, examples.parameters)
     return Examples(Graph(**graph), *map(torch.from_numpy, targets))
-
-
-def train_policy(
-    vocabulary: Vocabulary,
-    demonstrations: Sequence[Demonstration],
-    config: PolicyConfig,
-    seed: int,
-    on_epoch: Callable[[int], None] = lambda done: None,
-) -> GraphPolicy:
-    """Return a policy that imitates the demonstrations, which must have states.
-
-    `on_epoch` hears before each epoch how many are done, and may end it all with an error.
-    """
-
-    examples = examples_of(vocabulary, demonstrations)
-    units = Standardisation.of(examples, GraphEncoding.of(vocabulary).first_feature)
-    shapes = weight_shapes(network_size(vocabulary))
-    lessons = [units.applied(example) for example in examples]
-    weights = train_network(shapes, lessons, config, seed_for(seed, "policy", "weights"), on_epoch)
-    return GraphPolicy(vocabulary, units.undone(weights))

@@ -1,1 +1,1 @@
-"""Learn samplers of controller parameters from the transitions of operators."""
+"""Learn samplers of continuous controller parameters from demonstrated transitions."""

@@ -1,4 +1,4 @@
-"""How samplers are trained."""
+"""Configuration of sampler training."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ class TrainingSchedule:
     """When to stop training a network, and which of its weights to keep.
 
     Attributes:
-        iterations: full-batch steps at most.
-        patience: steps without improvement after which an operator's network is done.
-        tolerance: what the loss must fall by to count as an improvement.
-        folds: into how many parts the examples are divided for cross-validation. For each part a
-            network is trained without it and judged by it; the network that is kept is trained on
-            all examples, for as many steps as is best for the others. With 0 its training loss
-            judges.
+        iterations: the maximum number of full-batch steps.
+        patience: stop training an operator's network after this many steps without improvement.
+        tolerance: the loss must decrease by more than this to count as an improvement.
+        folds: the number of folds of cross-validation. For each fold, one network is trained without it
+            and validated on it. The network that is kept is trained on all examples, for the number of
+            steps with the lowest total validation loss. With 0, the training loss replaces the
+            validation loss.
     """
 
     iterations: int
@@ -27,26 +27,24 @@ class TrainingSchedule:
     folds: int = 5
 
     def __post_init__(self) -> None:
-        if self.iterations < 1 or self.patience < 1:
-            raise InvalidInputError(
-                f"Training needs at least one iteration and a patience of one, got {self.iterations} "
-                f"and {self.patience}."
-            )
+        for name in ("iterations", "patience"):
+            if getattr(self, name) < 1:
+                raise InvalidInputError(f"{name} must be at least 1, got {getattr(self, name)}.")
         if self.folds < 0 or self.folds == 1:
             raise InvalidInputError(
-                f"Cross-validation takes at least 2 folds, or 0 for none, got {self.folds}."
+                f"folds must be at least 2, or 0 for no cross-validation, got {self.folds}."
             )
 
 
 @dataclass(frozen=True, slots=True)
 class SamplerConfig:
-    """The schedules of the two networks of a sampler."""
+    """The training schedules of a sampler's two networks."""
 
     generator: TrainingSchedule = TrainingSchedule(iterations=1_000, patience=500)
     classifier: TrainingSchedule = TrainingSchedule(iterations=10_000, patience=500, tolerance=1e-2)
 
 
-# The paper's numbers: much longer, and judged by the training loss alone (deviation E26).
+# The paper's values: many more steps, and no validation loss (deviation E26).
 PAPER_SAMPLERS = SamplerConfig(
     generator=TrainingSchedule(iterations=50_000, patience=50_000, tolerance=0.0, folds=0),
     classifier=TrainingSchedule(iterations=10_000, patience=5_000, tolerance=0.0, folds=0),

@@ -1,13 +1,14 @@
-"""The examples that samplers learn from: what was done, and what would not have come of it.
+"""Examples for sampler learning.
 
-Positives of an operator ω are its own transitions D_ω. Negatives (deviation E27) are all other
-groundings on the transitions of any operator with the same controller, unless ω came true there as well:
-what it changes was added, what it keeps is there afterwards and what it deletes is not. Groundings are
-injective, as they are everywhere (E37).
+The positive examples of an operator ω are its own transitions D_ω. The negative examples (deviation E27)
+are all other groundings of ω on the transitions of operators with the same controller, except those where
+ω succeeded as well: its new add effects were added, the effects that it keeps hold afterwards, and its
+delete effects do not. Groundings are injective (deviation E37).
 """
 
 from __future__ import annotations
 
+import reprlib
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,16 +30,20 @@ from needful.sampler_learning.sampling import (
 )
 from needful.seeding import rng_for
 
-# Of more groundings than this, only so many are looked at. They are drawn at random: the first ones,
-# which the authors' code takes, would all come from the first few transitions.
+# If there are more groundings than this, only a random choice of this size is considered.
+# (The authors' code takes the first ones, which all come from the first few transitions.)
 MAX_CANDIDATES = 100_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SamplerExamples:
-    """The examples of one operator: a row of v and a row of θ each.
+    """The examples of one operator.
 
-    There are at most as many negatives as positives. `anchors` are chosen by the positives.
+    Attributes:
+        operator: the operator.
+        inputs, parameters: one row of v and one row of θ per positive example.
+        negative_inputs, negative_parameters: the same for negative examples, at most as many as positive.
+        anchors: for each parameter the index of its anchor in v, chosen from the positive examples.
     """
 
     operator: Operator
@@ -48,24 +53,59 @@ class SamplerExamples:
     negative_parameters: np.ndarray
     anchors: np.ndarray
 
+    def __repr__(self) -> str:
+        counts = f"{len(self.inputs)} positive, {len(self.negative_inputs)} negative"
+        return f"SamplerExamples({reprlib.repr(self.operator.name)}, {counts})"
+
     @property
     def offsets(self) -> np.ndarray:
-        """The parameters of the positives, relative to their anchors."""
+        """The parameters of the positive examples, relative to their anchors."""
         offsets: np.ndarray = self.parameters - anchor_values(self.inputs, self.anchors)
         return offsets
 
     @property
     def varying(self) -> np.ndarray:
-        """Which offsets vary; about the others there is nothing to learn."""
+        """For each offset, whether it varies; constant offsets need no network."""
         varying: np.ndarray = np.ptp(self.offsets, axis=0) >= CONSTANT_RANGE
         return varying
 
 
-@dataclass(frozen=True, slots=True)
-class _Use:
-    """A transition in which an operator's controller was used, and the groundings to consider there.
+def sampler_examples(
+    data: Sequence[OperatorData],
+    demonstrations: Sequence[Demonstration],
+    seed: int,
+    noop_names: frozenset[str] = frozenset(),
+    deadline: Deadline = NO_DEADLINE,
+) -> tuple[SamplerExamples, ...]:
+    """Return the examples of each operator that has continuous parameters and recorded states.
 
-    `positive` is the grounding that is no counter-example, if the transition is the operator's own.
+    Operators named in `noop_names` get no examples, but their transitions are negative examples for other
+    operators. Raises `LearningTimeoutError` if the deadline passes.
+    """
+    transitions = [tuple(demonstration.transitions()) for demonstration in demonstrations]
+    found = []
+    for own in data:
+        operator = own.operator
+        if not operator.controller.dimension or operator.name in noop_names:
+            continue
+        uses = _controller_uses(own, data, transitions)
+        positives = [(use, use.positive) for use in uses if use.positive is not None]
+        if positives:
+            rng = rng_for(seed, "samplers", operator.name, "negatives")
+            negatives = _draw_negatives(operator, uses, len(positives), rng, deadline)
+            inputs, parameters = _matrices(operator, positives)
+            anchors = choose_anchors(inputs, parameters)
+            found.append(
+                SamplerExamples(operator, inputs, parameters, *_matrices(operator, negatives), anchors)
+            )
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _ControllerUse:
+    """A transition that executed an operator's controller, and the operator's groundings in its state.
+
+    `positive` is the operator's own grounding there, or None if the transition belongs to another operator.
     """
 
     state: State
@@ -73,50 +113,20 @@ class _Use:
     positive: tuple[Object, ...] | None
     groundings: InjectiveTuples
 
-    def refutes(self, operator: Operator, objects: tuple[Object, ...]) -> bool:
-        """Return whether the operator, so grounded, did not come true in this transition."""
+    def is_negative(self, operator: Operator, objects: tuple[Object, ...]) -> bool:
+        """Return whether the operator, grounded with these objects, does not explain the transition."""
         if objects == self.positive:
             return False
         ground = operator.ground(objects)
         after, kept = self.transition.after, ground.preconditions & ground.add_effects
-        came_true = ground.add_effects - kept <= self.transition.added and kept <= after
-        return not (came_true and ground.delete_effects.isdisjoint(after))
+        achieved = ground.add_effects - kept <= self.transition.added and kept <= after
+        return not (achieved and ground.delete_effects.isdisjoint(after))
 
 
-def sampler_examples(
-    data: Sequence[OperatorData],
-    demonstrations: Sequence[Demonstration],
-    seed: int,
-    idle: frozenset[str] = frozenset(),
-    deadline: Deadline = NO_DEADLINE,
-) -> tuple[SamplerExamples, ...]:
-    """Return the examples of each operator that has continuous parameters and recorded states.
-
-    Operators that are `idle` need no sampler. Their transitions are counter-examples like any others.
-    """
-    transitions = [tuple(demonstration.transitions()) for demonstration in demonstrations]
-    found = []
-    for own in data:
-        operator = own.operator
-        if not operator.controller.dimension or operator.name in idle:
-            continue
-        uses = _uses(own, data, transitions)
-        positives = [(use, use.positive) for use in uses if use.positive is not None]
-        if positives:
-            rng = rng_for(seed, "samplers", operator.name, "negatives")
-            negatives = _negatives(operator, uses, len(positives), rng, deadline)
-            inputs, parameters = _rows(operator, positives)
-            anchors = choose_anchors(inputs, parameters)
-            found.append(
-                SamplerExamples(operator, inputs, parameters, *_rows(operator, negatives), anchors)
-            )
-    return tuple(found)
-
-
-def _uses(
+def _controller_uses(
     own: OperatorData, data: Sequence[OperatorData], transitions: Sequence[Sequence[Transition]]
-) -> list[_Use]:
-    """Return the transitions of all operators with the same controller, where states were recorded."""
+) -> list[_ControllerUse]:
+    """Return the transitions with recorded states of all operators that have the same controller."""
     uses = []
     for other in data:
         if other.operator.controller != own.operator.controller:
@@ -127,34 +137,38 @@ def _uses(
             if state is not None:
                 domains = tuple(state.of_type(variable.type) for variable in own.operator.parameters)
                 positive = grounded.objects if other is own else None
-                uses.append(_Use(state, transition, positive, InjectiveTuples(domains)))
+                uses.append(_ControllerUse(state, transition, positive, InjectiveTuples(domains)))
     return uses
 
 
-def _negatives(
-    operator: Operator, uses: Sequence[_Use], wanted: int, rng: np.random.Generator, deadline: Deadline
-) -> list[tuple[_Use, tuple[Object, ...]]]:
-    """Return so many counter-examples, drawn uniformly without repeats, or as many as there are."""
+def _draw_negatives(
+    operator: Operator,
+    uses: Sequence[_ControllerUse],
+    count: int,
+    rng: np.random.Generator,
+    deadline: Deadline,
+) -> list[tuple[_ControllerUse, tuple[Object, ...]]]:
+    """Return `count` negative examples, drawn uniformly without replacement, or all if there are fewer."""
     ends = list(accumulate(use.groundings.count for use in uses))
-    found: list[tuple[_Use, tuple[Object, ...]]] = []
+    found: list[tuple[_ControllerUse, tuple[Object, ...]]] = []
     for index in _random_order(ends[-1], rng):
-        if len(found) == wanted:
+        if len(found) == count:
             break
         deadline.check()
-        which = bisect_right(ends, index)
-        use = uses[which]
-        objects = use.groundings.at(ends[which] - index - 1)
-        if use.refutes(operator, objects):
+        use_index = bisect_right(ends, index)
+        use = uses[use_index]
+        objects = use.groundings.at(ends[use_index] - index - 1)
+        if use.is_negative(operator, objects):
             found.append((use, objects))
     return found
 
 
 def _random_order(count: int, rng: np.random.Generator) -> Iterator[int]:
-    """Yield the numbers below `count` in random order; of many, a random choice without repeats."""
+    """Yield the integers below `count` in random order, at most `MAX_CANDIDATES` of them."""
     if count <= MAX_CANDIDATES:
         yield from rng.permutation(count).tolist()
         return
-    # The count may exceed 64 bits; eight spare bytes make the remainder as good as uniform.
+    # The count may exceed 64 bits; with eight extra bytes the remainder is practically uniform.
     width = count.bit_length() // 8 + 9
     seen: set[int] = set()
     for _ in range(MAX_CANDIDATES):
@@ -164,9 +178,10 @@ def _random_order(count: int, rng: np.random.Generator) -> Iterator[int]:
             yield index
 
 
-def _rows(
-    operator: Operator, examples: Sequence[tuple[_Use, tuple[Object, ...]]]
+def _matrices(
+    operator: Operator, examples: Sequence[tuple[_ControllerUse, tuple[Object, ...]]]
 ) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of v and the rows of θ."""
     inputs = [input_vector(operator, use.state, objects) for use, objects in examples]
     parameters = [use.transition.action.parameters for use, _ in examples]
     shape = (len(examples), operator.controller.dimension)

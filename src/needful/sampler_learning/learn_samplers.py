@@ -18,21 +18,22 @@ def learn_samplers(
     demonstrations: Sequence[Demonstration],
     config: SamplerConfig,
     seed: int,
-    idle: frozenset[str] = frozenset(),
+    noop_names: frozenset[str] = frozenset(),
     deadline: Deadline = NO_DEADLINE,
 ) -> dict[str, Sampler]:
     """Return samplers by operator name, in the order of the operators.
 
-    Operators without continuous parameters need none, and `idle` ones are not planned with: theirs are
-    only counter-examples for the others. Operators of whose transitions no state was
-    recorded get none; `PlanningModel.missing_samplers` tells which. Where all parameters follow their
-    anchors or are constant, that is the sampler; networks, and torch, come in where something varies.
+    Three kinds of operators get no sampler: those without continuous parameters, those named in
+    `noop_names` (their transitions are only negative examples for other operators), and those without a
+    recorded state in any transition, which `PlanningModel.missing_samplers` lists. If all offsets of an
+    operator from its anchors are constant, its sampler is an `AnchoredSampler`; otherwise networks are
+    trained, and torch is imported.
     """
-    examples = sampler_examples(data, demonstrations, seed, idle, deadline)
+    examples = sampler_examples(data, demonstrations, seed, noop_names, deadline)
     varied = [each for each in examples if each.varying.any()]
     neural: dict[str, NeuralSampler] = {}
     if varied:
-        from needful.sampler_learning.training import train_samplers  # imports torch
+        from needful.sampler_learning.training import train_samplers  # imports torch, which takes seconds
 
         neural = train_samplers(varied, config, seed, deadline)
     return {

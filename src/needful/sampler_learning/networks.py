@@ -1,8 +1,8 @@
-"""The networks of all operators as one: everything has a first dimension over operators.
+"""The networks of all operators as one batch: the first dimension of every tensor is the network.
 
-Operators differ in their numbers of inputs and outputs. All are padded with zeros to the largest,
-and where inputs or loss weights are zero no gradient arises: padding stays zero, and each operator's
-network becomes what it would have become alone.
+Networks differ in their numbers of inputs and outputs. All are padded with zeros to the largest. Where
+inputs or loss weights are zero the gradient is zero, so padding stays zero and each network is trained as
+it would be alone, up to rounding.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from torch.nn import functional
 
 from needful.sampler_learning.sampling import VARIANCE_FLOOR
 
-HIDDEN = 32
+HIDDEN_WIDTH = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """The number of inputs and outputs of one operator's network."""
+class NetworkShape:
+    """The number of inputs and outputs of one network."""
 
     inputs: int
     outputs: int
@@ -29,15 +29,15 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What the outputs mean.
+    """The interpretation of a network's outputs.
 
     Attributes:
-        outputs: how many there are for each target, side by side.
-        losses: (operators, examples, outputs) and (operators, examples, targets) -> losses of the
-            targets.
+        outputs_per_target: the number of adjacent outputs that predict one target.
+        losses: maps outputs of shape (networks, examples, outputs) and targets of shape
+            (networks, examples, targets) to one loss per target.
     """
 
-    outputs: int
+    outputs_per_target: int
     losses: Callable[[Tensor, Tensor], Tensor]
 
 
@@ -53,51 +53,51 @@ def logistic_losses(outputs: Tensor, targets: Tensor) -> Tensor:
     return functional.binary_cross_entropy_with_logits(outputs, targets, reduction="none")
 
 
-GAUSSIAN = Head(outputs=2, losses=gaussian_losses)
-LOGISTIC = Head(outputs=1, losses=logistic_losses)
+GAUSSIAN = Head(outputs_per_target=2, losses=gaussian_losses)
+LOGISTIC = Head(outputs_per_target=1, losses=logistic_losses)
 
 
-def initial_layers(shapes: Sequence[Shape], seeds: Sequence[int]) -> list[Tensor]:
-    """Return weight and bias of three layers by turns, one seed a network.
+def initial_layers(shapes: Sequence[NetworkShape], seeds: Sequence[int]) -> list[Tensor]:
+    """Return weight and bias of each of the three layers in turn; each network has its own seed.
 
-    The hidden layers are uniform in ±1/√inputs. The last one is zero: a network starts out saying the
-    same of every input, and what it learns to say beyond that must prove itself.
+    The hidden layers are uniform in ±1/√inputs. The last layer is zero, so that an untrained network
+    returns the same outputs for all inputs.
     """
-    widest = Shape(max(shape.inputs for shape in shapes), max(shape.outputs for shape in shapes))
-    layers = [torch.zeros((len(shapes), *size), dtype=torch.float32) for size in _sizes(widest)]
-    for operator, (shape, seed) in enumerate(zip(shapes, seeds, strict=True)):
+    largest = NetworkShape(max(shape.inputs for shape in shapes), max(shape.outputs for shape in shapes))
+    layers = [torch.zeros((len(shapes), *size), dtype=torch.float32) for size in _layer_sizes(largest)]
+    for network, (shape, seed) in enumerate(zip(shapes, seeds, strict=True)):
         generator = torch.Generator().manual_seed(seed)
         fan_in = 1
-        for index, (rows, columns) in enumerate(_sizes(shape)[:-2]):
+        for index, (rows, columns) in enumerate(_layer_sizes(shape)[:-2]):
             if index % 2 == 0:
                 fan_in = rows
             drawn = torch.rand((rows, columns), generator=generator, dtype=torch.float32)
-            layers[index][operator, :rows, :columns] = (2.0 * drawn - 1.0) / fan_in**0.5
+            layers[index][network, :rows, :columns] = (2.0 * drawn - 1.0) / fan_in**0.5
     return layers
 
 
-def unpadded_layers(layers: Sequence[Tensor], operator: int, shape: Shape) -> list[Tensor]:
-    """Return the layers of one operator without padding."""
+def unpadded_layers(layers: Sequence[Tensor], network: int, shape: NetworkShape) -> list[Tensor]:
+    """Return the layers of one network without padding."""
     return [
-        layer[operator, :rows, :columns]
-        for layer, (rows, columns) in zip(layers, _sizes(shape), strict=True)
+        layer[network, :rows, :columns]
+        for layer, (rows, columns) in zip(layers, _layer_sizes(shape), strict=True)
     ]
 
 
 def forward(layers: Sequence[Tensor], inputs: Tensor) -> Tensor:
-    """Return the outputs for inputs of shape (operators, examples, inputs)."""
+    """Return the outputs for inputs of shape (networks, examples, inputs)."""
     weight1, bias1, weight2, bias2, weight3, bias3 = layers
     hidden = torch.baddbmm(bias1, inputs, weight1).relu()
     hidden = torch.baddbmm(bias2, hidden, weight2).relu()
     return torch.baddbmm(bias3, hidden, weight3)
 
 
-def _sizes(shape: Shape) -> list[tuple[int, int]]:
+def _layer_sizes(shape: NetworkShape) -> list[tuple[int, int]]:
     return [
-        (shape.inputs, HIDDEN),
-        (1, HIDDEN),
-        (HIDDEN, HIDDEN),
-        (1, HIDDEN),
-        (HIDDEN, shape.outputs),
+        (shape.inputs, HIDDEN_WIDTH),
+        (1, HIDDEN_WIDTH),
+        (HIDDEN_WIDTH, HIDDEN_WIDTH),
+        (1, HIDDEN_WIDTH),
+        (HIDDEN_WIDTH, shape.outputs),
         (1, shape.outputs),
     ]

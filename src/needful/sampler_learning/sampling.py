@@ -1,16 +1,15 @@
-"""Samplers as they are used in planning: numpy alone, so that planning needs no torch.
+"""Learned samplers: how they draw parameters, and their conversion to named arrays for files.
 
-Parameters relative to features: where to paint, place or go is mostly said by an object.
+A parameter often follows a feature of an argument: paint with the box's colour, place near the robot, move
+to the object. Such a feature is the parameter's anchor, and the sampler predicts the offset θ − v[anchor].
+Offsets vary less than parameters and apply to objects that were not in the demonstrations.
 
-A parameter often follows a feature of an argument: paint with the box's colour, place near the robot,
-move to where the object is. Each parameter may have one such feature as its anchor; what is learned is
-then the offset θ − v[anchor]. Offsets vary less than parameters and hold for objects never seen.
-
-Samplers as named arrays and back, for files.
+This module uses numpy alone, so that planning does not import torch.
 """
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,42 +22,22 @@ from needful.core.operators import Operator
 from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
 
-# What varies by less is constant, and follows nothing.
-CONSTANT_RANGE = 1e-6
-# A feature is an anchor only if offsets from it spread clearly less than the parameter itself.
-LARGEST_SPREAD = 0.9
 NO_ANCHOR = -1
-
-
-def choose_anchors(inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-    """Return for each parameter the input whose offsets spread least, or `NO_ANCHOR`.
-
-    Rows are examples. The spread is the standard deviation; of equal ones the first input counts.
-    """
-    anchors = np.full(parameters.shape[1], NO_ANCHOR)
-    for place, column in enumerate(parameters.T):
-        if np.ptp(column) < CONSTANT_RANGE:
-            continue
-        spreads = np.std(column[:, None] - inputs, axis=0)
-        if spreads.min() < LARGEST_SPREAD * np.std(column):
-            anchors[place] = int(np.argmin(spreads))
-    return anchors
-
-
-def anchor_values(inputs: np.ndarray, anchors: np.ndarray) -> np.ndarray:
-    """Return the values that offsets are relative to, 0 where there is no anchor.
-
-    `inputs` is one vector or a matrix of rows.
-    """
-    values: np.ndarray = np.where(anchors == NO_ANCHOR, 0.0, inputs.take(anchors, axis=-1))
-    return values
-
+# Values with a smaller range than this are constant.
+CONSTANT_RANGE = 1e-6
+# A feature is an anchor only if this factor times the parameter's spread exceeds the spread of the offsets.
+LARGEST_SPREAD = 0.9
 
 VARIANCE_FLOOR = 1e-6
-# One draw and at most 100 rejections, made at once: a batch costs little more than a single draw.
-DRAWS = 101
-# So many are judged before the others are: mostly one of them will do.
-FIRST_DRAWS = 8
+# One draw and at most 100 more after rejections.
+MAX_DRAWS = 101
+# All draws are made at once, but the first ones are classified first: usually one of them is accepted.
+FIRST_BATCH = 8
+
+# Kinds of samplers in files, and the number of layers of a network there.
+ANCHORED = "anchored"
+NEURAL = "neural"
+LAYERS = 3
 
 
 def input_width(operator: Operator) -> int:
@@ -69,7 +48,7 @@ def input_width(operator: Operator) -> int:
 def input_vector(operator: Operator, state: State, objects: Sequence[Object]) -> np.ndarray:
     """Return v = [1] ⊕ x[δ(a1)] ⊕ ... ⊕ x[δ(ak)] over the objects of all operator parameters.
 
-    Of an object of a subtype only the features that the parameter's type has are taken, in its order.
+    An object of a subtype contributes the features of the parameter's type, in that type's order.
     """
     values = [1.0]
     for variable, obj in zip(operator.parameters, objects, strict=True):
@@ -80,29 +59,25 @@ def input_vector(operator: Operator, state: State, objects: Sequence[Object]) ->
     return np.array(values)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Network:
-    """A fully connected network with ReLU between its layers.
+def choose_anchors(inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+    """Return for each parameter the index of the input with the least spread of offsets, or `NO_ANCHOR`.
 
-    Attributes:
-        shift: subtracted from the inputs.
-        scale: divides what is left of them.
-        weights: a matrix (inputs, outputs) for each layer.
-        biases: a vector for each layer.
+    Rows are examples. The spread is the standard deviation; the first input wins a tie.
     """
+    anchors = np.full(parameters.shape[1], NO_ANCHOR)
+    for index, column in enumerate(parameters.T):
+        if np.ptp(column) < CONSTANT_RANGE:
+            continue
+        spreads = np.std(column[:, None] - inputs, axis=0)
+        if spreads.min() < LARGEST_SPREAD * np.std(column):
+            anchors[index] = int(np.argmin(spreads))
+    return anchors
 
-    shift: np.ndarray
-    scale: np.ndarray
-    weights: tuple[np.ndarray, ...]
-    biases: tuple[np.ndarray, ...]
 
-    def __call__(self, inputs: np.ndarray) -> np.ndarray:
-        """Return the outputs for the rows of `inputs`."""
-        values = (inputs - self.shift) / self.scale
-        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            values = np.maximum(values.dot(weight) + bias, 0.0)
-        result: np.ndarray = values.dot(self.weights[-1]) + self.biases[-1]
-        return result
+def anchor_values(inputs: np.ndarray, anchors: np.ndarray) -> np.ndarray:
+    """Return the anchors' values for one input vector or a matrix of rows; 0 without an anchor."""
+    values: np.ndarray = np.where(anchors == NO_ANCHOR, 0.0, inputs.take(anchors, axis=-1))
+    return values
 
 
 def classifier_inputs(inputs: np.ndarray, parameters: np.ndarray, anchors: np.ndarray) -> np.ndarray:
@@ -111,30 +86,61 @@ def classifier_inputs(inputs: np.ndarray, parameters: np.ndarray, anchors: np.nd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Network:
+    """A fully connected network with ReLU between its layers.
+
+    Attributes:
+        shift: is subtracted from the inputs.
+        scale: divides the shifted inputs.
+        weights: one matrix (inputs, outputs) per layer.
+        biases: one vector per layer.
+    """
+
+    shift: np.ndarray
+    scale: np.ndarray
+    weights: tuple[np.ndarray, ...]
+    biases: tuple[np.ndarray, ...]
+
+    def __repr__(self) -> str:
+        widths = [len(self.shift), *(len(bias) for bias in self.biases)]
+        return f"Network({reprlib.repr(widths)})"
+
+    def __call__(self, inputs: np.ndarray) -> np.ndarray:
+        """Return the outputs for one input vector or a matrix of rows."""
+        values = (inputs - self.shift) / self.scale
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            values = np.maximum(values.dot(weight) + bias, 0.0)
+        result: np.ndarray = values.dot(self.weights[-1]) + self.biases[-1]
+        return result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class AnchoredSampler:
-    """Returns constant offsets from the anchors: the same parameters each time in the same state."""
+    """A deterministic sampler: its parameters are the anchors' values plus constant offsets."""
 
     operator: Operator
     anchors: np.ndarray
     offsets: np.ndarray
 
+    def __repr__(self) -> str:
+        return f"AnchoredSampler({reprlib.repr(self.operator.name)}, {len(self.anchors)} parameters)"
+
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the parameters."""
+        """Return the parameters; `rng` is not used."""
         vector = input_vector(self.operator, state, objects)
         return tuple((anchor_values(vector, self.anchors) + self.offsets).tolist())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NeuralSampler:
-    """Draws from a Gaussian that depends on the state until a classifier is content.
+    """Draw from a Gaussian that depends on the state until a classifier accepts a draw.
 
     Attributes:
-        operator: whose parameters' features are the inputs, and in whose controller's box θ should lie.
-        anchors: for each parameter the input that its offset is relative to.
+        operator: provides the inputs (features of its parameters) and the bounds of θ (its controller's).
+        anchors: for each parameter the index of the input that its offset is relative to.
         generator: v -> (μ1, r1, μ2, r2, ...) of normalised offsets, with variance ELU(r) + 1.
-        shift: what normalised offsets are shifted by,
-        scale: after multiplication with this; zero for offsets that never varied.
-        classifier: v ⊕ θ ⊕ offsets -> logit; None accepts everything.
+        shift, scale: an offset is shift + scale * normalised offset; the scale is 0 for constant offsets.
+        classifier: v ⊕ θ ⊕ offsets -> logit; None accepts all parameters within bounds.
     """
 
     operator: Operator
@@ -144,13 +150,19 @@ class NeuralSampler:
     scale: np.ndarray
     classifier: Network | None
 
+    def __repr__(self) -> str:
+        parameters = (
+            f"{len(self.anchors)} parameters, {'no' if self.classifier is None else 'with'} classifier"
+        )
+        return f"NeuralSampler({reprlib.repr(self.operator.name)}, {parameters})"
+
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the first of 101 draws that lies in the box and is accepted, or else the last."""
+        """Return the first of 101 draws that is within bounds and accepted, or the last draw."""
         vector = input_vector(self.operator, state, objects)
         mean, deviation = self.distribution(vector)
-        noise = rng.standard_normal((DRAWS, len(mean)))
-        for some in (noise[:FIRST_DRAWS], noise[FIRST_DRAWS:]):
-            draws = mean + deviation * some
+        noise = rng.standard_normal((MAX_DRAWS, len(mean)))
+        for batch in (noise[:FIRST_BATCH], noise[FIRST_BATCH:]):
+            draws = mean + deviation * batch
             for draw, accepted in zip(draws.tolist(), self.accepts(vector, draws).tolist(), strict=True):
                 if accepted:
                     return tuple(draw)
@@ -160,13 +172,13 @@ class NeuralSampler:
         """Return mean and standard deviation of the parameters for an input vector."""
         outputs = self.generator(vector)
         mean, raw = outputs[0::2], outputs[1::2]
-        # ELU(r) + 1: one of the two terms is always that of r = 0.
+        # ELU(r) + 1 is exp(r) for r < 0 and r + 1 otherwise: exp(min(r, 0)) + max(r, 0).
         variance = np.maximum(np.exp(np.minimum(raw, 0.0)) + np.maximum(raw, 0.0), VARIANCE_FLOOR)
         centre = anchor_values(vector, self.anchors) + self.shift + self.scale * mean
         return centre, self.scale * np.sqrt(variance)
 
     def accepts(self, vector: np.ndarray, draws: np.ndarray) -> np.ndarray:
-        """Return for each row of parameters whether it is in the box and the classifier is above 1/2."""
+        """Return for each row of parameters whether it is within bounds and its logit is positive."""
         controller = self.operator.controller
         inside: np.ndarray = np.all((draws >= controller.low) & (draws <= controller.high), axis=1)
         if self.classifier is None:
@@ -175,13 +187,8 @@ class NeuralSampler:
         return inside & (self.classifier(classifier_inputs(rows, draws, self.anchors))[:, 0] > 0.0)
 
 
-ANCHORED = "anchored"
-NEURAL = "neural"
-LAYERS = 3
-
-
 def sampler_to_arrays(sampler: Sampler) -> tuple[str, dict[str, np.ndarray]]:
-    """Return the kind of a learnt sampler, and its arrays by name."""
+    """Return the kind of a learned sampler, and its arrays by name."""
     if isinstance(sampler, AnchoredSampler):
         return ANCHORED, {"anchors": sampler.anchors.astype(np.float64), "offsets": sampler.offsets}
     if isinstance(sampler, NeuralSampler):
@@ -192,13 +199,13 @@ def sampler_to_arrays(sampler: Sampler) -> tuple[str, dict[str, np.ndarray]]:
             arrays |= _network_to_arrays("classifier", sampler.classifier)
         return NEURAL, arrays
     raise InvalidInputError(
-        f"A sampler of class {type(sampler).__name__} cannot be stored: it is code. "
-        "Only samplers that were learnt can; leave the others out of the model."
+        f"A sampler of class {type(sampler).__name__} cannot be stored, only learned samplers can. "
+        "Remove it from the model before writing the model."
     )
 
 
 def sampler_from_arrays(kind: str, arrays: Mapping[str, np.ndarray], operator: Operator) -> Sampler:
-    """Return the sampler of an operator; raises unless the arrays are exactly those it needs."""
+    """Return an operator's sampler; raise if an array is missing, unknown or has the wrong shape."""
     dimension, width = operator.controller.dimension, input_width(operator)
     remaining = dict(arrays)
     if kind not in (ANCHORED, NEURAL):
@@ -219,13 +226,15 @@ def sampler_from_arrays(kind: str, arrays: Mapping[str, np.ndarray], operator: O
             else None,
         )
     if remaining:
-        raise InvalidInputError(f"The array {min(remaining)!r} does not belong to a {kind} sampler.")
+        raise InvalidInputError(
+            f"The array {min(remaining)!r} does not belong to a sampler of kind {kind!r}. Remove it."
+        )
     return sampler
 
 
 def _network_to_arrays(name: str, network: Network) -> dict[str, np.ndarray]:
     arrays = {f"{name}.shift": network.shift, f"{name}.scale": network.scale}
-    # Trained in 32 bits, so nothing is lost.
+    # Training uses 32-bit floats, so the conversion is exact.
     for index in range(LAYERS):
         arrays[f"{name}.weight{index}"] = network.weights[index].astype(np.float32)
         arrays[f"{name}.bias{index}"] = network.biases[index].astype(np.float32)
@@ -236,7 +245,9 @@ def _network_from_arrays(name: str, arrays: dict[str, np.ndarray], inputs: int, 
     shift = _take(arrays, f"{name}.shift", (inputs,))
     scale = _take(arrays, f"{name}.scale", (inputs,))
     if not np.all(scale > 0):
-        raise InvalidInputError(f"The array '{name}.scale' must be positive.")
+        raise InvalidInputError(
+            f"All numbers of the array '{name}.scale' must be positive, got {scale.min():g}."
+        )
     weights, biases, width = [], [], inputs
     for index in range(LAYERS):
         last = index == LAYERS - 1
@@ -251,22 +262,23 @@ def _take_anchors(arrays: dict[str, np.ndarray], dimension: int, width: int) -> 
     anchors = _take(arrays, "anchors", (dimension,))
     if not np.all(np.isin(anchors, np.arange(NO_ANCHOR, width))):
         raise InvalidInputError(
-            f"The array 'anchors' must hold whole numbers from {NO_ANCHOR} to {width - 1}."
+            f"The array 'anchors' must hold integers from {NO_ANCHOR} to {width - 1}, "
+            f"got {reprlib.repr(anchors.tolist())}."
         )
     return anchors.astype(np.int64)
 
 
 def _take(arrays: dict[str, np.ndarray], name: str, shape: tuple[int | None, ...]) -> np.ndarray:
-    """Remove an array from the mapping and return it in 64 bits; None in a shape stands for any size."""
+    """Remove an array from the mapping and return it in 64 bits; None in `shape` allows any size."""
     if name not in arrays:
         raise InvalidInputError(f"The array {name!r} is missing.")
     array = arrays.pop(name)
     fits = len(array.shape) == len(shape) and all(
-        wanted in (None, size) for size, wanted in zip(array.shape, shape, strict=True)
+        expected in (None, size) for size, expected in zip(array.shape, shape, strict=True)
     )
     if not fits:
-        wanted_shape = ["any" if size is None else size for size in shape]
-        raise InvalidInputError(f"The array {name!r} has shape {list(array.shape)}, not {wanted_shape}.")
+        expected_shape = ["any" if size is None else size for size in shape]
+        raise InvalidInputError(f"The array {name!r} has shape {list(array.shape)}, not {expected_shape}.")
     if array.dtype.kind != "f" or not np.all(np.isfinite(array)):
         raise InvalidInputError(f"The array {name!r} must hold finite floating-point numbers.")
     return array.astype(np.float64)

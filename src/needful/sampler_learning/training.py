@@ -1,13 +1,14 @@
-"""Train the networks of samplers.
+"""Train the networks of samplers with torch.
 
-A sampler is a generator v -> N(μ, σ²) of θ, trained on the positive examples, and a classifier
-v ⊕ θ ⊕ offsets -> {0, 1}, trained on positive and negative ones. Inputs are shifted by their minimum and
-divided by max(range, 1); the offsets that generators learn have mean 0 and variance 1, so that an untrained
-generator, which says N(0, 1), is the Gaussian of all examples.
+A sampler has a generator v -> N(μ, σ²) of θ, trained on the positive examples, and a classifier
+v ⊕ θ ⊕ offsets -> {0, 1}, trained on positive and negative examples. Inputs are shifted by their minimum
+and divided by max(range, 1). The generator learns offsets of mean 0 and variance 1, so that the untrained
+generator N(0, 1) is the Gaussian of all examples.
 
-This module imports torch, which takes seconds: `learn_samplers` imports it when there is need.
+All networks of one kind are trained as one batch, by full-batch Adam with early stopping per group: the
+networks of one operator, which are one per fold of cross-validation and one on all examples.
 
-Full-batch Adam on the batched networks, with early stopping for each group of networks on its own.
+Importing this module imports torch, which takes seconds: `learn_samplers` imports it only if needed.
 """
 
 from __future__ import annotations
@@ -26,159 +27,34 @@ from needful.sampler_learning.networks import (
     GAUSSIAN,
     LOGISTIC,
     Head,
-    Shape,
+    NetworkShape,
     forward,
     initial_layers,
     unpadded_layers,
 )
 from needful.sampler_learning.sampling import Network, NeuralSampler, classifier_inputs
 from needful.seeding import rng_for, seed_for
-from needful.torch_threads import single_thread
+from needful.torch_training import Adam, single_thread
 
 LEARNING_RATE = 1e-3
-MEAN_DECAY, SQUARE_DECAY, EPSILON = 0.9, 0.999, 1e-8
-# Looking at the losses costs about as much as a step, and they change little in ten.
+# Computing the validation losses costs about as much as a step, and they change little in ten steps.
 CHECK_EVERY = 10
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Problem:
-    """What one network has to learn.
-
-    Attributes:
-        inputs: one normalised example a row.
-        targets: one row an example.
-        training: how much each target weighs in the training loss; the weights sum to one.
-        judging: how much it weighs in the loss by which the group decides when to stop.
-        seed: of the initial weights.
-        group: networks of one group stop at the same step, that of their lowest judging loss together.
-    """
-
-    inputs: np.ndarray
-    targets: np.ndarray
-    training: np.ndarray
-    judging: np.ndarray
-    seed: int
-    group: int = 0
-
-
-def train_networks(
-    problems: Sequence[Problem],
-    head: Head,
-    schedule: TrainingSchedule,
-    deadline: Deadline = NO_DEADLINE,
-) -> list[list[np.ndarray]]:
-    """Return each problem's weights and biases by turns, those of its group's lowest judging loss.
-
-    A group is done when its judging loss has not improved for `schedule.patience` steps, whatever
-    the others do. One thread, so that the number of cores changes no bit.
-    """
-    shapes = [Shape(p.inputs.shape[1], p.targets.shape[1] * head.outputs) for p in problems]
-    layers = initial_layers(shapes, [problem.seed for problem in problems])
-    with single_thread(), torch.enable_grad():
-        best = _steps(layers, _Batch.of(problems), head, schedule, deadline)
-    return [
-        [layer.numpy().copy() for layer in unpadded_layers(best, operator, shape)]
-        for operator, shape in enumerate(shapes)
-    ]
-
-
-class Adam:
-    """Changes layers in place by Adam's rule.
-
-    Written out because `torch.optim` imports torch's compiler, which takes longer than the training.
-    """
-
-    def __init__(self, layers: Sequence[Tensor]) -> None:
-        self._layers = layers
-        self._means = [torch.zeros_like(layer) for layer in layers]
-        self._squares = [torch.zeros_like(layer) for layer in layers]
-        self._steps = 0
-
-    @torch.no_grad()
-    def step(self, gradients: Sequence[Tensor]) -> None:
-        """Take one step against the gradients."""
-        self._steps += 1
-        rate = LEARNING_RATE / (1.0 - MEAN_DECAY**self._steps)
-        correction = (1.0 - SQUARE_DECAY**self._steps) ** 0.5
-        state = zip(self._layers, gradients, self._means, self._squares, strict=True)
-        for layer, gradient, mean, square in state:
-            mean.lerp_(gradient, 1.0 - MEAN_DECAY)
-            square.mul_(SQUARE_DECAY).addcmul_(gradient, gradient, value=1.0 - SQUARE_DECAY)
-            layer.addcdiv_(mean, (square.sqrt() / correction).add_(EPSILON), value=-rate)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Batch:
-    """The problems as tensors, padded with zeros: (operators, examples, inputs or targets)."""
-
-    inputs: Tensor
-    targets: Tensor
-    training: Tensor
-    judging: Tensor
-    groups: Tensor
-
-    @classmethod
-    def of(cls, problems: Sequence[Problem]) -> _Batch:
-        return cls(
-            _padded([problem.inputs for problem in problems]),
-            _padded([problem.targets for problem in problems]),
-            _padded([problem.training for problem in problems]),
-            _padded([problem.judging for problem in problems]),
-            torch.tensor([problem.group for problem in problems]),
-        )
-
-
-def _padded(matrices: Sequence[np.ndarray]) -> Tensor:
-    rows, columns = (max(matrix.shape[axis] for matrix in matrices) for axis in (0, 1))
-    padded = np.zeros((len(matrices), rows, columns), dtype=np.float32)
-    for index, matrix in enumerate(matrices):
-        padded[index, : matrix.shape[0], : matrix.shape[1]] = matrix
-    return torch.from_numpy(padded)
-
-
-def _steps(
-    layers: Sequence[Tensor], batch: _Batch, head: Head, schedule: TrainingSchedule, deadline: Deadline
-) -> list[Tensor]:
-    best = [layer.clone() for layer in layers]
-    groups = int(batch.groups.max()) + 1
-    best_loss = torch.full((groups,), torch.inf, dtype=torch.float32)
-    best_step = torch.zeros(groups, dtype=torch.int64)
-    running = torch.ones(groups, dtype=torch.bool)
-    for layer in layers:
-        layer.requires_grad_()
-    adam = Adam(layers)
-    for step in range(schedule.iterations + 1):
-        deadline.check()
-        losses = head.losses(forward(layers, batch.inputs), batch.targets)
-        if step % CHECK_EVERY == 0:
-            each = (losses.detach() * batch.judging).sum(dim=(1, 2))
-            judged = torch.zeros(groups).index_add_(0, batch.groups, each)
-            improved = running & (judged < best_loss - schedule.tolerance)
-            best_loss[improved] = judged[improved]
-            best_step[improved] = step
-            members = improved[batch.groups]
-            for kept, layer in zip(best, layers, strict=True):
-                kept[members] = layer.detach()[members]
-            running &= step - best_step < schedule.patience
-            if not running.any():
-                break
-        adam.step(torch.autograd.grad((losses * batch.training).sum(), layers))
-    return best
 
 
 def train_samplers(
     examples: Sequence[SamplerExamples], config: SamplerConfig, seed: int, deadline: Deadline = NO_DEADLINE
 ) -> dict[str, NeuralSampler]:
-    """Return a neural sampler for each operator, by name."""
+    """Return a neural sampler per operator, by operator name."""
     generators = _train_generators(examples, config.generator, seed, deadline)
-    contrasted = [e for e in examples if len(e.negative_inputs)]
-    classifiers = _train_classifiers(contrasted, config.classifier, seed, deadline) if contrasted else {}
+    with_negatives = [each for each in examples if len(each.negative_inputs)]
+    classifiers = (
+        _train_classifiers(with_negatives, config.classifier, seed, deadline) if with_negatives else {}
+    )
     samplers = {}
     for each in examples:
         name = each.operator.name
         targets = _Normalisation.to_unit_variance(each.offsets, each.varying)
-        # A scale of zero makes a constant offset come out exact, whatever the network says.
+        # With a scale of zero a constant offset is exact, whatever the network predicts.
         scale = np.where(each.varying, targets.scale, 0.0)
         samplers[name] = NeuralSampler(
             each.operator, each.anchors, generators[name], targets.shift, scale, classifiers.get(name)
@@ -186,9 +62,131 @@ def train_samplers(
     return samplers
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TrainingProblem:
+    """The examples, loss weights and seed of one network.
+
+    Attributes:
+        inputs: one normalised example per row.
+        targets: one example per row.
+        training_weights: the weight of each target in the training loss; they sum to one.
+        validation_weights: the weight of each target in the validation loss.
+        seed: the seed of the initial weights.
+        group: networks of one group stop at the same step, that of their lowest total validation loss.
+    """
+
+    inputs: np.ndarray
+    targets: np.ndarray
+    training_weights: np.ndarray
+    validation_weights: np.ndarray
+    seed: int
+    group: int = 0
+
+    def __repr__(self) -> str:
+        shape = (
+            f"{len(self.inputs)} examples, {self.inputs.shape[1]} inputs, {self.targets.shape[1]} targets"
+        )
+        return f"TrainingProblem({shape}, seed={self.seed}, group={self.group})"
+
+
+def train_networks(
+    problems: Sequence[TrainingProblem],
+    head: Head,
+    schedule: TrainingSchedule,
+    deadline: Deadline = NO_DEADLINE,
+) -> list[list[np.ndarray]]:
+    """Return each problem's weights and biases in turn, those of its group's lowest validation loss.
+
+    Training of a group ends when its validation loss has not improved for `schedule.patience` steps,
+    independently of other groups. Torch is limited to one thread, so that the weights do not depend on the
+    number of cores.
+    """
+    shapes = [
+        NetworkShape(problem.inputs.shape[1], problem.targets.shape[1] * head.outputs_per_target)
+        for problem in problems
+    ]
+    layers = initial_layers(shapes, [problem.seed for problem in problems])
+    with single_thread(), torch.enable_grad():
+        best = _descend(layers, _Batch.of(problems), head, schedule, deadline)
+    return [
+        [layer.numpy().copy() for layer in unpadded_layers(best, network, shape)]
+        for network, shape in enumerate(shapes)
+    ]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _TrainingSet:
+    """The examples of one operator's network.
+
+    `learned_targets` is a mask of the targets that count in the loss.
+    """
+
+    name: str
+    inputs: np.ndarray
+    targets: np.ndarray
+    learned_targets: np.ndarray
+
+
+def _train_generators(
+    examples: Sequence[SamplerExamples], schedule: TrainingSchedule, seed: int, deadline: Deadline
+) -> dict[str, Network]:
+    training_sets = []
+    for each in examples:
+        targets = _Normalisation.to_unit_variance(each.offsets, each.varying)(each.offsets)
+        training_sets.append(_TrainingSet(each.operator.name, each.inputs, targets, each.varying))
+    return _train(training_sets, GAUSSIAN, schedule, ("generator", seed), deadline)
+
+
+def _train_classifiers(
+    examples: Sequence[SamplerExamples], schedule: TrainingSchedule, seed: int, deadline: Deadline
+) -> dict[str, Network]:
+    training_sets = []
+    for each in examples:
+        positive = classifier_inputs(each.inputs, each.parameters, each.anchors)
+        negative = classifier_inputs(each.negative_inputs, each.negative_parameters, each.anchors)
+        targets = np.repeat([1.0, 0.0], [len(positive), len(negative)])[:, None]
+        rows = np.vstack([positive, negative])
+        training_sets.append(_TrainingSet(each.operator.name, rows, targets, np.array([True])))
+    return _train(training_sets, LOGISTIC, schedule, ("classifier", seed), deadline)
+
+
+def _train(
+    training_sets: Sequence[_TrainingSet],
+    head: Head,
+    schedule: TrainingSchedule,
+    stream: tuple[str, int],
+    deadline: Deadline,
+) -> dict[str, Network]:
+    """Return the trained networks by name; `stream` is the kind of network and the root seed."""
+    kind, seed = stream
+    problems = []
+    normalisations = [_Normalisation.to_unit_range(each.inputs) for each in training_sets]
+    for group, (each, normalise) in enumerate(zip(training_sets, normalisations, strict=True)):
+        labels = ("samplers", each.name, kind)
+        folds = _assign_folds(len(each.inputs), schedule.folds, rng_for(seed, *labels, "folds"))
+        for training, validation in _splits(folds):
+            problems.append(
+                TrainingProblem(
+                    normalise(each.inputs),
+                    each.targets,
+                    _loss_weights(training, each.learned_targets),
+                    _loss_weights(validation, each.learned_targets),
+                    seed_for(seed, *labels, "weights"),
+                    group,
+                )
+            )
+    trained = train_networks(problems, head, schedule, deadline)
+    # The last network of each group is the one trained on all examples: later items overwrite earlier ones.
+    kept = {problem.group: layers for problem, layers in zip(problems, trained, strict=True)}
+    return {
+        each.name: normalise.network(kept[group])
+        for group, (each, normalise) in enumerate(zip(training_sets, normalisations, strict=True))
+    }
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Normalisation:
-    """Shifts rows by a vector, then divides them by another."""
+    """Subtract one vector from rows, then divide them by another."""
 
     shift: np.ndarray
     scale: np.ndarray
@@ -206,97 +204,90 @@ class _Normalisation:
         return result
 
     def network(self, layers: Sequence[np.ndarray]) -> Network:
-        """Return the network that normalises its inputs so before it applies the layers."""
+        """Return the network that normalises its inputs before it applies the layers."""
         exact = [layer.astype(np.float64) for layer in layers]
         return Network(self.shift, self.scale, tuple(exact[0::2]), tuple(bias[0] for bias in exact[1::2]))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _TrainingSet:
-    """What one network of an operator has to learn: rows of inputs, rows of targets, and which count."""
-
-    name: str
-    inputs: np.ndarray
-    targets: np.ndarray
-    counting: np.ndarray
-
-
-def _train_generators(
-    examples: Sequence[SamplerExamples], schedule: TrainingSchedule, seed: int, deadline: Deadline
-) -> dict[str, Network]:
-    lessons = []
-    for each in examples:
-        targets = _Normalisation.to_unit_variance(each.offsets, each.varying)(each.offsets)
-        lessons.append(_TrainingSet(each.operator.name, each.inputs, targets, each.varying))
-    return _train(lessons, GAUSSIAN, schedule, ("generator", seed), deadline)
-
-
-def _train_classifiers(
-    examples: Sequence[SamplerExamples], schedule: TrainingSchedule, seed: int, deadline: Deadline
-) -> dict[str, Network]:
-    lessons = []
-    for each in examples:
-        positive = classifier_inputs(each.inputs, each.parameters, each.anchors)
-        negative = classifier_inputs(each.negative_inputs, each.negative_parameters, each.anchors)
-        targets = np.repeat([1.0, 0.0], [len(positive), len(negative)])[:, None]
-        rows = np.vstack([positive, negative])
-        lessons.append(_TrainingSet(each.operator.name, rows, targets, np.array([True])))
-    return _train(lessons, LOGISTIC, schedule, ("classifier", seed), deadline)
-
-
-def _train(
-    lessons: Sequence[_TrainingSet],
-    head: Head,
-    schedule: TrainingSchedule,
-    stream: tuple[str, int],
-    deadline: Deadline,
-) -> dict[str, Network]:
-    """Return the trained networks by name; `stream` is the kind of network and the root seed."""
-    kind, seed = stream
-    problems = []
-    normalisations = [_Normalisation.to_unit_range(lesson.inputs) for lesson in lessons]
-    for group, (lesson, normalise) in enumerate(zip(lessons, normalisations, strict=True)):
-        labels = ("samplers", lesson.name, kind)
-        parts = _assign_folds(len(lesson.inputs), schedule.folds, rng_for(seed, *labels, "folds"))
-        for training, judging in _splits(parts):
-            problems.append(
-                Problem(
-                    normalise(lesson.inputs),
-                    lesson.targets,
-                    _loss_weights(training, lesson.counting),
-                    _loss_weights(judging, lesson.counting),
-                    seed_for(seed, *labels, "weights"),
-                    group,
-                )
-            )
-    trained = train_networks(problems, head, schedule, deadline)
-    # The last trial of each lesson is the one on all examples.
-    kept = {problem.group: layers for problem, layers in zip(problems, trained, strict=True)}
-    return {
-        lesson.name: normalise.network(kept[group])
-        for group, (lesson, normalise) in enumerate(zip(lessons, normalisations, strict=True))
-    }
-
-
 def _assign_folds(count: int, folds: int, rng: np.random.Generator) -> np.ndarray:
-    """Return for each example the part it belongs to, parts being as equal as can be.
+    """Return the fold of each example; the sizes of folds differ by at most one.
 
-    Fewer examples than folds make as many parts as there are examples; a single one makes none.
+    With fewer examples than folds, each example is a fold. A single example, or no folds, gives -1.
     """
     folds = min(folds, count) if count > 1 else 0
-    parts: np.ndarray = rng.permutation(count) % folds if folds else np.full(count, -1)
-    return parts
+    assigned: np.ndarray = rng.permutation(count) % folds if folds else np.full(count, -1)
+    return assigned
 
 
-def _splits(parts: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return which examples train and which judge in each trial, the one on all examples last."""
-    everything = np.ones(len(parts), dtype=bool)
-    folds = [(parts != part, parts == part) for part in range(parts.max() + 1)]
-    return [*folds, (everything, ~everything if folds else everything)]
+def _splits(folds: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return masks of training and validation examples per network, that on all examples last."""
+    everything = np.ones(len(folds), dtype=bool)
+    splits = [(folds != fold, folds == fold) for fold in range(folds.max() + 1)]
+    return [*splits, (everything, ~everything if splits else everything)]
 
 
 def _loss_weights(chosen: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Return the weights of examples × targets in a loss: equal for the chosen ones, of sum one."""
+    """Return examples × targets weights of a loss: equal for chosen ones, with sum one, others zero."""
     weights: np.ndarray = np.outer(chosen, targets).astype(np.float64)
     weights /= max(weights.sum(), 1.0)
     return weights
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Batch:
+    """All problems as tensors of shape (networks, examples, inputs or targets), padded with zeros."""
+
+    inputs: Tensor
+    targets: Tensor
+    training_weights: Tensor
+    validation_weights: Tensor
+    groups: Tensor
+
+    @classmethod
+    def of(cls, problems: Sequence[TrainingProblem]) -> _Batch:
+        return cls(
+            _padded([problem.inputs for problem in problems]),
+            _padded([problem.targets for problem in problems]),
+            _padded([problem.training_weights for problem in problems]),
+            _padded([problem.validation_weights for problem in problems]),
+            torch.tensor([problem.group for problem in problems]),
+        )
+
+
+def _padded(matrices: Sequence[np.ndarray]) -> Tensor:
+    rows, columns = (max(matrix.shape[axis] for matrix in matrices) for axis in (0, 1))
+    padded = np.zeros((len(matrices), rows, columns), dtype=np.float32)
+    for index, matrix in enumerate(matrices):
+        padded[index, : matrix.shape[0], : matrix.shape[1]] = matrix
+    return torch.from_numpy(padded)
+
+
+def _descend(
+    layers: Sequence[Tensor], batch: _Batch, head: Head, schedule: TrainingSchedule, deadline: Deadline
+) -> list[Tensor]:
+    """Return the layers of each group's best step; `layers` are changed in place."""
+    best = [layer.clone() for layer in layers]
+    groups = int(batch.groups.max()) + 1
+    best_loss = torch.full((groups,), torch.inf, dtype=torch.float32)
+    best_step = torch.zeros(groups, dtype=torch.int64)
+    running = torch.ones(groups, dtype=torch.bool)
+    for layer in layers:
+        layer.requires_grad_()
+    adam = Adam(layers)
+    for step in range(schedule.iterations + 1):
+        deadline.check()
+        losses = head.losses(forward(layers, batch.inputs), batch.targets)
+        if step % CHECK_EVERY == 0:
+            network_losses = (losses.detach() * batch.validation_weights).sum(dim=(1, 2))
+            group_losses = torch.zeros(groups).index_add_(0, batch.groups, network_losses)
+            improved = running & (group_losses < best_loss - schedule.tolerance)
+            best_loss[improved] = group_losses[improved]
+            best_step[improved] = step
+            members = improved[batch.groups]
+            for kept, layer in zip(best, layers, strict=True):
+                kept[members] = layer.detach()[members]
+            running &= step - best_step < schedule.patience
+            if not running.any():
+                break
+        adam.step(torch.autograd.grad((losses * batch.training_weights).sum(), layers), LEARNING_RATE)
+    return best

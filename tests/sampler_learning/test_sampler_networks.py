@@ -1,3 +1,5 @@
+"""Networks of samplers: losses, padding, and training with early stopping."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -10,7 +12,7 @@ from needful.sampler_learning.networks import (
     GAUSSIAN,
     LOGISTIC,
     Head,
-    Shape,
+    NetworkShape,
     forward,
     gaussian_losses,
     initial_layers,
@@ -18,16 +20,18 @@ from needful.sampler_learning.networks import (
     unpadded_layers,
 )
 from needful.sampler_learning.sampling import Network
-from needful.sampler_learning.training import Adam, Problem, train_networks
+from needful.sampler_learning.training import TrainingProblem, train_networks
 
 SHORT = TrainingSchedule(iterations=50, patience=1_000, tolerance=0.0)
 
 
-def problem(seed: int, examples: int, inputs: int, targets: int = 1) -> Problem:
+def problem(seed: int, examples: int, inputs: int, targets: int = 1) -> TrainingProblem:
     rng = np.random.default_rng(seed)
     weights = np.full((examples, targets), 1.0 / (examples * targets))
     values = rng.random((examples, inputs))
-    return Problem(values, np.round(rng.random((examples, targets))), weights, weights, seed, group=seed)
+    return TrainingProblem(
+        values, np.round(rng.random((examples, targets))), weights, weights, seed, group=seed
+    )
 
 
 def network(layers: list[np.ndarray], inputs: int) -> Network:
@@ -35,10 +39,13 @@ def network(layers: list[np.ndarray], inputs: int) -> Network:
     return Network(np.zeros(inputs), np.ones(inputs), tuple(weights), tuple(biases))
 
 
-def loss(layers: list[np.ndarray], given: Problem, head: Head) -> float:
+def loss(layers: list[np.ndarray], given: TrainingProblem, head: Head) -> float:
     outputs = torch.from_numpy(network(layers, given.inputs.shape[1])(given.inputs))
     return float(
-        (head.losses(outputs, torch.from_numpy(given.targets)) * torch.from_numpy(given.judging)).sum()
+        (
+            head.losses(outputs, torch.from_numpy(given.targets))
+            * torch.from_numpy(given.validation_weights)
+        ).sum()
     )
 
 
@@ -63,7 +70,7 @@ def test_logistic_losses_are_cross_entropies() -> None:
 
 
 def test_padding_changes_no_output() -> None:
-    shapes = [Shape(3, 2), Shape(7, 4), Shape(1, 6)]
+    shapes = [NetworkShape(3, 2), NetworkShape(7, 4), NetworkShape(1, 6)]
     layers = initial_layers(shapes, [1, 2, 3])
     for index, shape in enumerate(shapes):
         for layer in unpadded_layers(layers, index, shape)[4:]:
@@ -82,48 +89,37 @@ def test_padding_changes_no_output() -> None:
         assert torch.allclose(outputs[index, :, : shape.outputs], alone, atol=1e-6)
 
 
-def test_a_network_starts_out_saying_the_same_of_every_input() -> None:
-    layers = initial_layers([Shape(3, 2)], [1])
+def test_untrained_outputs_do_not_depend_on_the_inputs() -> None:
+    layers = initial_layers([NetworkShape(3, 2)], [1])
     inputs = torch.rand((1, 20, 3), generator=torch.Generator().manual_seed(0))
     assert torch.equal(forward(layers, inputs), torch.zeros((1, 20, 2)))
 
 
-def test_a_group_stops_where_its_judges_are_best_together() -> None:
-    """One member is judged, the other only trains: it gets the weights of the same step."""
-    judged = judged_by_the_opposite(4)
-    silent = problem(1, 20, 4)
-    silent = Problem(silent.inputs, silent.targets, silent.training, np.zeros((20, 1)), 1, group=4)
+def test_networks_of_a_group_stop_at_the_same_step() -> None:
+    """One network has validation examples, the other has none and gets the weights of the same step."""
+    validated = opposite_validation(4)
+    unvalidated = problem(1, 20, 4)
+    unvalidated = TrainingProblem(
+        unvalidated.inputs, unvalidated.targets, unvalidated.training_weights, np.zeros((20, 1)), 1, group=4
+    )
     schedule = TrainingSchedule(iterations=300, patience=300, tolerance=0.0)
-    alone = train_networks([judged], LOGISTIC, schedule)[0]
-    together, follower = train_networks([judged, silent], LOGISTIC, schedule)
+    alone = train_networks([validated], LOGISTIC, schedule)[0]
+    together, same_group = train_networks([validated, unvalidated], LOGISTIC, schedule)
     for one, other in zip(alone, together, strict=True):
         assert one == pytest.approx(other, abs=1e-4)
-    # What the judge forbids from the first step on keeps the follower where it started as well.
-    start = train_networks([silent], LOGISTIC, TrainingSchedule(iterations=1, patience=1))[0]
-    for one, other in zip(follower, start, strict=True):
+    # The validation loss increases from the first step on, so both networks keep their initial weights.
+    start = train_networks([unvalidated], LOGISTIC, TrainingSchedule(iterations=1, patience=1))[0]
+    for one, other in zip(same_group, start, strict=True):
         assert one == pytest.approx(other, abs=1e-6)
 
 
 def test_initial_weights_fit_the_number_of_inputs() -> None:
-    for index, shape in enumerate([Shape(3, 2), Shape(100, 4)]):
-        weight = unpadded_layers(initial_layers([Shape(3, 2), Shape(100, 4)], [1, 2]), index, shape)[0]
+    for index, shape in enumerate([NetworkShape(3, 2), NetworkShape(100, 4)]):
+        weight = unpadded_layers(
+            initial_layers([NetworkShape(3, 2), NetworkShape(100, 4)], [1, 2]), index, shape
+        )[0]
         bound = shape.inputs**-0.5
         assert 0.8 * bound < weight.abs().max() <= bound
-
-
-def test_adam_is_adam() -> None:
-    generator = torch.Generator().manual_seed(0)
-    ours = [torch.rand(shape, generator=generator) for shape in ((3, 2), (5,))]
-    theirs = [layer.clone().requires_grad_() for layer in ours]
-    adam, reference = Adam(ours), torch.optim.Adam(theirs, lr=1e-3)
-    for _ in range(20):
-        gradients = [torch.rand(layer.shape, generator=generator) - 0.3 for layer in ours]
-        adam.step(gradients)
-        for layer, gradient in zip(theirs, gradients, strict=True):
-            layer.grad = gradient
-        reference.step()
-    for one, other in zip(ours, theirs, strict=True):
-        assert torch.allclose(one, other, atol=1e-7)
 
 
 def test_numpy_agrees_with_torch() -> None:
@@ -141,8 +137,7 @@ def test_training_together_is_training_alone(head: Head) -> None:
     together = train_networks(problems, head, SHORT)
     for given, layers in zip(problems, together, strict=True):
         (alone,) = train_networks([given], head, SHORT)
-        # Adam makes steps of the tiniest gradients, so rounding shows in the weights; what counts is
-        # that the same was learnt.
+        # Adam amplifies rounding errors of tiny gradients in the weights, so the losses are compared.
         assert loss(layers, given, head) == pytest.approx(loss(alone, given, head), abs=2e-3)
         (start,) = train_networks([given], head, TrainingSchedule(iterations=1, patience=1))
         assert loss(alone, given, head) < loss(start, given, head) - 0.02
@@ -156,13 +151,13 @@ def test_the_loss_falls() -> None:
     assert loss(end, given, LOGISTIC) < 0.1 * loss(start, given, LOGISTIC)
 
 
-def test_examples_without_weight_train_nothing() -> None:
+def test_examples_of_weight_zero_do_not_change_training() -> None:
     given = problem(1, examples=30, inputs=6)
-    odd = Problem(
+    odd = TrainingProblem(
         np.vstack([given.inputs, np.full((5, 6), 9.0)]),
         np.vstack([given.targets, np.full((5, 1), 7.0)]),
-        np.vstack([given.training, np.zeros((5, 1))]),
-        np.vstack([given.judging, np.zeros((5, 1))]),
+        np.vstack([given.training_weights, np.zeros((5, 1))]),
+        np.vstack([given.validation_weights, np.zeros((5, 1))]),
         given.seed,
     )
     (with_odd,), (without,) = (
@@ -173,11 +168,11 @@ def test_examples_without_weight_train_nothing() -> None:
         assert one == pytest.approx(other, abs=1e-4)
 
 
-def judged_by_the_opposite(seed: int) -> Problem:
-    """Return a problem whose judging examples say the opposite of the training examples."""
+def opposite_validation(seed: int) -> TrainingProblem:
+    """Return a problem whose validation targets are the opposite of the training targets."""
     half = problem(seed, examples=20, inputs=4)
     none, weight = np.zeros((20, 1)), np.full((20, 1), 1 / 20)
-    return Problem(
+    return TrainingProblem(
         np.vstack([half.inputs, half.inputs]),
         np.vstack([half.targets, 1.0 - half.targets]),
         np.vstack([weight, none]),
@@ -187,15 +182,17 @@ def judged_by_the_opposite(seed: int) -> Problem:
     )
 
 
-def test_the_weights_with_the_lowest_judging_loss_are_kept() -> None:
-    given = judged_by_the_opposite(4)
+def test_the_weights_with_the_lowest_validation_loss_are_kept() -> None:
+    given = opposite_validation(4)
     (kept,) = train_networks(
         [given], LOGISTIC, TrainingSchedule(iterations=200, patience=200, tolerance=0.0)
     )
     losses = []
     for steps in range(10, 210, 10):
-        # Patience too long to stop, and a judge that sees the training examples: the last weights.
-        same = Problem(given.inputs, given.targets, given.training, given.training, given.seed)
+        # With long patience and the training examples for validation, the last weights are kept.
+        same = TrainingProblem(
+            given.inputs, given.targets, given.training_weights, given.training_weights, given.seed
+        )
         (layers,) = train_networks(
             [same], LOGISTIC, TrainingSchedule(steps, patience=10_000, tolerance=0.0)
         )
@@ -206,7 +203,7 @@ def test_the_weights_with_the_lowest_judging_loss_are_kept() -> None:
     assert losses[-1] > best + 0.1
 
 
-def test_patience_ends_one_network_and_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_patience_stops_one_network_and_not_the_others() -> None:
     counted = []
 
     def counting(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
@@ -214,7 +211,7 @@ def test_patience_ends_one_network_and_leaves_the_others(monkeypatch: pytest.Mon
         return logistic_losses(outputs, targets)
 
     head = Head(1, counting)
-    hopeless, easy = judged_by_the_opposite(4), problem(1, 30, 6)
+    hopeless, easy = opposite_validation(4), problem(1, 30, 6)
     schedule = TrainingSchedule(iterations=400, patience=50, tolerance=1e-3)
     train_networks([hopeless], head, schedule)
     assert 50 < len(counted) < 400
