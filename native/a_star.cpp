@@ -59,8 +59,8 @@ Id AStar::next_goal_node(const Budget& budget, Effort& effort) {
 }
 
 AStar::Known& AStar::known(Id state) {
-    if (known_.size() <= static_cast<std::size_t>(state)) known_.resize(static_cast<std::size_t>(state) + 1);
-    return known_[static_cast<std::size_t>(state)];
+    if (known_.size() <= to_index(state)) known_.resize(to_index(state) + 1);
+    return known_[to_index(state)];
 }
 
 void AStar::evaluate(Known& about, const Word* state, const Deadline& deadline, Effort& effort) {
@@ -73,7 +73,7 @@ void AStar::evaluate(Known& about, const Word* state, const Deadline& deadline, 
     Lookout lookout(deadline);
     for (Id step : estimate.in_landmark) {
         lookout.after(4);
-        if (has_all(state, problem_->preconditions[static_cast<std::size_t>(step)])) in_landmarks_.push_back(step);
+        if (has_all(state, problem_->preconditions[to_index(step)])) in_landmarks_.push_back(step);
     }
     about.last = in_landmarks_.size();
 }
@@ -89,15 +89,15 @@ void AStar::expand(Id node, Id state, Id bound, const Deadline& deadline, Effort
     Known& about = known(state);
     about.expansions.push_back(tree_.cost(node));
     const Span in_landmarks{in_landmarks_.data() + about.first, in_landmarks_.data() + about.last};
-    for (Id step : in_landmarks) is_in_landmark_[static_cast<std::size_t>(step)] = 1;
+    for (Id step : in_landmarks) is_in_landmark_[to_index(step)] = 1;
     Lookout lookout(deadline);
     space_.applicable(tree_.bits(state), steps_, lookout);
     for (Id step : steps_) {
         lookout.after(32);
-        const Id remaining = about.landmarks - is_in_landmark_[static_cast<std::size_t>(step)];
+        const Id remaining = about.landmarks - is_in_landmark_[to_index(step)];
         enqueue(tree_.add(node, step), std::max({bound - 1, remaining, Id{0}}), effort);
     }
-    for (Id step : in_landmarks) is_in_landmark_[static_cast<std::size_t>(step)] = 0;
+    for (Id step : in_landmarks) is_in_landmark_[to_index(step)] = 0;
 }
 
 void AStar::enqueue(Id node, Id bound, Effort& effort) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "lists.hpp"
+#include "csr_lists.hpp"
 #include "splitmix.hpp"
 
 namespace needful {
@@ -14,22 +14,22 @@ public:
     AtomIndex(const std::vector<Id>& arities, std::size_t object_count)
         : by_predicate_(arities.size()), by_argument_(arities.size()), slots_(64) {
         for (std::size_t p = 0; p < arities.size(); ++p)
-            by_argument_[p].resize(static_cast<std::size_t>(arities[p]),
+            by_argument_[p].resize(to_index(arities[p]),
                                    std::vector<std::vector<Id>>(object_count));
     }
 
     static constexpr Id absent = -1;
 
     std::size_t size() const { return predicates_.size(); }
-    Id predicate(Id atom) const { return predicates_[static_cast<std::size_t>(atom)]; }
-    Span objects(Id atom) const { return objects_[static_cast<std::size_t>(atom)]; }
+    Id predicate(Id atom) const { return predicates_[to_index(atom)]; }
+    Span objects(Id atom) const { return objects_[to_index(atom)]; }
 
     // The numbers of a predicate's atoms, ascending.
-    const std::vector<Id>& of(Id predicate) const { return by_predicate_[static_cast<std::size_t>(predicate)]; }
+    const std::vector<Id>& of(Id predicate) const { return by_predicate_[to_index(predicate)]; }
 
     // Those of them that have an object at a position.
     const std::vector<Id>& with(Id predicate, std::size_t position, Id object) const {
-        return by_argument_[static_cast<std::size_t>(predicate)][position][static_cast<std::size_t>(object)];
+        return by_argument_[to_index(predicate)][position][to_index(object)];
     }
 
     Id find(Id predicate, const std::vector<Id>& objects) const {
@@ -44,11 +44,11 @@ public:
         const Id atom = static_cast<Id>(size());
         slots_[place] = {atom, hash};
         predicates_.push_back(predicate);
-        objects_.add(objects);
-        by_predicate_[static_cast<std::size_t>(predicate)].push_back(atom);
+        objects_.add_list(objects);
+        by_predicate_[to_index(predicate)].push_back(atom);
         for (std::size_t position = 0; position < objects.size(); ++position)
-            by_argument_[static_cast<std::size_t>(predicate)][position]
-                        [static_cast<std::size_t>(objects[position])]
+            by_argument_[to_index(predicate)][position]
+                        [to_index(objects[position])]
                             .push_back(atom);
         if (2 * size() > slots_.size()) grow();
         return atom;
@@ -93,7 +93,7 @@ private:
     }
 
     std::vector<Id> predicates_;
-    Lists objects_;
+    CsrLists objects_;
     std::vector<std::vector<Id>> by_predicate_;
     std::vector<std::vector<std::vector<std::vector<Id>>>> by_argument_;
     std::vector<Slot> slots_;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lists.hpp"
+#include "csr_lists.hpp"
 
 namespace needful {
 
@@ -15,15 +15,15 @@ using Bits = std::vector<Word>;
 inline std::size_t words_for(std::size_t bits) { return bits / 64 + 1; }
 
 inline bool has(const Word* bits, Id index) {
-    return bits[static_cast<std::size_t>(index) / 64] >> (static_cast<std::size_t>(index) % 64) & 1;
+    return bits[to_index(index) / 64] >> (to_index(index) % 64) & 1;
 }
 
 inline void insert(Word* bits, Id index) {
-    bits[static_cast<std::size_t>(index) / 64] |= Word{1} << (static_cast<std::size_t>(index) % 64);
+    bits[to_index(index) / 64] |= Word{1} << (to_index(index) % 64);
 }
 
 inline void erase(Word* bits, Id index) {
-    bits[static_cast<std::size_t>(index) / 64] &= ~(Word{1} << (static_cast<std::size_t>(index) % 64));
+    bits[to_index(index) / 64] &= ~(Word{1} << (to_index(index) % 64));
 }
 
 template <class Range>

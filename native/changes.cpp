@@ -4,11 +4,11 @@ namespace needful {
 
 Change::Change(const Problem& problem, Id step)
     : needs(words_for(problem.atom_count())), adds(needs.size()), deletes(needs.size()) {
-    const std::size_t index = static_cast<std::size_t>(step);
+    const std::size_t index = to_index(step);
     for (Id atom : problem.preconditions[index]) insert(needs.data(), atom);
     for (Id atom : problem.deletes[index]) insert(deletes.data(), atom);
     for (Id pattern : problem.patterns[index])
-        for (Id atom : problem.pattern_atoms[static_cast<std::size_t>(pattern)]) insert(deletes.data(), atom);
+        for (Id atom : problem.pattern_atoms[to_index(pattern)]) insert(deletes.data(), atom);
     for (Id atom : problem.adds[index]) {
         if (!has(needs.data(), atom)) insert(adds.data(), atom);
         erase(deletes.data(), atom);

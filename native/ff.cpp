@@ -12,7 +12,6 @@ constexpr Id unreached = Id{1} << 30;
 constexpr Id no_operator = -1;
 constexpr std::size_t bucket_count = 1024;
 
-std::size_t at(Id index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
@@ -29,7 +28,7 @@ Ff::Ff(const Problem& problem, const Deadline& deadline)
         lookout.after(1 + adds.size() + needs.size());
         effects.clear();
         std::set_difference(adds.begin(), adds.end(), needs.begin(), needs.end(), std::back_inserter(effects));
-        effects_.add(effects);
+        effects_.add_list(effects);
         at_first_.push_back({static_cast<Id>(needs.size()), 1});
         if (needs.empty()) free_.push_back(static_cast<Id>(step));
     }
@@ -40,35 +39,35 @@ RelaxedPlan Ff::operator()(const Word* state, std::size_t words, const Deadline&
     achieve(state, words, lookout);
     RelaxedPlan plan;
     for (Id atom : problem_.goal)
-        if (achieved_[at(atom)].cost == unreached) {
+        if (achieved_[to_index(atom)].cost == unreached) {
             plan.length = RelaxedPlan::unreachable;
             return plan;
         }
     std::vector<Id> asked(problem_.goal), chosen;
-    for (Id atom : asked) asked_[at(atom)] = 1;
+    for (Id atom : asked) asked_[to_index(atom)] = 1;
     for (std::size_t i = 0; i < asked.size(); ++i) {
-        const Id step = achieved_[at(asked[i])].by;
-        if (step == no_operator || chosen_[at(step)]) continue;
-        chosen_[at(step)] = 1;
+        const Id step = achieved_[to_index(asked[i])].by;
+        if (step == no_operator || chosen_[to_index(step)]) continue;
+        chosen_[to_index(step)] = 1;
         chosen.push_back(step);
         bool applicable = true;
-        for (Id atom : problem_.preconditions[at(step)]) {
-            applicable = applicable && achieved_[at(atom)].cost == 0;
-            if (asked_[at(atom)]) continue;
-            asked_[at(atom)] = 1;
+        for (Id atom : problem_.preconditions[to_index(step)]) {
+            applicable = applicable && achieved_[to_index(atom)].cost == 0;
+            if (asked_[to_index(atom)]) continue;
+            asked_[to_index(atom)] = 1;
             asked.push_back(atom);
         }
         if (applicable) plan.preferred.push_back(step);
     }
-    for (Id atom : asked) asked_[at(atom)] = 0;
-    for (Id step : chosen) chosen_[at(step)] = 0;
+    for (Id atom : asked) asked_[to_index(atom)] = 0;
+    for (Id step : chosen) chosen_[to_index(step)] = 0;
     plan.length = static_cast<Id>(chosen.size());
     return plan;
 }
 
 void Ff::enqueue(Id cost, Id atom) {
-    if (at(cost) < bucket_count) {
-        buckets_[at(cost)].push_back(atom);
+    if (to_index(cost) < bucket_count) {
+        buckets_[to_index(cost)].push_back(atom);
         return;
     }
     beyond_.emplace_back(cost, atom);
@@ -78,7 +77,7 @@ void Ff::enqueue(Id cost, Id atom) {
 void Ff::offer(std::size_t step) {
     const Id cost = progress_[step].cost, number = static_cast<Id>(step);
     for (Id effect : effects_[step]) {
-        Achieved& achieved = achieved_[at(effect)];
+        Achieved& achieved = achieved_[to_index(effect)];
         if (cost < achieved.cost) {
             achieved = {cost, number};
             enqueue(cost, effect);
@@ -95,22 +94,22 @@ void Ff::achieve(const Word* state, std::size_t words, Lookout& lookout) {
     for (auto& bucket : buckets_) bucket.clear();
     beyond_.clear();
     for_each_bit(state, words, [&](Id atom) {
-        achieved_[at(atom)].cost = 0;
+        achieved_[to_index(atom)].cost = 0;
         buckets_[0].push_back(atom);
     });
-    for (Id step : free_) offer(at(step));
-    for (Id atom : problem_.goal) asked_[at(atom)] = 1;
+    for (Id step : free_) offer(to_index(step));
+    for (Id atom : problem_.goal) asked_[to_index(atom)] = 1;
     std::size_t open_goals = problem_.goal.size();
     const auto settle = [&](Id cost, Id atom) {
-        if (cost > achieved_[at(atom)].cost) return;
-        if (asked_[at(atom)]) {
-            asked_[at(atom)] = 0;
+        if (cost > achieved_[to_index(atom)].cost) return;
+        if (asked_[to_index(atom)]) {
+            asked_[to_index(atom)] = 0;
             --open_goals;
         }
-        for_each(needed_by_[at(atom)], lookout, [&](Id step) {
-            Progress& progress = progress_[at(step)];
+        for_each(needed_by_[to_index(atom)], lookout, [&](Id step) {
+            Progress& progress = progress_[to_index(step)];
             progress.cost = static_cast<Id>(std::min<std::int64_t>(std::int64_t{progress.cost} + cost, most));
-            if (--progress.open == 0) offer(at(step));
+            if (--progress.open == 0) offer(to_index(step));
         });
     };
     for (std::size_t cost = 0; cost < bucket_count && open_goals; ++cost)
@@ -122,7 +121,7 @@ void Ff::achieve(const Word* state, std::size_t words, Lookout& lookout) {
         beyond_.pop_back();
         settle(cost, atom);
     }
-    for (Id atom : problem_.goal) asked_[at(atom)] = 0;
+    for (Id atom : problem_.goal) asked_[to_index(atom)] = 0;
 }
 
 }  // namespace needful

@@ -27,7 +27,7 @@ private:
     void enqueue(Id cost, Id atom);
 
     const Problem& problem_;
-    Lists effects_, needed_by_;
+    CsrLists effects_, needed_by_;
     std::vector<Id> free_;
 
     // How near an operator is to being applicable: how many preconditions are open, and its cost so far.

@@ -25,7 +25,7 @@ bool Greedy::next(const Budget& budget, Effort& effort, Plan& plan) {
     ++expansion_limit_;
     for (const auto& [queue, entry] : parked_) {
         queues_[queue].push(entry);
-        taken_[static_cast<std::size_t>(entry.node)] = 0;
+        taken_[to_index(entry.node)] = 0;
     }
     parked_.clear();
     const Id found = next_goal_node(budget, effort);
@@ -43,8 +43,8 @@ Id Greedy::next_goal_node(const Budget& budget, Effort& effort) {
         const std::size_t queue = next_queue();
         const Entry entry = queues_[queue].top();
         queues_[queue].pop();
-        if (taken_[static_cast<std::size_t>(entry.node)]) continue;
-        taken_[static_cast<std::size_t>(entry.node)] = 1;
+        if (taken_[to_index(entry.node)]) continue;
+        taken_[to_index(entry.node)] = 1;
         const Id state = tree_.state(entry.node);
         if (space_.is_goal(tree_.bits(state))) return entry.node;
         Known& about = known(state);
@@ -72,8 +72,8 @@ std::size_t Greedy::next_queue() {
 }
 
 Greedy::Known& Greedy::known(Id state) {
-    if (known_.size() <= static_cast<std::size_t>(state)) known_.resize(static_cast<std::size_t>(state) + 1);
-    return known_[static_cast<std::size_t>(state)];
+    if (known_.size() <= to_index(state)) known_.resize(to_index(state) + 1);
+    return known_[to_index(state)];
 }
 
 void Greedy::evaluate(Known& about, Id state, const Deadline& deadline, Effort& effort) {
@@ -92,14 +92,14 @@ void Greedy::expand(Id node, Id state, const Deadline& deadline, Effort& effort)
     Known& about = known(state);
     ++about.expansions;
     const RelaxedPlan& relaxed_plan = about.relaxed_plan;
-    for (Id step : relaxed_plan.preferred) is_preferred_[static_cast<std::size_t>(step)] = 1;
+    for (Id step : relaxed_plan.preferred) is_preferred_[to_index(step)] = 1;
     Lookout lookout(deadline);
     space_.applicable(tree_.bits(state), steps_, lookout);
     for (Id step : steps_) {
         lookout.after(32);
-        enqueue(tree_.add(node, step), relaxed_plan.length, is_preferred_[static_cast<std::size_t>(step)] != 0, effort);
+        enqueue(tree_.add(node, step), relaxed_plan.length, is_preferred_[to_index(step)] != 0, effort);
     }
-    for (Id step : relaxed_plan.preferred) is_preferred_[static_cast<std::size_t>(step)] = 0;
+    for (Id step : relaxed_plan.preferred) is_preferred_[to_index(step)] = 0;
 }
 
 void Greedy::enqueue(Id node, Id bound, bool is_preferred, Effort& effort) {

@@ -16,9 +16,9 @@ constexpr int steps_between_looks_at_the_clock = 256;
 // Groundings as they are found, with the numbers of the atoms that were matched and added.
 struct Groundings {
     std::vector<Id> lifted;
-    Lists objects;
-    Lists preconditions;
-    Lists adds;
+    CsrLists objects;
+    CsrLists preconditions;
+    CsrLists adds;
 };
 
 // Atoms are taken up one after the other. Each is matched with every precondition that it can be the
@@ -39,15 +39,15 @@ public:
             const LiftedOperator& lifted = question_.operators[index];
             if (!question_.allow_noops && lifted.adds.empty() && lifted.deletes.empty()) continue;
             for (std::size_t p = 0; p < lifted.preconditions.size(); ++p)
-                triggers_[static_cast<std::size_t>(lifted.preconditions[p].predicate)].push_back({index, p});
+                triggers_[to_index(lifted.preconditions[p].predicate)].push_back({index, p});
             if (lifted.preconditions.empty()) {
                 start(index);
                 bind_rest(0);
             }
         }
-        for (youngest_ = 0; static_cast<std::size_t>(youngest_) < atoms_.size() && !stopped_; ++youngest_)
+        for (youngest_ = 0; to_index(youngest_) < atoms_.size() && !stopped_; ++youngest_)
             for (const auto& [index, precondition] :
-                 triggers_[static_cast<std::size_t>(atoms_.predicate(youngest_))])
+                 triggers_[to_index(atoms_.predicate(youngest_))])
                 match_first(index, precondition);
         return !stopped_;
     }
@@ -76,7 +76,7 @@ private:
         const std::size_t bound_before = bound_.size();
         bool fits = true;
         for (std::size_t position = 0; position < places.size() && fits; ++position) {
-            const std::size_t place = static_cast<std::size_t>(places[position]);
+            const std::size_t place = to_index(places[position]);
             if (binding_[place] == objects[position]) continue;
             fits = binding_[place] == unbound && may_bind(place, objects[position]);
             if (fits) {
@@ -116,7 +116,7 @@ private:
     const std::vector<Id>& candidates(const PlacedAtom& precondition) const {
         const std::vector<Id>* best = &atoms_.of(precondition.predicate);
         for (std::size_t position = 0; position < precondition.places.size(); ++position) {
-            const Id object = binding_[static_cast<std::size_t>(precondition.places[position])];
+            const Id object = binding_[to_index(precondition.places[position])];
             if (object == unbound) continue;
             const std::vector<Id>& found = atoms_.with(precondition.predicate, position, object);
             if (found.size() < best->size()) best = &found;
@@ -129,7 +129,7 @@ private:
         if (time_is_up()) return;
         while (place < binding_.size() && binding_[place] != unbound) ++place;
         if (place == binding_.size()) return emit();
-        const std::size_t type = static_cast<std::size_t>(lifted_->parameter_types[place]);
+        const std::size_t type = to_index(lifted_->parameter_types[place]);
         for (Id object : question_.type_members[type]) {
             if (std::find(binding_.begin(), binding_.end(), object) != binding_.end()) continue;
             binding_[place] = object;
@@ -140,7 +140,7 @@ private:
     }
 
     bool may_bind(std::size_t place, Id object) const {
-        const auto& members = question_.type_members[static_cast<std::size_t>(lifted_->parameter_types[place])];
+        const auto& members = question_.type_members[to_index(lifted_->parameter_types[place])];
         return std::find(binding_.begin(), binding_.end(), object) == binding_.end() &&
                std::binary_search(members.begin(), members.end(), object);
     }
@@ -151,14 +151,14 @@ private:
             return;
         }
         found.lifted.push_back(static_cast<Id>(index_));
-        found.objects.add(binding_);
-        found.preconditions.add(matched_);
+        found.objects.add_list(binding_);
+        found.preconditions.add_list(matched_);
         for (const PlacedAtom& add : lifted_->adds) {
             arguments_.clear();
-            for (Id place : add.places) arguments_.push_back(binding_[static_cast<std::size_t>(place)]);
-            found.adds.push(atoms_.number(add.predicate, arguments_));
+            for (Id place : add.places) arguments_.push_back(binding_[to_index(place)]);
+            found.adds.add_item(atoms_.number(add.predicate, arguments_));
         }
-        found.adds.close();
+        found.adds.end_list();
     }
 
     bool time_is_up() {
@@ -188,15 +188,15 @@ private:
 // Keeps one list of atoms for each ground delete pattern.
 class Patterns {
 public:
-    Patterns(const Question& question, const AtomIndex& atoms, const std::vector<Id>& rank, Lists& matches)
+    Patterns(const Question& question, const AtomIndex& atoms, const std::vector<Id>& rank, CsrLists& matches)
         : question_(question), atoms_(atoms), rank_(rank), matches_(matches) {}
 
     Id number(const PlacedPattern& pattern, Span binding) {
         key_.assign(1, pattern.predicate);
         for (Id argument : pattern.arguments)
-            key_.push_back(argument < 0 ? argument : binding[static_cast<std::size_t>(argument)]);
+            key_.push_back(argument < 0 ? argument : binding[to_index(argument)]);
         const auto [place, is_new] = numbers_.try_emplace(key_, static_cast<Id>(numbers_.size()));
-        if (is_new) matches_.add(matching());
+        if (is_new) matches_.add_list(matching());
         return place->second;
     }
 
@@ -211,7 +211,7 @@ private:
             }
         std::vector<Id> result;
         for (Id atom : *candidates)
-            if (matches(atoms_.objects(atom))) result.push_back(rank_[static_cast<std::size_t>(atom)]);
+            if (matches(atoms_.objects(atom))) result.push_back(rank_[to_index(atom)]);
         std::sort(result.begin(), result.end());
         return result;
     }
@@ -221,7 +221,7 @@ private:
             const Id argument = key_[position + 1];
             if (argument >= 0 && argument != objects[position]) return false;
             if (argument < 0) {
-                const auto& members = question_.type_members[static_cast<std::size_t>(-1 - argument)];
+                const auto& members = question_.type_members[to_index(-1 - argument)];
                 if (!std::binary_search(members.begin(), members.end(), objects[position])) return false;
             }
         }
@@ -231,7 +231,7 @@ private:
     const Question& question_;
     const AtomIndex& atoms_;
     const std::vector<Id>& rank_;
-    Lists& matches_;
+    CsrLists& matches_;
     std::vector<Id> key_;
     std::map<std::vector<Id>, Id> numbers_;
 };
@@ -258,9 +258,9 @@ std::vector<Id> sorted_atoms(const AtomIndex& atoms, const Deadline& deadline, P
                [&](Id atom) { return atoms.objects(atom); });
     std::vector<Id> rank(atoms.size());
     for (std::size_t place = 0; place < order.size(); ++place) {
-        rank[static_cast<std::size_t>(order[place])] = static_cast<Id>(place);
+        rank[to_index(order[place])] = static_cast<Id>(place);
         problem.atom_predicates.push_back(atoms.predicate(order[place]));
-        problem.atom_objects.add(atoms.objects(order[place]));
+        problem.atom_objects.add_list(atoms.objects(order[place]));
     }
     return rank;
 }
@@ -275,7 +275,7 @@ std::vector<Id> numbers_of(const std::vector<Id>& given, const std::vector<Id>& 
     std::vector<Id> numbers, objects;
     for (auto next = given.begin(); next != given.end();) {
         const Id predicate = *next++;
-        const auto end = next + arities[static_cast<std::size_t>(predicate)];
+        const auto end = next + arities[to_index(predicate)];
         objects.assign(next, end);
         numbers.push_back(atoms.number(predicate, objects));
         next = end;
@@ -288,38 +288,38 @@ void encode(const Question& question, const Deadline& deadline, const Groundings
             const AtomIndex& atoms, const std::vector<Id>& rank, Problem& problem) {
     Patterns patterns(question, atoms, rank, problem.pattern_atoms);
     std::vector<Id> scratch, arguments;
-    const auto add_ranked = [&](Lists& lists, Span items) {
+    const auto add_ranked = [&](CsrLists& lists, Span items) {
         scratch.clear();
-        for (Id atom : items) scratch.push_back(rank[static_cast<std::size_t>(atom)]);
+        for (Id atom : items) scratch.push_back(rank[to_index(atom)]);
         sort_unique(scratch);
-        lists.add(scratch);
+        lists.add_list(scratch);
     };
     const std::vector<Id> order =
-        sorted(found.lifted.size(), deadline, [&](Id one) { return found.lifted[static_cast<std::size_t>(one)]; },
-               [&](Id one) { return found.objects[static_cast<std::size_t>(one)]; });
+        sorted(found.lifted.size(), deadline, [&](Id one) { return found.lifted[to_index(one)]; },
+               [&](Id one) { return found.objects[to_index(one)]; });
     Lookout lookout(deadline);
     for (Id one : order) {
-        const std::size_t index = static_cast<std::size_t>(one);
+        const std::size_t index = to_index(one);
         lookout.after(256);
         const Span binding = found.objects[index];
-        const LiftedOperator& lifted = question.operators[static_cast<std::size_t>(found.lifted[index])];
+        const LiftedOperator& lifted = question.operators[to_index(found.lifted[index])];
         problem.lifted.push_back(found.lifted[index]);
-        problem.objects.add(binding);
+        problem.objects.add_list(binding);
         add_ranked(problem.preconditions, found.preconditions[index]);
         add_ranked(problem.adds, found.adds[index]);
         scratch.clear();
         for (const PlacedAtom& atom : lifted.deletes) {
             arguments.clear();
-            for (Id place : atom.places) arguments.push_back(binding[static_cast<std::size_t>(place)]);
+            for (Id place : atom.places) arguments.push_back(binding[to_index(place)]);
             // An atom without a number never holds, so there is no need to delete it.
             const Id number = atoms.find(atom.predicate, arguments);
-            if (number != AtomIndex::absent) scratch.push_back(rank[static_cast<std::size_t>(number)]);
+            if (number != AtomIndex::absent) scratch.push_back(rank[to_index(number)]);
         }
         sort_unique(scratch);
-        problem.deletes.add(scratch);
+        problem.deletes.add_list(scratch);
         for (const PlacedPattern& pattern : lifted.patterns)
-            problem.patterns.push(patterns.number(pattern, binding));
-        problem.patterns.close();
+            problem.patterns.add_item(patterns.number(pattern, binding));
+        problem.patterns.end_list();
     }
 }
 
@@ -338,8 +338,8 @@ ProblemPointer ground(const Question& question, const Deadline& deadline, std::i
     problem->goal_reachable = std::all_of(goal.begin(), goal.end(), [&](Id atom) { return atom < reached; });
     try {
         const std::vector<Id> rank = sorted_atoms(atoms, deadline, *problem);
-        for (Id atom : initial) problem->initial.push_back(rank[static_cast<std::size_t>(atom)]);
-        for (Id atom : goal) problem->goal.push_back(rank[static_cast<std::size_t>(atom)]);
+        for (Id atom : initial) problem->initial.push_back(rank[to_index(atom)]);
+        for (Id atom : goal) problem->goal.push_back(rank[to_index(atom)]);
         sort_unique(problem->initial);
         sort_unique(problem->goal);
         encode(question, deadline, reacher.found, atoms, rank, *problem);

@@ -9,12 +9,11 @@ namespace {
 constexpr Id unreached = Id{1} << 30;
 constexpr Id no_supporter = -1;
 
-std::size_t at(Id index) { return static_cast<std::size_t>(index); }
 Span all_of(const std::vector<Id>& items) { return {items.data(), items.data() + items.size()}; }
 
 // Of each operator what it adds and does not need.
-Lists new_effects(const Problem& problem, Lookout& lookout) {
-    Lists effects;
+CsrLists new_effects(const Problem& problem, Lookout& lookout) {
+    CsrLists effects;
     effects.reserve(problem.operator_count(), problem.adds.item_count());
     std::vector<Id> scratch;
     for (std::size_t step = 0; step < problem.operator_count(); ++step) {
@@ -22,27 +21,27 @@ Lists new_effects(const Problem& problem, Lookout& lookout) {
         lookout.after(1 + adds.size() + needs.size());
         scratch.clear();
         std::set_difference(adds.begin(), adds.end(), needs.begin(), needs.end(), std::back_inserter(scratch));
-        effects.add(scratch);
+        effects.add_list(scratch);
     }
     return effects;
 }
 
 // The operators that can contribute to the goal; no other is ever in a landmark.
-std::vector<Id> relevant_operators(const Problem& problem, const Lists& effects, Lookout& lookout) {
-    const Lists added_by = effects.inverted(problem.atom_count(), lookout);
+std::vector<Id> relevant_operators(const Problem& problem, const CsrLists& effects, Lookout& lookout) {
+    const CsrLists added_by = effects.inverted(problem.atom_count(), lookout);
     std::vector<char> wanted(problem.atom_count(), 0), relevant(problem.operator_count(), 0);
     std::vector<Id> stack(problem.goal);
-    for (Id atom : stack) wanted[at(atom)] = 1;
+    for (Id atom : stack) wanted[to_index(atom)] = 1;
     while (!stack.empty()) {
         const Id atom = stack.back();
         stack.pop_back();
-        lookout.after(added_by[at(atom)].size());
-        for (Id step : added_by[at(atom)]) {
-            if (relevant[at(step)]) continue;
-            relevant[at(step)] = 1;
-            for (Id needed : problem.preconditions[at(step)])
-                if (!wanted[at(needed)]) {
-                    wanted[at(needed)] = 1;
+        lookout.after(added_by[to_index(atom)].size());
+        for (Id step : added_by[to_index(atom)]) {
+            if (relevant[to_index(step)]) continue;
+            relevant[to_index(step)] = 1;
+            for (Id needed : problem.preconditions[to_index(step)])
+                if (!wanted[to_index(needed)]) {
+                    wanted[to_index(needed)] = 1;
                     stack.push_back(needed);
                 }
         }
@@ -59,17 +58,17 @@ LmCut::LmCut(const Problem& problem, const Deadline& deadline)
     : always_(static_cast<Id>(problem.atom_count())), goal_(problem.goal) {
     Lookout lookout(deadline);
     if (goal_.empty()) goal_.push_back(always_);
-    const Lists all_effects = new_effects(problem, lookout);
+    const CsrLists all_effects = new_effects(problem, lookout);
     original_ = relevant_operators(problem, all_effects, lookout);
     preconditions_.reserve(original_.size(), problem.preconditions.item_count() + original_.size());
     effects_.reserve(original_.size(), all_effects.item_count());
     precondition_counts_.reserve(original_.size());
     for (Id step : original_) {
-        const Span needs = problem.preconditions[at(step)];
+        const Span needs = problem.preconditions[to_index(step)];
         lookout.after(1 + needs.size());
         const Span asked = needs.empty() ? Span{&always_, &always_ + 1} : needs;
-        preconditions_.add(asked);
-        effects_.add(all_effects[at(step)]);
+        preconditions_.add_list(asked);
+        effects_.add_list(all_effects[to_index(step)]);
         precondition_counts_.push_back(static_cast<Id>(asked.size()));
     }
     const std::size_t atoms = problem.atom_count() + 1;
@@ -91,16 +90,16 @@ Estimate LmCut::operator()(const Word* state, std::size_t words, const Deadline&
     h_max(lookout);
     Estimate estimate;
     Id target = hardest(all_of(goal_));
-    if (values_[at(target)] == unreached) {
+    if (values_[to_index(target)] == unreached) {
         estimate.value = Estimate::unreachable;
         return estimate;
     }
     std::fill(free_.begin(), free_.end(), 0);
-    while (values_[at(target)] > 0) {
+    while (values_[to_index(target)] > 0) {
         find_cut(target, lookout);
         for (Id step : cut_) {
-            free_[at(step)] = 1;
-            estimate.in_landmark.push_back(original_[at(step)]);
+            free_[to_index(step)] = 1;
+            estimate.in_landmark.push_back(original_[to_index(step)]);
         }
         ++estimate.landmarks;
         lower(lookout);
@@ -114,7 +113,7 @@ Estimate LmCut::operator()(const Word* state, std::size_t words, const Deadline&
 Id LmCut::hardest(Span atoms) const {
     Id best = atoms[0];
     for (Id atom : atoms)
-        if (values_[at(atom)] > values_[at(best)]) best = atom;
+        if (values_[to_index(atom)] > values_[to_index(best)]) best = atom;
     return best;
 }
 
@@ -122,20 +121,20 @@ void LmCut::h_max(Lookout& lookout) {
     std::fill(values_.begin(), values_.end(), unreached);
     std::fill(supporters_.begin(), supporters_.end(), no_supporter);
     waiting_for_ = precondition_counts_;
-    for (Id atom : true_) values_[at(atom)] = 0;
+    for (Id atom : true_) values_[to_index(atom)] = 0;
     frontier_ = true_;
     for (Id level = 1; !frontier_.empty(); ++level) {
         ready_.clear();
         for (Id atom : frontier_)
-            for_each(needed_by_[at(atom)], lookout, [&](Id step) {
-                if (--waiting_for_[at(step)] == 0) ready_.push_back(step);
+            for_each(needed_by_[to_index(atom)], lookout, [&](Id step) {
+                if (--waiting_for_[to_index(step)] == 0) ready_.push_back(step);
             });
         frontier_.clear();
         for_each(all_of(ready_), lookout, [&](Id step) {
-            supporters_[at(step)] = hardest(preconditions_[at(step)]);
-            for (Id effect : effects_[at(step)])
-                if (values_[at(effect)] == unreached) {
-                    values_[at(effect)] = level;
+            supporters_[to_index(step)] = hardest(preconditions_[to_index(step)]);
+            for (Id effect : effects_[to_index(step)])
+                if (values_[to_index(effect)] == unreached) {
+                    values_[to_index(effect)] = level;
                     frontier_.push_back(effect);
                 }
         });
@@ -148,14 +147,14 @@ void LmCut::find_cut(Id target, Lookout& lookout) {
     cut_.clear();
     bool all_easier = true;
     for_each(all_of(entering_), lookout, [&](Id step) {
-        if (zone_[at(supporters_[at(step)])]) return;
+        if (zone_[to_index(supporters_[to_index(step)])]) return;
         cut_.push_back(step);
-        all_easier = all_easier && values_[at(supporters_[at(step)])] < values_[at(target)];
+        all_easier = all_easier && values_[to_index(supporters_[to_index(step)])] < values_[to_index(target)];
     });
     if (all_easier) return;
     find_reached(lookout);
     cut_.erase(std::remove_if(cut_.begin(), cut_.end(),
-                              [&](Id step) { return !reached_[at(supporters_[at(step)])]; }),
+                              [&](Id step) { return !reached_[to_index(supporters_[to_index(step)])]; }),
                cut_.end());
 }
 
@@ -163,18 +162,18 @@ void LmCut::find_zone(Id target, Lookout& lookout) {
     std::fill(zone_.begin(), zone_.end(), 0);
     std::fill(entered_.begin(), entered_.end(), 0);
     entering_.clear();
-    zone_[at(target)] = 1;
+    zone_[to_index(target)] = 1;
     stack_.assign(1, target);
     while (!stack_.empty()) {
         const Id atom = stack_.back();
         stack_.pop_back();
-        for_each(added_by_[at(atom)], lookout, [&](Id step) {
-            const Id supporter = supporters_[at(step)];
-            if (supporter == no_supporter || entered_[at(step)]) return;
-            entered_[at(step)] = 1;
+        for_each(added_by_[to_index(atom)], lookout, [&](Id step) {
+            const Id supporter = supporters_[to_index(step)];
+            if (supporter == no_supporter || entered_[to_index(step)]) return;
+            entered_[to_index(step)] = 1;
             entering_.push_back(step);
-            if (free_[at(step)] && !zone_[at(supporter)]) {
-                zone_[at(supporter)] = 1;
+            if (free_[to_index(step)] && !zone_[to_index(supporter)]) {
+                zone_[to_index(supporter)] = 1;
                 stack_.push_back(supporter);
             }
         });
@@ -184,16 +183,16 @@ void LmCut::find_zone(Id target, Lookout& lookout) {
 // Which atoms can be reached from what is true without the operators that enter the zone.
 void LmCut::find_reached(Lookout& lookout) {
     std::fill(reached_.begin(), reached_.end(), 0);
-    for (Id atom : true_) reached_[at(atom)] = 1;
+    for (Id atom : true_) reached_[to_index(atom)] = 1;
     stack_ = true_;
     while (!stack_.empty()) {
         const Id atom = stack_.back();
         stack_.pop_back();
-        for_each(needed_by_[at(atom)], lookout, [&](Id step) {
-            if (entered_[at(step)] || supporters_[at(step)] != atom) return;
-            for (Id effect : effects_[at(step)])
-                if (!reached_[at(effect)]) {
-                    reached_[at(effect)] = 1;
+        for_each(needed_by_[to_index(atom)], lookout, [&](Id step) {
+            if (entered_[to_index(step)] || supporters_[to_index(step)] != atom) return;
+            for (Id effect : effects_[to_index(step)])
+                if (!reached_[to_index(effect)]) {
+                    reached_[to_index(effect)] = 1;
                     stack_.push_back(effect);
                 }
         });
@@ -202,8 +201,8 @@ void LmCut::find_reached(Lookout& lookout) {
 
 void LmCut::offer(std::size_t step, Id value) {
     for (Id effect : effects_[step])
-        if (value < values_[at(effect)]) {
-            values_[at(effect)] = value;
+        if (value < values_[to_index(effect)]) {
+            values_[to_index(effect)] = value;
             queue_.emplace(value, effect);
         }
 }
@@ -212,18 +211,18 @@ void LmCut::offer(std::size_t step, Id value) {
 void LmCut::lower(Lookout& lookout) {
     // All are looked at before any value falls: a supporter is only the hardest precondition until then.
     ready_.clear();
-    for (Id step : cut_) ready_.push_back(values_[at(supporters_[at(step)])]);
+    for (Id step : cut_) ready_.push_back(values_[to_index(supporters_[to_index(step)])]);
     auto value = ready_.begin();
-    for_each(all_of(cut_), lookout, [&](Id step) { offer(at(step), *value++); });
+    for_each(all_of(cut_), lookout, [&](Id step) { offer(to_index(step), *value++); });
     while (!queue_.empty()) {
         lookout.after(16);
         const auto [value, atom] = queue_.top();
         queue_.pop();
-        if (value > values_[at(atom)]) continue;
-        for_each(needed_by_[at(atom)], lookout, [&](Id step) {
-            if (supporters_[at(step)] != atom) return;
-            const Id now = supporters_[at(step)] = hardest(preconditions_[at(step)]);
-            offer(at(step), values_[at(now)] + 1 - free_[at(step)]);
+        if (value > values_[to_index(atom)]) continue;
+        for_each(needed_by_[to_index(atom)], lookout, [&](Id step) {
+            if (supporters_[to_index(step)] != atom) return;
+            const Id now = supporters_[to_index(step)] = hardest(preconditions_[to_index(step)]);
+            offer(to_index(step), values_[to_index(now)] + 1 - free_[to_index(step)]);
         });
     }
 }

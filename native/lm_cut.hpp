@@ -37,7 +37,7 @@ private:
     std::vector<Id> goal_;
     // Only operators that can contribute to the goal; of each its number in the problem.
     std::vector<Id> original_;
-    Lists preconditions_, effects_, needed_by_, added_by_;
+    CsrLists preconditions_, effects_, needed_by_, added_by_;
     std::vector<Id> precondition_counts_;
 
     // The work on one state.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "budget.hpp"
-#include "lists.hpp"
+#include "csr_lists.hpp"
 
 namespace needful {
 

@@ -7,7 +7,7 @@ namespace needful {
 namespace {
 
 // Where a row is, or would be, among rows that are sorted by their heads and then by what is in them.
-std::size_t place_of(Id head, const std::vector<Id>& row, const std::vector<Id>& heads, const Lists& rows) {
+std::size_t place_of(Id head, const std::vector<Id>& row, const std::vector<Id>& heads, const CsrLists& rows) {
     std::size_t low = 0, high = heads.size();
     while (low < high) {
         const std::size_t middle = (low + high) / 2;
@@ -23,7 +23,7 @@ std::size_t place_of(Id head, const std::vector<Id>& row, const std::vector<Id>&
     return low;
 }
 
-Id find(Id head, const std::vector<Id>& row, const std::vector<Id>& heads, const Lists& rows) {
+Id find(Id head, const std::vector<Id>& row, const std::vector<Id>& heads, const CsrLists& rows) {
     const std::size_t place = place_of(head, row, heads, rows);
     const bool found = place < heads.size() && heads[place] == head &&
                        std::equal(row.begin(), row.end(), rows[place].begin(), rows[place].end());
@@ -51,7 +51,7 @@ ProblemPointer with_failures(ProblemPointer problem, const std::vector<std::pair
     changed->goal = problem->goal;
     changed->goal_reachable = problem->goal_reachable;
     changed->lifted = problem->lifted;
-    for (Lists Problem::* lists : {&Problem::atom_objects, &Problem::objects, &Problem::deletes, &Problem::patterns,
+    for (CsrLists Problem::* lists : {&Problem::atom_objects, &Problem::objects, &Problem::deletes, &Problem::patterns,
                                    &Problem::pattern_atoms}) {
         (*changed).*lists = (*problem).*lists;
         lookout.after(((*problem).*lists).item_count());
@@ -63,19 +63,19 @@ ProblemPointer with_failures(ProblemPointer problem, const std::vector<std::pair
     for (std::size_t index = 0; index < problem->operator_count(); ++index) {
         const Span needs = problem->preconditions[index], adds = problem->adds[index], bound = problem->objects[index];
         lookout.after(needs.size() + adds.size() + failures.size());
-        for (Id atom : needs) changed->preconditions.push(atom);
-        for (Id atom : adds) changed->adds.push(atom);
+        for (Id atom : needs) changed->preconditions.add_item(atom);
+        for (Id atom : adds) changed->adds.add_item(atom);
         // The fresh atoms have the highest numbers, so the lists still ascend.
         Id fresh = first_fresh;
         for (const auto& [step, object] : failures) {
             if (static_cast<Id>(index) == step)
-                changed->preconditions.push(fresh);
+                changed->preconditions.add_item(fresh);
             else if (std::find(bound.begin(), bound.end(), object) != bound.end())
-                changed->adds.push(fresh);
+                changed->adds.add_item(fresh);
             ++fresh;
         }
-        changed->preconditions.close();
-        changed->adds.close();
+        changed->preconditions.end_list();
+        changed->adds.end_list();
     }
     return changed;
 }

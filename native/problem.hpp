@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "lists.hpp"
+#include "csr_lists.hpp"
 
 namespace needful {
 
@@ -14,7 +14,7 @@ struct Problem {
     std::vector<Id> object_types;
     // Atoms, sorted by predicate and objects. Those of discovered failures follow and have no objects.
     std::vector<Id> atom_predicates;
-    Lists atom_objects;
+    CsrLists atom_objects;
     std::size_t failure_atoms = 0;
 
     std::vector<Id> initial;
@@ -23,13 +23,13 @@ struct Problem {
 
     // Ground operators, sorted by lifted operator and objects; all lists of atoms ascend.
     std::vector<Id> lifted;
-    Lists objects;
-    Lists preconditions;
-    Lists adds;
-    Lists deletes;
+    CsrLists objects;
+    CsrLists preconditions;
+    CsrLists adds;
+    CsrLists deletes;
     // Quantified deletes: indices of patterns, and the atoms that each pattern matches.
-    Lists patterns;
-    Lists pattern_atoms;
+    CsrLists patterns;
+    CsrLists pattern_atoms;
 
     // Discovered failures: (ground operator, object).
     std::vector<std::pair<Id, Id>> failures;

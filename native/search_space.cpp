@@ -22,20 +22,20 @@ SearchSpace::SearchSpace(ProblemPointer problem, bool symmetries, const Deadline
         lookout.after(problem_->preconditions[step].size());
         for (Id atom : problem_->preconditions[step]) {
             insert(asked_for_.data(), atom);
-            ++users[static_cast<std::size_t>(atom)];
+            ++users[to_index(atom)];
         }
     }
-    Lists rarest;
+    CsrLists rarest;
     for (std::size_t step = 0; step < problem_->operator_count(); ++step) {
         const Span atoms = problem_->preconditions[step];
         lookout.after(1 + atoms.size());
         if (atoms.empty())
             always_applicable_.push_back(static_cast<Id>(step));
         else
-            rarest.push(*std::min_element(atoms.begin(), atoms.end(), [&](Id a, Id b) {
-                return users[static_cast<std::size_t>(a)] < users[static_cast<std::size_t>(b)];
+            rarest.add_item(*std::min_element(atoms.begin(), atoms.end(), [&](Id a, Id b) {
+                return users[to_index(a)] < users[to_index(b)];
             }));
-        rarest.close();
+        rarest.end_list();
     }
     listed_under_ = rarest.inverted(problem_->atom_count(), lookout);
     for (Id atom : problem_->initial)
@@ -48,19 +48,19 @@ std::size_t SearchSpace::max_states() const { return state_bytes / (problem_->at
 void SearchSpace::applicable(const Word* state, std::vector<Id>& steps, Lookout& lookout) const {
     steps = always_applicable_;
     for_each_bit(state, words(), [&](Id atom) {
-        lookout.after(listed_under_[static_cast<std::size_t>(atom)].size());
-        for (Id step : listed_under_[static_cast<std::size_t>(atom)])
-            if (has_all(state, problem_->preconditions[static_cast<std::size_t>(step)])) steps.push_back(step);
+        lookout.after(listed_under_[to_index(atom)].size());
+        for (Id step : listed_under_[to_index(atom)])
+            if (has_all(state, problem_->preconditions[to_index(step)])) steps.push_back(step);
     });
     std::sort(steps.begin(), steps.end());
 }
 
 void SearchSpace::after(const Word* state, Id step, Bits& child) const {
-    const std::size_t index = static_cast<std::size_t>(step);
+    const std::size_t index = to_index(step);
     child.assign(state, state + words());
     for (Id atom : problem_->deletes[index]) erase(child.data(), atom);
     for (Id pattern : problem_->patterns[index])
-        for (Id atom : problem_->pattern_atoms[static_cast<std::size_t>(pattern)]) erase(child.data(), atom);
+        for (Id atom : problem_->pattern_atoms[to_index(pattern)]) erase(child.data(), atom);
     for (Id atom : problem_->adds[index])
         if (has(asked_for_.data(), atom)) insert(child.data(), atom);
 }
@@ -83,7 +83,7 @@ std::vector<Id> SearchSpace::true_steps(const std::vector<Id>& steps) const {
             symmetry_->rename_state(raw, exchange);
             Renaming next(renaming.size());
             for (std::size_t object = 0; object < exchange.size(); ++object)
-                next[static_cast<std::size_t>(exchange[object])] = renaming[object];
+                next[to_index(exchange[object])] = renaming[object];
             renaming = std::move(next);
         }
         state.swap(raw);
@@ -98,7 +98,7 @@ Id States::number(const Bits& state) {
     std::size_t place = hash & mask;
     while (slots_[place] != absent) {
         const Id there = slots_[place];
-        if (hashes_[static_cast<std::size_t>(there)] == hash &&
+        if (hashes_[to_index(there)] == hash &&
             std::memcmp((*this)[there], state.data(), words_ * sizeof(Word)) == 0)
             return there;
         place = (place + 1) & mask;
@@ -131,9 +131,9 @@ Id SearchTree::add(Id parent, Id step) {
 }
 
 Id SearchTree::state(Id node) {
-    Node& one = nodes_[static_cast<std::size_t>(node)];
+    Node& one = nodes_[to_index(node)];
     if (one.state == unknown) {
-        const Id before = nodes_[static_cast<std::size_t>(one.parent)].state;
+        const Id before = nodes_[to_index(one.parent)].state;
         space_.successor(states_[before], one.step, scratch_);
         one.state = states_.number(scratch_);
     }
@@ -142,8 +142,8 @@ Id SearchTree::state(Id node) {
 
 std::vector<Id> SearchTree::plan(Id node) const {
     std::vector<Id> steps;
-    for (; nodes_[static_cast<std::size_t>(node)].parent >= 0; node = nodes_[static_cast<std::size_t>(node)].parent)
-        steps.push_back(nodes_[static_cast<std::size_t>(node)].step);
+    for (; nodes_[to_index(node)].parent >= 0; node = nodes_[to_index(node)].parent)
+        steps.push_back(nodes_[to_index(node)].step);
     std::reverse(steps.begin(), steps.end());
     return space_.true_steps(steps);
 }

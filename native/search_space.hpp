@@ -35,7 +35,7 @@ private:
     std::optional<Symmetry> symmetry_;
     // Each operator is listed under the precondition that the fewest others have.
     std::vector<Id> always_applicable_;
-    Lists listed_under_;
+    CsrLists listed_under_;
 };
 
 // States that have been met, each stored once and numbered.
@@ -44,7 +44,7 @@ public:
     explicit States(std::size_t words) : words_(words), slots_(64, absent) {}
 
     std::size_t size() const { return hashes_.size(); }
-    const Word* operator[](Id state) const { return data_.data() + static_cast<std::size_t>(state) * words_; }
+    const Word* operator[](Id state) const { return data_.data() + to_index(state) * words_; }
     Id number(const Bits& state);
 
 private:
@@ -64,7 +64,7 @@ public:
     Id add(Id parent, Id step);
     // The number of the state in which a node's path ends; its parent's must have been asked for before.
     Id state(Id node);
-    Id cost(Id node) const { return nodes_[static_cast<std::size_t>(node)].cost; }
+    Id cost(Id node) const { return nodes_[to_index(node)].cost; }
     const Word* bits(Id state) const { return states_[state]; }
     std::size_t state_count() const { return states_.size(); }
     std::vector<Id> plan(Id node) const;

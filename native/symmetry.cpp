@@ -24,8 +24,8 @@ public:
     }
 
     bool can_be_exchanged(Id one, Id other) const {
-        const auto &of_one = about_[at(one)], &of_other = about_[at(other)];
-        return problem_.object_types[at(one)] == problem_.object_types[at(other)] &&
+        const auto &of_one = about_[to_index(one)], &of_other = about_[to_index(other)];
+        return problem_.object_types[to_index(one)] == problem_.object_types[to_index(other)] &&
                of_one.size() == of_other.size() &&
                std::all_of(of_other.begin(), of_other.end(), [&](const Fact& fact) {
                    const Id image = exchanged(fact.atom, one, other);
@@ -33,14 +33,14 @@ public:
                });
     }
 
-    std::size_t count(Id object) const { return about_[at(object)].size(); }
+    std::size_t count(Id object) const { return about_[to_index(object)].size(); }
 
     // A number that is the same for two objects of which the same is said.
     std::uint64_t description(Id object) const {
         std::uint64_t sum = 0;
-        for (const Fact& fact : about_[at(object)]) {
+        for (const Fact& fact : about_[to_index(object)]) {
             std::uint64_t hash = SplitMix64::mixed(2 * predicate(fact.atom) + fact.where + 1);
-            for (Id other : problem_.atom_objects[at(fact.atom)])
+            for (Id other : problem_.atom_objects[to_index(fact.atom)])
                 hash = SplitMix64::mixed(hash + static_cast<std::uint64_t>(other == object ? 0 : other + 1));
             sum += hash;
         }
@@ -50,8 +50,8 @@ public:
     // The objects in the atoms that an object occurs in.
     template <class Use>
     void for_each_related(Id object, Use use) const {
-        for (const Fact& fact : about_[at(object)])
-            for (Id other : problem_.atom_objects[at(fact.atom)]) use(other);
+        for (const Fact& fact : about_[to_index(object)])
+            for (Id other : problem_.atom_objects[to_index(fact.atom)]) use(other);
     }
 
 private:
@@ -61,14 +61,13 @@ private:
         unsigned where;
     };
 
-    static std::size_t at(Id index) { return static_cast<std::size_t>(index); }
-    std::uint64_t predicate(Id atom) const { return static_cast<std::uint64_t>(problem_.atom_predicates[at(atom)]); }
+    std::uint64_t predicate(Id atom) const { return static_cast<std::uint64_t>(problem_.atom_predicates[to_index(atom)]); }
 
     void collect(const std::vector<Id>& atoms, unsigned where) {
         for (Id atom : atoms) {
             insert(holds_[where].data(), atom);
-            for (Id object : problem_.atom_objects[at(atom)]) {
-                auto& facts = about_[at(object)];
+            for (Id object : problem_.atom_objects[to_index(atom)]) {
+                auto& facts = about_[to_index(object)];
                 // An object may occur twice in an atom.
                 if (facts.empty() || facts.back().atom != atom || facts.back().where != where)
                     facts.push_back({atom, where});
@@ -78,9 +77,9 @@ private:
 
     Id exchanged(Id atom, Id one, Id other) const {
         std::vector<Id> image;
-        for (Id object : problem_.atom_objects[at(atom)])
+        for (Id object : problem_.atom_objects[to_index(atom)])
             image.push_back(object == one ? other : object == other ? one : object);
-        return problem_.find_atom(problem_.atom_predicates[at(atom)], image);
+        return problem_.find_atom(problem_.atom_predicates[to_index(atom)], image);
     }
 
     const Problem& problem_;
@@ -94,8 +93,8 @@ std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem, Loo
     const std::size_t count = problem.object_count();
     std::vector<char> fixed(count, 0);
     for (const auto& [step, object] : problem.failures) {
-        fixed[static_cast<std::size_t>(object)] = 1;
-        for (Id bound : problem.objects[static_cast<std::size_t>(step)]) fixed[static_cast<std::size_t>(bound)] = 1;
+        fixed[to_index(object)] = 1;
+        for (Id bound : problem.objects[to_index(step)]) fixed[to_index(bound)] = 1;
     }
     const Facts facts(problem);
     std::vector<std::vector<Id>> classes;
@@ -110,7 +109,7 @@ std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem, Loo
         auto& alike = by_description[facts.description(one)];
         candidates = alike;
         facts.for_each_related(one, [&](Id other) {
-            const std::size_t home = by_first[static_cast<std::size_t>(other)];
+            const std::size_t home = by_first[to_index(other)];
             if (home < count) candidates.push_back(home);
         });
         const auto home = std::find_if(candidates.begin(), candidates.end(), [&](std::size_t candidate) {
@@ -146,7 +145,7 @@ Symmetry::Symmetry(const Problem& problem, const Bits& asked_for, std::vector<st
       involved_(words_for(problem.atom_count())) {
     std::vector<char> exchangeable(problem.object_count(), 0);
     for (const auto& members : classes_)
-        for (Id object : members) exchangeable[static_cast<std::size_t>(object)] = 1;
+        for (Id object : members) exchangeable[to_index(object)] = 1;
     // A statement is an atom with its exchangeable object left open.
     std::map<std::vector<Id>, std::vector<Id>> statements;
     for (std::size_t atom = 0; atom < problem.atom_predicates.size(); ++atom) {
@@ -158,7 +157,7 @@ Symmetry::Symmetry(const Problem& problem, const Bits& asked_for, std::vector<st
         Id member = none;
         bool several = false;
         for (Id object : objects) {
-            const bool is_member = exchangeable[static_cast<std::size_t>(object)];
+            const bool is_member = exchangeable[to_index(object)];
             open.push_back(is_member ? placeholder : object);
             if (!is_member) continue;
             several = several || (member != none && member != object);
@@ -172,7 +171,7 @@ Symmetry::Symmetry(const Problem& problem, const Bits& asked_for, std::vector<st
     }
     Id next = 0;
     for (const auto& [open, atoms] : statements) {
-        for (Id atom : atoms) statement_[static_cast<std::size_t>(atom)] = next;
+        for (Id atom : atoms) statement_[to_index(atom)] = next;
         ++next;
     }
 }
@@ -205,7 +204,7 @@ bool Symmetry::exchange(const Bits& state, Renaming& renaming) const {
         std::stable_sort(sorted.begin(), sorted.end(),
                          [&](Id one, Id other) { return said_of(one) < said_of(other); });
         for (std::size_t place = 0; place < members.size(); ++place) {
-            renaming[static_cast<std::size_t>(sorted[place])] = members[place];
+            renaming[to_index(sorted[place])] = members[place];
             changed = changed || sorted[place] != members[place];
         }
     }
@@ -226,16 +225,16 @@ void Symmetry::rename_state(Bits& state, const Renaming& renaming) const {
 
 Id Symmetry::renamed_atom(Id atom, const Renaming& renaming) const {
     std::vector<Id> image;
-    for (Id object : problem_->atom_objects[static_cast<std::size_t>(atom)])
-        image.push_back(renaming[static_cast<std::size_t>(object)]);
-    return problem_->find_atom(problem_->atom_predicates[static_cast<std::size_t>(atom)], image);
+    for (Id object : problem_->atom_objects[to_index(atom)])
+        image.push_back(renaming[to_index(object)]);
+    return problem_->find_atom(problem_->atom_predicates[to_index(atom)], image);
 }
 
 Id Symmetry::renamed_step(Id step, const Renaming& renaming) const {
     std::vector<Id> image;
-    for (Id object : problem_->objects[static_cast<std::size_t>(step)])
-        image.push_back(renaming[static_cast<std::size_t>(object)]);
-    return problem_->find_operator(problem_->lifted[static_cast<std::size_t>(step)], image);
+    for (Id object : problem_->objects[to_index(step)])
+        image.push_back(renaming[to_index(object)]);
+    return problem_->find_operator(problem_->lifted[to_index(step)], image);
 }
 
 }  // namespace needful
