@@ -4,7 +4,7 @@
 
 namespace needful {
 
-AStar::AStar(ProblemPointer problem, Id weight, bool symmetries, std::uint64_t seed, const Deadline& deadline,
+AStar::AStar(ProblemPointer problem, Id weight, bool symmetries, std::uint64_t seed, DeadlinePoller& deadline,
              Effort& effort)
     : problem_(std::move(problem)),
       space_(problem_, symmetries, deadline),
@@ -21,7 +21,13 @@ bool AStar::next(const Budget& budget, Effort& effort, Plan& plan) {
     ++expansion_limit_;
     for (const Entry& entry : parked_) queue_.push(entry);
     parked_.clear();
-    const Id found = next_goal_node(budget, effort);
+    Id found = no_node;
+    try {
+        found = next_goal_node(budget, effort);
+    } catch (const DeadlineExpired&) {
+        // Caught here and not further out, so that streams around this one can still return postponed plans.
+        ended_ = Ended::timeout;
+    }
     if (found == no_node) return false;
     plan = tree_.plan(found);
     return true;
@@ -29,10 +35,7 @@ bool AStar::next(const Budget& budget, Effort& effort, Plan& plan) {
 
 Id AStar::next_goal_node(const Budget& budget, Effort& effort) {
     while (!queue_.empty()) {
-        if (budget.deadline.passed()) {
-            ended_ = Ended::timeout;
-            return no_node;
-        }
+        budget.deadline.check();
         const Entry entry = queue_.top();
         queue_.pop();
         const Id state = tree_.state(entry.node), cost = tree_.cost(entry.node);
@@ -63,16 +66,15 @@ AStar::Known& AStar::known(Id state) {
     return known_[to_index(state)];
 }
 
-void AStar::evaluate(Known& about, const Word* state, const Deadline& deadline, Effort& effort) {
+void AStar::evaluate(Known& about, const Word* state, DeadlinePoller& deadline, Effort& effort) {
     const Estimate estimate = heuristic_(state, space_.words(), deadline);
     ++effort.evaluated;
     about.evaluated = true;
     about.value = estimate.value;
     about.landmarks = estimate.landmarks;
     about.first = in_landmarks_.size();
-    Lookout lookout(deadline);
     for (Id step : estimate.in_landmark) {
-        lookout.after(4);
+        deadline.poll(4);
         if (has_all(state, problem_->preconditions[to_index(step)])) in_landmarks_.push_back(step);
     }
     about.last = in_landmarks_.size();
@@ -84,16 +86,15 @@ bool AStar::expanded_enough(const Known& about, Id cost) const {
     return static_cast<std::size_t>(as_good) >= expansion_limit_;
 }
 
-void AStar::expand(Id node, Id state, Id bound, const Deadline& deadline, Effort& effort) {
+void AStar::expand(Id node, Id state, Id bound, DeadlinePoller& deadline, Effort& effort) {
     ++effort.expanded;
     Known& about = known(state);
     about.expansions.push_back(tree_.cost(node));
     const Span in_landmarks{in_landmarks_.data() + about.first, in_landmarks_.data() + about.last};
     for (Id step : in_landmarks) is_in_landmark_[to_index(step)] = 1;
-    Lookout lookout(deadline);
-    space_.applicable(tree_.bits(state), steps_, lookout);
+    space_.applicable(tree_.bits(state), steps_, deadline);
     for (Id step : steps_) {
-        lookout.after(32);
+        deadline.poll(32);
         const Id remaining = about.landmarks - is_in_landmark_[to_index(step)];
         enqueue(tree_.add(node, step), std::max({bound - 1, remaining, Id{0}}), effort);
     }

@@ -14,8 +14,8 @@ namespace needful {
 
 class AStar : public PlanStream {
 public:
-    // Throws `TimeIsUp`, as `next` does.
-    AStar(ProblemPointer problem, Id weight, bool symmetries, std::uint64_t seed, const Deadline& deadline,
+    // Throws `DeadlineExpired`, as `next` does.
+    AStar(ProblemPointer problem, Id weight, bool symmetries, std::uint64_t seed, DeadlinePoller& deadline,
           Effort& effort);
 
     bool next(const Budget& budget, Effort& effort, Plan& plan) override;
@@ -43,10 +43,10 @@ private:
     static constexpr Id no_node = -1;
 
     Id next_goal_node(const Budget& budget, Effort& effort);
-    void evaluate(Known& about, const Word* state, const Deadline& deadline, Effort& effort);
+    void evaluate(Known& about, const Word* state, DeadlinePoller& deadline, Effort& effort);
     bool expanded_enough(const Known& known, Id cost) const;
     Known& known(Id state);
-    void expand(Id node, Id state, Id bound, const Deadline& deadline, Effort& effort);
+    void expand(Id node, Id state, Id bound, DeadlinePoller& deadline, Effort& effort);
     void enqueue(Id node, Id bound, Effort& effort);
     std::int64_t f(Id cost, Id h) const { return cost + std::int64_t{weight_} * h; }
 

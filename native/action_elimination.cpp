@@ -9,14 +9,14 @@ namespace needful {
 namespace {
 
 // One step after the other is left out, with all later ones that cannot be applied then.
-Plan one_pass(const Problem& problem, const Plan& plan, const Deadline& deadline) {
+Plan one_pass(const Problem& problem, const Plan& plan, DeadlinePoller& deadline) {
     std::vector<Change> changes;
     for (Id step : plan) changes.emplace_back(problem, step);
     // The places in the plan of the steps that are kept.
     std::vector<std::size_t> kept(plan.size());
     std::iota(kept.begin(), kept.end(), std::size_t{0});
     Bits state = initial_state(problem);
-    for (std::size_t place = 0; place < kept.size() && !deadline.passed();) {
+    for (std::size_t place = 0; place < kept.size() && !deadline.expired();) {
         Bits reached = state;
         std::vector<std::size_t> rest;
         for (std::size_t later = place + 1; later < kept.size(); ++later)
@@ -37,7 +37,7 @@ Plan one_pass(const Problem& problem, const Plan& plan, const Deadline& deadline
     return trimmed;
 }
 
-Plan without_needless_steps(const Problem& problem, const Plan& plan, const Deadline& deadline) {
+Plan without_needless_steps(const Problem& problem, const Plan& plan, DeadlinePoller& deadline) {
     Plan trimmed = one_pass(problem, plan, deadline);
     return trimmed.size() == plan.size() ? plan : without_needless_steps(problem, trimmed, deadline);
 }

@@ -46,7 +46,7 @@ std::shared_ptr<Problem> ground_question(std::vector<Id> predicate_arities, std:
                                std::vector<std::vector<Id>> type_members,
                                const std::vector<OperatorTuple>& operators, std::vector<Id> initial,
                                std::vector<Id> goal, bool allow_noops, double seconds, std::int64_t most) {
-    const Deadline deadline = Deadline::after(seconds, interrupted);
+    DeadlinePoller deadline(seconds, interrupted);
     Question question;
     question.predicate_arities = std::move(predicate_arities);
     question.object_types = std::move(object_types);
@@ -91,7 +91,7 @@ class Search {
 public:
     Search(ProblemPointer problem, const Failures& failures, std::vector<Stage> stages, bool distinct,
            std::uint64_t seed, const Counters& spent, double seconds) {
-        const Deadline deadline = Deadline::after(seconds, interrupted);
+        DeadlinePoller deadline(seconds, interrupted);
         set(spent);
         until_time_is_up([&] {
             plans_ = start_search(with_failures(std::move(problem), failures, deadline), std::move(stages), distinct,
@@ -100,7 +100,8 @@ public:
     }
 
     std::optional<Plan> next(const Counters& spent, double seconds, std::int64_t max_nodes) {
-        const Budget budget{Deadline::after(seconds, interrupted), max_nodes < 0 ? unlimited_nodes : max_nodes};
+        DeadlinePoller deadline(seconds, interrupted);
+        const Budget budget{deadline, max_nodes < 0 ? unlimited_nodes : max_nodes};
         set(spent);
         Plan plan;
         bool found = false;
@@ -120,7 +121,7 @@ private:
             py::gil_scoped_release release;
             try {
                 work();
-            } catch (const TimeIsUp&) {
+            } catch (const DeadlineExpired&) {
                 plans_.reset();
             }
         }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "budget.hpp"
+#include "deadline_poller.hpp"
 
 namespace needful {
 
@@ -24,13 +24,13 @@ struct Span {
     Id operator[](std::size_t index) const { return first[index]; }
 };
 
-// Calls `visit` for each item and polls the deadline. Throws `TimeIsUp`.
+// Calls `visit` for each item and polls the deadline. Throws `DeadlineExpired`.
 template <class Visit>
-void for_each(Span items, Lookout& lookout, Visit visit) {
+void for_each(Span items, DeadlinePoller& deadline, Visit visit) {
     constexpr std::ptrdiff_t chunk_size = 1024;
     for (const Id* next = items.first; next != items.last;) {
         const Id* end = next + std::min(items.last - next, chunk_size);
-        lookout.after(static_cast<std::size_t>(end - next));
+        deadline.poll(static_cast<std::size_t>(end - next));
         for (; next != end; ++next) visit(*next);
     }
 }
@@ -60,7 +60,7 @@ public:
     }
 
     // Returns for each id below `count` the indices of the lists that contain it, in ascending order.
-    CsrLists inverted(std::size_t count, Lookout& lookout) const {
+    CsrLists inverted(std::size_t count, DeadlinePoller& deadline) const {
         CsrLists result;
         result.starts_.assign(count + 1, 0);
         for (Id item : items_) ++result.starts_[to_index(item) + 1];
@@ -68,7 +68,7 @@ public:
         result.items_.resize(items_.size());
         std::vector<std::size_t> next(result.starts_.begin(), result.starts_.end() - 1);
         for (std::size_t list = 0; list < size(); ++list) {
-            lookout.after(1 + (*this)[list].size());
+            deadline.poll(1 + (*this)[list].size());
             for (Id item : (*this)[list]) result.items_[next[to_index(item)]++] = static_cast<Id>(list);
         }
         return result;

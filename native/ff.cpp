@@ -15,17 +15,16 @@ constexpr std::size_t bucket_count = 1024;
 
 }  // namespace
 
-Ff::Ff(const Problem& problem, const Deadline& deadline)
+Ff::Ff(const Problem& problem, DeadlinePoller& deadline)
     : problem_(problem),
       asked_(problem.atom_count(), 0),
       chosen_(problem.operator_count(), 0),
       buckets_(bucket_count) {
-    Lookout lookout(deadline);
-    needed_by_ = problem.preconditions.inverted(problem.atom_count(), lookout);
+    needed_by_ = problem.preconditions.inverted(problem.atom_count(), deadline);
     std::vector<Id> effects;
     for (std::size_t step = 0; step < problem.operator_count(); ++step) {
         const Span adds = problem.adds[step], needs = problem.preconditions[step];
-        lookout.after(1 + adds.size() + needs.size());
+        deadline.poll(1 + adds.size() + needs.size());
         effects.clear();
         std::set_difference(adds.begin(), adds.end(), needs.begin(), needs.end(), std::back_inserter(effects));
         effects_.add_list(effects);
@@ -34,9 +33,8 @@ Ff::Ff(const Problem& problem, const Deadline& deadline)
     }
 }
 
-RelaxedPlan Ff::operator()(const Word* state, std::size_t words, const Deadline& deadline) {
-    Lookout lookout(deadline);
-    achieve(state, words, lookout);
+RelaxedPlan Ff::operator()(const Word* state, std::size_t words, DeadlinePoller& deadline) {
+    achieve(state, words, deadline);
     RelaxedPlan plan;
     for (Id atom : problem_.goal)
         if (achieved_[to_index(atom)].cost == unreached) {
@@ -88,7 +86,7 @@ void Ff::offer(std::size_t step) {
 }
 
 // Finds the cost of each atom and the operator that achieves it; stops when the goal is done.
-void Ff::achieve(const Word* state, std::size_t words, Lookout& lookout) {
+void Ff::achieve(const Word* state, std::size_t words, DeadlinePoller& deadline) {
     achieved_.assign(problem_.atom_count(), {unreached, no_operator});
     progress_ = at_first_;
     for (auto& bucket : buckets_) bucket.clear();
@@ -106,7 +104,7 @@ void Ff::achieve(const Word* state, std::size_t words, Lookout& lookout) {
             asked_[to_index(atom)] = 0;
             --open_goals;
         }
-        for_each(needed_by_[to_index(atom)], lookout, [&](Id step) {
+        for_each(needed_by_[to_index(atom)], deadline, [&](Id step) {
             Progress& progress = progress_[to_index(step)];
             progress.cost = static_cast<Id>(std::min<std::int64_t>(std::int64_t{progress.cost} + cost, most));
             if (--progress.open == 0) offer(to_index(step));

@@ -17,12 +17,12 @@ struct RelaxedPlan {
 
 class Ff {
 public:
-    // Both throw `TimeIsUp`.
-    Ff(const Problem& problem, const Deadline& deadline);
-    RelaxedPlan operator()(const Word* state, std::size_t words, const Deadline& deadline);
+    // Both throw `DeadlineExpired`.
+    Ff(const Problem& problem, DeadlinePoller& deadline);
+    RelaxedPlan operator()(const Word* state, std::size_t words, DeadlinePoller& deadline);
 
 private:
-    void achieve(const Word* state, std::size_t words, Lookout& lookout);
+    void achieve(const Word* state, std::size_t words, DeadlinePoller& deadline);
     void offer(std::size_t step);
     void enqueue(Id cost, Id atom);
 

@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t boost = 1000;
 }  // namespace
 
-Greedy::Greedy(ProblemPointer problem, bool symmetries, std::uint64_t seed, const Deadline& deadline, Effort& effort)
+Greedy::Greedy(ProblemPointer problem, bool symmetries, std::uint64_t seed, DeadlinePoller& deadline, Effort& effort)
     : problem_(std::move(problem)),
       space_(problem_, symmetries, deadline),
       heuristic_(*problem_, deadline),
@@ -28,7 +28,13 @@ bool Greedy::next(const Budget& budget, Effort& effort, Plan& plan) {
         taken_[to_index(entry.node)] = 0;
     }
     parked_.clear();
-    const Id found = next_goal_node(budget, effort);
+    Id found = no_node;
+    try {
+        found = next_goal_node(budget, effort);
+    } catch (const DeadlineExpired&) {
+        // Caught here and not further out, so that streams around this one can still return postponed plans.
+        ended_ = Ended::timeout;
+    }
     if (found == no_node) return false;
     plan = tree_.plan(found);
     return true;
@@ -36,10 +42,7 @@ bool Greedy::next(const Budget& budget, Effort& effort, Plan& plan) {
 
 Id Greedy::next_goal_node(const Budget& budget, Effort& effort) {
     while (!queues_[all].empty() || !queues_[preferred].empty()) {
-        if (budget.deadline.passed()) {
-            ended_ = Ended::timeout;
-            return no_node;
-        }
+        budget.deadline.check();
         const std::size_t queue = next_queue();
         const Entry entry = queues_[queue].top();
         queues_[queue].pop();
@@ -76,7 +79,7 @@ Greedy::Known& Greedy::known(Id state) {
     return known_[to_index(state)];
 }
 
-void Greedy::evaluate(Known& about, Id state, const Deadline& deadline, Effort& effort) {
+void Greedy::evaluate(Known& about, Id state, DeadlinePoller& deadline, Effort& effort) {
     about.relaxed_plan = heuristic_(tree_.bits(state), space_.words(), deadline);
     about.evaluated = true;
     ++effort.evaluated;
@@ -87,16 +90,15 @@ void Greedy::evaluate(Known& about, Id state, const Deadline& deadline, Effort& 
     }
 }
 
-void Greedy::expand(Id node, Id state, const Deadline& deadline, Effort& effort) {
+void Greedy::expand(Id node, Id state, DeadlinePoller& deadline, Effort& effort) {
     ++effort.expanded;
     Known& about = known(state);
     ++about.expansions;
     const RelaxedPlan& relaxed_plan = about.relaxed_plan;
     for (Id step : relaxed_plan.preferred) is_preferred_[to_index(step)] = 1;
-    Lookout lookout(deadline);
-    space_.applicable(tree_.bits(state), steps_, lookout);
+    space_.applicable(tree_.bits(state), steps_, deadline);
     for (Id step : steps_) {
-        lookout.after(32);
+        deadline.poll(32);
         enqueue(tree_.add(node, step), relaxed_plan.length, is_preferred_[to_index(step)] != 0, effort);
     }
     for (Id step : relaxed_plan.preferred) is_preferred_[to_index(step)] = 0;

@@ -16,8 +16,8 @@ namespace needful {
 
 class Greedy : public PlanStream {
 public:
-    // Throws `TimeIsUp`, as `next` does.
-    Greedy(ProblemPointer problem, bool symmetries, std::uint64_t seed, const Deadline& deadline, Effort& effort);
+    // Throws `DeadlineExpired`, as `next` does.
+    Greedy(ProblemPointer problem, bool symmetries, std::uint64_t seed, DeadlinePoller& deadline, Effort& effort);
 
     bool next(const Budget& budget, Effort& effort, Plan& plan) override;
     Ended ended() const override { return ended_; }
@@ -43,8 +43,8 @@ private:
     Id next_goal_node(const Budget& budget, Effort& effort);
     std::size_t next_queue();
     Known& known(Id state);
-    void evaluate(Known& about, Id state, const Deadline& deadline, Effort& effort);
-    void expand(Id node, Id state, const Deadline& deadline, Effort& effort);
+    void evaluate(Known& about, Id state, DeadlinePoller& deadline, Effort& effort);
+    void expand(Id node, Id state, DeadlinePoller& deadline, Effort& effort);
     void enqueue(Id node, Id bound, bool is_preferred, Effort& effort);
 
     ProblemPointer problem_;

@@ -11,7 +11,6 @@ namespace needful {
 namespace {
 
 constexpr Id unbound = -1;
-constexpr int steps_between_looks_at_the_clock = 256;
 
 // Groundings as they are found, with the numbers of the atoms that were matched and added.
 struct Groundings {
@@ -26,14 +25,14 @@ struct Groundings {
 // So every grounding is found exactly once.
 class Reacher {
 public:
-    Reacher(const Question& question, const Deadline& deadline, std::int64_t most, AtomIndex& atoms)
+    Reacher(const Question& question, DeadlinePoller& deadline, std::int64_t most, AtomIndex& atoms)
         : question_(question),
           deadline_(deadline),
           most_(static_cast<std::size_t>(most)),
           atoms_(atoms),
           triggers_(question.predicate_arities.size()) {}
 
-    // False if time ran out, or if there are too many groundings.
+    // Returns false if there are too many groundings. Throws `DeadlineExpired`.
     bool run() {
         for (std::size_t index = 0; index < question_.operators.size(); ++index) {
             const LiftedOperator& lifted = question_.operators[index];
@@ -70,7 +69,8 @@ private:
 
     // Takes an atom for a precondition and goes on with the `waiting` others.
     void match(std::size_t precondition, Id atom, std::size_t waiting) {
-        if (time_is_up()) return;
+        deadline_.poll(16);
+        if (stopped_) return;
         const std::vector<Id>& places = lifted_->preconditions[precondition].places;
         const Span objects = atoms_.objects(atom);
         const std::size_t bound_before = bound_.size();
@@ -126,7 +126,8 @@ private:
 
     // Binds the variables that no precondition mentions, in every way.
     void bind_rest(std::size_t place) {
-        if (time_is_up()) return;
+        deadline_.poll(16);
+        if (stopped_) return;
         while (place < binding_.size() && binding_[place] != unbound) ++place;
         if (place == binding_.size()) return emit();
         const std::size_t type = to_index(lifted_->parameter_types[place]);
@@ -161,13 +162,8 @@ private:
         found.adds.end_list();
     }
 
-    bool time_is_up() {
-        if (++looks_ % steps_between_looks_at_the_clock == 0 && deadline_.passed()) stopped_ = true;
-        return stopped_;
-    }
-
     const Question& question_;
-    const Deadline& deadline_;
+    DeadlinePoller& deadline_;
     const std::size_t most_;
     AtomIndex& atoms_;
     // For each predicate the preconditions of it: (operator, place among its preconditions).
@@ -181,7 +177,6 @@ private:
     std::vector<std::size_t> bound_;
     std::vector<Id> matched_;
     std::vector<Id> arguments_;
-    unsigned looks_ = 0;
     bool stopped_ = false;
 };
 
@@ -236,14 +231,13 @@ private:
     std::map<std::vector<Id>, Id> numbers_;
 };
 
-// The numbers below `count`, sorted first by a key and then by objects. Throws `TimeIsUp`.
+// The numbers below `count`, sorted first by a key and then by objects. Throws `DeadlineExpired`.
 template <class Key, class Objects>
-std::vector<Id> sorted(std::size_t count, const Deadline& deadline, Key key, Objects objects) {
+std::vector<Id> sorted(std::size_t count, DeadlinePoller& deadline, Key key, Objects objects) {
     std::vector<Id> order(count);
     std::iota(order.begin(), order.end(), 0);
-    Lookout lookout(deadline);
     std::sort(order.begin(), order.end(), [&](Id a, Id b) {
-        lookout.after(8);
+        deadline.poll(8);
         if (key(a) != key(b)) return key(a) < key(b);
         const Span one = objects(a), other = objects(b);
         return std::lexicographical_compare(one.begin(), one.end(), other.begin(), other.end());
@@ -251,8 +245,8 @@ std::vector<Id> sorted(std::size_t count, const Deadline& deadline, Key key, Obj
     return order;
 }
 
-// The number of each atom when they are sorted by predicate and objects. Throws `TimeIsUp`.
-std::vector<Id> sorted_atoms(const AtomIndex& atoms, const Deadline& deadline, Problem& problem) {
+// The number of each atom when they are sorted by predicate and objects. Throws `DeadlineExpired`.
+std::vector<Id> sorted_atoms(const AtomIndex& atoms, DeadlinePoller& deadline, Problem& problem) {
     const std::vector<Id> order =
         sorted(atoms.size(), deadline, [&](Id atom) { return atoms.predicate(atom); },
                [&](Id atom) { return atoms.objects(atom); });
@@ -283,8 +277,8 @@ std::vector<Id> numbers_of(const std::vector<Id>& given, const std::vector<Id>& 
     return numbers;
 }
 
-// Writes the groundings into the problem, atoms under their sorted numbers. Throws `TimeIsUp`.
-void encode(const Question& question, const Deadline& deadline, const Groundings& found,
+// Writes the groundings into the problem, atoms under their sorted numbers. Throws `DeadlineExpired`.
+void encode(const Question& question, DeadlinePoller& deadline, const Groundings& found,
             const AtomIndex& atoms, const std::vector<Id>& rank, Problem& problem) {
     Patterns patterns(question, atoms, rank, problem.pattern_atoms);
     std::vector<Id> scratch, arguments;
@@ -297,10 +291,9 @@ void encode(const Question& question, const Deadline& deadline, const Groundings
     const std::vector<Id> order =
         sorted(found.lifted.size(), deadline, [&](Id one) { return found.lifted[to_index(one)]; },
                [&](Id one) { return found.objects[to_index(one)]; });
-    Lookout lookout(deadline);
     for (Id one : order) {
         const std::size_t index = to_index(one);
-        lookout.after(256);
+        deadline.poll(256);
         const Span binding = found.objects[index];
         const LiftedOperator& lifted = question.operators[to_index(found.lifted[index])];
         problem.lifted.push_back(found.lifted[index]);
@@ -325,28 +318,29 @@ void encode(const Question& question, const Deadline& deadline, const Groundings
 
 }  // namespace
 
-ProblemPointer ground(const Question& question, const Deadline& deadline, std::int64_t most) {
+ProblemPointer ground(const Question& question, DeadlinePoller& deadline, std::int64_t most) {
     AtomIndex atoms(question.predicate_arities, question.object_types.size());
     std::vector<Id> initial = numbers_of(question.initial, question.predicate_arities, atoms);
-    Reacher reacher(question, deadline, most, atoms);
-    if (!reacher.run() || deadline.passed()) return nullptr;
-    const Id reached = static_cast<Id>(atoms.size());
-    std::vector<Id> goal = numbers_of(question.goal, question.predicate_arities, atoms);
-
-    auto problem = std::make_shared<Problem>();
-    problem->object_types = question.object_types;
-    problem->goal_reachable = std::all_of(goal.begin(), goal.end(), [&](Id atom) { return atom < reached; });
     try {
+        Reacher reacher(question, deadline, most, atoms);
+        if (!reacher.run()) return nullptr;
+        deadline.check();
+        const Id reached = static_cast<Id>(atoms.size());
+        std::vector<Id> goal = numbers_of(question.goal, question.predicate_arities, atoms);
+
+        auto problem = std::make_shared<Problem>();
+        problem->object_types = question.object_types;
+        problem->goal_reachable = std::all_of(goal.begin(), goal.end(), [&](Id atom) { return atom < reached; });
         const std::vector<Id> rank = sorted_atoms(atoms, deadline, *problem);
         for (Id atom : initial) problem->initial.push_back(rank[to_index(atom)]);
         for (Id atom : goal) problem->goal.push_back(rank[to_index(atom)]);
         sort_unique(problem->initial);
         sort_unique(problem->goal);
         encode(question, deadline, reacher.found, atoms, rank, *problem);
-    } catch (const TimeIsUp&) {
+        return problem;
+    } catch (const DeadlineExpired&) {
         return nullptr;
     }
-    return problem;
 }
 
 }  // namespace needful

@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "budget.hpp"
 #include "problem.hpp"
 
 namespace needful {
@@ -42,6 +41,6 @@ struct Question {
 };
 
 // Null if time ran out, or if there are more than so many ground operators.
-ProblemPointer ground(const Question& question, const Deadline& deadline, std::int64_t most);
+ProblemPointer ground(const Question& question, DeadlinePoller& deadline, std::int64_t most);
 
 }  // namespace needful

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "bitset.hpp"
-#include "budget.hpp"
 #include "problem.hpp"
 
 namespace needful {
@@ -20,16 +19,16 @@ struct Estimate {
 
 class LmCut {
 public:
-    // Both throw `TimeIsUp`.
-    LmCut(const Problem& problem, const Deadline& deadline);
-    Estimate operator()(const Word* state, std::size_t words, const Deadline& deadline);
+    // Both throw `DeadlineExpired`.
+    LmCut(const Problem& problem, DeadlinePoller& deadline);
+    Estimate operator()(const Word* state, std::size_t words, DeadlinePoller& deadline);
 
 private:
-    void h_max(Lookout& lookout);
-    void find_cut(Id target, Lookout& lookout);
-    void find_zone(Id target, Lookout& lookout);
-    void find_reached(Lookout& lookout);
-    void lower(Lookout& lookout);
+    void h_max(DeadlinePoller& deadline);
+    void find_cut(Id target, DeadlinePoller& deadline);
+    void find_zone(Id target, DeadlinePoller& deadline);
+    void find_reached(DeadlinePoller& deadline);
+    void lower(DeadlinePoller& deadline);
     void offer(std::size_t step, Id value);
     Id hardest(Span atoms) const;
 

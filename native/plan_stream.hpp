@@ -15,7 +15,7 @@ class PlanStream {
 public:
     virtual ~PlanStream() = default;
 
-    // False if there is no further plan; `ended` then says why. Throws `TimeIsUp` if that is found out in
+    // False if there is no further plan; `ended` then says why. Throws `DeadlineExpired` if that is found out in
     // the middle of a step; the stream is of no use then.
     virtual bool next(const Budget& budget, Effort& effort, Plan& plan) = 0;
     virtual Ended ended() const = 0;

@@ -10,12 +10,12 @@
 namespace needful {
 
 StagedPlans::StagedPlans(ProblemPointer problem, std::vector<Stage> stages, std::uint64_t seed,
-                         const Deadline& deadline, Effort& effort)
+                         DeadlinePoller& deadline, Effort& effort)
     : problem_(std::move(problem)), stages_(std::move(stages)), seed_(seed) {
     start_stage(deadline, effort);
 }
 
-void StagedPlans::start_stage(const Deadline& deadline, Effort& effort) {
+void StagedPlans::start_stage(DeadlinePoller& deadline, Effort& effort) {
     const Stage& stage = stages_[stage_];
     stage_nodes_ = unlimited_nodes;
     if (stage.work) {
@@ -51,7 +51,7 @@ bool StagedPlans::another_may_do(const Budget& budget, const Effort& effort) con
 }
 
 std::unique_ptr<PlanStream> start_search(ProblemPointer problem, std::vector<Stage> stages, bool distinct,
-                                         std::uint64_t seed, const Deadline& deadline, Effort& effort) {
+                                         std::uint64_t seed, DeadlinePoller& deadline, Effort& effort) {
     auto plans = std::make_unique<StagedPlans>(problem, std::move(stages), seed, deadline, effort);
     if (!distinct) return plans;
     return std::make_unique<DistinctPlans>(std::move(plans), std::move(problem));

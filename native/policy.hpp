@@ -20,15 +20,15 @@ struct Stage {
 
 class StagedPlans : public PlanStream {
 public:
-    // Throws `TimeIsUp`, as `next` does.
-    StagedPlans(ProblemPointer problem, std::vector<Stage> stages, std::uint64_t seed, const Deadline& deadline,
+    // Throws `DeadlineExpired`, as `next` does.
+    StagedPlans(ProblemPointer problem, std::vector<Stage> stages, std::uint64_t seed, DeadlinePoller& deadline,
                 Effort& effort);
 
     bool next(const Budget& budget, Effort& effort, Plan& plan) override;
     Ended ended() const override { return current_->ended(); }
 
 private:
-    void start_stage(const Deadline& deadline, Effort& effort);
+    void start_stage(DeadlinePoller& deadline, Effort& effort);
     bool another_may_do(const Budget& budget, const Effort& effort) const;
 
     ProblemPointer problem_;
@@ -40,8 +40,8 @@ private:
     std::set<Plan> seen_;
 };
 
-// Throws `TimeIsUp`.
+// Throws `DeadlineExpired`.
 std::unique_ptr<PlanStream> start_search(ProblemPointer problem, std::vector<Stage> stages, bool distinct,
-                                         std::uint64_t seed, const Deadline& deadline, Effort& effort);
+                                         std::uint64_t seed, DeadlinePoller& deadline, Effort& effort);
 
 }  // namespace needful

@@ -41,9 +41,8 @@ Id Problem::find_operator(Id lifted_operator, const std::vector<Id>& bound) cons
 }
 
 ProblemPointer with_failures(ProblemPointer problem, const std::vector<std::pair<Id, Id>>& failures,
-                             const Deadline& deadline) {
+                             DeadlinePoller& deadline) {
     if (failures.empty()) return problem;
-    Lookout lookout(deadline);
     auto changed = std::make_shared<Problem>();
     changed->object_types = problem->object_types;
     changed->atom_predicates = problem->atom_predicates;
@@ -54,7 +53,7 @@ ProblemPointer with_failures(ProblemPointer problem, const std::vector<std::pair
     for (CsrLists Problem::* lists : {&Problem::atom_objects, &Problem::objects, &Problem::deletes, &Problem::patterns,
                                    &Problem::pattern_atoms}) {
         (*changed).*lists = (*problem).*lists;
-        lookout.after(((*problem).*lists).item_count());
+        deadline.poll(((*problem).*lists).item_count());
     }
     changed->failures = failures;
     changed->failure_atoms = failures.size();
@@ -62,7 +61,7 @@ ProblemPointer with_failures(ProblemPointer problem, const std::vector<std::pair
     const Id first_fresh = static_cast<Id>(problem->atom_count());
     for (std::size_t index = 0; index < problem->operator_count(); ++index) {
         const Span needs = problem->preconditions[index], adds = problem->adds[index], bound = problem->objects[index];
-        lookout.after(needs.size() + adds.size() + failures.size());
+        deadline.poll(needs.size() + adds.size() + failures.size());
         for (Id atom : needs) changed->preconditions.add_item(atom);
         for (Id atom : adds) changed->adds.add_item(atom);
         // The fresh atoms have the highest numbers, so the lists still ascend.

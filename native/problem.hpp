@@ -47,8 +47,8 @@ struct Problem {
 using ProblemPointer = std::shared_ptr<const Problem>;
 
 // The problem in which ground operators need objects dealt with; see discovered_failures.py. The problem
-// must be without failures. Throws `TimeIsUp`.
+// must be without failures. Throws `DeadlineExpired`.
 ProblemPointer with_failures(ProblemPointer problem, const std::vector<std::pair<Id, Id>>& failures,
-                             const Deadline& deadline);
+                             DeadlinePoller& deadline);
 
 }  // namespace needful

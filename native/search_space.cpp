@@ -11,15 +11,14 @@ namespace {
 constexpr std::size_t state_bytes = std::size_t{1} << 31;
 }
 
-SearchSpace::SearchSpace(ProblemPointer problem, bool symmetries, const Deadline& deadline)
+SearchSpace::SearchSpace(ProblemPointer problem, bool symmetries, DeadlinePoller& deadline)
     : problem_(std::move(problem)),
       asked_for_(words_for(problem_->atom_count())),
       initial_(words_for(problem_->atom_count())) {
-    Lookout lookout(deadline);
     std::vector<Id> users(problem_->atom_count(), 0);
     for (Id atom : problem_->goal) insert(asked_for_.data(), atom);
     for (std::size_t step = 0; step < problem_->operator_count(); ++step) {
-        lookout.after(problem_->preconditions[step].size());
+        deadline.poll(problem_->preconditions[step].size());
         for (Id atom : problem_->preconditions[step]) {
             insert(asked_for_.data(), atom);
             ++users[to_index(atom)];
@@ -28,7 +27,7 @@ SearchSpace::SearchSpace(ProblemPointer problem, bool symmetries, const Deadline
     CsrLists rarest;
     for (std::size_t step = 0; step < problem_->operator_count(); ++step) {
         const Span atoms = problem_->preconditions[step];
-        lookout.after(1 + atoms.size());
+        deadline.poll(1 + atoms.size());
         if (atoms.empty())
             always_applicable_.push_back(static_cast<Id>(step));
         else
@@ -37,18 +36,18 @@ SearchSpace::SearchSpace(ProblemPointer problem, bool symmetries, const Deadline
             }));
         rarest.end_list();
     }
-    listed_under_ = rarest.inverted(problem_->atom_count(), lookout);
+    listed_under_ = rarest.inverted(problem_->atom_count(), deadline);
     for (Id atom : problem_->initial)
         if (has(asked_for_.data(), atom)) insert(initial_.data(), atom);
-    if (symmetries) symmetry_ = Symmetry::of(*problem_, asked_for_, lookout);
+    if (symmetries) symmetry_ = Symmetry::of(*problem_, asked_for_, deadline);
 }
 
 std::size_t SearchSpace::max_states() const { return state_bytes / (problem_->atom_count() / 64 * 8 + 8); }
 
-void SearchSpace::applicable(const Word* state, std::vector<Id>& steps, Lookout& lookout) const {
+void SearchSpace::applicable(const Word* state, std::vector<Id>& steps, DeadlinePoller& deadline) const {
     steps = always_applicable_;
     for_each_bit(state, words(), [&](Id atom) {
-        lookout.after(listed_under_[to_index(atom)].size());
+        deadline.poll(listed_under_[to_index(atom)].size());
         for (Id step : listed_under_[to_index(atom)])
             if (has_all(state, problem_->preconditions[to_index(step)])) steps.push_back(step);
     });

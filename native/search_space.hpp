@@ -12,8 +12,8 @@ namespace needful {
 
 class SearchSpace {
 public:
-    // Throws `TimeIsUp`.
-    SearchSpace(ProblemPointer problem, bool symmetries, const Deadline& deadline);
+    // Throws `DeadlineExpired`.
+    SearchSpace(ProblemPointer problem, bool symmetries, DeadlinePoller& deadline);
 
     const Problem& problem() const { return *problem_; }
     const Bits& initial() const { return initial_; }
@@ -21,8 +21,8 @@ public:
     std::size_t max_states() const;
 
     bool is_goal(const Word* state) const { return has_all(state, problem_->goal); }
-    // The ground operators whose preconditions hold, in ascending order. Throws `TimeIsUp`.
-    void applicable(const Word* state, std::vector<Id>& steps, Lookout& lookout) const;
+    // The ground operators whose preconditions hold, in ascending order. Throws `DeadlineExpired`.
+    void applicable(const Word* state, std::vector<Id>& steps, DeadlinePoller& deadline) const;
     void successor(const Word* state, Id step, Bits& child) const;
     std::vector<Id> true_steps(const std::vector<Id>& steps) const;
 

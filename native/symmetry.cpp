@@ -89,7 +89,7 @@ private:
 
 }  // namespace
 
-std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem, Lookout& lookout) {
+std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem, DeadlinePoller& deadline) {
     const std::size_t count = problem.object_count();
     std::vector<char> fixed(count, 0);
     for (const auto& [step, object] : problem.failures) {
@@ -113,7 +113,7 @@ std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem, Loo
             if (home < count) candidates.push_back(home);
         });
         const auto home = std::find_if(candidates.begin(), candidates.end(), [&](std::size_t candidate) {
-            lookout.after(facts.count(one));
+            deadline.poll(facts.count(one));
             return facts.can_be_exchanged(one, classes[candidate][0]);
         });
         if (home != candidates.end()) {
@@ -130,14 +130,14 @@ std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem, Loo
     return classes;
 }
 
-std::optional<Symmetry> Symmetry::of(const Problem& problem, const Bits& asked_for, Lookout& lookout) {
-    auto classes = interchangeable_objects(problem, lookout);
+std::optional<Symmetry> Symmetry::of(const Problem& problem, const Bits& asked_for, DeadlinePoller& deadline) {
+    auto classes = interchangeable_objects(problem, deadline);
     if (classes.empty()) return std::nullopt;
-    return Symmetry(problem, asked_for, std::move(classes), lookout);
+    return Symmetry(problem, asked_for, std::move(classes), deadline);
 }
 
 Symmetry::Symmetry(const Problem& problem, const Bits& asked_for, std::vector<std::vector<Id>> classes,
-                   Lookout& lookout)
+                   DeadlinePoller& deadline)
     : problem_(&problem),
       classes_(std::move(classes)),
       about_(problem.atom_count(), none),
@@ -150,7 +150,7 @@ Symmetry::Symmetry(const Problem& problem, const Bits& asked_for, std::vector<st
     std::map<std::vector<Id>, std::vector<Id>> statements;
     for (std::size_t atom = 0; atom < problem.atom_predicates.size(); ++atom) {
         const Id number = static_cast<Id>(atom);
-        lookout.after(16);
+        deadline.poll(16);
         if (!has(asked_for.data(), number)) continue;
         const Span objects = problem.atom_objects[atom];
         std::vector<Id> open{problem.atom_predicates[atom]};

@@ -15,8 +15,8 @@ using Renaming = std::vector<Id>;
 
 class Symmetry {
 public:
-    // Nothing if no two objects can be exchanged. Throws `TimeIsUp`.
-    static std::optional<Symmetry> of(const Problem& problem, const Bits& asked_for, Lookout& lookout);
+    // Nothing if no two objects can be exchanged. Throws `DeadlineExpired`.
+    static std::optional<Symmetry> of(const Problem& problem, const Bits& asked_for, DeadlinePoller& deadline);
 
     // The renaming under which a state becomes canonical; false if it is canonical already.
     bool exchange(const Bits& state, Renaming& renaming) const;
@@ -25,7 +25,7 @@ public:
     Renaming identity() const;
 
 private:
-    Symmetry(const Problem& problem, const Bits& asked_for, std::vector<std::vector<Id>> classes, Lookout& lookout);
+    Symmetry(const Problem& problem, const Bits& asked_for, std::vector<std::vector<Id>> classes, DeadlinePoller& deadline);
     Id renamed_atom(Id atom, const Renaming& renaming) const;
 
     static constexpr Id none = -1;
@@ -39,6 +39,6 @@ private:
 };
 
 // The classes of two and more interchangeable objects, each in ascending order.
-std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem, Lookout& lookout);
+std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem, DeadlinePoller& deadline);
 
 }  // namespace needful
