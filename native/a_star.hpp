@@ -16,10 +16,10 @@ class AStar : public PlanStream {
 public:
     // Throws `DeadlineExpired`, as `next` does.
     AStar(ProblemPointer problem, Id weight, bool symmetries, std::uint64_t seed, DeadlinePoller& deadline,
-          Effort& effort);
+          SearchStatistics& statistics);
 
-    bool next(const Budget& budget, Effort& effort, Plan& plan) override;
-    Ended ended() const override { return ended_; }
+    bool next(const Budget& budget, SearchStatistics& statistics, Plan& plan) override;
+    SearchStatus status() const override { return status_; }
 
 private:
     struct Entry {
@@ -42,12 +42,12 @@ private:
     };
     static constexpr Id no_node = -1;
 
-    Id next_goal_node(const Budget& budget, Effort& effort);
-    void evaluate(Known& about, const Word* state, DeadlinePoller& deadline, Effort& effort);
+    Id next_goal_node(const Budget& budget, SearchStatistics& statistics);
+    void evaluate(Known& about, const Word* state, DeadlinePoller& deadline, SearchStatistics& statistics);
     bool expanded_enough(const Known& known, Id cost) const;
     Known& known(Id state);
-    void expand(Id node, Id state, Id bound, DeadlinePoller& deadline, Effort& effort);
-    void enqueue(Id node, Id bound, Effort& effort);
+    void expand(Id node, Id state, Id bound, DeadlinePoller& deadline, SearchStatistics& statistics);
+    void enqueue(Id node, Id bound, SearchStatistics& statistics);
     std::int64_t f(Id cost, Id h) const { return cost + std::int64_t{weight_} * h; }
 
     ProblemPointer problem_;
@@ -64,7 +64,7 @@ private:
     std::vector<Entry> parked_;
     std::vector<Id> steps_;
     std::vector<char> is_in_landmark_;
-    Ended ended_ = Ended::not_yet;
+    SearchStatus status_ = SearchStatus::in_progress;
 };
 
 }  // namespace needful

@@ -1,4 +1,4 @@
-// States as bits in 64-bit words.
+// Bit sets as arrays of 64-bit words.
 #pragma once
 
 #include <cstddef>
@@ -33,12 +33,12 @@ bool has_all(const Word* bits, const Range& indices) {
     return true;
 }
 
-// Calls `use` with the index of each bit that is set, in ascending order.
-template <class Use>
-void for_each_bit(const Word* bits, std::size_t words, Use use) {
+// Calls `visit` with the index of each set bit, in ascending order.
+template <class Visit>
+void for_each_bit(const Word* bits, std::size_t words, Visit visit) {
     for (std::size_t w = 0; w < words; ++w)
         for (Word rest = bits[w]; rest; rest &= rest - 1)
-            use(static_cast<Id>(64 * w + static_cast<std::size_t>(__builtin_ctzll(rest))));
+            visit(static_cast<Id>(64 * w + static_cast<std::size_t>(__builtin_ctzll(rest))));
 }
 
 }  // namespace needful

@@ -15,12 +15,12 @@ struct Budget {
     std::int64_t max_nodes = unlimited_nodes;
 };
 
-struct Effort {
-    std::int64_t created = 0;
-    std::int64_t expanded = 0;
-    std::int64_t evaluated = 0;
+struct SearchStatistics {
+    std::int64_t nodes_created = 0;
+    std::int64_t nodes_expanded = 0;
+    std::int64_t nodes_evaluated = 0;
 };
 
-enum class Ended { not_yet, no_plan, timeout, out_of_nodes };
+enum class SearchStatus { in_progress, exhausted, timeout, out_of_nodes };
 
 }  // namespace needful

@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t boost = 1000;
 }  // namespace
 
-Greedy::Greedy(ProblemPointer problem, bool symmetries, std::uint64_t seed, DeadlinePoller& deadline, Effort& effort)
+Greedy::Greedy(ProblemPointer problem, bool symmetries, std::uint64_t seed, DeadlinePoller& deadline, SearchStatistics& statistics)
     : problem_(std::move(problem)),
       space_(problem_, symmetries, deadline),
       heuristic_(*problem_, deadline),
@@ -17,11 +17,11 @@ Greedy::Greedy(ProblemPointer problem, bool symmetries, std::uint64_t seed, Dead
       tree_(space_),
       least_(std::numeric_limits<Id>::max()),
       is_preferred_(problem_->operator_count(), 0) {
-    enqueue(0, 0, false, effort);
+    enqueue(0, 0, false, statistics);
 }
 
-bool Greedy::next(const Budget& budget, Effort& effort, Plan& plan) {
-    if (ended_ != Ended::not_yet) return false;
+bool Greedy::next(const Budget& budget, SearchStatistics& statistics, Plan& plan) {
+    if (status_ != SearchStatus::in_progress) return false;
     ++expansion_limit_;
     for (const auto& [queue, entry] : parked_) {
         queues_[queue].push(entry);
@@ -30,17 +30,17 @@ bool Greedy::next(const Budget& budget, Effort& effort, Plan& plan) {
     parked_.clear();
     Id found = no_node;
     try {
-        found = next_goal_node(budget, effort);
+        found = next_goal_node(budget, statistics);
     } catch (const DeadlineExpired&) {
         // Caught here and not further out, so that streams around this one can still return postponed plans.
-        ended_ = Ended::timeout;
+        status_ = SearchStatus::timeout;
     }
     if (found == no_node) return false;
     plan = tree_.plan(found);
     return true;
 }
 
-Id Greedy::next_goal_node(const Budget& budget, Effort& effort) {
+Id Greedy::next_goal_node(const Budget& budget, SearchStatistics& statistics) {
     while (!queues_[all].empty() || !queues_[preferred].empty()) {
         budget.deadline.check();
         const std::size_t queue = next_queue();
@@ -55,15 +55,15 @@ Id Greedy::next_goal_node(const Budget& budget, Effort& effort) {
             parked_.emplace_back(queue, entry);
             continue;
         }
-        if (!about.evaluated) evaluate(about, state, budget.deadline, effort);
+        if (!about.evaluated) evaluate(about, state, budget.deadline, statistics);
         if (about.relaxed_plan.length == RelaxedPlan::unreachable) continue;
-        if (effort.created >= budget.max_nodes || tree_.state_count() > space_.max_states()) {
-            ended_ = Ended::out_of_nodes;
+        if (statistics.nodes_created >= budget.max_nodes || tree_.state_count() > space_.max_states()) {
+            status_ = SearchStatus::out_of_nodes;
             return no_node;
         }
-        expand(entry.node, state, budget.deadline, effort);
+        expand(entry.node, state, budget.deadline, statistics);
     }
-    ended_ = Ended::no_plan;
+    status_ = SearchStatus::exhausted;
     return no_node;
 }
 
@@ -79,10 +79,10 @@ Greedy::Known& Greedy::known(Id state) {
     return known_[to_index(state)];
 }
 
-void Greedy::evaluate(Known& about, Id state, DeadlinePoller& deadline, Effort& effort) {
+void Greedy::evaluate(Known& about, Id state, DeadlinePoller& deadline, SearchStatistics& statistics) {
     about.relaxed_plan = heuristic_(tree_.bits(state), space_.words(), deadline);
     about.evaluated = true;
-    ++effort.evaluated;
+    ++statistics.nodes_evaluated;
     const Id length = about.relaxed_plan.length;
     if (length != RelaxedPlan::unreachable && length < least_) {
         least_ = length;
@@ -90,8 +90,8 @@ void Greedy::evaluate(Known& about, Id state, DeadlinePoller& deadline, Effort& 
     }
 }
 
-void Greedy::expand(Id node, Id state, DeadlinePoller& deadline, Effort& effort) {
-    ++effort.expanded;
+void Greedy::expand(Id node, Id state, DeadlinePoller& deadline, SearchStatistics& statistics) {
+    ++statistics.nodes_expanded;
     Known& about = known(state);
     ++about.expansions;
     const RelaxedPlan& relaxed_plan = about.relaxed_plan;
@@ -99,13 +99,13 @@ void Greedy::expand(Id node, Id state, DeadlinePoller& deadline, Effort& effort)
     space_.applicable(tree_.bits(state), steps_, deadline);
     for (Id step : steps_) {
         deadline.poll(32);
-        enqueue(tree_.add(node, step), relaxed_plan.length, is_preferred_[to_index(step)] != 0, effort);
+        enqueue(tree_.add(node, step), relaxed_plan.length, is_preferred_[to_index(step)] != 0, statistics);
     }
     for (Id step : relaxed_plan.preferred) is_preferred_[to_index(step)] = 0;
 }
 
-void Greedy::enqueue(Id node, Id bound, bool is_preferred, Effort& effort) {
-    ++effort.created;
+void Greedy::enqueue(Id node, Id bound, bool is_preferred, SearchStatistics& statistics) {
+    ++statistics.nodes_created;
     taken_.push_back(0);
     const Entry entry{bound, tree_.cost(node), random_.next(), node};
     queues_[all].push(entry);

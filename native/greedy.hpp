@@ -17,10 +17,10 @@ namespace needful {
 class Greedy : public PlanStream {
 public:
     // Throws `DeadlineExpired`, as `next` does.
-    Greedy(ProblemPointer problem, bool symmetries, std::uint64_t seed, DeadlinePoller& deadline, Effort& effort);
+    Greedy(ProblemPointer problem, bool symmetries, std::uint64_t seed, DeadlinePoller& deadline, SearchStatistics& statistics);
 
-    bool next(const Budget& budget, Effort& effort, Plan& plan) override;
-    Ended ended() const override { return ended_; }
+    bool next(const Budget& budget, SearchStatistics& statistics, Plan& plan) override;
+    SearchStatus status() const override { return status_; }
 
 private:
     struct Entry {
@@ -40,12 +40,12 @@ private:
     static constexpr Id no_node = -1;
     enum { all, preferred };
 
-    Id next_goal_node(const Budget& budget, Effort& effort);
+    Id next_goal_node(const Budget& budget, SearchStatistics& statistics);
     std::size_t next_queue();
     Known& known(Id state);
-    void evaluate(Known& about, Id state, DeadlinePoller& deadline, Effort& effort);
-    void expand(Id node, Id state, DeadlinePoller& deadline, Effort& effort);
-    void enqueue(Id node, Id bound, bool is_preferred, Effort& effort);
+    void evaluate(Known& about, Id state, DeadlinePoller& deadline, SearchStatistics& statistics);
+    void expand(Id node, Id state, DeadlinePoller& deadline, SearchStatistics& statistics);
+    void enqueue(Id node, Id bound, bool is_preferred, SearchStatistics& statistics);
 
     ProblemPointer problem_;
     SearchSpace space_;
@@ -61,7 +61,7 @@ private:
     std::vector<std::pair<std::size_t, Entry>> parked_;
     std::vector<Id> steps_;
     std::vector<char> is_preferred_;
-    Ended ended_ = Ended::not_yet;
+    SearchStatus status_ = SearchStatus::in_progress;
 };
 
 }  // namespace needful
