@@ -63,7 +63,7 @@ private:
     std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue_;
     // Entries that wait until the expansion limit rises.
     std::vector<Entry> deferred_;
-    // The work space of `expand`.
+    // Buffers of `expand`.
     std::vector<Id> applicable_;
     std::vector<char> is_landmark_operator_;
     SearchStatus status_ = SearchStatus::in_progress;

@@ -1,4 +1,4 @@
-// The one way in which the engine notices that its time is up.
+// Deadlines and interrupts. Everything in the engine that can run for long polls this class.
 #pragma once
 
 #include <chrono>

@@ -42,7 +42,7 @@ private:
     };
     std::vector<OperatorState> initial_operators_;
 
-    // The work space of one evaluation.
+    // Buffers of one evaluation.
     std::vector<OperatorState> operators_;
     std::vector<AtomState> atoms_;
     std::vector<char> atom_marked_, operator_marked_;

@@ -65,7 +65,7 @@ private:
     std::vector<char> is_popped_;
     // Entries, each with its queue, that wait until the expansion limit rises.
     std::vector<std::pair<std::size_t, Entry>> deferred_;
-    // The work space of `expand`.
+    // Buffers of `expand`.
     std::vector<Id> applicable_;
     std::vector<char> is_preferred_;
     SearchStatus status_ = SearchStatus::in_progress;

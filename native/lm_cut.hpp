@@ -40,7 +40,7 @@ private:
     CsrLists preconditions_, effects_, precondition_of_, added_by_;
     std::vector<Id> precondition_counts_;
 
-    // The work space of one evaluation. The supporter of an operator is its precondition with the greatest h-max.
+    // Buffers of one evaluation. The supporter of an operator is its precondition with the greatest h-max.
     std::vector<Id> state_atoms_, h_max_, supporters_, unsatisfied_, frontier_, ready_, cut_, cut_values_, stack_;
     // The operators that add an atom of the goal zone.
     std::vector<Id> zone_achievers_;
