@@ -4,105 +4,109 @@
 
 namespace needful {
 
-AStar::AStar(ProblemPointer problem, Id weight, bool symmetries, std::uint64_t seed, const Deadline& deadline,
-             Effort& effort)
+AStar::AStar(ProblemPointer problem, Id weight, bool symmetries, std::uint64_t seed, DeadlinePoller& deadline,
+             SearchStatistics& statistics)
     : problem_(std::move(problem)),
       space_(problem_, symmetries, deadline),
       heuristic_(*problem_, deadline),
       weight_(weight),
       random_(seed),
       tree_(space_),
-      is_in_landmark_(problem_->operator_count(), 0) {
-    enqueue(0, 0, effort);
+      is_landmark_operator_(problem_->operator_count(), 0) {
+    enqueue(0, 0, statistics);
 }
 
-bool AStar::next(const Budget& budget, Effort& effort, Plan& plan) {
-    if (ended_ != Ended::not_yet) return false;
+bool AStar::next(const Budget& budget, SearchStatistics& statistics, Plan& plan) {
+    if (status_ != SearchStatus::in_progress) return false;
     ++expansion_limit_;
-    for (const Entry& entry : parked_) queue_.push(entry);
-    parked_.clear();
-    const Id found = next_goal_node(budget, effort);
-    if (found == no_node) return false;
-    plan = tree_.plan(found);
+    for (const Entry& entry : deferred_) queue_.push(entry);
+    deferred_.clear();
+    Id goal_node = no_node;
+    try {
+        goal_node = next_goal_node(budget, statistics);
+    } catch (const DeadlineExpired&) {
+        // Caught here so that enclosing streams can still return the plans that they postponed.
+        status_ = SearchStatus::timeout;
+    }
+    if (goal_node == no_node) return false;
+    plan = tree_.plan(goal_node);
     return true;
 }
 
-Id AStar::next_goal_node(const Budget& budget, Effort& effort) {
+Id AStar::next_goal_node(const Budget& budget, SearchStatistics& statistics) {
     while (!queue_.empty()) {
-        if (budget.deadline.passed()) {
-            ended_ = Ended::timeout;
-            return no_node;
-        }
+        budget.deadline.check();
         const Entry entry = queue_.top();
         queue_.pop();
         const Id state = tree_.state(entry.node), cost = tree_.cost(entry.node);
         if (space_.is_goal(tree_.bits(state))) return entry.node;
-        Known& about = known(state);
-        if (expanded_enough(about, cost)) {
-            parked_.push_back(entry);
+        StateInfo& info = state_info(state);
+        if (reached_expansion_limit(info, cost)) {
+            deferred_.push_back(entry);
             continue;
         }
-        if (!about.evaluated) evaluate(about, tree_.bits(state), budget.deadline, effort);
-        if (about.value == Estimate::unreachable) continue;
-        if (about.value > entry.h) {
-            queue_.push({f(cost, about.value), entry.tie, about.value, entry.node});
+        if (!info.evaluated) evaluate(info, tree_.bits(state), budget.deadline, statistics);
+        if (info.h == Estimate::unreachable) continue;
+        // Lazy evaluation: the entry had the lower bound of its parent.
+        if (info.h > entry.h) {
+            queue_.push({f(cost, info.h), entry.tie_breaker, info.h, entry.node});
             continue;
         }
-        if (effort.created >= budget.max_nodes || tree_.state_count() > space_.max_states()) {
-            ended_ = Ended::out_of_nodes;
+        if (statistics.nodes_created >= budget.max_nodes || tree_.state_count() > space_.max_states()) {
+            status_ = SearchStatus::out_of_nodes;
             return no_node;
         }
-        expand(entry.node, state, entry.h, budget.deadline, effort);
+        expand(entry.node, state, entry.h, budget.deadline, statistics);
     }
-    ended_ = Ended::no_plan;
+    status_ = SearchStatus::exhausted;
     return no_node;
 }
 
-AStar::Known& AStar::known(Id state) {
-    if (known_.size() <= static_cast<std::size_t>(state)) known_.resize(static_cast<std::size_t>(state) + 1);
-    return known_[static_cast<std::size_t>(state)];
+AStar::StateInfo& AStar::state_info(Id state) {
+    if (state_info_.size() <= to_index(state)) state_info_.resize(to_index(state) + 1);
+    return state_info_[to_index(state)];
 }
 
-void AStar::evaluate(Known& about, const Word* state, const Deadline& deadline, Effort& effort) {
+void AStar::evaluate(StateInfo& info, const Word* state, DeadlinePoller& deadline, SearchStatistics& statistics) {
     const Estimate estimate = heuristic_(state, space_.words(), deadline);
-    ++effort.evaluated;
-    about.evaluated = true;
-    about.value = estimate.value;
-    about.landmarks = estimate.landmarks;
-    about.first = in_landmarks_.size();
-    Lookout lookout(deadline);
-    for (Id step : estimate.in_landmark) {
-        lookout.after(4);
-        if (has_all(state, problem_->preconditions[static_cast<std::size_t>(step)])) in_landmarks_.push_back(step);
+    ++statistics.nodes_evaluated;
+    info.evaluated = true;
+    info.h = estimate.value;
+    info.landmark_count = estimate.landmark_count;
+    info.landmarks_begin = landmark_operators_.size();
+    for (Id op : estimate.landmark_operators) {
+        deadline.poll(4);
+        if (has_all(state, problem_->preconditions[to_index(op)])) landmark_operators_.push_back(op);
     }
-    about.last = in_landmarks_.size();
+    info.landmarks_end = landmark_operators_.size();
 }
 
-bool AStar::expanded_enough(const Known& about, Id cost) const {
-    const auto as_good = std::count_if(about.expansions.begin(), about.expansions.end(),
-                                       [&](Id earlier) { return earlier <= cost; });
-    return static_cast<std::size_t>(as_good) >= expansion_limit_;
+bool AStar::reached_expansion_limit(const StateInfo& info, Id cost) const {
+    const auto count = std::count_if(info.expansion_costs.begin(), info.expansion_costs.end(),
+                                     [&](Id earlier) { return earlier <= cost; });
+    return static_cast<std::size_t>(count) >= expansion_limit_;
 }
 
-void AStar::expand(Id node, Id state, Id bound, const Deadline& deadline, Effort& effort) {
-    ++effort.expanded;
-    Known& about = known(state);
-    about.expansions.push_back(tree_.cost(node));
-    const Span in_landmarks{in_landmarks_.data() + about.first, in_landmarks_.data() + about.last};
-    for (Id step : in_landmarks) is_in_landmark_[static_cast<std::size_t>(step)] = 1;
-    Lookout lookout(deadline);
-    space_.applicable(tree_.bits(state), steps_, lookout);
-    for (Id step : steps_) {
-        lookout.after(32);
-        const Id remaining = about.landmarks - is_in_landmark_[static_cast<std::size_t>(step)];
-        enqueue(tree_.add(node, step), std::max({bound - 1, remaining, Id{0}}), effort);
+void AStar::expand(Id node, Id state, Id h, DeadlinePoller& deadline, SearchStatistics& statistics) {
+    ++statistics.nodes_expanded;
+    StateInfo& info = state_info(state);
+    info.expansion_costs.push_back(tree_.cost(node));
+    const Span landmark_operators{landmark_operators_.data() + info.landmarks_begin,
+                                  landmark_operators_.data() + info.landmarks_end};
+    for (Id op : landmark_operators) is_landmark_operator_[to_index(op)] = 1;
+    space_.applicable(tree_.bits(state), applicable_, deadline);
+    for (Id op : applicable_) {
+        deadline.poll(32);
+        // Landmarks are disjoint, so an operator achieves at most one of them.
+        const Id remaining_landmarks = info.landmark_count - is_landmark_operator_[to_index(op)];
+        enqueue(tree_.add(node, op), std::max({h - 1, remaining_landmarks, Id{0}}), statistics);
     }
-    for (Id step : in_landmarks) is_in_landmark_[static_cast<std::size_t>(step)] = 0;
+    for (Id op : landmark_operators) is_landmark_operator_[to_index(op)] = 0;
 }
 
-void AStar::enqueue(Id node, Id bound, Effort& effort) {
-    ++effort.created;
-    queue_.push({f(tree_.cost(node), bound), random_.next(), bound, node});
+void AStar::enqueue(Id node, Id h, SearchStatistics& statistics) {
+    ++statistics.nodes_created;
+    queue_.push({f(tree_.cost(node), h), random_.next(), h, node});
 }
 
 }  // namespace needful

@@ -1,4 +1,4 @@
-// A* that goes on: a stream of the cheapest abstract plans; see a_star.py.
+// A* that continues after each plan: a stream of plans, cheapest first; see a_star.py.
 #pragma once
 
 #include <queue>
@@ -14,40 +14,40 @@ namespace needful {
 
 class AStar : public PlanStream {
 public:
-    // Throws `TimeIsUp`, as `next` does.
-    AStar(ProblemPointer problem, Id weight, bool symmetries, std::uint64_t seed, const Deadline& deadline,
-          Effort& effort);
+    // Throws `DeadlineExpired`.
+    AStar(ProblemPointer problem, Id weight, bool symmetries, std::uint64_t seed, DeadlinePoller& deadline,
+          SearchStatistics& statistics);
 
-    bool next(const Budget& budget, Effort& effort, Plan& plan) override;
-    Ended ended() const override { return ended_; }
+    bool next(const Budget& budget, SearchStatistics& statistics, Plan& plan) override;
+    SearchStatus status() const override { return status_; }
 
 private:
     struct Entry {
         std::int64_t f;
-        std::uint64_t tie;
+        std::uint64_t tie_breaker;
         Id h;
         Id node;
         bool operator>(const Entry& other) const {
-            return std::tie(f, h, tie, node) > std::tie(other.f, other.h, other.tie, other.node);
+            return std::tie(f, h, tie_breaker, node) > std::tie(other.f, other.h, other.tie_breaker, other.node);
         }
     };
-    struct Known {
+    struct StateInfo {
         bool evaluated = false;
-        Id value = 0;
-        Id landmarks = 0;
-        // Which part of `in_landmarks_` is about it.
-        std::size_t first = 0, last = 0;
-        // The costs of the paths from which the state was expanded.
-        std::vector<Id> expansions;
+        Id h = 0;
+        Id landmark_count = 0;
+        // The range of the state in `landmark_operators_`.
+        std::size_t landmarks_begin = 0, landmarks_end = 0;
+        // The path cost at each expansion of the state.
+        std::vector<Id> expansion_costs;
     };
     static constexpr Id no_node = -1;
 
-    Id next_goal_node(const Budget& budget, Effort& effort);
-    void evaluate(Known& about, const Word* state, const Deadline& deadline, Effort& effort);
-    bool expanded_enough(const Known& known, Id cost) const;
-    Known& known(Id state);
-    void expand(Id node, Id state, Id bound, const Deadline& deadline, Effort& effort);
-    void enqueue(Id node, Id bound, Effort& effort);
+    Id next_goal_node(const Budget& budget, SearchStatistics& statistics);
+    void evaluate(StateInfo& info, const Word* state, DeadlinePoller& deadline, SearchStatistics& statistics);
+    bool reached_expansion_limit(const StateInfo& info, Id cost) const;
+    StateInfo& state_info(Id state);
+    void expand(Id node, Id state, Id h, DeadlinePoller& deadline, SearchStatistics& statistics);
+    void enqueue(Id node, Id h, SearchStatistics& statistics);
     std::int64_t f(Id cost, Id h) const { return cost + std::int64_t{weight_} * h; }
 
     ProblemPointer problem_;
@@ -56,15 +56,17 @@ private:
     Id weight_;
     SplitMix64 random_;
     SearchTree tree_;
-    std::vector<Known> known_;
-    // The operators in landmarks of states, only the applicable ones: there can be very many others.
-    std::vector<Id> in_landmarks_;
+    std::vector<StateInfo> state_info_;
+    // The landmark operators of all states. Only applicable ones are stored, to save memory.
+    std::vector<Id> landmark_operators_;
     std::size_t expansion_limit_ = 0;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue_;
-    std::vector<Entry> parked_;
-    std::vector<Id> steps_;
-    std::vector<char> is_in_landmark_;
-    Ended ended_ = Ended::not_yet;
+    // Entries that wait until the expansion limit rises.
+    std::vector<Entry> deferred_;
+    // Buffers of `expand`.
+    std::vector<Id> applicable_;
+    std::vector<char> is_landmark_operator_;
+    SearchStatus status_ = SearchStatus::in_progress;
 };
 
 }  // namespace needful

@@ -2,61 +2,63 @@
 
 #include <numeric>
 
-#include "changes.hpp"
+#include "operator_masks.hpp"
 
 namespace needful {
 
 namespace {
 
-// One step after the other is left out, with all later ones that cannot be applied then.
-Plan one_pass(const Problem& problem, const Plan& plan, const Deadline& deadline) {
-    std::vector<Change> changes;
-    for (Id step : plan) changes.emplace_back(problem, step);
-    // The places in the plan of the steps that are kept.
+// Tries to remove each step together with all later steps that become inapplicable. If the deadline
+// expires, the rest of the plan stays as it is.
+Plan elimination_pass(const Problem& problem, const Plan& plan, DeadlinePoller& deadline) {
+    std::vector<OperatorMasks> masks;
+    for (Id step : plan) masks.emplace_back(problem, step);
+    // Indices into `plan`.
     std::vector<std::size_t> kept(plan.size());
     std::iota(kept.begin(), kept.end(), std::size_t{0});
     Bits state = initial_state(problem);
-    for (std::size_t place = 0; place < kept.size() && !deadline.passed();) {
-        Bits reached = state;
+    for (std::size_t index = 0; index < kept.size() && !deadline.expired();) {
+        Bits end_state = state;
         std::vector<std::size_t> rest;
-        for (std::size_t later = place + 1; later < kept.size(); ++later)
-            if (changes[kept[later]].applicable(reached)) {
+        for (std::size_t later = index + 1; later < kept.size(); ++later)
+            if (masks[kept[later]].applicable(end_state)) {
                 rest.push_back(kept[later]);
-                changes[kept[later]].apply(reached);
+                masks[kept[later]].apply(end_state);
             }
-        if (has_all(reached.data(), problem.goal)) {
-            kept.resize(place);
+        if (has_all(end_state.data(), problem.goal)) {
+            kept.resize(index);
             kept.insert(kept.end(), rest.begin(), rest.end());
         } else {
-            changes[kept[place]].apply(state);
-            ++place;
+            masks[kept[index]].apply(state);
+            ++index;
         }
     }
     Plan trimmed;
-    for (std::size_t place : kept) trimmed.push_back(plan[place]);
+    for (std::size_t index : kept) trimmed.push_back(plan[index]);
     return trimmed;
 }
 
-Plan without_needless_steps(const Problem& problem, const Plan& plan, const Deadline& deadline) {
-    Plan trimmed = one_pass(problem, plan, deadline);
-    return trimmed.size() == plan.size() ? plan : without_needless_steps(problem, trimmed, deadline);
+// Repeats the pass, because removing a step can make an earlier step redundant.
+Plan without_redundant_steps(const Problem& problem, const Plan& plan, DeadlinePoller& deadline) {
+    Plan trimmed = elimination_pass(problem, plan, deadline);
+    return trimmed.size() == plan.size() ? plan : without_redundant_steps(problem, trimmed, deadline);
 }
 
 }  // namespace
 
-bool TrimmedPlans::next(const Budget& budget, Effort& effort, Plan& plan) {
-    while (plans_->next(budget, effort, plan)) {
-        Plan trimmed = without_needless_steps(*problem_, plan, budget.deadline);
+bool TrimmedPlans::next(const Budget& budget, SearchStatistics& statistics, Plan& plan) {
+    while (source_->next(budget, statistics, plan)) {
+        Plan trimmed = without_redundant_steps(*problem_, plan, budget.deadline);
         if (trimmed != plan && seen_.insert(trimmed).second) {
-            put_off_.push_back(std::move(plan));
+            postponed_.push_back(std::move(plan));
             plan = std::move(trimmed);
             return true;
         }
         if (seen_.insert(plan).second) return true;
     }
-    while (!put_off_.empty()) {
-        plan = std::move(put_off_.front());
-        put_off_.pop_front();
+    while (!postponed_.empty()) {
+        plan = std::move(postponed_.front());
+        postponed_.pop_front();
         if (seen_.insert(plan).second) return true;
     }
     return false;

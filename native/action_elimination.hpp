@@ -1,4 +1,4 @@
-// Plans without needless steps; see action_elimination.py.
+// Removes redundant steps from plans; see action_elimination.py.
 #pragma once
 
 #include "postponing_stream.hpp"
@@ -9,7 +9,7 @@ class TrimmedPlans : public PostponingStream {
 public:
     using PostponingStream::PostponingStream;
 
-    bool next(const Budget& budget, Effort& effort, Plan& plan) override;
+    bool next(const Budget& budget, SearchStatistics& statistics, Plan& plan) override;
 };
 
 }  // namespace needful

@@ -1,134 +1,150 @@
-// The engine as a Python module; native_planner.py is its only user.
+// The Python module `_engine`; only native_planner.py uses it.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <array>
 
 #include "grounding.hpp"
-#include "policy.hpp"
+#include "portfolio.hpp"
 
 namespace py = pybind11;
 using namespace needful;
 
 namespace {
 
-using Atom = std::pair<Id, std::vector<Id>>;
+// (predicate, arguments).
+using AtomTuple = std::pair<Id, std::vector<Id>>;
 
-std::vector<PlacedAtom> placed(const std::vector<Atom>& atoms) {
-    std::vector<PlacedAtom> result;
-    for (const auto& [predicate, places] : atoms) result.push_back({predicate, places});
+// (parameter types, preconditions, adds, deletes, delete patterns).
+using OperatorTuple = std::tuple<std::vector<Id>, std::vector<AtomTuple>, std::vector<AtomTuple>,
+                                 std::vector<AtomTuple>, std::vector<AtomTuple>>;
+
+std::vector<LiftedAtom> lifted_atoms(const std::vector<AtomTuple>& atoms) {
+    std::vector<LiftedAtom> result;
+    for (const auto& [predicate, parameters] : atoms) result.push_back({predicate, parameters});
     return result;
 }
 
-// Parameter types, preconditions, adds, deletes and delete patterns.
-using OperatorTuple =
-    std::tuple<std::vector<Id>, std::vector<Atom>, std::vector<Atom>, std::vector<Atom>, std::vector<Atom>>;
-
-LiftedOperator lifted(const OperatorTuple& given) {
-    const auto& [types, preconditions, adds, deletes, patterns] = given;
-    LiftedOperator result{types, placed(preconditions), placed(adds), placed(deletes), {}};
-    for (const auto& [predicate, arguments] : patterns) result.patterns.push_back({predicate, arguments});
+LiftedOperator lifted_operator(const OperatorTuple& tuple) {
+    const auto& [types, preconditions, adds, deletes, patterns] = tuple;
+    LiftedOperator result{types, lifted_atoms(preconditions), lifted_atoms(adds), lifted_atoms(deletes), {}};
+    for (const auto& [predicate, arguments] : patterns) result.delete_patterns.push_back({predicate, arguments});
     return result;
 }
 
-// Without this, Ctrl-C would have to wait for the deadline.
+// Runs pending Python signal handlers, so that Ctrl-C does not wait for the deadline.
 bool interrupted() {
     py::gil_scoped_acquire acquire;
     return PyErr_CheckSignals() != 0;
 }
 
-// What a signal handler has raised.
+// Passes on the exception of a signal handler.
 void raise_if_interrupted() {
     if (PyErr_Occurred()) throw py::error_already_set();
 }
 
-std::shared_ptr<Problem> ground_question(std::vector<Id> predicate_arities, std::vector<Id> object_types,
-                               std::vector<std::vector<Id>> type_members,
-                               const std::vector<OperatorTuple>& operators, std::vector<Id> initial,
-                               std::vector<Id> goal, bool allow_noops, double seconds, std::int64_t most) {
-    const Deadline deadline = Deadline::after(seconds, interrupted);
-    Question question;
-    question.predicate_arities = std::move(predicate_arities);
-    question.object_types = std::move(object_types);
-    question.type_members = std::move(type_members);
-    for (const OperatorTuple& one : operators) question.operators.push_back(lifted(one));
-    question.initial = std::move(initial);
-    question.goal = std::move(goal);
-    question.allow_noops = allow_noops;
+std::shared_ptr<Problem> ground_task(std::vector<Id> predicate_arities, std::vector<Id> object_types,
+                                     std::vector<std::vector<Id>> type_members,
+                                     const std::vector<OperatorTuple>& operators, std::vector<Id> initial,
+                                     std::vector<Id> goal, bool allow_noops, double seconds,
+                                     std::int64_t max_operators) {
+    DeadlinePoller deadline(seconds, interrupted);
+    AbstractTask task;
+    task.predicate_arities = std::move(predicate_arities);
+    task.object_types = std::move(object_types);
+    task.type_members = std::move(type_members);
+    for (const OperatorTuple& tuple : operators) task.operators.push_back(lifted_operator(tuple));
+    task.initial = std::move(initial);
+    task.goal = std::move(goal);
+    task.allow_noops = allow_noops;
     std::shared_ptr<Problem> problem;
     {
         py::gil_scoped_release release;
-        problem = std::const_pointer_cast<Problem>(ground(question, deadline, most));
+        problem = std::const_pointer_cast<Problem>(ground(task, deadline, max_operators));
     }
     raise_if_interrupted();
     return problem;
 }
 
 std::pair<Id, std::vector<Id>> ground_operator(const Problem& problem, std::size_t index) {
-    if (index >= problem.operator_count()) throw py::index_error("no ground operator has this index");
-    const Span objects = problem.objects[index];
-    return {problem.lifted[index], {objects.begin(), objects.end()}};
+    if (index >= problem.operator_count())
+        throw py::index_error("ground operator " + std::to_string(index) + " is out of range: there are " +
+                              std::to_string(problem.operator_count()));
+    const Span objects = problem.operator_objects[index];
+    return {problem.lifted_operators[index], {objects.begin(), objects.end()}};
 }
 
-const char* name_of(Ended ended) {
-    switch (ended) {
-        case Ended::no_plan: return "no_abstract_plan";
-        case Ended::timeout: return "timeout";
-        case Ended::out_of_nodes: return "out_of_nodes";
-        case Ended::not_yet: break;
+// The value of the Python enum `Outcome`, or null for None.
+const char* outcome(SearchStatus status) {
+    switch (status) {
+        case SearchStatus::exhausted: return "no_abstract_plan";
+        case SearchStatus::timeout: return "timeout";
+        case SearchStatus::out_of_nodes: return "out_of_nodes";
+        case SearchStatus::in_progress: break;
     }
     return nullptr;
 }
 
-// Nodes created, expanded and evaluated.
+// Nodes (created, expanded, evaluated).
 using Counters = std::array<std::int64_t, 3>;
 
-// (ground operator, object).
-using Failures = std::vector<std::pair<Id, Id>>;
+// (greedy, weight, symmetries, max_work).
+using StageTuple = std::tuple<bool, Id, bool, std::int64_t>;
 
-// A search under way. Others may share its budget, so it is told what was spent in all.
+std::vector<Stage> make_stages(const std::vector<StageTuple>& tuples) {
+    std::vector<Stage> stages;
+    for (const auto& [greedy, weight, symmetries, max_work] : tuples)
+        stages.push_back({greedy, weight, symmetries, max_work});
+    return stages;
+}
+
+// A running search. Several searches can share a budget, so each call gets the counters of all of them.
 class Search {
 public:
-    Search(ProblemPointer problem, const Failures& failures, std::vector<Stage> stages, bool distinct,
-           std::uint64_t seed, const Counters& spent, double seconds) {
-        const Deadline deadline = Deadline::after(seconds, interrupted);
-        set(spent);
-        until_time_is_up([&] {
-            plans_ = start_search(with_failures(std::move(problem), failures, deadline), std::move(stages), distinct,
-                                  seed, deadline, effort_);
+    Search(ProblemPointer problem, const std::vector<Failure>& failures, const std::vector<StageTuple>& stages,
+           bool distinct, std::uint64_t seed, const Counters& counters, double seconds) {
+        DeadlinePoller deadline(seconds, interrupted);
+        set_counters(counters);
+        run_until_deadline([&] {
+            plans_ = start_portfolio(with_failures(std::move(problem), failures, deadline), make_stages(stages),
+                                     distinct, seed, deadline, statistics_);
         });
     }
 
-    std::optional<Plan> next(const Counters& spent, double seconds, std::int64_t max_nodes) {
-        const Budget budget{Deadline::after(seconds, interrupted), max_nodes < 0 ? unlimited_nodes : max_nodes};
-        set(spent);
+    std::optional<Plan> next(const Counters& counters, double seconds, std::int64_t max_nodes) {
+        DeadlinePoller deadline(seconds, interrupted);
+        const Budget budget{deadline, max_nodes < 0 ? unlimited_nodes : max_nodes};
+        set_counters(counters);
         Plan plan;
         bool found = false;
-        until_time_is_up([&] { found = plans_ && plans_->next(budget, effort_, plan); });
+        run_until_deadline([&] { found = plans_ && plans_->next(budget, statistics_, plan); });
         return found ? std::optional<Plan>(std::move(plan)) : std::nullopt;
     }
 
-    const char* ended() const { return name_of(plans_ ? plans_->ended() : Ended::timeout); }
-    Counters spent() const { return {effort_.created, effort_.expanded, effort_.evaluated}; }
+    const char* ended() const { return outcome(plans_ ? plans_->status() : SearchStatus::timeout); }
+
+    Counters counters() const {
+        return {statistics_.nodes_created, statistics_.nodes_expanded, statistics_.nodes_evaluated};
+    }
 
 private:
-    void set(const Counters& spent) { effort_ = {spent[0], spent[1], spent[2]}; }
+    void set_counters(const Counters& counters) { statistics_ = {counters[0], counters[1], counters[2]}; }
 
-    template <class Work>
-    void until_time_is_up(Work work) {
+    template <class Function>
+    void run_until_deadline(Function function) {
         {
             py::gil_scoped_release release;
             try {
-                work();
-            } catch (const TimeIsUp&) {
+                function();
+            } catch (const DeadlineExpired&) {
                 plans_.reset();
             }
         }
         raise_if_interrupted();
     }
 
-    Effort effort_;
-    // Nothing if time was up in the middle of something.
+    SearchStatistics statistics_;
+    // Null after the deadline expired while a stage was being prepared.
     std::unique_ptr<PlanStream> plans_;
 };
 
@@ -140,17 +156,11 @@ PYBIND11_MODULE(_engine, module) {
         .def_readonly("goal_reachable", &Problem::goal_reachable)
         .def_property_readonly("operator_count", &Problem::operator_count)
         .def("ground_operator", &ground_operator);
-    module.def("ground", &ground_question);
+    module.def("ground", &ground_task);
     py::class_<Search>(module, "Search")
-        .def(py::init([](std::shared_ptr<Problem> problem, const Failures& failures,
-                         const std::vector<std::tuple<bool, Id, bool, std::int64_t>>& stages, bool distinct,
-                         std::uint64_t seed, const Counters& spent, double seconds) {
-            std::vector<Stage> parts;
-            for (const auto& [greedy, weight, symmetries, work] : stages)
-                parts.push_back({greedy, weight, symmetries, work});
-            return std::make_unique<Search>(std::move(problem), failures, std::move(parts), distinct, seed, spent, seconds);
-        }))
+        .def(py::init<std::shared_ptr<Problem>, const std::vector<Failure>&, const std::vector<StageTuple>&, bool,
+                      std::uint64_t, const Counters&, double>())
         .def("next", &Search::next)
-        .def_property_readonly("spent", &Search::spent)
+        .def_property_readonly("spent", &Search::counters)
         .def_property_readonly("ended", &Search::ended);
 }

@@ -1,11 +1,11 @@
-// States as bits in 64-bit words.
+// Bit sets as arrays of 64-bit words.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "lists.hpp"
+#include "csr_lists.hpp"
 
 namespace needful {
 
@@ -15,15 +15,15 @@ using Bits = std::vector<Word>;
 inline std::size_t words_for(std::size_t bits) { return bits / 64 + 1; }
 
 inline bool has(const Word* bits, Id index) {
-    return bits[static_cast<std::size_t>(index) / 64] >> (static_cast<std::size_t>(index) % 64) & 1;
+    return bits[to_index(index) / 64] >> (to_index(index) % 64) & 1;
 }
 
 inline void insert(Word* bits, Id index) {
-    bits[static_cast<std::size_t>(index) / 64] |= Word{1} << (static_cast<std::size_t>(index) % 64);
+    bits[to_index(index) / 64] |= Word{1} << (to_index(index) % 64);
 }
 
 inline void erase(Word* bits, Id index) {
-    bits[static_cast<std::size_t>(index) / 64] &= ~(Word{1} << (static_cast<std::size_t>(index) % 64));
+    bits[to_index(index) / 64] &= ~(Word{1} << (to_index(index) % 64));
 }
 
 template <class Range>
@@ -33,12 +33,12 @@ bool has_all(const Word* bits, const Range& indices) {
     return true;
 }
 
-// Calls `use` with the index of each bit that is set, in ascending order.
-template <class Use>
-void for_each_bit(const Word* bits, std::size_t words, Use use) {
+// Calls `visit` with the index of each set bit, in ascending order.
+template <class Visit>
+void for_each_bit(const Word* bits, std::size_t words, Visit visit) {
     for (std::size_t w = 0; w < words; ++w)
         for (Word rest = bits[w]; rest; rest &= rest - 1)
-            use(static_cast<Id>(64 * w + static_cast<std::size_t>(__builtin_ctzll(rest))));
+            visit(static_cast<Id>(64 * w + static_cast<std::size_t>(__builtin_ctzll(rest))));
 }
 
 }  // namespace needful

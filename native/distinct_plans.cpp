@@ -2,53 +2,53 @@
 
 #include <queue>
 
-#include "changes.hpp"
+#include "operator_masks.hpp"
 
 namespace needful {
 
 namespace {
 
-constexpr int patience = 64;
+constexpr int max_postponed_in_a_row = 64;
 
-bool independent(const Change& a, const Change& b) {
-    for (std::size_t w = 0; w < a.needs.size(); ++w)
-        if (((a.adds[w] | a.deletes[w]) & b.needs[w]) | ((b.adds[w] | b.deletes[w]) & a.needs[w]) |
+bool independent(const OperatorMasks& a, const OperatorMasks& b) {
+    for (std::size_t w = 0; w < a.preconditions.size(); ++w)
+        if (((a.adds[w] | a.deletes[w]) & b.preconditions[w]) | ((b.adds[w] | b.deletes[w]) & a.preconditions[w]) |
             (a.adds[w] & b.deletes[w]) | (b.adds[w] & a.deletes[w]))
             return false;
     return true;
 }
 
-// The least order of the steps that exchanging independent neighbours can lead to.
-Plan normal_form(const Plan& steps, const std::vector<Change>& changes) {
-    // Of each place the places after it that must stay after it, and how many before it must stay before.
-    std::vector<std::vector<std::size_t>> followers(steps.size());
-    std::vector<std::size_t> waiting_for(steps.size(), 0);
+// Returns the lexicographically least order of the steps that swaps of independent neighbours can produce.
+Plan normal_form(const Plan& steps, const std::vector<OperatorMasks>& masks) {
+    // The partial order of the steps, by their indices in the plan.
+    std::vector<std::vector<std::size_t>> successors(steps.size());
+    std::vector<std::size_t> predecessor_counts(steps.size(), 0);
     for (std::size_t later = 0; later < steps.size(); ++later)
         for (std::size_t earlier = 0; earlier < later; ++earlier)
-            if (steps[earlier] == steps[later] || !independent(changes[earlier], changes[later])) {
-                followers[earlier].push_back(later);
-                ++waiting_for[later];
+            if (steps[earlier] == steps[later] || !independent(masks[earlier], masks[later])) {
+                successors[earlier].push_back(later);
+                ++predecessor_counts[later];
             }
     using Entry = std::pair<Id, std::size_t>;
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> free;
-    for (std::size_t place = 0; place < steps.size(); ++place)
-        if (waiting_for[place] == 0) free.emplace(steps[place], place);
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
+    for (std::size_t index = 0; index < steps.size(); ++index)
+        if (predecessor_counts[index] == 0) ready.emplace(steps[index], index);
     Plan ordered;
-    while (!free.empty()) {
-        const auto [step, place] = free.top();
-        free.pop();
+    while (!ready.empty()) {
+        const auto [step, index] = ready.top();
+        ready.pop();
         ordered.push_back(step);
-        for (std::size_t later : followers[place])
-            if (--waiting_for[later] == 0) free.emplace(steps[later], later);
+        for (std::size_t later : successors[index])
+            if (--predecessor_counts[later] == 0) ready.emplace(steps[later], later);
     }
     return ordered;
 }
 
-bool revisits_a_state(const Problem& problem, const std::vector<Change>& changes) {
+bool revisits_state(const Problem& problem, const std::vector<OperatorMasks>& masks) {
     Bits state = initial_state(problem);
     std::set<Bits> visited{state};
-    for (const Change& change : changes) {
-        change.apply(state);
+    for (const OperatorMasks& step : masks) {
+        step.apply(state);
         if (!visited.insert(state).second) return true;
     }
     return false;
@@ -56,21 +56,21 @@ bool revisits_a_state(const Problem& problem, const std::vector<Change>& changes
 
 }  // namespace
 
-bool DistinctPlans::next(const Budget& budget, Effort& effort, Plan& plan) {
-    for (int waited = 0; waited < patience || put_off_.empty(); ++waited) {
-        if (!plans_->next(budget, effort, plan)) break;
-        std::vector<Change> changes;
-        for (Id step : plan) changes.emplace_back(*problem_, step);
-        Plan form = normal_form(plan, changes);
-        if (!seen_.count(form) && !revisits_a_state(*problem_, changes)) {
+bool DistinctPlans::next(const Budget& budget, SearchStatistics& statistics, Plan& plan) {
+    for (int postponed_now = 0; postponed_now < max_postponed_in_a_row || postponed_.empty(); ++postponed_now) {
+        if (!source_->next(budget, statistics, plan)) break;
+        std::vector<OperatorMasks> masks;
+        for (Id step : plan) masks.emplace_back(*problem_, step);
+        Plan form = normal_form(plan, masks);
+        if (!seen_.count(form) && !revisits_state(*problem_, masks)) {
             seen_.insert(std::move(form));
             return true;
         }
-        put_off_.push_back(plan);
+        postponed_.push_back(plan);
     }
-    if (put_off_.empty()) return false;
-    plan = std::move(put_off_.front());
-    put_off_.pop_front();
+    if (postponed_.empty()) return false;
+    plan = std::move(postponed_.front());
+    postponed_.pop_front();
     return true;
 }
 

@@ -1,4 +1,4 @@
-// Plans that differ in more than the order of independent steps; see distinct_plans.py.
+// Postpones plans that differ from earlier ones only in the order of independent steps; see distinct_plans.py.
 #pragma once
 
 #include "postponing_stream.hpp"
@@ -9,7 +9,7 @@ class DistinctPlans : public PostponingStream {
 public:
     using PostponingStream::PostponingStream;
 
-    bool next(const Budget& budget, Effort& effort, Plan& plan) override;
+    bool next(const Budget& budget, SearchStatistics& statistics, Plan& plan) override;
 };
 
 }  // namespace needful

@@ -7,122 +7,123 @@ namespace needful {
 
 namespace {
 
-constexpr Id most = (Id{1} << 30) - 1;
+// Greater costs are rounded down to this one.
+constexpr Id max_cost = (Id{1} << 30) - 1;
 constexpr Id unreached = Id{1} << 30;
 constexpr Id no_operator = -1;
 constexpr std::size_t bucket_count = 1024;
 
-std::size_t at(Id index) { return static_cast<std::size_t>(index); }
-
 }  // namespace
 
-Ff::Ff(const Problem& problem, const Deadline& deadline)
+Ff::Ff(const Problem& problem, DeadlinePoller& deadline)
     : problem_(problem),
-      asked_(problem.atom_count(), 0),
-      chosen_(problem.operator_count(), 0),
+      atom_marked_(problem.atom_count(), 0),
+      operator_marked_(problem.operator_count(), 0),
       buckets_(bucket_count) {
-    Lookout lookout(deadline);
-    needed_by_ = problem.preconditions.inverted(problem.atom_count(), lookout);
+    precondition_of_ = problem.preconditions.inverted(problem.atom_count(), deadline);
     std::vector<Id> effects;
-    for (std::size_t step = 0; step < problem.operator_count(); ++step) {
-        const Span adds = problem.adds[step], needs = problem.preconditions[step];
-        lookout.after(1 + adds.size() + needs.size());
+    for (std::size_t op = 0; op < problem.operator_count(); ++op) {
+        const Span adds = problem.adds[op], preconditions = problem.preconditions[op];
+        deadline.poll(1 + adds.size() + preconditions.size());
         effects.clear();
-        std::set_difference(adds.begin(), adds.end(), needs.begin(), needs.end(), std::back_inserter(effects));
-        effects_.add(effects);
-        at_first_.push_back({static_cast<Id>(needs.size()), 1});
-        if (needs.empty()) free_.push_back(static_cast<Id>(step));
+        std::set_difference(adds.begin(), adds.end(), preconditions.begin(), preconditions.end(),
+                            std::back_inserter(effects));
+        effects_.add_list(effects);
+        initial_operators_.push_back({static_cast<Id>(preconditions.size()), 1});
+        if (preconditions.empty()) operators_without_preconditions_.push_back(static_cast<Id>(op));
     }
 }
 
-RelaxedPlan Ff::operator()(const Word* state, std::size_t words, const Deadline& deadline) {
-    Lookout lookout(deadline);
-    achieve(state, words, lookout);
+RelaxedPlan Ff::operator()(const Word* state, std::size_t words, DeadlinePoller& deadline) {
+    compute_h_add(state, words, deadline);
     RelaxedPlan plan;
     for (Id atom : problem_.goal)
-        if (achieved_[at(atom)].cost == unreached) {
+        if (atoms_[to_index(atom)].cost == unreached) {
             plan.length = RelaxedPlan::unreachable;
             return plan;
         }
-    std::vector<Id> asked(problem_.goal), chosen;
-    for (Id atom : asked) asked_[at(atom)] = 1;
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-        const Id step = achieved_[at(asked[i])].by;
-        if (step == no_operator || chosen_[at(step)]) continue;
-        chosen_[at(step)] = 1;
-        chosen.push_back(step);
+    // Follow the achievers back from the goal.
+    std::vector<Id> subgoals(problem_.goal), plan_operators;
+    for (Id atom : subgoals) atom_marked_[to_index(atom)] = 1;
+    for (std::size_t i = 0; i < subgoals.size(); ++i) {
+        const Id op = atoms_[to_index(subgoals[i])].achiever;
+        if (op == no_operator || operator_marked_[to_index(op)]) continue;
+        operator_marked_[to_index(op)] = 1;
+        plan_operators.push_back(op);
         bool applicable = true;
-        for (Id atom : problem_.preconditions[at(step)]) {
-            applicable = applicable && achieved_[at(atom)].cost == 0;
-            if (asked_[at(atom)]) continue;
-            asked_[at(atom)] = 1;
-            asked.push_back(atom);
+        for (Id atom : problem_.preconditions[to_index(op)]) {
+            applicable = applicable && atoms_[to_index(atom)].cost == 0;
+            if (atom_marked_[to_index(atom)]) continue;
+            atom_marked_[to_index(atom)] = 1;
+            subgoals.push_back(atom);
         }
-        if (applicable) plan.preferred.push_back(step);
+        if (applicable) plan.preferred_operators.push_back(op);
     }
-    for (Id atom : asked) asked_[at(atom)] = 0;
-    for (Id step : chosen) chosen_[at(step)] = 0;
-    plan.length = static_cast<Id>(chosen.size());
+    for (Id atom : subgoals) atom_marked_[to_index(atom)] = 0;
+    for (Id op : plan_operators) operator_marked_[to_index(op)] = 0;
+    plan.length = static_cast<Id>(plan_operators.size());
     return plan;
 }
 
 void Ff::enqueue(Id cost, Id atom) {
-    if (at(cost) < bucket_count) {
-        buckets_[at(cost)].push_back(atom);
+    if (to_index(cost) < bucket_count) {
+        buckets_[to_index(cost)].push_back(atom);
         return;
     }
-    beyond_.emplace_back(cost, atom);
-    std::push_heap(beyond_.begin(), beyond_.end(), std::greater<>());
+    overflow_heap_.emplace_back(cost, atom);
+    std::push_heap(overflow_heap_.begin(), overflow_heap_.end(), std::greater<>());
 }
 
-void Ff::offer(std::size_t step) {
-    const Id cost = progress_[step].cost, number = static_cast<Id>(step);
-    for (Id effect : effects_[step]) {
-        Achieved& achieved = achieved_[at(effect)];
-        if (cost < achieved.cost) {
-            achieved = {cost, number};
+// Among achievers of equal cost, the one with the lowest id is kept.
+void Ff::lower_effects(std::size_t op) {
+    const Id cost = operators_[op].cost, id = static_cast<Id>(op);
+    for (Id effect : effects_[op]) {
+        AtomState& atom = atoms_[to_index(effect)];
+        if (cost < atom.cost) {
+            atom = {cost, id};
             enqueue(cost, effect);
-        } else if (cost == achieved.cost && cost < most && number < achieved.by) {
-            achieved.by = number;
+        } else if (cost == atom.cost && cost < max_cost && id < atom.achiever) {
+            atom.achiever = id;
         }
     }
 }
 
-// Finds the cost of each atom and the operator that achieves it; stops when the goal is done.
-void Ff::achieve(const Word* state, std::size_t words, Lookout& lookout) {
-    achieved_.assign(problem_.atom_count(), {unreached, no_operator});
-    progress_ = at_first_;
+// Computes additive costs and achievers in order of cost, until all goal atoms are done.
+void Ff::compute_h_add(const Word* state, std::size_t words, DeadlinePoller& deadline) {
+    atoms_.assign(problem_.atom_count(), {unreached, no_operator});
+    operators_ = initial_operators_;
     for (auto& bucket : buckets_) bucket.clear();
-    beyond_.clear();
+    overflow_heap_.clear();
     for_each_bit(state, words, [&](Id atom) {
-        achieved_[at(atom)].cost = 0;
+        atoms_[to_index(atom)].cost = 0;
         buckets_[0].push_back(atom);
     });
-    for (Id step : free_) offer(at(step));
-    for (Id atom : problem_.goal) asked_[at(atom)] = 1;
+    for (Id op : operators_without_preconditions_) lower_effects(to_index(op));
+    // Here a mark means an open goal.
+    for (Id atom : problem_.goal) atom_marked_[to_index(atom)] = 1;
     std::size_t open_goals = problem_.goal.size();
     const auto settle = [&](Id cost, Id atom) {
-        if (cost > achieved_[at(atom)].cost) return;
-        if (asked_[at(atom)]) {
-            asked_[at(atom)] = 0;
+        if (cost > atoms_[to_index(atom)].cost) return;
+        if (atom_marked_[to_index(atom)]) {
+            atom_marked_[to_index(atom)] = 0;
             --open_goals;
         }
-        for_each(needed_by_[at(atom)], lookout, [&](Id step) {
-            Progress& progress = progress_[at(step)];
-            progress.cost = static_cast<Id>(std::min<std::int64_t>(std::int64_t{progress.cost} + cost, most));
-            if (--progress.open == 0) offer(at(step));
+        for_each(precondition_of_[to_index(atom)], deadline, [&](Id op) {
+            OperatorState& entry = operators_[to_index(op)];
+            entry.cost = static_cast<Id>(std::min<std::int64_t>(std::int64_t{entry.cost} + cost, max_cost));
+            if (--entry.unsatisfied_preconditions == 0) lower_effects(to_index(op));
         });
     };
     for (std::size_t cost = 0; cost < bucket_count && open_goals; ++cost)
         for (std::size_t i = 0; i < buckets_[cost].size() && open_goals; ++i)
             settle(static_cast<Id>(cost), buckets_[cost][i]);
-    while (!beyond_.empty() && open_goals) {
-        const auto [cost, atom] = beyond_.front();
-        std::pop_heap(beyond_.begin(), beyond_.end(), std::greater<>());
-        beyond_.pop_back();
+    while (!overflow_heap_.empty() && open_goals) {
+        const auto [cost, atom] = overflow_heap_.front();
+        std::pop_heap(overflow_heap_.begin(), overflow_heap_.end(), std::greater<>());
+        overflow_heap_.pop_back();
         settle(cost, atom);
     }
-    for (Id atom : problem_.goal) asked_[at(atom)] = 0;
+    for (Id atom : problem_.goal) atom_marked_[to_index(atom)] = 0;
 }
 
 }  // namespace needful

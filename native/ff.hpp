@@ -11,42 +11,44 @@ namespace needful {
 struct RelaxedPlan {
     static constexpr Id unreachable = -1;
     Id length = 0;
-    // The operators of the plan that are applicable now.
-    std::vector<Id> preferred;
+    // The operators of the relaxed plan that are applicable in the state.
+    std::vector<Id> preferred_operators;
 };
 
 class Ff {
 public:
-    // Both throw `TimeIsUp`.
-    Ff(const Problem& problem, const Deadline& deadline);
-    RelaxedPlan operator()(const Word* state, std::size_t words, const Deadline& deadline);
+    // Throws `DeadlineExpired`, and so does the call operator.
+    Ff(const Problem& problem, DeadlinePoller& deadline);
+    RelaxedPlan operator()(const Word* state, std::size_t words, DeadlinePoller& deadline);
 
 private:
-    void achieve(const Word* state, std::size_t words, Lookout& lookout);
-    void offer(std::size_t step);
+    void compute_h_add(const Word* state, std::size_t words, DeadlinePoller& deadline);
+    void lower_effects(std::size_t op);
     void enqueue(Id cost, Id atom);
 
     const Problem& problem_;
-    Lists effects_, needed_by_;
-    std::vector<Id> free_;
+    CsrLists effects_, precondition_of_;
+    std::vector<Id> operators_without_preconditions_;
 
-    // How near an operator is to being applicable: how many preconditions are open, and its cost so far.
-    struct Progress {
-        Id open;
+    struct OperatorState {
+        Id unsatisfied_preconditions;
+        // 1 plus the costs of the satisfied preconditions.
         Id cost;
     };
-    struct Achieved {
+    struct AtomState {
         Id cost;
-        Id by;
+        // The cheapest operator that adds the atom.
+        Id achiever;
     };
-    std::vector<Progress> at_first_;
+    std::vector<OperatorState> initial_operators_;
 
-    // The work on one state. Atoms wait in buckets by cost; those beyond the last in a heap.
-    std::vector<Progress> progress_;
-    std::vector<Achieved> achieved_;
-    std::vector<char> asked_, chosen_;
+    // Buffers of one evaluation.
+    std::vector<OperatorState> operators_;
+    std::vector<AtomState> atoms_;
+    std::vector<char> atom_marked_, operator_marked_;
+    // The queue of atoms: a bucket per cost, and a heap of (cost, atom) for costs beyond the last bucket.
     std::vector<std::vector<Id>> buckets_;
-    std::vector<std::pair<Id, Id>> beyond_;
+    std::vector<std::pair<Id, Id>> overflow_heap_;
 };
 
 }  // namespace needful

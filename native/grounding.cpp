@@ -11,207 +11,208 @@ namespace needful {
 namespace {
 
 constexpr Id unbound = -1;
-constexpr int steps_between_looks_at_the_clock = 256;
 
-// Groundings as they are found, with the numbers of the atoms that were matched and added.
+// Groundings in the order of discovery. Atoms have the ids of an `AtomIndex`.
 struct Groundings {
-    std::vector<Id> lifted;
-    Lists objects;
-    Lists preconditions;
-    Lists adds;
+    std::vector<Id> lifted_operators;
+    CsrLists objects;
+    CsrLists preconditions;
+    CsrLists adds;
 };
 
-// Atoms are taken up one after the other. Each is matched with every precondition that it can be the
-// youngest atom of: those before that precondition must be older, those after it may be as young.
-// So every grounding is found exactly once.
-class Reacher {
+// Finds all groundings that are reachable if deletes are ignored, by semi-naive evaluation: each reached atom
+// in turn is matched with each precondition, the pivot. Preconditions before the pivot match only older atoms,
+// those after it also the new atom itself. So every grounding is found exactly once.
+class RelaxedReachability {
 public:
-    Reacher(const Question& question, const Deadline& deadline, std::int64_t most, AtomIndex& atoms)
-        : question_(question),
+    RelaxedReachability(const AbstractTask& task, DeadlinePoller& deadline, std::int64_t max_operators,
+                        AtomIndex& atoms)
+        : task_(task),
           deadline_(deadline),
-          most_(static_cast<std::size_t>(most)),
+          max_operators_(static_cast<std::size_t>(max_operators)),
           atoms_(atoms),
-          triggers_(question.predicate_arities.size()) {}
+          occurrences_(task.predicate_arities.size()) {}
 
-    // False if time ran out, or if there are too many groundings.
+    // Returns false if there are too many groundings. Throws `DeadlineExpired`.
     bool run() {
-        for (std::size_t index = 0; index < question_.operators.size(); ++index) {
-            const LiftedOperator& lifted = question_.operators[index];
-            if (!question_.allow_noops && lifted.adds.empty() && lifted.deletes.empty()) continue;
+        for (std::size_t index = 0; index < task_.operators.size(); ++index) {
+            const LiftedOperator& lifted = task_.operators[index];
+            if (!task_.allow_noops && lifted.adds.empty() && lifted.deletes.empty()) continue;
             for (std::size_t p = 0; p < lifted.preconditions.size(); ++p)
-                triggers_[static_cast<std::size_t>(lifted.preconditions[p].predicate)].push_back({index, p});
+                occurrences_[to_index(lifted.preconditions[p].predicate)].push_back({index, p});
             if (lifted.preconditions.empty()) {
-                start(index);
-                bind_rest(0);
+                select_operator(index);
+                bind_free_parameters(0);
             }
         }
-        for (youngest_ = 0; static_cast<std::size_t>(youngest_) < atoms_.size() && !stopped_; ++youngest_)
-            for (const auto& [index, precondition] :
-                 triggers_[static_cast<std::size_t>(atoms_.predicate(youngest_))])
-                match_first(index, precondition);
-        return !stopped_;
+        for (new_atom_ = 0; to_index(new_atom_) < atoms_.size() && !limit_exceeded_; ++new_atom_)
+            for (const auto& [index, precondition] : occurrences_[to_index(atoms_.predicate(new_atom_))])
+                match_pivot(index, precondition);
+        return !limit_exceeded_;
     }
 
-    Groundings found;
+    const Groundings& groundings() const { return groundings_; }
 
 private:
-    void start(std::size_t index) {
-        index_ = index;
-        lifted_ = &question_.operators[index];
-        binding_.assign(lifted_->parameter_types.size(), unbound);
-        matched_.assign(lifted_->preconditions.size(), unbound);
+    void select_operator(std::size_t index) {
+        operator_index_ = index;
+        operator_ = &task_.operators[index];
+        binding_.assign(operator_->parameter_types.size(), unbound);
+        matches_.assign(operator_->preconditions.size(), unbound);
     }
 
-    void match_first(std::size_t index, std::size_t pivot) {
-        start(index);
+    void match_pivot(std::size_t index, std::size_t pivot) {
+        select_operator(index);
         pivot_ = pivot;
-        match(pivot, youngest_, lifted_->preconditions.size() - 1);
+        match(pivot, new_atom_, operator_->preconditions.size() - 1);
     }
 
-    // Takes an atom for a precondition and goes on with the `waiting` others.
-    void match(std::size_t precondition, Id atom, std::size_t waiting) {
-        if (time_is_up()) return;
-        const std::vector<Id>& places = lifted_->preconditions[precondition].places;
+    // Matches a precondition with an atom, then the `unmatched` other preconditions.
+    void match(std::size_t precondition, Id atom, std::size_t unmatched) {
+        deadline_.poll(16);
+        if (limit_exceeded_) return;
+        const std::vector<Id>& parameters = operator_->preconditions[precondition].parameters;
         const Span objects = atoms_.objects(atom);
-        const std::size_t bound_before = bound_.size();
-        bool fits = true;
-        for (std::size_t position = 0; position < places.size() && fits; ++position) {
-            const std::size_t place = static_cast<std::size_t>(places[position]);
-            if (binding_[place] == objects[position]) continue;
-            fits = binding_[place] == unbound && may_bind(place, objects[position]);
-            if (fits) {
-                binding_[place] = objects[position];
-                bound_.push_back(place);
+        const std::size_t trail_size = trail_.size();
+        bool consistent = true;
+        for (std::size_t position = 0; position < parameters.size() && consistent; ++position) {
+            const std::size_t parameter = to_index(parameters[position]);
+            if (binding_[parameter] == objects[position]) continue;
+            consistent = binding_[parameter] == unbound && can_bind(parameter, objects[position]);
+            if (consistent) {
+                binding_[parameter] = objects[position];
+                trail_.push_back(parameter);
             }
         }
-        if (fits) {
-            matched_[precondition] = atom;
-            extend(waiting);
-            matched_[precondition] = unbound;
+        if (consistent) {
+            matches_[precondition] = atom;
+            match_next(unmatched);
+            matches_[precondition] = unbound;
         }
-        for (; bound_.size() > bound_before; bound_.pop_back()) binding_[bound_.back()] = unbound;
+        for (; trail_.size() > trail_size; trail_.pop_back()) binding_[trail_.back()] = unbound;
     }
 
-    void extend(std::size_t waiting) {
-        if (waiting == 0) return bind_rest(0);
+    // Matches the precondition with the fewest candidates.
+    void match_next(std::size_t unmatched) {
+        if (unmatched == 0) return bind_free_parameters(0);
         std::size_t chosen = 0;
         const std::vector<Id>* fewest = nullptr;
-        for (std::size_t p = 0; p < matched_.size(); ++p) {
-            if (matched_[p] != unbound) continue;
-            const std::vector<Id>& found = candidates(lifted_->preconditions[p]);
-            if (!fewest || found.size() < fewest->size()) {
+        for (std::size_t p = 0; p < matches_.size(); ++p) {
+            if (matches_[p] != unbound) continue;
+            const std::vector<Id>& atoms = candidates(operator_->preconditions[p]);
+            if (!fewest || atoms.size() < fewest->size()) {
                 chosen = p;
-                fewest = &found;
+                fewest = &atoms;
             }
         }
-        // The list may grow while it is being read, by atoms that are younger than all that count.
-        for (std::size_t i = 0; i < fewest->size() && !stopped_; ++i) {
+        // The list can grow during the loop. The appended atoms are newer than `new_atom_`, so the loop ends there.
+        for (std::size_t i = 0; i < fewest->size() && !limit_exceeded_; ++i) {
             const Id atom = (*fewest)[i];
-            if (chosen < pivot_ ? atom >= youngest_ : atom > youngest_) break;
-            match(chosen, atom, waiting - 1);
+            if (chosen < pivot_ ? atom >= new_atom_ : atom > new_atom_) break;
+            match(chosen, atom, unmatched - 1);
         }
     }
 
-    // The shortest list that contains all atoms which a precondition can become.
-    const std::vector<Id>& candidates(const PlacedAtom& precondition) const {
-        const std::vector<Id>* best = &atoms_.of(precondition.predicate);
-        for (std::size_t position = 0; position < precondition.places.size(); ++position) {
-            const Id object = binding_[static_cast<std::size_t>(precondition.places[position])];
+    // Returns the shortest list that contains all atoms which match a precondition.
+    const std::vector<Id>& candidates(const LiftedAtom& precondition) const {
+        const std::vector<Id>* shortest = &atoms_.with_predicate(precondition.predicate);
+        for (std::size_t position = 0; position < precondition.parameters.size(); ++position) {
+            const Id object = binding_[to_index(precondition.parameters[position])];
             if (object == unbound) continue;
-            const std::vector<Id>& found = atoms_.with(precondition.predicate, position, object);
-            if (found.size() < best->size()) best = &found;
+            const std::vector<Id>& atoms = atoms_.with_argument(precondition.predicate, position, object);
+            if (atoms.size() < shortest->size()) shortest = &atoms;
         }
-        return *best;
+        return *shortest;
     }
 
-    // Binds the variables that no precondition mentions, in every way.
-    void bind_rest(std::size_t place) {
-        if (time_is_up()) return;
-        while (place < binding_.size() && binding_[place] != unbound) ++place;
-        if (place == binding_.size()) return emit();
-        const std::size_t type = static_cast<std::size_t>(lifted_->parameter_types[place]);
-        for (Id object : question_.type_members[type]) {
+    // Enumerates all bindings of the parameters that occur in no precondition.
+    void bind_free_parameters(std::size_t parameter) {
+        deadline_.poll(16);
+        if (limit_exceeded_) return;
+        while (parameter < binding_.size() && binding_[parameter] != unbound) ++parameter;
+        if (parameter == binding_.size()) return add_grounding();
+        const std::size_t type = to_index(operator_->parameter_types[parameter]);
+        for (Id object : task_.type_members[type]) {
             if (std::find(binding_.begin(), binding_.end(), object) != binding_.end()) continue;
-            binding_[place] = object;
-            bind_rest(place + 1);
-            binding_[place] = unbound;
-            if (stopped_) return;
+            binding_[parameter] = object;
+            bind_free_parameters(parameter + 1);
+            binding_[parameter] = unbound;
+            if (limit_exceeded_) return;
         }
     }
 
-    bool may_bind(std::size_t place, Id object) const {
-        const auto& members = question_.type_members[static_cast<std::size_t>(lifted_->parameter_types[place])];
+    // Parameters are bound to different objects.
+    bool can_bind(std::size_t parameter, Id object) const {
+        const auto& members = task_.type_members[to_index(operator_->parameter_types[parameter])];
         return std::find(binding_.begin(), binding_.end(), object) == binding_.end() &&
                std::binary_search(members.begin(), members.end(), object);
     }
 
-    void emit() {
-        if (found.lifted.size() == most_) {
-            stopped_ = true;
+    void add_grounding() {
+        if (groundings_.lifted_operators.size() == max_operators_) {
+            limit_exceeded_ = true;
             return;
         }
-        found.lifted.push_back(static_cast<Id>(index_));
-        found.objects.add(binding_);
-        found.preconditions.add(matched_);
-        for (const PlacedAtom& add : lifted_->adds) {
+        groundings_.lifted_operators.push_back(static_cast<Id>(operator_index_));
+        groundings_.objects.add_list(binding_);
+        groundings_.preconditions.add_list(matches_);
+        for (const LiftedAtom& add : operator_->adds) {
             arguments_.clear();
-            for (Id place : add.places) arguments_.push_back(binding_[static_cast<std::size_t>(place)]);
-            found.adds.push(atoms_.number(add.predicate, arguments_));
+            for (Id parameter : add.parameters) arguments_.push_back(binding_[to_index(parameter)]);
+            groundings_.adds.add_item(atoms_.find_or_add(add.predicate, arguments_));
         }
-        found.adds.close();
+        groundings_.adds.end_list();
     }
 
-    bool time_is_up() {
-        if (++looks_ % steps_between_looks_at_the_clock == 0 && deadline_.passed()) stopped_ = true;
-        return stopped_;
-    }
-
-    const Question& question_;
-    const Deadline& deadline_;
-    const std::size_t most_;
+    const AbstractTask& task_;
+    DeadlinePoller& deadline_;
+    const std::size_t max_operators_;
     AtomIndex& atoms_;
-    // For each predicate the preconditions of it: (operator, place among its preconditions).
-    std::vector<std::vector<std::pair<std::size_t, std::size_t>>> triggers_;
-    std::size_t index_ = 0;
-    const LiftedOperator* lifted_ = nullptr;
+    // For each predicate the preconditions with it: (operator, index of the precondition).
+    std::vector<std::vector<std::pair<std::size_t, std::size_t>>> occurrences_;
+    Groundings groundings_;
+    bool limit_exceeded_ = false;
+
+    // The current join.
+    std::size_t operator_index_ = 0;
+    const LiftedOperator* operator_ = nullptr;
     std::size_t pivot_ = 0;
-    Id youngest_ = 0;
+    Id new_atom_ = 0;
     std::vector<Id> binding_;
-    // The places that preconditions have bound, in the order of binding.
-    std::vector<std::size_t> bound_;
-    std::vector<Id> matched_;
+    // The parameters that preconditions have bound, in order of binding.
+    std::vector<std::size_t> trail_;
+    // The atom that each precondition is matched with.
+    std::vector<Id> matches_;
     std::vector<Id> arguments_;
-    unsigned looks_ = 0;
-    bool stopped_ = false;
 };
 
-// Keeps one list of atoms for each ground delete pattern.
-class Patterns {
+// Stores each ground delete pattern once, with the atoms that it matches.
+class PatternTable {
 public:
-    Patterns(const Question& question, const AtomIndex& atoms, const std::vector<Id>& rank, Lists& matches)
-        : question_(question), atoms_(atoms), rank_(rank), matches_(matches) {}
+    PatternTable(const AbstractTask& task, const AtomIndex& atoms, const std::vector<Id>& rank,
+                 CsrLists& pattern_atoms)
+        : task_(task), atoms_(atoms), rank_(rank), pattern_atoms_(pattern_atoms) {}
 
-    Id number(const PlacedPattern& pattern, Span binding) {
+    Id find_or_add(const DeletePattern& pattern, Span binding) {
         key_.assign(1, pattern.predicate);
-        for (Id argument : pattern.arguments)
-            key_.push_back(argument < 0 ? argument : binding[static_cast<std::size_t>(argument)]);
-        const auto [place, is_new] = numbers_.try_emplace(key_, static_cast<Id>(numbers_.size()));
-        if (is_new) matches_.add(matching());
-        return place->second;
+        for (Id argument : pattern.arguments) key_.push_back(argument < 0 ? argument : binding[to_index(argument)]);
+        const auto [entry, is_new] = ids_.try_emplace(key_, static_cast<Id>(ids_.size()));
+        if (is_new) pattern_atoms_.add_list(matching_atoms());
+        return entry->second;
     }
 
 private:
-    std::vector<Id> matching() const {
+    std::vector<Id> matching_atoms() const {
         const Id predicate = key_[0];
-        const std::vector<Id>* candidates = &atoms_.of(predicate);
+        const std::vector<Id>* candidates = &atoms_.with_predicate(predicate);
         for (std::size_t position = 0; position + 1 < key_.size(); ++position)
             if (key_[position + 1] >= 0) {
-                const std::vector<Id>& found = atoms_.with(predicate, position, key_[position + 1]);
-                if (found.size() < candidates->size()) candidates = &found;
+                const std::vector<Id>& atoms = atoms_.with_argument(predicate, position, key_[position + 1]);
+                if (atoms.size() < candidates->size()) candidates = &atoms;
             }
         std::vector<Id> result;
         for (Id atom : *candidates)
-            if (matches(atoms_.objects(atom))) result.push_back(rank_[static_cast<std::size_t>(atom)]);
+            if (matches(atoms_.objects(atom))) result.push_back(rank_[to_index(atom)]);
         std::sort(result.begin(), result.end());
         return result;
     }
@@ -221,46 +222,46 @@ private:
             const Id argument = key_[position + 1];
             if (argument >= 0 && argument != objects[position]) return false;
             if (argument < 0) {
-                const auto& members = question_.type_members[static_cast<std::size_t>(-1 - argument)];
+                const auto& members = task_.type_members[to_index(-1 - argument)];
                 if (!std::binary_search(members.begin(), members.end(), objects[position])) return false;
             }
         }
         return true;
     }
 
-    const Question& question_;
+    const AbstractTask& task_;
     const AtomIndex& atoms_;
     const std::vector<Id>& rank_;
-    Lists& matches_;
+    CsrLists& pattern_atoms_;
+    // The predicate and arguments of the current pattern.
     std::vector<Id> key_;
-    std::map<std::vector<Id>, Id> numbers_;
+    std::map<std::vector<Id>, Id> ids_;
 };
 
-// The numbers below `count`, sorted first by a key and then by objects. Throws `TimeIsUp`.
+// Returns the ids below `count`, sorted by key and then by objects. Throws `DeadlineExpired`.
 template <class Key, class Objects>
-std::vector<Id> sorted(std::size_t count, const Deadline& deadline, Key key, Objects objects) {
+std::vector<Id> sorted_ids(std::size_t count, DeadlinePoller& deadline, Key key, Objects objects) {
     std::vector<Id> order(count);
     std::iota(order.begin(), order.end(), 0);
-    Lookout lookout(deadline);
     std::sort(order.begin(), order.end(), [&](Id a, Id b) {
-        lookout.after(8);
+        deadline.poll(8);
         if (key(a) != key(b)) return key(a) < key(b);
-        const Span one = objects(a), other = objects(b);
-        return std::lexicographical_compare(one.begin(), one.end(), other.begin(), other.end());
+        const Span objects_a = objects(a), objects_b = objects(b);
+        return std::lexicographical_compare(objects_a.begin(), objects_a.end(), objects_b.begin(), objects_b.end());
     });
     return order;
 }
 
-// The number of each atom when they are sorted by predicate and objects. Throws `TimeIsUp`.
-std::vector<Id> sorted_atoms(const AtomIndex& atoms, const Deadline& deadline, Problem& problem) {
+// Writes the sorted atoms into the problem. Returns the new id of each atom. Throws `DeadlineExpired`.
+std::vector<Id> write_atoms(const AtomIndex& atoms, DeadlinePoller& deadline, Problem& problem) {
     const std::vector<Id> order =
-        sorted(atoms.size(), deadline, [&](Id atom) { return atoms.predicate(atom); },
-               [&](Id atom) { return atoms.objects(atom); });
+        sorted_ids(atoms.size(), deadline, [&](Id atom) { return atoms.predicate(atom); },
+                   [&](Id atom) { return atoms.objects(atom); });
     std::vector<Id> rank(atoms.size());
-    for (std::size_t place = 0; place < order.size(); ++place) {
-        rank[static_cast<std::size_t>(order[place])] = static_cast<Id>(place);
-        problem.atom_predicates.push_back(atoms.predicate(order[place]));
-        problem.atom_objects.add(atoms.objects(order[place]));
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        rank[to_index(order[i])] = static_cast<Id>(i);
+        problem.atom_predicates.push_back(atoms.predicate(order[i]));
+        problem.atom_objects.add_list(atoms.objects(order[i]));
     }
     return rank;
 }
@@ -270,83 +271,85 @@ void sort_unique(std::vector<Id>& items) {
     items.erase(std::unique(items.begin(), items.end()), items.end());
 }
 
-// The numbers of atoms that are given one after the other, each as its predicate and then its objects.
-std::vector<Id> numbers_of(const std::vector<Id>& given, const std::vector<Id>& arities, AtomIndex& atoms) {
-    std::vector<Id> numbers, objects;
-    for (auto next = given.begin(); next != given.end();) {
+// Adds atoms from a flat list and returns their ids; see `AbstractTask`.
+std::vector<Id> add_atoms(const std::vector<Id>& flat, const std::vector<Id>& arities, AtomIndex& atoms) {
+    std::vector<Id> ids, objects;
+    for (auto next = flat.begin(); next != flat.end();) {
         const Id predicate = *next++;
-        const auto end = next + arities[static_cast<std::size_t>(predicate)];
+        const auto end = next + arities[to_index(predicate)];
         objects.assign(next, end);
-        numbers.push_back(atoms.number(predicate, objects));
+        ids.push_back(atoms.find_or_add(predicate, objects));
         next = end;
     }
-    return numbers;
+    return ids;
 }
 
-// Writes the groundings into the problem, atoms under their sorted numbers. Throws `TimeIsUp`.
-void encode(const Question& question, const Deadline& deadline, const Groundings& found,
-            const AtomIndex& atoms, const std::vector<Id>& rank, Problem& problem) {
-    Patterns patterns(question, atoms, rank, problem.pattern_atoms);
+// Writes the sorted groundings into the problem. `rank` maps atoms to their new ids. Throws `DeadlineExpired`.
+void write_operators(const AbstractTask& task, DeadlinePoller& deadline, const Groundings& groundings,
+                     const AtomIndex& atoms, const std::vector<Id>& rank, Problem& problem) {
+    PatternTable patterns(task, atoms, rank, problem.pattern_atoms);
     std::vector<Id> scratch, arguments;
-    const auto add_ranked = [&](Lists& lists, Span items) {
+    const auto add_ranked = [&](CsrLists& lists, Span items) {
         scratch.clear();
-        for (Id atom : items) scratch.push_back(rank[static_cast<std::size_t>(atom)]);
+        for (Id atom : items) scratch.push_back(rank[to_index(atom)]);
         sort_unique(scratch);
-        lists.add(scratch);
+        lists.add_list(scratch);
     };
     const std::vector<Id> order =
-        sorted(found.lifted.size(), deadline, [&](Id one) { return found.lifted[static_cast<std::size_t>(one)]; },
-               [&](Id one) { return found.objects[static_cast<std::size_t>(one)]; });
-    Lookout lookout(deadline);
-    for (Id one : order) {
-        const std::size_t index = static_cast<std::size_t>(one);
-        lookout.after(256);
-        const Span binding = found.objects[index];
-        const LiftedOperator& lifted = question.operators[static_cast<std::size_t>(found.lifted[index])];
-        problem.lifted.push_back(found.lifted[index]);
-        problem.objects.add(binding);
-        add_ranked(problem.preconditions, found.preconditions[index]);
-        add_ranked(problem.adds, found.adds[index]);
+        sorted_ids(groundings.lifted_operators.size(), deadline,
+                   [&](Id id) { return groundings.lifted_operators[to_index(id)]; },
+                   [&](Id id) { return groundings.objects[to_index(id)]; });
+    for (Id id : order) {
+        const std::size_t index = to_index(id);
+        deadline.poll(256);
+        const Span binding = groundings.objects[index];
+        const LiftedOperator& lifted = task.operators[to_index(groundings.lifted_operators[index])];
+        problem.lifted_operators.push_back(groundings.lifted_operators[index]);
+        problem.operator_objects.add_list(binding);
+        add_ranked(problem.preconditions, groundings.preconditions[index]);
+        add_ranked(problem.adds, groundings.adds[index]);
         scratch.clear();
-        for (const PlacedAtom& atom : lifted.deletes) {
+        for (const LiftedAtom& atom : lifted.deletes) {
             arguments.clear();
-            for (Id place : atom.places) arguments.push_back(binding[static_cast<std::size_t>(place)]);
-            // An atom without a number never holds, so there is no need to delete it.
-            const Id number = atoms.find(atom.predicate, arguments);
-            if (number != AtomIndex::absent) scratch.push_back(rank[static_cast<std::size_t>(number)]);
+            for (Id parameter : atom.parameters) arguments.push_back(binding[to_index(parameter)]);
+            // An atom that is not in the index is unreachable and needs no delete.
+            const Id deleted = atoms.find(atom.predicate, arguments);
+            if (deleted != AtomIndex::absent) scratch.push_back(rank[to_index(deleted)]);
         }
         sort_unique(scratch);
-        problem.deletes.add(scratch);
-        for (const PlacedPattern& pattern : lifted.patterns)
-            problem.patterns.push(patterns.number(pattern, binding));
-        problem.patterns.close();
+        problem.deletes.add_list(scratch);
+        for (const DeletePattern& pattern : lifted.delete_patterns)
+            problem.delete_patterns.add_item(patterns.find_or_add(pattern, binding));
+        problem.delete_patterns.end_list();
     }
 }
 
 }  // namespace
 
-ProblemPointer ground(const Question& question, const Deadline& deadline, std::int64_t most) {
-    AtomIndex atoms(question.predicate_arities, question.object_types.size());
-    std::vector<Id> initial = numbers_of(question.initial, question.predicate_arities, atoms);
-    Reacher reacher(question, deadline, most, atoms);
-    if (!reacher.run() || deadline.passed()) return nullptr;
-    const Id reached = static_cast<Id>(atoms.size());
-    std::vector<Id> goal = numbers_of(question.goal, question.predicate_arities, atoms);
-
-    auto problem = std::make_shared<Problem>();
-    problem->object_types = question.object_types;
-    problem->goal_reachable = std::all_of(goal.begin(), goal.end(), [&](Id atom) { return atom < reached; });
+ProblemPointer ground(const AbstractTask& task, DeadlinePoller& deadline, std::int64_t max_operators) {
+    AtomIndex atoms(task.predicate_arities, task.object_types.size());
+    const std::vector<Id> initial = add_atoms(task.initial, task.predicate_arities, atoms);
     try {
-        const std::vector<Id> rank = sorted_atoms(atoms, deadline, *problem);
-        for (Id atom : initial) problem->initial.push_back(rank[static_cast<std::size_t>(atom)]);
-        for (Id atom : goal) problem->goal.push_back(rank[static_cast<std::size_t>(atom)]);
+        RelaxedReachability reachability(task, deadline, max_operators, atoms);
+        if (!reachability.run()) return nullptr;
+        deadline.check();
+        const Id reachable_count = static_cast<Id>(atoms.size());
+        const std::vector<Id> goal = add_atoms(task.goal, task.predicate_arities, atoms);
+
+        auto problem = std::make_shared<Problem>();
+        problem->object_types = task.object_types;
+        problem->goal_reachable =
+            std::all_of(goal.begin(), goal.end(), [&](Id atom) { return atom < reachable_count; });
+        const std::vector<Id> rank = write_atoms(atoms, deadline, *problem);
+        for (Id atom : initial) problem->initial.push_back(rank[to_index(atom)]);
+        for (Id atom : goal) problem->goal.push_back(rank[to_index(atom)]);
         sort_unique(problem->initial);
         sort_unique(problem->goal);
-        encode(question, deadline, reacher.found, atoms, rank, *problem);
-    } catch (const TimeIsUp&) {
+        write_operators(task, deadline, reachability.groundings(), atoms, rank, *problem);
+        return problem;
+    } catch (const DeadlineExpired&) {
         return nullptr;
     }
-    return problem;
 }
 
 }  // namespace needful

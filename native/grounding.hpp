@@ -1,47 +1,46 @@
-// Ground operators by joins over the atoms that can be reached at all; see grounding.py.
+// Grounding by relaxed reachability; see grounding.py.
 #pragma once
 
 #include <vector>
 
-#include "budget.hpp"
 #include "problem.hpp"
 
 namespace needful {
 
-// A lifted atom: at each position the place of the variable in a binding.
-struct PlacedAtom {
+// A lifted atom. Each argument is the index of an operator parameter.
+struct LiftedAtom {
     Id predicate;
-    std::vector<Id> places;
+    std::vector<Id> parameters;
 };
 
-// A quantified delete: at each position a place in a binding, or -1 - (the number of a type).
-struct PlacedPattern {
+// A quantified delete. Each argument is the index of an operator parameter, or -1 - (the id of a type).
+struct DeletePattern {
     Id predicate;
     std::vector<Id> arguments;
 };
 
 struct LiftedOperator {
     std::vector<Id> parameter_types;
-    std::vector<PlacedAtom> preconditions;
-    std::vector<PlacedAtom> adds;
-    std::vector<PlacedAtom> deletes;
-    std::vector<PlacedPattern> patterns;
+    std::vector<LiftedAtom> preconditions;
+    std::vector<LiftedAtom> adds;
+    std::vector<LiftedAtom> deletes;
+    std::vector<DeletePattern> delete_patterns;
 };
 
-// Predicates are numbered in the order of their names, objects in their own order.
-struct Question {
+// Predicate ids follow the order of names, and object ids the order of objects.
+struct AbstractTask {
     std::vector<Id> predicate_arities;
     std::vector<Id> object_types;
-    // For each type the objects of it and of its subtypes, ascending.
+    // For each type the objects of the type and its subtypes, in ascending order.
     std::vector<std::vector<Id>> type_members;
     std::vector<LiftedOperator> operators;
-    // Atoms one after the other, each as its predicate and then its objects.
+    // Flat lists of atoms: for each atom its predicate, then its objects.
     std::vector<Id> initial;
     std::vector<Id> goal;
     bool allow_noops = true;
 };
 
-// Null if time ran out, or if there are more than so many ground operators.
-ProblemPointer ground(const Question& question, const Deadline& deadline, std::int64_t most);
+// Returns null if the deadline expires or there are more than `max_operators` ground operators.
+ProblemPointer ground(const AbstractTask& task, DeadlinePoller& deadline, std::int64_t max_operators);
 
 }  // namespace needful

@@ -9,221 +9,222 @@ namespace {
 constexpr Id unreached = Id{1} << 30;
 constexpr Id no_supporter = -1;
 
-std::size_t at(Id index) { return static_cast<std::size_t>(index); }
-Span all_of(const std::vector<Id>& items) { return {items.data(), items.data() + items.size()}; }
+Span span_of(const std::vector<Id>& items) { return {items.data(), items.data() + items.size()}; }
 
-// Of each operator what it adds and does not need.
-Lists new_effects(const Problem& problem, Lookout& lookout) {
-    Lists effects;
+// Returns for each operator the atoms that it adds, without its preconditions.
+CsrLists net_adds(const Problem& problem, DeadlinePoller& deadline) {
+    CsrLists effects;
     effects.reserve(problem.operator_count(), problem.adds.item_count());
     std::vector<Id> scratch;
-    for (std::size_t step = 0; step < problem.operator_count(); ++step) {
-        const Span adds = problem.adds[step], needs = problem.preconditions[step];
-        lookout.after(1 + adds.size() + needs.size());
+    for (std::size_t op = 0; op < problem.operator_count(); ++op) {
+        const Span adds = problem.adds[op], preconditions = problem.preconditions[op];
+        deadline.poll(1 + adds.size() + preconditions.size());
         scratch.clear();
-        std::set_difference(adds.begin(), adds.end(), needs.begin(), needs.end(), std::back_inserter(scratch));
-        effects.add(scratch);
+        std::set_difference(adds.begin(), adds.end(), preconditions.begin(), preconditions.end(),
+                            std::back_inserter(scratch));
+        effects.add_list(scratch);
     }
     return effects;
 }
 
-// The operators that can contribute to the goal; no other is ever in a landmark.
-std::vector<Id> relevant_operators(const Problem& problem, const Lists& effects, Lookout& lookout) {
-    const Lists added_by = effects.inverted(problem.atom_count(), lookout);
-    std::vector<char> wanted(problem.atom_count(), 0), relevant(problem.operator_count(), 0);
+// Returns the operators that can contribute to the goal. Landmarks contain no others.
+std::vector<Id> relevant_operators(const Problem& problem, const CsrLists& effects, DeadlinePoller& deadline) {
+    const CsrLists added_by = effects.inverted(problem.atom_count(), deadline);
+    std::vector<char> atom_relevant(problem.atom_count(), 0), op_relevant(problem.operator_count(), 0);
     std::vector<Id> stack(problem.goal);
-    for (Id atom : stack) wanted[at(atom)] = 1;
+    for (Id atom : stack) atom_relevant[to_index(atom)] = 1;
     while (!stack.empty()) {
         const Id atom = stack.back();
         stack.pop_back();
-        lookout.after(added_by[at(atom)].size());
-        for (Id step : added_by[at(atom)]) {
-            if (relevant[at(step)]) continue;
-            relevant[at(step)] = 1;
-            for (Id needed : problem.preconditions[at(step)])
-                if (!wanted[at(needed)]) {
-                    wanted[at(needed)] = 1;
-                    stack.push_back(needed);
+        deadline.poll(added_by[to_index(atom)].size());
+        for (Id op : added_by[to_index(atom)]) {
+            if (op_relevant[to_index(op)]) continue;
+            op_relevant[to_index(op)] = 1;
+            for (Id precondition : problem.preconditions[to_index(op)])
+                if (!atom_relevant[to_index(precondition)]) {
+                    atom_relevant[to_index(precondition)] = 1;
+                    stack.push_back(precondition);
                 }
         }
     }
     std::vector<Id> result;
-    for (std::size_t step = 0; step < relevant.size(); ++step)
-        if (relevant[step]) result.push_back(static_cast<Id>(step));
+    for (std::size_t op = 0; op < op_relevant.size(); ++op)
+        if (op_relevant[op]) result.push_back(static_cast<Id>(op));
     return result;
 }
 
 }  // namespace
 
-LmCut::LmCut(const Problem& problem, const Deadline& deadline)
-    : always_(static_cast<Id>(problem.atom_count())), goal_(problem.goal) {
-    Lookout lookout(deadline);
-    if (goal_.empty()) goal_.push_back(always_);
-    const Lists all_effects = new_effects(problem, lookout);
-    original_ = relevant_operators(problem, all_effects, lookout);
-    preconditions_.reserve(original_.size(), problem.preconditions.item_count() + original_.size());
-    effects_.reserve(original_.size(), all_effects.item_count());
-    precondition_counts_.reserve(original_.size());
-    for (Id step : original_) {
-        const Span needs = problem.preconditions[at(step)];
-        lookout.after(1 + needs.size());
-        const Span asked = needs.empty() ? Span{&always_, &always_ + 1} : needs;
-        preconditions_.add(asked);
-        effects_.add(all_effects[at(step)]);
-        precondition_counts_.push_back(static_cast<Id>(asked.size()));
+LmCut::LmCut(const Problem& problem, DeadlinePoller& deadline)
+    : true_atom_(static_cast<Id>(problem.atom_count())), goal_(problem.goal) {
+    if (goal_.empty()) goal_.push_back(true_atom_);
+    const CsrLists all_effects = net_adds(problem, deadline);
+    operator_ids_ = relevant_operators(problem, all_effects, deadline);
+    preconditions_.reserve(operator_ids_.size(), problem.preconditions.item_count() + operator_ids_.size());
+    effects_.reserve(operator_ids_.size(), all_effects.item_count());
+    precondition_counts_.reserve(operator_ids_.size());
+    for (Id op : operator_ids_) {
+        const Span original = problem.preconditions[to_index(op)];
+        deadline.poll(1 + original.size());
+        const Span preconditions = original.empty() ? Span{&true_atom_, &true_atom_ + 1} : original;
+        preconditions_.add_list(preconditions);
+        effects_.add_list(all_effects[to_index(op)]);
+        precondition_counts_.push_back(static_cast<Id>(preconditions.size()));
     }
-    const std::size_t atoms = problem.atom_count() + 1;
-    needed_by_ = preconditions_.inverted(atoms, lookout);
-    added_by_ = effects_.inverted(atoms, lookout);
-    values_.resize(atoms);
-    zone_.resize(atoms);
-    reached_.resize(atoms);
-    supporters_.resize(original_.size());
-    free_.resize(original_.size());
-    entered_.resize(original_.size());
+    const std::size_t atom_count = problem.atom_count() + 1;
+    precondition_of_ = preconditions_.inverted(atom_count, deadline);
+    added_by_ = effects_.inverted(atom_count, deadline);
+    h_max_.resize(atom_count);
+    goal_zone_.resize(atom_count);
+    before_goal_zone_.resize(atom_count);
+    supporters_.resize(operator_ids_.size());
+    zero_cost_.resize(operator_ids_.size());
+    is_zone_achiever_.resize(operator_ids_.size());
 }
 
-Estimate LmCut::operator()(const Word* state, std::size_t words, const Deadline& deadline) {
-    true_.clear();
-    for_each_bit(state, words, [&](Id atom) { true_.push_back(atom); });
-    true_.push_back(always_);
-    Lookout lookout(deadline);
-    h_max(lookout);
+Estimate LmCut::operator()(const Word* state, std::size_t words, DeadlinePoller& deadline) {
+    state_atoms_.clear();
+    for_each_bit(state, words, [&](Id atom) { state_atoms_.push_back(atom); });
+    state_atoms_.push_back(true_atom_);
+    compute_h_max(deadline);
     Estimate estimate;
-    Id target = hardest(all_of(goal_));
-    if (values_[at(target)] == unreached) {
+    Id target = find_supporter(span_of(goal_));
+    if (h_max_[to_index(target)] == unreached) {
         estimate.value = Estimate::unreachable;
         return estimate;
     }
-    std::fill(free_.begin(), free_.end(), 0);
-    while (values_[at(target)] > 0) {
-        find_cut(target, lookout);
-        for (Id step : cut_) {
-            free_[at(step)] = 1;
-            estimate.in_landmark.push_back(original_[at(step)]);
+    std::fill(zero_cost_.begin(), zero_cost_.end(), 0);
+    while (h_max_[to_index(target)] > 0) {
+        find_cut(target, deadline);
+        for (Id op : cut_) {
+            zero_cost_[to_index(op)] = 1;
+            estimate.landmark_operators.push_back(operator_ids_[to_index(op)]);
         }
-        ++estimate.landmarks;
-        lower(lookout);
-        target = hardest(all_of(goal_));
+        ++estimate.landmark_count;
+        update_h_max(deadline);
+        target = find_supporter(span_of(goal_));
     }
-    estimate.value = estimate.landmarks;
+    estimate.value = estimate.landmark_count;
     return estimate;
 }
 
-// The first, hence lowest, of several.
-Id LmCut::hardest(Span atoms) const {
+// Returns the atom with the greatest h-max. Ties go to the lowest id, because the atoms are sorted.
+Id LmCut::find_supporter(Span atoms) const {
     Id best = atoms[0];
     for (Id atom : atoms)
-        if (values_[at(atom)] > values_[at(best)]) best = atom;
+        if (h_max_[to_index(atom)] > h_max_[to_index(best)]) best = atom;
     return best;
 }
 
-void LmCut::h_max(Lookout& lookout) {
-    std::fill(values_.begin(), values_.end(), unreached);
+void LmCut::compute_h_max(DeadlinePoller& deadline) {
+    std::fill(h_max_.begin(), h_max_.end(), unreached);
     std::fill(supporters_.begin(), supporters_.end(), no_supporter);
-    waiting_for_ = precondition_counts_;
-    for (Id atom : true_) values_[at(atom)] = 0;
-    frontier_ = true_;
+    unsatisfied_ = precondition_counts_;
+    for (Id atom : state_atoms_) h_max_[to_index(atom)] = 0;
+    frontier_ = state_atoms_;
     for (Id level = 1; !frontier_.empty(); ++level) {
         ready_.clear();
         for (Id atom : frontier_)
-            for_each(needed_by_[at(atom)], lookout, [&](Id step) {
-                if (--waiting_for_[at(step)] == 0) ready_.push_back(step);
+            for_each(precondition_of_[to_index(atom)], deadline, [&](Id op) {
+                if (--unsatisfied_[to_index(op)] == 0) ready_.push_back(op);
             });
         frontier_.clear();
-        for_each(all_of(ready_), lookout, [&](Id step) {
-            supporters_[at(step)] = hardest(preconditions_[at(step)]);
-            for (Id effect : effects_[at(step)])
-                if (values_[at(effect)] == unreached) {
-                    values_[at(effect)] = level;
+        for_each(span_of(ready_), deadline, [&](Id op) {
+            supporters_[to_index(op)] = find_supporter(preconditions_[to_index(op)]);
+            for (Id effect : effects_[to_index(op)])
+                if (h_max_[to_index(effect)] == unreached) {
+                    h_max_[to_index(effect)] = level;
                     frontier_.push_back(effect);
                 }
         });
     }
 }
 
-// The operators that lead from outside into the zone from which the target costs nothing more.
-void LmCut::find_cut(Id target, Lookout& lookout) {
-    find_zone(target, lookout);
+// Finds the operators that lead from before the goal zone into it.
+void LmCut::find_cut(Id target, DeadlinePoller& deadline) {
+    find_goal_zone(target, deadline);
     cut_.clear();
-    bool all_easier = true;
-    for_each(all_of(entering_), lookout, [&](Id step) {
-        if (zone_[at(supporters_[at(step)])]) return;
-        cut_.push_back(step);
-        all_easier = all_easier && values_[at(supporters_[at(step)])] < values_[at(target)];
+    bool all_cheaper = true;
+    for_each(span_of(zone_achievers_), deadline, [&](Id op) {
+        const std::size_t supporter = to_index(supporters_[to_index(op)]);
+        if (goal_zone_[supporter]) return;
+        cut_.push_back(op);
+        all_cheaper = all_cheaper && h_max_[supporter] < h_max_[to_index(target)];
     });
-    if (all_easier) return;
-    find_reached(lookout);
+    // Supporters that are cheaper than the target are always reachable without passing through the zone.
+    if (all_cheaper) return;
+    find_before_goal_zone(deadline);
     cut_.erase(std::remove_if(cut_.begin(), cut_.end(),
-                              [&](Id step) { return !reached_[at(supporters_[at(step)])]; }),
+                              [&](Id op) { return !before_goal_zone_[to_index(supporters_[to_index(op)])]; }),
                cut_.end());
 }
 
-void LmCut::find_zone(Id target, Lookout& lookout) {
-    std::fill(zone_.begin(), zone_.end(), 0);
-    std::fill(entered_.begin(), entered_.end(), 0);
-    entering_.clear();
-    zone_[at(target)] = 1;
+// Finds the atoms from which zero-cost operators lead to the target, and the operators that add these atoms.
+void LmCut::find_goal_zone(Id target, DeadlinePoller& deadline) {
+    std::fill(goal_zone_.begin(), goal_zone_.end(), 0);
+    std::fill(is_zone_achiever_.begin(), is_zone_achiever_.end(), 0);
+    zone_achievers_.clear();
+    goal_zone_[to_index(target)] = 1;
     stack_.assign(1, target);
     while (!stack_.empty()) {
         const Id atom = stack_.back();
         stack_.pop_back();
-        for_each(added_by_[at(atom)], lookout, [&](Id step) {
-            const Id supporter = supporters_[at(step)];
-            if (supporter == no_supporter || entered_[at(step)]) return;
-            entered_[at(step)] = 1;
-            entering_.push_back(step);
-            if (free_[at(step)] && !zone_[at(supporter)]) {
-                zone_[at(supporter)] = 1;
+        for_each(added_by_[to_index(atom)], deadline, [&](Id op) {
+            const Id supporter = supporters_[to_index(op)];
+            if (supporter == no_supporter || is_zone_achiever_[to_index(op)]) return;
+            is_zone_achiever_[to_index(op)] = 1;
+            zone_achievers_.push_back(op);
+            if (zero_cost_[to_index(op)] && !goal_zone_[to_index(supporter)]) {
+                goal_zone_[to_index(supporter)] = 1;
                 stack_.push_back(supporter);
             }
         });
     }
 }
 
-// Which atoms can be reached from what is true without the operators that enter the zone.
-void LmCut::find_reached(Lookout& lookout) {
-    std::fill(reached_.begin(), reached_.end(), 0);
-    for (Id atom : true_) reached_[at(atom)] = 1;
-    stack_ = true_;
+// Finds the atoms that are reachable from the state without operators that add an atom of the goal zone.
+void LmCut::find_before_goal_zone(DeadlinePoller& deadline) {
+    std::fill(before_goal_zone_.begin(), before_goal_zone_.end(), 0);
+    for (Id atom : state_atoms_) before_goal_zone_[to_index(atom)] = 1;
+    stack_ = state_atoms_;
     while (!stack_.empty()) {
         const Id atom = stack_.back();
         stack_.pop_back();
-        for_each(needed_by_[at(atom)], lookout, [&](Id step) {
-            if (entered_[at(step)] || supporters_[at(step)] != atom) return;
-            for (Id effect : effects_[at(step)])
-                if (!reached_[at(effect)]) {
-                    reached_[at(effect)] = 1;
+        for_each(precondition_of_[to_index(atom)], deadline, [&](Id op) {
+            if (is_zone_achiever_[to_index(op)] || supporters_[to_index(op)] != atom) return;
+            for (Id effect : effects_[to_index(op)])
+                if (!before_goal_zone_[to_index(effect)]) {
+                    before_goal_zone_[to_index(effect)] = 1;
                     stack_.push_back(effect);
                 }
         });
     }
 }
 
-void LmCut::offer(std::size_t step, Id value) {
-    for (Id effect : effects_[step])
-        if (value < values_[at(effect)]) {
-            values_[at(effect)] = value;
+void LmCut::lower_effects(std::size_t op, Id value) {
+    for (Id effect : effects_[op])
+        if (value < h_max_[to_index(effect)]) {
+            h_max_[to_index(effect)] = value;
             queue_.emplace(value, effect);
         }
 }
 
-// Brings values and supporters up to date after the operators of the cut have become free.
-void LmCut::lower(Lookout& lookout) {
-    // All are looked at before any value falls: a supporter is only the hardest precondition until then.
-    ready_.clear();
-    for (Id step : cut_) ready_.push_back(values_[at(supporters_[at(step)])]);
-    auto value = ready_.begin();
-    for_each(all_of(cut_), lookout, [&](Id step) { offer(at(step), *value++); });
+// Updates h-max and the supporters after the operators of the cut have become free of cost.
+void LmCut::update_h_max(DeadlinePoller& deadline) {
+    // Read all values before lowering any: supporters are valid only until then.
+    cut_values_.clear();
+    for (Id op : cut_) cut_values_.push_back(h_max_[to_index(supporters_[to_index(op)])]);
+    auto cut_value = cut_values_.begin();
+    for_each(span_of(cut_), deadline, [&](Id op) { lower_effects(to_index(op), *cut_value++); });
     while (!queue_.empty()) {
-        lookout.after(16);
+        deadline.poll(16);
         const auto [value, atom] = queue_.top();
         queue_.pop();
-        if (value > values_[at(atom)]) continue;
-        for_each(needed_by_[at(atom)], lookout, [&](Id step) {
-            if (supporters_[at(step)] != atom) return;
-            const Id now = supporters_[at(step)] = hardest(preconditions_[at(step)]);
-            offer(at(step), values_[at(now)] + 1 - free_[at(step)]);
+        if (value > h_max_[to_index(atom)]) continue;
+        for_each(precondition_of_[to_index(atom)], deadline, [&](Id op) {
+            if (supporters_[to_index(op)] != atom) return;
+            const Id supporter = supporters_[to_index(op)] = find_supporter(preconditions_[to_index(op)]);
+            lower_effects(to_index(op), h_max_[to_index(supporter)] + 1 - zero_cost_[to_index(op)]);
         });
     }
 }

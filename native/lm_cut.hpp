@@ -1,11 +1,10 @@
-// The LM-cut heuristic for operators of cost 1; see lm_cut.py.
+// The LM-cut heuristic for unit-cost operators; see lm_cut.py.
 #pragma once
 
 #include <queue>
 #include <vector>
 
 #include "bitset.hpp"
-#include "budget.hpp"
 #include "problem.hpp"
 
 namespace needful {
@@ -13,36 +12,39 @@ namespace needful {
 struct Estimate {
     static constexpr Id unreachable = -1;
     Id value = 0;
-    Id landmarks = 0;
-    // The ground operators in landmarks.
-    std::vector<Id> in_landmark;
+    Id landmark_count = 0;
+    // The ground operators of all landmarks; landmarks are disjoint.
+    std::vector<Id> landmark_operators;
 };
 
 class LmCut {
 public:
-    // Both throw `TimeIsUp`.
-    LmCut(const Problem& problem, const Deadline& deadline);
-    Estimate operator()(const Word* state, std::size_t words, const Deadline& deadline);
+    // Throws `DeadlineExpired`, and so does the call operator.
+    LmCut(const Problem& problem, DeadlinePoller& deadline);
+    Estimate operator()(const Word* state, std::size_t words, DeadlinePoller& deadline);
 
 private:
-    void h_max(Lookout& lookout);
-    void find_cut(Id target, Lookout& lookout);
-    void find_zone(Id target, Lookout& lookout);
-    void find_reached(Lookout& lookout);
-    void lower(Lookout& lookout);
-    void offer(std::size_t step, Id value);
-    Id hardest(Span atoms) const;
+    void compute_h_max(DeadlinePoller& deadline);
+    void find_cut(Id target, DeadlinePoller& deadline);
+    void find_goal_zone(Id target, DeadlinePoller& deadline);
+    void find_before_goal_zone(DeadlinePoller& deadline);
+    void update_h_max(DeadlinePoller& deadline);
+    void lower_effects(std::size_t op, Id value);
+    Id find_supporter(Span atoms) const;
 
-    Id always_;
+    // An artificial atom that is always true: the precondition of operators that have none.
+    Id true_atom_;
     std::vector<Id> goal_;
-    // Only operators that can contribute to the goal; of each its number in the problem.
-    std::vector<Id> original_;
-    Lists preconditions_, effects_, needed_by_, added_by_;
+    // Operators here are numbered among the relevant ones; this maps them to ids in the problem.
+    std::vector<Id> operator_ids_;
+    CsrLists preconditions_, effects_, precondition_of_, added_by_;
     std::vector<Id> precondition_counts_;
 
-    // The work on one state.
-    std::vector<Id> true_, values_, supporters_, waiting_for_, frontier_, ready_, entering_, cut_, stack_;
-    std::vector<char> free_, zone_, entered_, reached_;
+    // Buffers of one evaluation. The supporter of an operator is its precondition with the greatest h-max.
+    std::vector<Id> state_atoms_, h_max_, supporters_, unsatisfied_, frontier_, ready_, cut_, cut_values_, stack_;
+    // The operators that add an atom of the goal zone.
+    std::vector<Id> zone_achievers_;
+    std::vector<char> zero_cost_, goal_zone_, is_zone_achiever_, before_goal_zone_;
     using Entry = std::pair<Id, Id>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue_;
 };

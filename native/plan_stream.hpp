@@ -1,24 +1,25 @@
-// A stream of plans that is computed only as far as it is read; see planner.py.
+// A lazy stream of plans: plans are computed when they are requested; see planner.py.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "budget.hpp"
-#include "lists.hpp"
+#include "csr_lists.hpp"
 
 namespace needful {
 
+// The ids of ground operators, in order of execution.
 using Plan = std::vector<Id>;
 
 class PlanStream {
 public:
     virtual ~PlanStream() = default;
 
-    // False if there is no further plan; `ended` then says why. Throws `TimeIsUp` if that is found out in
-    // the middle of a step; the stream is of no use then.
-    virtual bool next(const Budget& budget, Effort& effort, Plan& plan) = 0;
-    virtual Ended ended() const = 0;
+    // Returns false if there is no further plan; `status` is then the reason. May throw `DeadlineExpired`;
+    // discard the stream in that case.
+    virtual bool next(const Budget& budget, SearchStatistics& statistics, Plan& plan) = 0;
+    virtual SearchStatus status() const = 0;
 };
 
 }  // namespace needful

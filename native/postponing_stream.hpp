@@ -1,4 +1,4 @@
-// A stream that passes on the plans of another one and puts some of them off; none is lost.
+// Base of streams that return some plans of another stream later. No plan is lost.
 #pragma once
 
 #include <deque>
@@ -12,16 +12,16 @@ namespace needful {
 
 class PostponingStream : public PlanStream {
 public:
-    PostponingStream(std::unique_ptr<PlanStream> plans, ProblemPointer problem)
-        : plans_(std::move(plans)), problem_(std::move(problem)) {}
+    PostponingStream(std::unique_ptr<PlanStream> source, ProblemPointer problem)
+        : source_(std::move(source)), problem_(std::move(problem)) {}
 
-    Ended ended() const override { return put_off_.empty() ? plans_->ended() : Ended::not_yet; }
+    SearchStatus status() const override { return postponed_.empty() ? source_->status() : SearchStatus::in_progress; }
 
 protected:
-    std::unique_ptr<PlanStream> plans_;
+    std::unique_ptr<PlanStream> source_;
     ProblemPointer problem_;
     std::set<Plan> seen_;
-    std::deque<Plan> put_off_;
+    std::deque<Plan> postponed_;
 };
 
 }  // namespace needful

@@ -6,16 +6,16 @@ namespace needful {
 
 namespace {
 
-// Where a row is, or would be, among rows that are sorted by their heads and then by what is in them.
-std::size_t place_of(Id head, const std::vector<Id>& row, const std::vector<Id>& heads, const Lists& rows) {
-    std::size_t low = 0, high = heads.size();
+// The index of the first row that is not less than (key, row). The rows are sorted by (key, row).
+std::size_t lower_bound(Id key, const std::vector<Id>& row, const std::vector<Id>& keys, const CsrLists& rows) {
+    std::size_t low = 0, high = keys.size();
     while (low < high) {
         const std::size_t middle = (low + high) / 2;
-        const Span there = rows[middle];
-        const bool before = heads[middle] != head ? heads[middle] < head
-                                                  : std::lexicographical_compare(there.begin(), there.end(),
-                                                                                 row.begin(), row.end());
-        if (before)
+        const Span candidate = rows[middle];
+        const bool less = keys[middle] != key ? keys[middle] < key
+                                              : std::lexicographical_compare(candidate.begin(), candidate.end(),
+                                                                             row.begin(), row.end());
+        if (less)
             low = middle + 1;
         else
             high = middle;
@@ -23,59 +23,58 @@ std::size_t place_of(Id head, const std::vector<Id>& row, const std::vector<Id>&
     return low;
 }
 
-Id find(Id head, const std::vector<Id>& row, const std::vector<Id>& heads, const Lists& rows) {
-    const std::size_t place = place_of(head, row, heads, rows);
-    const bool found = place < heads.size() && heads[place] == head &&
-                       std::equal(row.begin(), row.end(), rows[place].begin(), rows[place].end());
-    return found ? static_cast<Id>(place) : Problem::absent;
+Id find(Id key, const std::vector<Id>& row, const std::vector<Id>& keys, const CsrLists& rows) {
+    const std::size_t index = lower_bound(key, row, keys, rows);
+    const bool found = index < keys.size() && keys[index] == key &&
+                       std::equal(row.begin(), row.end(), rows[index].begin(), rows[index].end());
+    return found ? static_cast<Id>(index) : Problem::absent;
 }
 
 }  // namespace
 
-Id Problem::find_atom(Id predicate, const std::vector<Id>& bound) const {
-    return find(predicate, bound, atom_predicates, atom_objects);
+Id Problem::find_atom(Id predicate, const std::vector<Id>& arguments) const {
+    return find(predicate, arguments, atom_predicates, atom_objects);
 }
 
-Id Problem::find_operator(Id lifted_operator, const std::vector<Id>& bound) const {
-    return find(lifted_operator, bound, lifted, objects);
+Id Problem::find_operator(Id lifted_operator, const std::vector<Id>& arguments) const {
+    return find(lifted_operator, arguments, lifted_operators, operator_objects);
 }
 
-ProblemPointer with_failures(ProblemPointer problem, const std::vector<std::pair<Id, Id>>& failures,
-                             const Deadline& deadline) {
+ProblemPointer with_failures(ProblemPointer problem, const std::vector<Failure>& failures, DeadlinePoller& deadline) {
     if (failures.empty()) return problem;
-    Lookout lookout(deadline);
     auto changed = std::make_shared<Problem>();
     changed->object_types = problem->object_types;
     changed->atom_predicates = problem->atom_predicates;
     changed->initial = problem->initial;
     changed->goal = problem->goal;
     changed->goal_reachable = problem->goal_reachable;
-    changed->lifted = problem->lifted;
-    for (Lists Problem::* lists : {&Problem::atom_objects, &Problem::objects, &Problem::deletes, &Problem::patterns,
-                                   &Problem::pattern_atoms}) {
+    changed->lifted_operators = problem->lifted_operators;
+    for (CsrLists Problem::* lists : {&Problem::atom_objects, &Problem::operator_objects, &Problem::deletes,
+                                      &Problem::delete_patterns, &Problem::pattern_atoms}) {
         (*changed).*lists = (*problem).*lists;
-        lookout.after(((*problem).*lists).item_count());
+        deadline.poll(((*problem).*lists).item_count());
     }
     changed->failures = failures;
-    changed->failure_atoms = failures.size();
+    changed->failure_atom_count = failures.size();
     changed->preconditions.reserve(problem->operator_count(), problem->preconditions.item_count() + failures.size());
-    const Id first_fresh = static_cast<Id>(problem->atom_count());
-    for (std::size_t index = 0; index < problem->operator_count(); ++index) {
-        const Span needs = problem->preconditions[index], adds = problem->adds[index], bound = problem->objects[index];
-        lookout.after(needs.size() + adds.size() + failures.size());
-        for (Id atom : needs) changed->preconditions.push(atom);
-        for (Id atom : adds) changed->adds.push(atom);
-        // The fresh atoms have the highest numbers, so the lists still ascend.
-        Id fresh = first_fresh;
-        for (const auto& [step, object] : failures) {
-            if (static_cast<Id>(index) == step)
-                changed->preconditions.push(fresh);
-            else if (std::find(bound.begin(), bound.end(), object) != bound.end())
-                changed->adds.push(fresh);
-            ++fresh;
+    const Id first_failure_atom = static_cast<Id>(problem->atom_count());
+    for (std::size_t op = 0; op < problem->operator_count(); ++op) {
+        const Span preconditions = problem->preconditions[op], adds = problem->adds[op];
+        const Span objects = problem->operator_objects[op];
+        deadline.poll(preconditions.size() + adds.size() + failures.size());
+        for (Id atom : preconditions) changed->preconditions.add_item(atom);
+        for (Id atom : adds) changed->adds.add_item(atom);
+        // Failure atoms have the highest ids, so the lists stay in ascending order.
+        Id failure_atom = first_failure_atom;
+        for (const auto& [failed_op, object] : failures) {
+            if (static_cast<Id>(op) == failed_op)
+                changed->preconditions.add_item(failure_atom);
+            else if (std::find(objects.begin(), objects.end(), object) != objects.end())
+                changed->adds.add_item(failure_atom);
+            ++failure_atom;
         }
-        changed->preconditions.close();
-        changed->adds.close();
+        changed->preconditions.end_list();
+        changed->adds.end_list();
     }
     return changed;
 }

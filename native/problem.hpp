@@ -1,54 +1,55 @@
-// The compact form of an abstract planning problem; see ground_problem.py.
+// A grounded planning problem in compact form; see ground_problem.py.
 #pragma once
 
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "lists.hpp"
+#include "csr_lists.hpp"
 
 namespace needful {
 
+// A discovered failure: (ground operator, object).
+using Failure = std::pair<Id, Id>;
+
 struct Problem {
-    // Of each object the number of its type.
     std::vector<Id> object_types;
-    // Atoms, sorted by predicate and objects. Those of discovered failures follow and have no objects.
+
+    // Atoms, sorted by predicate and objects. The atoms of discovered failures follow; they have no objects.
     std::vector<Id> atom_predicates;
-    Lists atom_objects;
-    std::size_t failure_atoms = 0;
+    CsrLists atom_objects;
+    std::size_t failure_atom_count = 0;
 
     std::vector<Id> initial;
     std::vector<Id> goal;
+    // Whether the goal is reachable if deletes are ignored.
     bool goal_reachable = true;
 
-    // Ground operators, sorted by lifted operator and objects; all lists of atoms ascend.
-    std::vector<Id> lifted;
-    Lists objects;
-    Lists preconditions;
-    Lists adds;
-    Lists deletes;
-    // Quantified deletes: indices of patterns, and the atoms that each pattern matches.
-    Lists patterns;
-    Lists pattern_atoms;
+    // Ground operators, sorted by lifted operator and objects. Each list of atoms is in ascending order.
+    std::vector<Id> lifted_operators;
+    CsrLists operator_objects;
+    CsrLists preconditions;
+    CsrLists adds;
+    CsrLists deletes;
+    // Quantified deletes: pattern ids per operator, and the matching atoms per pattern.
+    CsrLists delete_patterns;
+    CsrLists pattern_atoms;
 
-    // Discovered failures: (ground operator, object).
-    std::vector<std::pair<Id, Id>> failures;
+    std::vector<Failure> failures;
 
     std::size_t object_count() const { return object_types.size(); }
-    std::size_t atom_count() const { return atom_predicates.size() + failure_atoms; }
-    std::size_t operator_count() const { return lifted.size(); }
+    std::size_t atom_count() const { return atom_predicates.size() + failure_atom_count; }
+    std::size_t operator_count() const { return lifted_operators.size(); }
 
     static constexpr Id absent = -1;
-    // The atom of a predicate for some objects, and the ground operator of a lifted one.
-    Id find_atom(Id predicate, const std::vector<Id>& bound) const;
-    Id find_operator(Id lifted_operator, const std::vector<Id>& bound) const;
+    Id find_atom(Id predicate, const std::vector<Id>& arguments) const;
+    Id find_operator(Id lifted_operator, const std::vector<Id>& arguments) const;
 };
 
 using ProblemPointer = std::shared_ptr<const Problem>;
 
-// The problem in which ground operators need objects dealt with; see discovered_failures.py. The problem
-// must be without failures. Throws `TimeIsUp`.
-ProblemPointer with_failures(ProblemPointer problem, const std::vector<std::pair<Id, Id>>& failures,
-                             const Deadline& deadline);
+// Returns a copy in which each failed operator requires another operator with the object first; see
+// discovered_failures.py. The given problem must not contain failures. Throws `DeadlineExpired`.
+ProblemPointer with_failures(ProblemPointer problem, const std::vector<Failure>& failures, DeadlinePoller& deadline);
 
 }  // namespace needful

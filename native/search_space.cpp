@@ -8,144 +8,146 @@
 namespace needful {
 
 namespace {
-constexpr std::size_t state_bytes = std::size_t{1} << 31;
+constexpr std::size_t max_state_bytes = std::size_t{1} << 31;
 }
 
-SearchSpace::SearchSpace(ProblemPointer problem, bool symmetries, const Deadline& deadline)
+SearchSpace::SearchSpace(ProblemPointer problem, bool symmetries, DeadlinePoller& deadline)
     : problem_(std::move(problem)),
-      asked_for_(words_for(problem_->atom_count())),
+      relevant_atoms_(words_for(problem_->atom_count())),
       initial_(words_for(problem_->atom_count())) {
-    Lookout lookout(deadline);
-    std::vector<Id> users(problem_->atom_count(), 0);
-    for (Id atom : problem_->goal) insert(asked_for_.data(), atom);
-    for (std::size_t step = 0; step < problem_->operator_count(); ++step) {
-        lookout.after(problem_->preconditions[step].size());
-        for (Id atom : problem_->preconditions[step]) {
-            insert(asked_for_.data(), atom);
-            ++users[static_cast<std::size_t>(atom)];
+    // For each atom the number of operators with it as a precondition.
+    std::vector<Id> frequency(problem_->atom_count(), 0);
+    for (Id atom : problem_->goal) insert(relevant_atoms_.data(), atom);
+    for (std::size_t op = 0; op < problem_->operator_count(); ++op) {
+        deadline.poll(problem_->preconditions[op].size());
+        for (Id atom : problem_->preconditions[op]) {
+            insert(relevant_atoms_.data(), atom);
+            ++frequency[to_index(atom)];
         }
     }
-    Lists rarest;
-    for (std::size_t step = 0; step < problem_->operator_count(); ++step) {
-        const Span atoms = problem_->preconditions[step];
-        lookout.after(1 + atoms.size());
+    CsrLists rarest_preconditions;
+    for (std::size_t op = 0; op < problem_->operator_count(); ++op) {
+        const Span atoms = problem_->preconditions[op];
+        deadline.poll(1 + atoms.size());
         if (atoms.empty())
-            always_applicable_.push_back(static_cast<Id>(step));
+            always_applicable_.push_back(static_cast<Id>(op));
         else
-            rarest.push(*std::min_element(atoms.begin(), atoms.end(), [&](Id a, Id b) {
-                return users[static_cast<std::size_t>(a)] < users[static_cast<std::size_t>(b)];
+            rarest_preconditions.add_item(*std::min_element(atoms.begin(), atoms.end(), [&](Id a, Id b) {
+                return frequency[to_index(a)] < frequency[to_index(b)];
             }));
-        rarest.close();
+        rarest_preconditions.end_list();
     }
-    listed_under_ = rarest.inverted(problem_->atom_count(), lookout);
+    operators_by_rarest_precondition_ = rarest_preconditions.inverted(problem_->atom_count(), deadline);
     for (Id atom : problem_->initial)
-        if (has(asked_for_.data(), atom)) insert(initial_.data(), atom);
-    if (symmetries) symmetry_ = Symmetry::of(*problem_, asked_for_, lookout);
+        if (has(relevant_atoms_.data(), atom)) insert(initial_.data(), atom);
+    if (symmetries) symmetry_ = Symmetry::detect(*problem_, relevant_atoms_, deadline);
 }
 
-std::size_t SearchSpace::max_states() const { return state_bytes / (problem_->atom_count() / 64 * 8 + 8); }
+std::size_t SearchSpace::max_states() const { return max_state_bytes / (problem_->atom_count() / 64 * 8 + 8); }
 
-void SearchSpace::applicable(const Word* state, std::vector<Id>& steps, Lookout& lookout) const {
-    steps = always_applicable_;
+void SearchSpace::applicable(const Word* state, std::vector<Id>& ops, DeadlinePoller& deadline) const {
+    ops = always_applicable_;
     for_each_bit(state, words(), [&](Id atom) {
-        lookout.after(listed_under_[static_cast<std::size_t>(atom)].size());
-        for (Id step : listed_under_[static_cast<std::size_t>(atom)])
-            if (has_all(state, problem_->preconditions[static_cast<std::size_t>(step)])) steps.push_back(step);
+        const Span candidates = operators_by_rarest_precondition_[to_index(atom)];
+        deadline.poll(candidates.size());
+        for (Id op : candidates)
+            if (has_all(state, problem_->preconditions[to_index(op)])) ops.push_back(op);
     });
-    std::sort(steps.begin(), steps.end());
+    std::sort(ops.begin(), ops.end());
 }
 
-void SearchSpace::after(const Word* state, Id step, Bits& child) const {
-    const std::size_t index = static_cast<std::size_t>(step);
+void SearchSpace::apply(const Word* state, Id op, Bits& child) const {
+    const std::size_t index = to_index(op);
     child.assign(state, state + words());
     for (Id atom : problem_->deletes[index]) erase(child.data(), atom);
-    for (Id pattern : problem_->patterns[index])
-        for (Id atom : problem_->pattern_atoms[static_cast<std::size_t>(pattern)]) erase(child.data(), atom);
+    for (Id pattern : problem_->delete_patterns[index])
+        for (Id atom : problem_->pattern_atoms[to_index(pattern)]) erase(child.data(), atom);
     for (Id atom : problem_->adds[index])
-        if (has(asked_for_.data(), atom)) insert(child.data(), atom);
+        if (has(relevant_atoms_.data(), atom)) insert(child.data(), atom);
 }
 
-void SearchSpace::successor(const Word* state, Id step, Bits& child) const {
-    after(state, step, child);
-    Renaming exchange;
-    if (symmetry_ && symmetry_->exchange(child, exchange)) symmetry_->rename_state(child, exchange);
+void SearchSpace::successor(const Word* state, Id op, Bits& child) const {
+    apply(state, op, child);
+    Permutation permutation;
+    if (symmetry_ && symmetry_->find_canonical(child, permutation)) symmetry_->permute_state(child, permutation);
 }
 
-std::vector<Id> SearchSpace::true_steps(const std::vector<Id>& steps) const {
+std::vector<Id> SearchSpace::reconstruct_plan(const std::vector<Id>& steps) const {
     if (!symmetry_) return steps;
     std::vector<Id> plan;
-    Bits state = initial_, raw;
-    Renaming renaming = symmetry_->identity(), exchange;
+    Bits state = initial_, child;
+    // `inverse` maps objects in the canonical state back to objects of the problem.
+    Permutation inverse = symmetry_->identity(), permutation;
     for (Id step : steps) {
-        plan.push_back(symmetry_->renamed_step(step, renaming));
-        after(state.data(), step, raw);
-        if (symmetry_->exchange(raw, exchange)) {
-            symmetry_->rename_state(raw, exchange);
-            Renaming next(renaming.size());
-            for (std::size_t object = 0; object < exchange.size(); ++object)
-                next[static_cast<std::size_t>(exchange[object])] = renaming[object];
-            renaming = std::move(next);
+        plan.push_back(symmetry_->permute_operator(step, inverse));
+        apply(state.data(), step, child);
+        if (symmetry_->find_canonical(child, permutation)) {
+            symmetry_->permute_state(child, permutation);
+            Permutation next(inverse.size());
+            for (std::size_t object = 0; object < permutation.size(); ++object)
+                next[to_index(permutation[object])] = inverse[object];
+            inverse = std::move(next);
         }
-        state.swap(raw);
+        state.swap(child);
     }
     return plan;
 }
 
-Id States::number(const Bits& state) {
+Id StateRegistry::find_or_add(const Bits& state) {
     std::uint64_t hash = 0;
-    for (Word word : state) hash = SplitMix64::mixed(hash + word + 1);
+    for (Word word : state) hash = SplitMix64::mix(hash + word + 1);
     const std::size_t mask = slots_.size() - 1;
-    std::size_t place = hash & mask;
-    while (slots_[place] != absent) {
-        const Id there = slots_[place];
-        if (hashes_[static_cast<std::size_t>(there)] == hash &&
-            std::memcmp((*this)[there], state.data(), words_ * sizeof(Word)) == 0)
-            return there;
-        place = (place + 1) & mask;
+    std::size_t slot = hash & mask;
+    while (slots_[slot] != absent) {
+        const Id candidate = slots_[slot];
+        if (hashes_[to_index(candidate)] == hash &&
+            std::memcmp((*this)[candidate], state.data(), words_ * sizeof(Word)) == 0)
+            return candidate;
+        slot = (slot + 1) & mask;
     }
-    const Id number = static_cast<Id>(size());
-    slots_[place] = number;
+    const Id id = static_cast<Id>(size());
+    slots_[slot] = id;
     hashes_.push_back(hash);
     data_.insert(data_.end(), state.begin(), state.end());
     if (2 * size() > slots_.size()) grow();
-    return number;
+    return id;
 }
 
-void States::grow() {
+void StateRegistry::grow() {
     slots_.assign(2 * slots_.size(), absent);
     const std::size_t mask = slots_.size() - 1;
     for (std::size_t state = 0; state < size(); ++state) {
-        std::size_t place = hashes_[state] & mask;
-        while (slots_[place] != absent) place = (place + 1) & mask;
-        slots_[place] = static_cast<Id>(state);
+        std::size_t slot = hashes_[state] & mask;
+        while (slots_[slot] != absent) slot = (slot + 1) & mask;
+        slots_[slot] = static_cast<Id>(state);
     }
 }
 
 SearchTree::SearchTree(const SearchSpace& space) : space_(space), states_(space.words()) {
-    nodes_.push_back({-1, -1, 0, states_.number(space.initial())});
+    nodes_.push_back({-1, -1, 0, states_.find_or_add(space.initial())});
 }
 
-Id SearchTree::add(Id parent, Id step) {
-    nodes_.push_back({parent, step, cost(parent) + 1, unknown});
+Id SearchTree::add(Id parent, Id op) {
+    nodes_.push_back({parent, op, cost(parent) + 1, not_computed});
     return static_cast<Id>(nodes_.size() - 1);
 }
 
 Id SearchTree::state(Id node) {
-    Node& one = nodes_[static_cast<std::size_t>(node)];
-    if (one.state == unknown) {
-        const Id before = nodes_[static_cast<std::size_t>(one.parent)].state;
-        space_.successor(states_[before], one.step, scratch_);
-        one.state = states_.number(scratch_);
+    Node& entry = nodes_[to_index(node)];
+    if (entry.state == not_computed) {
+        const Id parent_state = nodes_[to_index(entry.parent)].state;
+        space_.successor(states_[parent_state], entry.op, scratch_);
+        entry.state = states_.find_or_add(scratch_);
     }
-    return one.state;
+    return entry.state;
 }
 
 std::vector<Id> SearchTree::plan(Id node) const {
     std::vector<Id> steps;
-    for (; nodes_[static_cast<std::size_t>(node)].parent >= 0; node = nodes_[static_cast<std::size_t>(node)].parent)
-        steps.push_back(nodes_[static_cast<std::size_t>(node)].step);
+    for (; nodes_[to_index(node)].parent >= 0; node = nodes_[to_index(node)].parent)
+        steps.push_back(nodes_[to_index(node)].op);
     std::reverse(steps.begin(), steps.end());
-    return space_.true_steps(steps);
+    return space_.reconstruct_plan(steps);
 }
 
 }  // namespace needful

@@ -1,4 +1,4 @@
-// States and paths as every search sees them; see search_space.py.
+// The states, the successor generator and the search tree that all searches share; see search_space.py.
 #pragma once
 
 #include <optional>
@@ -10,42 +10,45 @@
 
 namespace needful {
 
+// States contain only relevant atoms: those in the goal or in a precondition.
 class SearchSpace {
 public:
-    // Throws `TimeIsUp`.
-    SearchSpace(ProblemPointer problem, bool symmetries, const Deadline& deadline);
+    // Throws `DeadlineExpired`.
+    SearchSpace(ProblemPointer problem, bool symmetries, DeadlinePoller& deadline);
 
     const Problem& problem() const { return *problem_; }
     const Bits& initial() const { return initial_; }
-    std::size_t words() const { return asked_for_.size(); }
+    std::size_t words() const { return relevant_atoms_.size(); }
     std::size_t max_states() const;
 
     bool is_goal(const Word* state) const { return has_all(state, problem_->goal); }
-    // The ground operators whose preconditions hold, in ascending order. Throws `TimeIsUp`.
-    void applicable(const Word* state, std::vector<Id>& steps, Lookout& lookout) const;
-    void successor(const Word* state, Id step, Bits& child) const;
-    std::vector<Id> true_steps(const std::vector<Id>& steps) const;
+    // Writes the applicable operators in ascending order. Throws `DeadlineExpired`.
+    void applicable(const Word* state, std::vector<Id>& ops, DeadlinePoller& deadline) const;
+    // With symmetries, the successor is in canonical form.
+    void successor(const Word* state, Id op, Bits& child) const;
+    // Converts a path through canonical states into a plan of the problem.
+    std::vector<Id> reconstruct_plan(const std::vector<Id>& steps) const;
 
 private:
-    void after(const Word* state, Id step, Bits& child) const;
+    void apply(const Word* state, Id op, Bits& child) const;
 
     ProblemPointer problem_;
-    Bits asked_for_;
+    Bits relevant_atoms_;
     Bits initial_;
     std::optional<Symmetry> symmetry_;
-    // Each operator is listed under the precondition that the fewest others have.
     std::vector<Id> always_applicable_;
-    Lists listed_under_;
+    // For each atom the operators of which it is the rarest precondition: the one that the fewest operators have.
+    CsrLists operators_by_rarest_precondition_;
 };
 
-// States that have been met, each stored once and numbered.
-class States {
+// Stores each distinct state once and gives it an id.
+class StateRegistry {
 public:
-    explicit States(std::size_t words) : words_(words), slots_(64, absent) {}
+    explicit StateRegistry(std::size_t words) : words_(words), slots_(64, absent) {}
 
     std::size_t size() const { return hashes_.size(); }
-    const Word* operator[](Id state) const { return data_.data() + static_cast<std::size_t>(state) * words_; }
-    Id number(const Bits& state);
+    const Word* operator[](Id state) const { return data_.data() + to_index(state) * words_; }
+    Id find_or_add(const Bits& state);
 
 private:
     static constexpr Id absent = -1;
@@ -61,25 +64,25 @@ class SearchTree {
 public:
     explicit SearchTree(const SearchSpace& space);
 
-    Id add(Id parent, Id step);
-    // The number of the state in which a node's path ends; its parent's must have been asked for before.
+    Id add(Id parent, Id op);
+    // Computes the state of a node on the first call. The state of its parent must be computed before.
     Id state(Id node);
-    Id cost(Id node) const { return nodes_[static_cast<std::size_t>(node)].cost; }
+    Id cost(Id node) const { return nodes_[to_index(node)].cost; }
     const Word* bits(Id state) const { return states_[state]; }
     std::size_t state_count() const { return states_.size(); }
     std::vector<Id> plan(Id node) const;
 
 private:
-    static constexpr Id unknown = -1;
+    static constexpr Id not_computed = -1;
     struct Node {
         Id parent;
-        Id step;
+        Id op;
         Id cost;
         Id state;
     };
 
     const SearchSpace& space_;
-    States states_;
+    StateRegistry states_;
     std::vector<Node> nodes_;
     Bits scratch_;
 };

@@ -1,4 +1,4 @@
-// SplitMix64, as in splitmix.py.
+// The SplitMix64 random number generator; same numbers as splitmix.py.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ public:
 
     std::uint64_t next() {
         state_ += 0x9E3779B97F4A7C15ULL;
-        return mixed(state_);
+        return mix(state_);
     }
 
-    static std::uint64_t mixed(std::uint64_t value) {
+    static std::uint64_t mix(std::uint64_t value) {
         value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ULL;
         value = (value ^ (value >> 27)) * 0x94D049BB133111EBULL;
         return value ^ (value >> 31);

@@ -13,117 +13,122 @@ namespace {
 
 constexpr Id placeholder = -1;
 
-// The initial and goal atoms that each object occurs in.
-class Facts {
+// The initial and goal atoms in which each object occurs.
+class ObjectOccurrences {
 public:
-    explicit Facts(const Problem& problem)
-        : problem_(problem), about_(problem.object_count()), holds_{Bits(words_for(problem.atom_count())), {}} {
-        holds_[in_goal] = holds_[at_first];
-        collect(problem.initial, at_first);
+    explicit ObjectOccurrences(const Problem& problem)
+        : problem_(problem),
+          occurrences_(problem.object_count()),
+          atoms_{Bits(words_for(problem.atom_count())), Bits(words_for(problem.atom_count()))} {
+        collect(problem.initial, in_initial);
         collect(problem.goal, in_goal);
     }
 
-    bool can_be_exchanged(Id one, Id other) const {
-        const auto &of_one = about_[at(one)], &of_other = about_[at(other)];
-        return problem_.object_types[at(one)] == problem_.object_types[at(other)] &&
-               of_one.size() == of_other.size() &&
-               std::all_of(of_other.begin(), of_other.end(), [&](const Fact& fact) {
-                   const Id image = exchanged(fact.atom, one, other);
-                   return image != Problem::absent && has(holds_[fact.where].data(), image);
+    // Whether swapping the two objects maps the initial atoms and the goal onto themselves.
+    bool interchangeable(Id a, Id b) const {
+        const auto &of_a = occurrences_[to_index(a)], &of_b = occurrences_[to_index(b)];
+        return problem_.object_types[to_index(a)] == problem_.object_types[to_index(b)] &&
+               of_a.size() == of_b.size() &&
+               std::all_of(of_b.begin(), of_b.end(), [&](const Occurrence& occurrence) {
+                   const Id image = swapped(occurrence.atom, a, b);
+                   return image != Problem::absent && has(atoms_[occurrence.section].data(), image);
                });
     }
 
-    std::size_t count(Id object) const { return about_[at(object)].size(); }
+    std::size_t count(Id object) const { return occurrences_[to_index(object)].size(); }
 
-    // A number that is the same for two objects of which the same is said.
-    std::uint64_t description(Id object) const {
+    // Hashes the atoms of an object with the object itself left out.
+    std::uint64_t hash(Id object) const {
         std::uint64_t sum = 0;
-        for (const Fact& fact : about_[at(object)]) {
-            std::uint64_t hash = SplitMix64::mixed(2 * predicate(fact.atom) + fact.where + 1);
-            for (Id other : problem_.atom_objects[at(fact.atom)])
-                hash = SplitMix64::mixed(hash + static_cast<std::uint64_t>(other == object ? 0 : other + 1));
-            sum += hash;
+        for (const Occurrence& occurrence : occurrences_[to_index(object)]) {
+            std::uint64_t atom_hash = SplitMix64::mix(2 * predicate(occurrence.atom) + occurrence.section + 1);
+            for (Id other : problem_.atom_objects[to_index(occurrence.atom)])
+                atom_hash = SplitMix64::mix(atom_hash + static_cast<std::uint64_t>(other == object ? 0 : other + 1));
+            sum += atom_hash;
         }
         return sum;
     }
 
-    // The objects in the atoms that an object occurs in.
-    template <class Use>
-    void for_each_related(Id object, Use use) const {
-        for (const Fact& fact : about_[at(object)])
-            for (Id other : problem_.atom_objects[at(fact.atom)]) use(other);
+    // Calls `visit` for each object in the atoms of an object.
+    template <class Visit>
+    void for_each_related(Id object, Visit visit) const {
+        for (const Occurrence& occurrence : occurrences_[to_index(object)])
+            for (Id other : problem_.atom_objects[to_index(occurrence.atom)]) visit(other);
     }
 
 private:
-    enum { at_first, in_goal };
-    struct Fact {
+    enum { in_initial, in_goal };
+    struct Occurrence {
         Id atom;
-        unsigned where;
+        unsigned section;
     };
 
-    static std::size_t at(Id index) { return static_cast<std::size_t>(index); }
-    std::uint64_t predicate(Id atom) const { return static_cast<std::uint64_t>(problem_.atom_predicates[at(atom)]); }
+    std::uint64_t predicate(Id atom) const {
+        return static_cast<std::uint64_t>(problem_.atom_predicates[to_index(atom)]);
+    }
 
-    void collect(const std::vector<Id>& atoms, unsigned where) {
+    void collect(const std::vector<Id>& atoms, unsigned section) {
         for (Id atom : atoms) {
-            insert(holds_[where].data(), atom);
-            for (Id object : problem_.atom_objects[at(atom)]) {
-                auto& facts = about_[at(object)];
-                // An object may occur twice in an atom.
-                if (facts.empty() || facts.back().atom != atom || facts.back().where != where)
-                    facts.push_back({atom, where});
+            insert(atoms_[section].data(), atom);
+            for (Id object : problem_.atom_objects[to_index(atom)]) {
+                auto& of_object = occurrences_[to_index(object)];
+                // An object can occur twice in an atom.
+                if (of_object.empty() || of_object.back().atom != atom || of_object.back().section != section)
+                    of_object.push_back({atom, section});
             }
         }
     }
 
-    Id exchanged(Id atom, Id one, Id other) const {
+    Id swapped(Id atom, Id a, Id b) const {
         std::vector<Id> image;
-        for (Id object : problem_.atom_objects[at(atom)])
-            image.push_back(object == one ? other : object == other ? one : object);
-        return problem_.find_atom(problem_.atom_predicates[at(atom)], image);
+        for (Id object : problem_.atom_objects[to_index(atom)])
+            image.push_back(object == a ? b : object == b ? a : object);
+        return problem_.find_atom(problem_.atom_predicates[to_index(atom)], image);
     }
 
     const Problem& problem_;
-    std::vector<std::vector<Fact>> about_;
-    std::array<Bits, 2> holds_;
+    std::vector<std::vector<Occurrence>> occurrences_;
+    // The initial atoms and the goal atoms.
+    std::array<Bits, 2> atoms_;
 };
 
 }  // namespace
 
-std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem, Lookout& lookout) {
+std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem, DeadlinePoller& deadline) {
     const std::size_t count = problem.object_count();
-    std::vector<char> fixed(count, 0);
-    for (const auto& [step, object] : problem.failures) {
-        fixed[static_cast<std::size_t>(object)] = 1;
-        for (Id bound : problem.objects[static_cast<std::size_t>(step)]) fixed[static_cast<std::size_t>(bound)] = 1;
+    // Objects in discovered failures are not interchangeable.
+    std::vector<char> excluded(count, 0);
+    for (const auto& [op, object] : problem.failures) {
+        excluded[to_index(object)] = 1;
+        for (Id argument : problem.operator_objects[to_index(op)]) excluded[to_index(argument)] = 1;
     }
-    const Facts facts(problem);
+    const ObjectOccurrences occurrences(problem);
     std::vector<std::vector<Id>> classes;
-    // The classes under the descriptions of their first members, and under those members.
-    std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_description;
-    std::vector<std::size_t> by_first(count, count);
+    // Indices of classes, by the hash of the first member and by the first member itself.
+    std::unordered_map<std::uint64_t, std::vector<std::size_t>> classes_by_hash;
+    std::vector<std::size_t> class_by_first_member(count, count);
     std::vector<std::size_t> candidates;
-    for (std::size_t object = 0; object < count; ++object) {
-        if (fixed[object]) continue;
-        const Id one = static_cast<Id>(object);
-        // The same is said of two objects that can be exchanged, unless something is said of both.
-        auto& alike = by_description[facts.description(one)];
-        candidates = alike;
-        facts.for_each_related(one, [&](Id other) {
-            const std::size_t home = by_first[static_cast<std::size_t>(other)];
-            if (home < count) candidates.push_back(home);
+    for (std::size_t index = 0; index < count; ++index) {
+        if (excluded[index]) continue;
+        const Id object = static_cast<Id>(index);
+        // Interchangeable objects have equal hashes, unless an atom contains both of them.
+        auto& same_hash = classes_by_hash[occurrences.hash(object)];
+        candidates = same_hash;
+        occurrences.for_each_related(object, [&](Id other) {
+            const std::size_t candidate = class_by_first_member[to_index(other)];
+            if (candidate < count) candidates.push_back(candidate);
         });
-        const auto home = std::find_if(candidates.begin(), candidates.end(), [&](std::size_t candidate) {
-            lookout.after(facts.count(one));
-            return facts.can_be_exchanged(one, classes[candidate][0]);
+        const auto match = std::find_if(candidates.begin(), candidates.end(), [&](std::size_t candidate) {
+            deadline.poll(occurrences.count(object));
+            return occurrences.interchangeable(object, classes[candidate][0]);
         });
-        if (home != candidates.end()) {
-            classes[*home].push_back(one);
+        if (match != candidates.end()) {
+            classes[*match].push_back(object);
             continue;
         }
-        alike.push_back(classes.size());
-        by_first[object] = classes.size();
-        classes.push_back({one});
+        same_hash.push_back(classes.size());
+        class_by_first_member[index] = classes.size();
+        classes.push_back({object});
     }
     classes.erase(std::remove_if(classes.begin(), classes.end(),
                                  [](const std::vector<Id>& members) { return members.size() < 2; }),
@@ -131,111 +136,110 @@ std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem, Loo
     return classes;
 }
 
-std::optional<Symmetry> Symmetry::of(const Problem& problem, const Bits& asked_for, Lookout& lookout) {
-    auto classes = interchangeable_objects(problem, lookout);
+std::optional<Symmetry> Symmetry::detect(const Problem& problem, const Bits& relevant_atoms,
+                                         DeadlinePoller& deadline) {
+    auto classes = interchangeable_objects(problem, deadline);
     if (classes.empty()) return std::nullopt;
-    return Symmetry(problem, asked_for, std::move(classes), lookout);
+    return Symmetry(problem, relevant_atoms, std::move(classes), deadline);
 }
 
-Symmetry::Symmetry(const Problem& problem, const Bits& asked_for, std::vector<std::vector<Id>> classes,
-                   Lookout& lookout)
+Symmetry::Symmetry(const Problem& problem, const Bits& relevant_atoms, std::vector<std::vector<Id>> classes,
+                   DeadlinePoller& deadline)
     : problem_(&problem),
       classes_(std::move(classes)),
-      about_(problem.atom_count(), none),
-      statement_(problem.atom_count(), none),
-      involved_(words_for(problem.atom_count())) {
-    std::vector<char> exchangeable(problem.object_count(), 0);
+      atom_object_(problem.atom_count(), none),
+      atom_property_(problem.atom_count(), none),
+      symmetric_atoms_(words_for(problem.atom_count())) {
+    std::vector<char> in_class(problem.object_count(), 0);
     for (const auto& members : classes_)
-        for (Id object : members) exchangeable[static_cast<std::size_t>(object)] = 1;
-    // A statement is an atom with its exchangeable object left open.
-    std::map<std::vector<Id>, std::vector<Id>> statements;
-    for (std::size_t atom = 0; atom < problem.atom_predicates.size(); ++atom) {
-        const Id number = static_cast<Id>(atom);
-        lookout.after(16);
-        if (!has(asked_for.data(), number)) continue;
-        const Span objects = problem.atom_objects[atom];
-        std::vector<Id> open{problem.atom_predicates[atom]};
+        for (Id object : members) in_class[to_index(object)] = 1;
+    // A property is an atom with a placeholder for its interchangeable object.
+    std::map<std::vector<Id>, std::vector<Id>> atoms_by_property;
+    for (std::size_t index = 0; index < problem.atom_predicates.size(); ++index) {
+        const Id atom = static_cast<Id>(index);
+        deadline.poll(16);
+        if (!has(relevant_atoms.data(), atom)) continue;
+        std::vector<Id> property{problem.atom_predicates[index]};
         Id member = none;
-        bool several = false;
-        for (Id object : objects) {
-            const bool is_member = exchangeable[static_cast<std::size_t>(object)];
-            open.push_back(is_member ? placeholder : object);
+        bool several_members = false;
+        for (Id object : problem.atom_objects[index]) {
+            const bool is_member = in_class[to_index(object)];
+            property.push_back(is_member ? placeholder : object);
             if (!is_member) continue;
-            several = several || (member != none && member != object);
+            several_members = several_members || (member != none && member != object);
             member = object;
         }
         if (member == none) continue;
-        insert(involved_.data(), number);
-        if (several) continue;
-        about_[atom] = member;
-        statements[open].push_back(number);
+        insert(symmetric_atoms_.data(), atom);
+        if (several_members) continue;
+        atom_object_[index] = member;
+        atoms_by_property[property].push_back(atom);
     }
-    Id next = 0;
-    for (const auto& [open, atoms] : statements) {
-        for (Id atom : atoms) statement_[static_cast<std::size_t>(atom)] = next;
-        ++next;
+    Id next_property = 0;
+    for (const auto& [property, atoms] : atoms_by_property) {
+        for (Id atom : atoms) atom_property_[to_index(atom)] = next_property;
+        ++next_property;
     }
 }
 
-Renaming Symmetry::identity() const {
-    Renaming renaming(problem_->object_count());
-    std::iota(renaming.begin(), renaming.end(), 0);
-    return renaming;
+Permutation Symmetry::identity() const {
+    Permutation permutation(problem_->object_count());
+    std::iota(permutation.begin(), permutation.end(), 0);
+    return permutation;
 }
 
-bool Symmetry::exchange(const Bits& state, Renaming& renaming) const {
-    std::map<Id, std::vector<Id>> said;
+// In a canonical state the objects of each class are sorted by their properties.
+bool Symmetry::find_canonical(const Bits& state, Permutation& permutation) const {
+    std::map<Id, std::vector<Id>> properties_by_object;
     for (std::size_t w = 0; w < state.size(); ++w) {
-        const Word word = state[w] & involved_[w];
+        const Word word = state[w] & symmetric_atoms_[w];
         for_each_bit(&word, 1, [&](Id bit) {
-            const std::size_t atom = 64 * w + static_cast<std::size_t>(bit);
-            if (about_[atom] != none) said[about_[atom]].push_back(statement_[atom]);
+            const std::size_t atom = 64 * w + to_index(bit);
+            if (atom_object_[atom] != none) properties_by_object[atom_object_[atom]].push_back(atom_property_[atom]);
         });
     }
-    for (auto& [object, statements] : said) std::sort(statements.begin(), statements.end());
-    static const std::vector<Id> nothing;
-    const auto said_of = [&](Id object) -> const std::vector<Id>& {
-        const auto place = said.find(object);
-        return place == said.end() ? nothing : place->second;
+    for (auto& [object, properties] : properties_by_object) std::sort(properties.begin(), properties.end());
+    static const std::vector<Id> empty;
+    const auto properties_of = [&](Id object) -> const std::vector<Id>& {
+        const auto entry = properties_by_object.find(object);
+        return entry == properties_by_object.end() ? empty : entry->second;
     };
-    renaming = identity();
+    permutation = identity();
     bool changed = false;
     for (const auto& members : classes_) {
         std::vector<Id> sorted = members;
         std::stable_sort(sorted.begin(), sorted.end(),
-                         [&](Id one, Id other) { return said_of(one) < said_of(other); });
-        for (std::size_t place = 0; place < members.size(); ++place) {
-            renaming[static_cast<std::size_t>(sorted[place])] = members[place];
-            changed = changed || sorted[place] != members[place];
+                         [&](Id a, Id b) { return properties_of(a) < properties_of(b); });
+        for (std::size_t i = 0; i < members.size(); ++i) {
+            permutation[to_index(sorted[i])] = members[i];
+            changed = changed || sorted[i] != members[i];
         }
     }
     return changed;
 }
 
-void Symmetry::rename_state(Bits& state, const Renaming& renaming) const {
+void Symmetry::permute_state(Bits& state, const Permutation& permutation) const {
     Bits image = state;
-    for (std::size_t w = 0; w < state.size(); ++w) image[w] &= ~involved_[w];
+    for (std::size_t w = 0; w < state.size(); ++w) image[w] &= ~symmetric_atoms_[w];
     for (std::size_t w = 0; w < state.size(); ++w) {
-        const Word word = state[w] & involved_[w];
+        const Word word = state[w] & symmetric_atoms_[w];
         for_each_bit(&word, 1, [&](Id bit) {
-            insert(image.data(), renamed_atom(static_cast<Id>(64 * w) + bit, renaming));
+            insert(image.data(), permute_atom(static_cast<Id>(64 * w) + bit, permutation));
         });
     }
     state = std::move(image);
 }
 
-Id Symmetry::renamed_atom(Id atom, const Renaming& renaming) const {
+Id Symmetry::permute_atom(Id atom, const Permutation& permutation) const {
     std::vector<Id> image;
-    for (Id object : problem_->atom_objects[static_cast<std::size_t>(atom)])
-        image.push_back(renaming[static_cast<std::size_t>(object)]);
-    return problem_->find_atom(problem_->atom_predicates[static_cast<std::size_t>(atom)], image);
+    for (Id object : problem_->atom_objects[to_index(atom)]) image.push_back(permutation[to_index(object)]);
+    return problem_->find_atom(problem_->atom_predicates[to_index(atom)], image);
 }
 
-Id Symmetry::renamed_step(Id step, const Renaming& renaming) const {
+Id Symmetry::permute_operator(Id op, const Permutation& permutation) const {
     std::vector<Id> image;
-    for (Id object : problem_->objects[static_cast<std::size_t>(step)])
-        image.push_back(renaming[static_cast<std::size_t>(object)]);
-    return problem_->find_operator(problem_->lifted[static_cast<std::size_t>(step)], image);
+    for (Id object : problem_->operator_objects[to_index(op)]) image.push_back(permutation[to_index(object)]);
+    return problem_->find_operator(problem_->lifted_operators[to_index(op)], image);
 }
 
 }  // namespace needful

@@ -1,4 +1,4 @@
-// Objects that can be exchanged without changing a problem; see symmetry.py.
+// Symmetry reduction: states that differ only in interchangeable objects become one; see symmetry.py.
 #pragma once
 
 #include <map>
@@ -10,35 +10,38 @@
 
 namespace needful {
 
-// For each object the object that takes its place.
-using Renaming = std::vector<Id>;
+// The image of each object.
+using Permutation = std::vector<Id>;
 
 class Symmetry {
 public:
-    // Nothing if no two objects can be exchanged. Throws `TimeIsUp`.
-    static std::optional<Symmetry> of(const Problem& problem, const Bits& asked_for, Lookout& lookout);
+    // Returns nothing if no two objects are interchangeable. Throws `DeadlineExpired`.
+    static std::optional<Symmetry> detect(const Problem& problem, const Bits& relevant_atoms,
+                                          DeadlinePoller& deadline);
 
-    // The renaming under which a state becomes canonical; false if it is canonical already.
-    bool exchange(const Bits& state, Renaming& renaming) const;
-    void rename_state(Bits& state, const Renaming& renaming) const;
-    Id renamed_step(Id step, const Renaming& renaming) const;
-    Renaming identity() const;
+    // Writes the permutation that makes a state canonical. Returns false if the state is canonical already.
+    bool find_canonical(const Bits& state, Permutation& permutation) const;
+    void permute_state(Bits& state, const Permutation& permutation) const;
+    Id permute_operator(Id op, const Permutation& permutation) const;
+    Permutation identity() const;
 
 private:
-    Symmetry(const Problem& problem, const Bits& asked_for, std::vector<std::vector<Id>> classes, Lookout& lookout);
-    Id renamed_atom(Id atom, const Renaming& renaming) const;
+    Symmetry(const Problem& problem, const Bits& relevant_atoms, std::vector<std::vector<Id>> classes,
+             DeadlinePoller& deadline);
+    Id permute_atom(Id atom, const Permutation& permutation) const;
 
     static constexpr Id none = -1;
 
     const Problem* problem_;
     std::vector<std::vector<Id>> classes_;
-    // What an atom says about the one exchangeable object in it.
-    std::vector<Id> about_;
-    std::vector<Id> statement_;
-    Bits involved_;
+    // For each atom with exactly one interchangeable object: that object, and the property that the atom gives it.
+    std::vector<Id> atom_object_;
+    std::vector<Id> atom_property_;
+    // The relevant atoms with interchangeable objects.
+    Bits symmetric_atoms_;
 };
 
-// The classes of two and more interchangeable objects, each in ascending order.
-std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem, Lookout& lookout);
+// Returns the classes of two or more interchangeable objects, each in ascending order. Throws `DeadlineExpired`.
+std::vector<std::vector<Id>> interchangeable_objects(const Problem& problem, DeadlinePoller& deadline);
 
 }  // namespace needful

@@ -1,4 +1,4 @@
-// Lists of numbers in two flat arrays: small, and read from front to back.
+// Lists of ids in compressed sparse row (CSR) form: two flat arrays.
 #pragma once
 
 #include <algorithm>
@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "budget.hpp"
+#include "deadline_poller.hpp"
 
 namespace needful {
 
 using Id = std::int32_t;
+
+constexpr std::size_t to_index(Id id) { return static_cast<std::size_t>(id); }
 
 struct Span {
     const Id* first;
@@ -22,18 +24,18 @@ struct Span {
     Id operator[](std::size_t index) const { return first[index]; }
 };
 
-// Goes through numbers and looks at the clock now and then. Throws `TimeIsUp`.
-template <class Use>
-void for_each(Span items, Lookout& lookout, Use use) {
-    constexpr std::ptrdiff_t at_once = 1024;
+// Calls `visit` for each item and polls the deadline. Throws `DeadlineExpired`.
+template <class Visit>
+void for_each(Span items, DeadlinePoller& deadline, Visit visit) {
+    constexpr std::ptrdiff_t chunk_size = 1024;
     for (const Id* next = items.first; next != items.last;) {
-        const Id* end = next + std::min(items.last - next, at_once);
-        lookout.after(static_cast<std::size_t>(end - next));
-        for (; next != end; ++next) use(*next);
+        const Id* end = next + std::min(items.last - next, chunk_size);
+        deadline.poll(static_cast<std::size_t>(end - next));
+        for (; next != end; ++next) visit(*next);
     }
 }
 
-class Lists {
+class CsrLists {
 public:
     std::size_t size() const { return starts_.size() - 1; }
     std::size_t item_count() const { return items_.size(); }
@@ -42,14 +44,14 @@ public:
         return {items_.data() + starts_[index], items_.data() + starts_[index + 1]};
     }
 
-    // Adds an item to the list that is being written; `close` ends it.
-    void push(Id item) { items_.push_back(item); }
-    void close() { starts_.push_back(items_.size()); }
+    // Appends an item to the unfinished last list; `end_list` finishes that list.
+    void add_item(Id item) { items_.push_back(item); }
+    void end_list() { starts_.push_back(items_.size()); }
 
     template <class Range>
-    void add(const Range& items) {
+    void add_list(const Range& items) {
         items_.insert(items_.end(), items.begin(), items.end());
-        close();
+        end_list();
     }
 
     void reserve(std::size_t lists, std::size_t items) {
@@ -57,18 +59,17 @@ public:
         items_.reserve(items);
     }
 
-    // For each number below `count`, the indices of the lists that contain it, in ascending order.
-    Lists inverted(std::size_t count, Lookout& lookout) const {
-        Lists result;
+    // Returns for each id below `count` the indices of the lists that contain it, in ascending order.
+    CsrLists inverted(std::size_t count, DeadlinePoller& deadline) const {
+        CsrLists result;
         result.starts_.assign(count + 1, 0);
-        for (Id item : items_) ++result.starts_[static_cast<std::size_t>(item) + 1];
+        for (Id item : items_) ++result.starts_[to_index(item) + 1];
         for (std::size_t i = 0; i < count; ++i) result.starts_[i + 1] += result.starts_[i];
         result.items_.resize(items_.size());
         std::vector<std::size_t> next(result.starts_.begin(), result.starts_.end() - 1);
         for (std::size_t list = 0; list < size(); ++list) {
-            lookout.after(1 + (*this)[list].size());
-            for (Id item : (*this)[list])
-                result.items_[next[static_cast<std::size_t>(item)]++] = static_cast<Id>(list);
+            deadline.poll(1 + (*this)[list].size());
+            for (Id item : (*this)[list]) result.items_[next[to_index(item)]++] = static_cast<Id>(list);
         }
         return result;
     }

@@ -1,0 +1,21 @@
+// A ground operator as bit masks; see changes.py.
+#pragma once
+
+#include "bitset.hpp"
+#include "problem.hpp"
+
+namespace needful {
+
+// `adds` leaves out preconditions, and `deletes` leaves out atoms that the operator also adds.
+struct OperatorMasks {
+    Bits preconditions, adds, deletes;
+
+    OperatorMasks(const Problem& problem, Id op);
+
+    bool applicable(const Bits& state) const;
+    void apply(Bits& state) const;
+};
+
+Bits initial_state(const Problem& problem);
+
+}  // namespace needful
