@@ -10,7 +10,7 @@ from needful.envs.household.scene.activities import ACTIVITIES, ActivityDefiniti
 from needful.envs.household.scene.categories import CATEGORIES, bounding_box
 from needful.envs.household.scene.floor_plan import Rect
 from needful.envs.household.scene.furnishing import NoPlaceError
-from needful.envs.household.scene.layout import draw_scene
+from needful.envs.household.scene.layout import sample_scene
 from needful.envs.household.scene.scene import Box, Scene, Thing
 from needful.seeding import rng_for
 
@@ -20,9 +20,9 @@ def drawn_house(activity: int, split: Split, seed: int) -> tuple[ActivityDefinit
     """Return the first house that comes out at or after a seed."""
     for attempt in range(100):
         rng = rng_for(seed, "test", activity, split.value, attempt)
-        definition, clutter = ACTIVITIES[activity].draw(split, rng)
+        definition, clutter = ACTIVITIES[activity].sample(split, rng)
         try:
-            return definition, draw_scene(definition, clutter, rng)
+            return definition, sample_scene(definition, clutter, rng)
         except NoPlaceError:
             continue
     raise AssertionError("no house in 100 attempts")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from tiny_house import named, tiny_scene
-
 from needful.core.plans import Failure, Outcome, PlanningResult, necessary_atoms
 from needful.envs.household.environment import make_vocabulary
 from needful.envs.household.oracle import make_oracle
-from needful.envs.household.simulation.world import World, Worlds
+from needful.envs.household.simulation.world import World, WorldCache
+from tiny_house import named, tiny_scene
 
 # Operator, its objects, and the parameters of its controller, whose target is the last object.
 ERRAND = (
@@ -22,8 +21,8 @@ ERRAND = (
 
 def run_errand() -> tuple[World, PlanningResult]:
     """Return the house and what came of the plan; its last subgoal is the goal."""
-    worlds, world = Worlds(), World(tiny_scene())
-    worlds.keep(world)
+    worlds, world = WorldCache(), World(tiny_scene())
+    worlds.add(world)
     vocabulary = make_vocabulary(worlds)
     operators = {operator.name: operator for operator in make_oracle(vocabulary, worlds).operators}
     is_ = {predicate.name: predicate for predicate in vocabulary.predicates}

@@ -12,8 +12,13 @@ from math import pi
 
 from needful.core.objects import Object
 from needful.core.state import State
+from needful.envs.household.motion.base_motion import OccupancyGrid
 from needful.envs.household.scene.categories import CATEGORIES
 from needful.envs.household.scene.scene import Box, Room, Scene, Thing
+from needful.envs.household.simulation.house_model import build_model
+from needful.envs.household.simulation.house_queries import HouseQueries
+from needful.envs.household.simulation.snapshot import HELD, initial_snapshot
+from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
 from needful.envs.household.simulation.world import World
 
 WALLS = (
@@ -77,6 +82,19 @@ def alcove(gap: float) -> Scene:
 def tiny_scene() -> Scene:
     """Return the house as it is described above."""
     return scene_of(THINGS)
+
+
+def geometry_of(scene: Scene, held: int | None = None) -> SnapshotGeometry:
+    """Return the geometry of a scene before anything has settled; `held` is the index of a thing."""
+    model = build_model(scene)
+    house = HouseQueries(model)
+    snapshot = initial_snapshot(model)
+    if held is not None:
+        snapshot = snapshot.with_feature(held, HELD, 1.0)
+    house.set_snapshot(snapshot)
+    return SnapshotGeometry(
+        model, house, OccupancyGrid(scene, house.footprints()[model.is_fixed]), snapshot
+    )
 
 
 def named(state: State) -> dict[str, Object]:

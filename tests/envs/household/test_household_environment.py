@@ -8,7 +8,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tiny_house import WALLS, scene_of
 
 from needful.abstraction.abstract import abstract
 from needful.core.atoms import GroundAtom
@@ -28,11 +27,12 @@ from needful.envs.household.environment import (
 from needful.envs.household.scene.activities import ACTIVITIES, ActivityDefinition, Literal
 from needful.envs.household.scene.categories import CATEGORIES, CLUTTER
 from needful.envs.household.scene.furnishing import NoPlaceError
-from needful.envs.household.scene.scene import FLOOR, HOUSE_OBJECT, THE_ROBOT, THING, Box, Thing
+from needful.envs.household.scene.scene import FLOOR, HOUSE_OBJECT, ROBOT_OBJECT, THING, Box, Thing
 from needful.envs.household.simulation import world as worlds
 from needful.envs.household.simulation.world import MAX_WORLDS, make_house
 from needful.errors import InvalidInputError
 from needful.planning.bilevel import PlanningConfig, plan
+from tiny_house import WALLS, scene_of
 
 DOMAINS = [OpeningPresents, LockingWindows, CollectingCans, SortingBooks]
 CLUTTER_NAMES = {category.name for category in CLUTTER}
@@ -130,9 +130,9 @@ def test_the_robot_starts_where_the_definition_says(domain: type[Household]) -> 
     state = task_of(domain, Split.TEST).initial_state
     activity, split, seed = state[HOUSE_OBJECT]
     definition, scene = make_house((activity, split, seed))
-    (floor,) = (one.arguments[1] for one in definition.initial if one.arguments[0] == THE_ROBOT.name)
+    (floor,) = (one.arguments[1] for one in definition.initial if one.arguments[0] == ROBOT_OBJECT.name)
     (room,) = (room for room in scene.rooms if room.floor == floor)
-    x, y, *_ = state[THE_ROBOT]
+    x, y, *_ = state[ROBOT_OBJECT]
     assert room.low[0] < x < room.high[0]
     assert room.low[1] < y < room.high[1]
 

@@ -24,8 +24,8 @@ from needful.envs.household.oracle import make_oracle
 from needful.envs.household.scene.activities import ACTIVITIES, ActivityDefinition, Literal
 from needful.envs.household.scene.categories import CATEGORIES
 from needful.envs.household.scene.furnishing import NoPlaceError
-from needful.envs.household.scene.scene import FLOOR, HOUSE, OBJ, ROBOT, THE_ROBOT, THING, Scene, type_of
-from needful.envs.household.simulation.world import SEEDS, SPLITS, World, Worlds, make_house
+from needful.envs.household.scene.scene import FLOOR, HOUSE, OBJ, ROBOT, ROBOT_OBJECT, THING, Scene, type_of
+from needful.envs.household.simulation.world import SEED_LIMIT, SPLITS, World, WorldCache, make_house
 from needful.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ CONTROLLERS: dict[str, tuple[Parameters, Parameters]] = {
 }
 
 
-def make_vocabulary(worlds: Worlds) -> Vocabulary:
+def make_vocabulary(worlds: WorldCache) -> Vocabulary:
     """Return the vocabulary, decided in the worlds of the states."""
     return Vocabulary(
         TYPES,
@@ -76,7 +76,7 @@ def make_vocabulary(worlds: Worlds) -> Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class _Classifier:
-    worlds: Worlds
+    worlds: WorldCache
     name: str
 
     def __call__(self, state: State, objects: Sequence[Object]) -> bool:
@@ -85,7 +85,7 @@ class _Classifier:
 
 @dataclass(frozen=True, slots=True)
 class _Extension:
-    worlds: Worlds
+    worlds: WorldCache
     name: str
 
     def __call__(self, state: State) -> Iterable[tuple[Object, ...]]:
@@ -94,7 +94,7 @@ class _Extension:
 
 @dataclass(frozen=True, slots=True)
 class _InitiationTest:
-    worlds: Worlds
+    worlds: WorldCache
     name: str
 
     def __call__(self, state: State, objects: Sequence[Object], parameters: Parameters) -> bool:
@@ -109,7 +109,7 @@ class _InitiationTest:
 MAX_HOUSES = 100
 
 # The atoms that literals of BDDL stand for.
-MEANINGS = {
+LITERAL_PREDICATES = {
     ("inside", True): "Inside",
     ("ontop", True): "OnTop",
     ("open", False): "Closed",
@@ -124,7 +124,7 @@ class Household(Environment):
     examples = 5  # drawing a task takes a tenth of a second
 
     def __init__(self) -> None:
-        self._worlds = Worlds()
+        self._worlds = WorldCache()
         self.vocabulary = make_vocabulary(self._worlds)
         self._predicates = {predicate.name: predicate for predicate in self.vocabulary.predicates}
 
@@ -138,7 +138,7 @@ class Household(Environment):
         number = [activity.name for activity in ACTIVITIES].index(self.name)
         reasons: Counter[str] = Counter()
         for _ in range(MAX_HOUSES):
-            identity = (float(number), float(SPLITS.index(split)), float(rng.integers(SEEDS)))
+            identity = (float(number), float(SPLITS.index(split)), float(rng.integers(SEED_LIMIT)))
             try:
                 return self.task_in(*make_house(identity))
             except NoPlaceError as reason:
@@ -154,7 +154,7 @@ class Household(Environment):
         last few that were used.
         """
         world = World(scene)
-        self._worlds.keep(world)
+        self._worlds.add(world)
         state = world.settled()
         self._check_start(definition, state)
         return Task(state, frozenset(self._atom(one, state) for one in definition.goal))
@@ -183,7 +183,7 @@ class Household(Environment):
 
     def _atom(self, literal: Literal, state: State) -> GroundAtom:
         """Return the atom that a literal means."""
-        name = MEANINGS.get((literal.predicate, literal.positive))
+        name = LITERAL_PREDICATES.get((literal.predicate, literal.positive))
         if name is None:
             raise InvalidInputError(f"{self.name}: {literal} has no meaning as an initial atom or a goal.")
         objects = {obj.name: obj for obj in state}
@@ -193,7 +193,7 @@ class Household(Environment):
         """Raise unless a definition holds, with nothing within reach that the goal speaks of."""
         for literal in definition.initial:
             # The robot and rooms are no objects that atoms speak of, and physics cannot move them.
-            if literal.predicate == "inroom" or THE_ROBOT.name in literal.arguments:
+            if literal.predicate == "inroom" or ROBOT_OBJECT.name in literal.arguments:
                 continue
             if not self._atom(literal, state).holds(state):
                 raise NoPlaceError(f"{literal} no longer holds when things have settled.")

@@ -44,13 +44,13 @@ def assert_clear(path, discs, obstacles):
 
 
 def test_free_ways_are_straight():
-    drives = BasePlanner(OccupancyGrid(ROOM, NOTHING), ROBOT, NOTHING, (0.5, 0.5))
-    assert drives.path((3.5, 2.5)) == ((0.5, 0.5), (3.5, 2.5))
+    base_planner = BasePlanner(OccupancyGrid(ROOM, NOTHING), ROBOT, NOTHING, (0.5, 0.5))
+    assert base_planner.path((3.5, 2.5)) == ((0.5, 0.5), (3.5, 2.5))
 
 
 def test_ways_lead_around():
-    drives = BasePlanner(OccupancyGrid(ROOM, WALL), ROBOT, NOTHING, (0.5, 0.5))
-    path = drives.path((3.5, 0.5))
+    base_planner = BasePlanner(OccupancyGrid(ROOM, WALL), ROBOT, NOTHING, (0.5, 0.5))
+    path = base_planner.path((3.5, 0.5))
     assert (path[0], path[-1]) == ((0.5, 0.5), (3.5, 0.5))
     assert_clear(path, ROBOT, WALL)
     assert max(y for _, y in path) > 2.3
@@ -59,9 +59,9 @@ def test_ways_lead_around():
 @pytest.mark.parametrize("gap", [0.38, 0.5])
 def test_gaps_are_passed_if_they_are_wide_enough(gap):
     wall = boxes((2.0, (3.0 - gap) / 2, 0.05, (3.0 - gap) / 2, 0.0, 1.5), (2.0, 3.05, 0.05, 0.05, 0.0, 1.5))
-    drives = BasePlanner(OccupancyGrid(ROOM, wall), ROBOT, NOTHING, (0.5, 0.5))
-    assert drives.reach((3.5, 0.5)) == (gap > 0.4)
-    assert (drives.path((3.5, 0.5)) is not None) == (gap > 0.4)
+    base_planner = BasePlanner(OccupancyGrid(ROOM, wall), ROBOT, NOTHING, (0.5, 0.5))
+    assert base_planner.can_reach((3.5, 0.5)) == (gap > 0.4)
+    assert (base_planner.path((3.5, 0.5)) is not None) == (gap > 0.4)
 
 
 @pytest.mark.parametrize(
@@ -72,17 +72,17 @@ def test_what_is_carried_counts_at_its_own_height(low, high, radius, free):
     # Two shelves leave 0.6 m at a height at which only what is carried is.
     shelves = boxes((2.0, 1.1, 0.3, 1.1, low, high), (2.0, 2.95, 0.3, 0.15, low, high))
     discs = (Disc(0.35, 0.0, 0.8), Disc(radius, 0.8, np.inf))
-    drives = BasePlanner(OccupancyGrid(ROOM, shelves), discs, NOTHING, (0.5, 0.5))
-    assert (drives.path((3.5, 0.5)) is not None) == free
+    base_planner = BasePlanner(OccupancyGrid(ROOM, shelves), discs, NOTHING, (0.5, 0.5))
+    assert (base_planner.path((3.5, 0.5)) is not None) == free
 
 
 def test_loose_things_block_too():
     grid = OccupancyGrid(ROOM, WALL)
     blocked = boxes((2.0, 2.7, 0.1, 0.1, 0.0, 0.1))
-    assert BasePlanner(grid, ROBOT, NOTHING, (0.5, 0.5)).reach((3.5, 0.5))
-    assert not BasePlanner(grid, ROBOT, blocked, (0.5, 0.5)).reach((3.5, 0.5))
+    assert BasePlanner(grid, ROBOT, NOTHING, (0.5, 0.5)).can_reach((3.5, 0.5))
+    assert not BasePlanner(grid, ROBOT, blocked, (0.5, 0.5)).can_reach((3.5, 0.5))
     # The grid is not spoilt by it.
-    assert BasePlanner(grid, ROBOT, NOTHING, (0.5, 0.5)).reach((3.5, 0.5))
+    assert BasePlanner(grid, ROBOT, NOTHING, (0.5, 0.5)).can_reach((3.5, 0.5))
 
 
 def test_what_lies_against_the_robot_does_not_hold_it():
@@ -114,9 +114,9 @@ def test_random_rooms(seed):
     if len(ends) < 2:
         return
     start, goal = (tuple(p.tolist()) for p in ends)
-    drives = BasePlanner(OccupancyGrid(ROOM, fixed), ROBOT, loose, start)
-    path = drives.path(goal)
-    assert drives.reach(goal) or path is None or len(path) == 2
+    base_planner = BasePlanner(OccupancyGrid(ROOM, fixed), ROBOT, loose, start)
+    path = base_planner.path(goal)
+    assert base_planner.can_reach(goal) or path is None or len(path) == 2
     if path is not None:
         assert_clear(path, ROBOT, obstacles)
         return

@@ -7,28 +7,10 @@ import itertools
 import mujoco
 import numpy as np
 import pytest
-from tiny_house import scene_of
 
-from needful.envs.household.motion.base_motion import OccupancyGrid
-from needful.envs.household.motion.hand_motion import GAP, PENETRATION_TOLERANCE, HandPlanner
-from needful.envs.household.motion.still_house import HouseQueries
+from needful.envs.household.motion.hand_motion import CONTACT_GAP, PENETRATION_TOLERANCE, HandPlanner
 from needful.envs.household.scene.scene import HAND_RADIUS, Box, Thing
-from needful.envs.household.simulation.house_model import build_model
-from needful.envs.household.simulation.situation import SnapshotGeometry
-from needful.envs.household.simulation.snapshot import HELD, initial_snapshot
-
-
-def view_of(things, walls=(), held=None):
-    scene = scene_of(things, walls)
-    model = build_model(scene)
-    house = HouseQueries(model)
-    snapshot = initial_snapshot(model)
-    if held is not None:
-        snapshot = snapshot.with_feature(held, HELD, 1.0)
-    house.show(snapshot)
-    return SnapshotGeometry(
-        model, house, OccupancyGrid(scene, house.footprints()[model.is_fixed]), snapshot
-    )
+from tiny_house import geometry_of, scene_of
 
 
 def at(*point):
@@ -39,32 +21,32 @@ BLOCK = Thing("block", "toy_block", (3.0, 2.0, 0.0))
 
 
 def test_an_empty_hand_is_a_ball():
-    planner = HandPlanner(view_of([BLOCK]))
-    load = planner.load(at(0, 0, 0), -1)
+    planner = HandPlanner(geometry_of(scene_of([BLOCK], ())))
+    payload = planner.payload(at(0, 0, 0), -1)
     beside = 0.045 + HAND_RADIUS
-    assert planner.is_free(load, [at(3.0 + beside, 2.0, 0.045)])
-    assert not planner.is_free(load, [at(3.0 + beside - 2 * PENETRATION_TOLERANCE, 2.0, 0.045)])
-    assert planner.is_free(load, [at(3.0 + beside - 2 * PENETRATION_TOLERANCE, 2.0, 0.045)], ignored=0)
-    assert not planner.is_free(load, [at(1.0, 1.0, HAND_RADIUS - 2 * PENETRATION_TOLERANCE)])
+    assert planner.is_free(payload, [at(3.0 + beside, 2.0, 0.045)])
+    assert not planner.is_free(payload, [at(3.0 + beside - 2 * PENETRATION_TOLERANCE, 2.0, 0.045)])
+    assert planner.is_free(payload, [at(3.0 + beside - 2 * PENETRATION_TOLERANCE, 2.0, 0.045)], ignored=0)
+    assert not planner.is_free(payload, [at(1.0, 1.0, HAND_RADIUS - 2 * PENETRATION_TOLERANCE)])
 
 
 def test_lines_are_checked_all_along():
-    planner = HandPlanner(view_of([BLOCK]))
-    load = planner.load(at(0, 0, 0), -1)
-    assert not planner.is_free(load, [at(2.5, 2.0, 0.05), at(3.5, 2.0, 0.05)])
-    assert planner.is_free(load, [at(2.5, 2.0, 0.05), at(2.5, 2.5, 0.05), at(3.5, 2.5, 0.05)])
+    planner = HandPlanner(geometry_of(scene_of([BLOCK], ())))
+    payload = planner.payload(at(0, 0, 0), -1)
+    assert not planner.is_free(payload, [at(2.5, 2.0, 0.05), at(3.5, 2.0, 0.05)])
+    assert planner.is_free(payload, [at(2.5, 2.0, 0.05), at(2.5, 2.5, 0.05), at(3.5, 2.5, 0.05)])
 
 
 def test_what_is_held_must_be_free_too():
     wall = Box((3.0, 2.0, 0.5), (0.02, 0.5, 0.5))
-    view = view_of([Thing("book", "book", (2.5, 2.0, 0.8))], [wall], held=0)
-    planner = HandPlanner(view)
+    geometry = geometry_of(scene_of([Thing("book", "book", (2.5, 2.0, 0.8))], [wall]), held=0)
+    planner = HandPlanner(geometry)
     hand = at(2.5, 2.0, 0.9)
-    load = planner.load(hand, 0)
+    payload = planner.payload(hand, 0)
     # The hand passes over the wall; the book, 0.1 below it, does not.
-    assert planner.is_free(planner.load(hand, -1), [at(2.5, 2.0, 1.05), at(3.5, 2.0, 1.05)])
-    assert not planner.is_free(load, [at(2.5, 2.0, 1.05), at(3.5, 2.0, 1.05)])
-    assert planner.is_free(load, [at(2.5, 2.0, 1.2), at(3.5, 2.0, 1.2)])
+    assert planner.is_free(planner.payload(hand, -1), [at(2.5, 2.0, 1.05), at(3.5, 2.0, 1.05)])
+    assert not planner.is_free(payload, [at(2.5, 2.0, 1.05), at(3.5, 2.0, 1.05)])
+    assert planner.is_free(payload, [at(2.5, 2.0, 1.2), at(3.5, 2.0, 1.2)])
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -75,53 +57,53 @@ def test_freedom_against_the_engine_itself(seed):
         Thing("shelf", "shelf", (3.0, 2.6, 0.0)),
         Thing("x", "plant", (2.6, 2.0, 0.0)),
     ]
-    view = view_of(things, held=0)
-    planner, model = HandPlanner(view), view.model
+    geometry = geometry_of(scene_of(things, ()), held=0)
+    planner, model = HandPlanner(geometry), geometry.model
     hand = at(3.0, 2.0, 0.97)
-    load = planner.load(hand, 0)
+    payload = planner.payload(hand, 0)
     rng = np.random.default_rng(seed)
     for _ in range(30):
         place = rng.uniform((2.2, 1.6, 0.2), (3.8, 3.0, 1.6))
-        free = planner.is_free(load, [place])
+        free = planner.is_free(payload, [place])
         # A jar at the same place, in an engine without margins; the ball stands for the hand.
-        still = model.moving
-        data = mujoco.MjData(still)
-        data.qpos[:] = still.qpos0
+        engine = model.physics_model
+        data = mujoco.MjData(engine)
+        data.qpos[:] = engine.qpos0
         data.qpos[model.free_address[0] : model.free_address[0] + 3] = at(3.0, 2.0, 0.8) + place - hand
-        data.mocap_pos[still.body("robot/hand").mocapid[0]] = place
-        mujoco.mj_kinematics(still, data)
+        data.mocap_pos[engine.body("robot/hand").mocapid[0]] = place
+        mujoco.mj_kinematics(engine, data)
         parts = [*np.flatnonzero(model.owner == 0), model.hand_geom]
         others = [*np.flatnonzero(model.owner > 0)]
         depth = min(
-            mujoco.mj_geomDistance(still, data, int(a), int(b), 1.0, None) for a in parts for b in others
+            mujoco.mj_geomDistance(engine, data, int(a), int(b), 1.0, None) for a in parts for b in others
         )
         if abs(depth + PENETRATION_TOLERANCE) > 1e-3:
             assert free == (depth > -PENETRATION_TOLERANCE)
 
 
 def test_the_hand_closes_in_until_it_touches():
-    view = view_of([BLOCK])
-    planner = HandPlanner(view)
+    geometry = geometry_of(scene_of([BLOCK], ()))
+    planner = HandPlanner(geometry)
     middle = at(3.0, 2.0, 0.045)
-    touch = planner.touching(0, middle, at(1, 0, 0), 0.5)
-    assert touch == pytest.approx([3.045 + HAND_RADIUS, 2.0, 0.045], abs=GAP)
-    top = planner.touching(0, middle, at(0, 0, 1), 0.5)
-    assert top[2] == pytest.approx(0.09 + HAND_RADIUS, abs=GAP)
+    touch = planner.contact_position(0, middle, at(1, 0, 0), 0.5)
+    assert touch == pytest.approx([3.045 + HAND_RADIUS, 2.0, 0.045], abs=CONTACT_GAP)
+    top = planner.contact_position(0, middle, at(0, 0, 1), 0.5)
+    assert top[2] == pytest.approx(0.09 + HAND_RADIUS, abs=CONTACT_GAP)
 
 
 def test_the_hand_goes_no_further_than_the_middle():
     # Down into an empty bucket nothing is touched on the way to its middle.
-    planner = HandPlanner(view_of([Thing("bucket", "bucket", (3.0, 2.0, 0.0))]))
+    planner = HandPlanner(geometry_of(scene_of([Thing("bucket", "bucket", (3.0, 2.0, 0.0))], ())))
     middle = at(3.0, 2.0, 0.12)
-    assert planner.touching(0, middle, at(0, 0, 1), 0.5) == pytest.approx(middle)
+    assert planner.contact_position(0, middle, at(0, 0, 1), 0.5) == pytest.approx(middle)
 
 
-def assert_path(planner, load, path, start, goal):
+def assert_path(planner, payload, path, start, goal):
     assert path is not None
     assert (path[0] == start).all()
     assert (path[-1] == goal).all()
     for one, other in itertools.pairwise(path):
-        assert planner.is_free(load, [one, other])
+        assert planner.is_free(payload, [one, other])
 
 
 @pytest.mark.parametrize(
@@ -135,12 +117,12 @@ def assert_path(planner, load, path, start, goal):
     ],
 )
 def test_simple_ways(walls, points):
-    view = view_of([], walls)
-    planner = HandPlanner(view)
-    start, goal = view.snapshot.hand, at(3.4, 2.0, 0.3)
-    load = planner.load(start, -1)
-    path = planner.plan(load, start, goal)
-    assert_path(planner, load, path, start, goal)
+    geometry = geometry_of(scene_of([], walls))
+    planner = HandPlanner(geometry)
+    start, goal = geometry.snapshot.hand, at(3.4, 2.0, 0.3)
+    payload = planner.payload(start, -1)
+    path = planner.plan(payload, start, goal)
+    assert_path(planner, payload, path, start, goal)
     assert len(path) <= points + 1
 
 
@@ -152,26 +134,26 @@ def test_hidden_goals_are_searched_for():
         Box((3.2, 1.8, 0.7), (0.15, 0.2, 0.02)),
         Box((3.2, 1.6, 0.5), (0.15, 0.02, 0.2)),
     ]
-    view = view_of([], walls)
-    planner = HandPlanner(view)
-    start, goal = view.snapshot.hand, at(3.2, 1.8, 0.5)
-    load = planner.load(start, -1)
-    path = planner.plan(load, start, goal)
-    assert_path(planner, load, path, start, goal)
+    geometry = geometry_of(scene_of([], walls))
+    planner = HandPlanner(geometry)
+    start, goal = geometry.snapshot.hand, at(3.2, 1.8, 0.5)
+    payload = planner.payload(start, -1)
+    path = planner.plan(payload, start, goal)
+    assert_path(planner, payload, path, start, goal)
     assert len(path) > 3
 
 
 def test_no_way():
     walls = [Box((3.2, 2.0, 0.5), (0.1, 0.1, 0.1))]
-    view = view_of([], walls)
-    planner = HandPlanner(view)
-    load = planner.load(view.snapshot.hand, -1)
-    assert planner.plan(load, view.snapshot.hand, at(3.2, 2.0, 0.5)) is None
+    geometry = geometry_of(scene_of([], walls))
+    planner = HandPlanner(geometry)
+    payload = planner.payload(geometry.snapshot.hand, -1)
+    assert planner.plan(payload, geometry.snapshot.hand, at(3.2, 2.0, 0.5)) is None
 
 
 def test_taking_hold_ends_at_the_touch():
-    view = view_of([BLOCK])
-    planner = HandPlanner(view)
+    geometry = geometry_of(scene_of([BLOCK], ()))
+    planner = HandPlanner(geometry)
     touch, before = at(3.0, 2.0, 0.125), at(3.0, 2.0, 0.14)
     path = planner.approach_path(0, before, touch)
     assert (path[-1] == touch).all()

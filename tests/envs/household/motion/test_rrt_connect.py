@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 
 from needful.envs.household.motion.hand_motion import rrt_connect
-from needful.envs.household.motion.still_house import Boxes
+from needful.envs.household.simulation.house_queries import BoundingBoxes
 
-SQUARE = Boxes(np.zeros((1, 2)), np.ones((1, 2)))
+SQUARE = BoundingBoxes(np.zeros((1, 2)), np.ones((1, 2)))
 START, GOAL = np.array([0.1, 0.1]), np.array([0.9, 0.1])
 
 
@@ -28,8 +28,8 @@ def free_but(*walls):
     return free
 
 
-def find(free, rounds=300):
-    return rrt_connect(START, GOAL, free, SQUARE, step=0.2, rounds=rounds)
+def find(free, max_iterations=300):
+    return rrt_connect(START, GOAL, free, SQUARE, step=0.2, max_iterations=max_iterations)
 
 
 def test_paths_lead_around_walls():
@@ -48,5 +48,5 @@ def test_the_same_question_has_the_same_answer():
 
 
 def test_what_is_walled_off_is_not_found():
-    assert find(free_but((0.45, -1.0, 0.55, 2.0)), rounds=100) is None
-    assert find(free_but(), rounds=0) is None
+    assert find(free_but((0.45, -1.0, 0.55, 2.0)), max_iterations=100) is None
+    assert find(free_but(), max_iterations=0) is None

@@ -13,7 +13,7 @@ from needful.envs.household.scene.activities import (
     Activity,
     ActivityDefinition,
     Literal,
-    scaled,
+    with_counts,
     with_local_names,
 )
 from needful.envs.household.scene.categories import CATEGORIES
@@ -54,7 +54,7 @@ def test_a_category_that_we_do_not_have_is_refused() -> None:
 
 
 def test_more_things_are_like_the_old_ones() -> None:
-    assert scaled(CUPS, {"cup": 4}) == ActivityDefinition(
+    assert with_counts(CUPS, {"cup": 4}) == ActivityDefinition(
         "tea",
         {"cup_1": "cup", "cup_2": "cup", "cup_3": "cup", "cup_4": "cup", "tray_1": "tray"},
         (
@@ -68,7 +68,7 @@ def test_more_things_are_like_the_old_ones() -> None:
 
 
 def test_fewer_things_leave_nothing_behind_of_the_others() -> None:
-    assert scaled(CUPS, {"cup": 1}) == ActivityDefinition(
+    assert with_counts(CUPS, {"cup": 1}) == ActivityDefinition(
         "tea",
         {"cup_1": "cup", "tray_1": "tray"},
         (Literal("ontop", ("cup_1", "tray_1")),),
@@ -77,12 +77,12 @@ def test_fewer_things_leave_nothing_behind_of_the_others() -> None:
 
 
 def test_scaling_to_the_same_numbers_changes_nothing() -> None:
-    assert scaled(CUPS, {}) == scaled(CUPS, {"cup": 2, "tray": 1}) == CUPS
+    assert with_counts(CUPS, {}) == with_counts(CUPS, {"cup": 2, "tray": 1}) == CUPS
 
 
 def test_scaling_what_is_not_there_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'cup'"):
-        scaled(CUPS, {"cups": 3})
+        with_counts(CUPS, {"cups": 3})
 
 
 def drawn_counts(name: str, split: Split) -> tuple[dict[str, set[int]], set[int]]:
@@ -91,7 +91,7 @@ def drawn_counts(name: str, split: Split) -> tuple[dict[str, set[int]], set[int]
     clutter = set()
     rng = np.random.default_rng(0)
     for _ in range(200):
-        definition, mess = BY_NAME[name].draw(split, rng)
+        definition, mess = BY_NAME[name].sample(split, rng)
         clutter.add(mess)
         for category, count in Counter(definition.categories.values()).items():
             counts.setdefault(category, set()).add(count)
@@ -117,7 +117,7 @@ def test_test_tasks_are_larger() -> None:
 def test_cans_lie_half_on_the_bed_and_half_on_the_floor() -> None:
     places = Counter(
         one.arguments[1]
-        for one in scaled(BY_NAME["collecting-cans"].definition(), {"pop_can": 8}).initial
+        for one in with_counts(BY_NAME["collecting-cans"].definition(), {"pop_can": 8}).initial
         if one.predicate == "ontop" and one.arguments[0].startswith("pop_can")
     )
     assert places == {"bed_1": 4, "bedroom_floor": 4}

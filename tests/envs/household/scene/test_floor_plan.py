@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from needful.envs.household.scene.floor_plan import (
     DOOR_WIDTH,
-    NARROWEST_ROOM,
-    WALL,
+    MIN_ROOM_WIDTH,
     WALL_HEIGHT,
+    WALL_THICKNESS,
     FloorPlan,
     Opening,
     Rect,
@@ -48,7 +48,7 @@ def test_rooms_fill_the_outline_and_do_not_overlap(plan: FloorPlan) -> None:
     sizes = [plan.room(room.name).size for room in plan.rooms]
     width, depth = plan.outline.size
     assert sum(a * b for a, b in sizes) == pytest.approx(width * depth)
-    assert min(side for size in sizes for side in size) >= NARROWEST_ROOM
+    assert min(side for size in sizes for side in size) >= MIN_ROOM_WIDTH
     for one, other in combinations(plan.rooms, 2):
         assert not plan.room(one.name).overlaps(plan.room(other.name))
     assert {"bedroom", "kitchen", "living_room"} <= {room.name for room in plan.rooms}
@@ -91,7 +91,7 @@ def test_walls_stand_where_there_is_no_opening_and_only_there(plan: FloorPlan, s
     boxes = wall_boxes(plan.walls, openings)
     for wall in plan.walls:
         along, height = rng.uniform(wall.low, wall.high), rng.uniform(0, WALL_HEIGHT)
-        x, y = (along, wall.at) if wall.axis == 0 else (wall.at, along)
+        x, y = (along, wall.offset) if wall.axis == 0 else (wall.offset, along)
         open_there = any(
             one.wall == wall and abs(along - one.centre) < one.width / 2 and one.bottom < height < one.top
             for one in openings
@@ -99,7 +99,7 @@ def test_walls_stand_where_there_is_no_opening_and_only_there(plan: FloorPlan, s
         # Another wall's end may reach into an opening by half its thickness.
         assert open_there or any(covers(box, x, y, height) for box in boxes)
     for door in openings:
-        x, y = (door.centre, door.wall.at) if door.wall.axis == 0 else (door.wall.at, door.centre)
+        x, y = (door.centre, door.wall.offset) if door.wall.axis == 0 else (door.wall.offset, door.centre)
         assert not any(covers(box, x, y, (door.bottom + door.top) / 2) for box in boxes)
 
 
@@ -119,6 +119,6 @@ def test_strips_lie_along_walls_on_their_inner_side(wall: Wall, expected: Rect) 
 def test_the_inside_of_a_room_is_without_its_walls() -> None:
     plan = sample_floor_plan(np.random.default_rng(0))
     for room in plan.rooms:
-        assert plan.inner(room.name).size == pytest.approx(
-            tuple(side - WALL for side in plan.room(room.name).size)
+        assert plan.interior(room.name).size == pytest.approx(
+            tuple(side - WALL_THICKNESS for side in plan.room(room.name).size)
         )

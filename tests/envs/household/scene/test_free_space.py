@@ -36,7 +36,7 @@ def test_cells_are_free_and_counted_as_defined(
             places += bool(space.connected[i, j] and near)
             pockets += bool(space.free[i, j] and not space.connected[i, j] and near)
     assert space.count_standing_cells(target, within, room) == places
-    assert space.pockets(target, within, room) == pockets
+    assert space.count_isolated_cells(target, within, room) == pockets
 
 
 def test_the_largest_part_is_the_connected_one() -> None:

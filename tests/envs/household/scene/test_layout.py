@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from envs.household.house_drawing import drawn_house, ground, ground_under
 from needful.envs.contract import Split
 from needful.envs.household.scene.activities import ACTIVITIES, ActivityDefinition, Literal
 from needful.envs.household.scene.categories import CATEGORIES, CLUTTER, WINDOW_SILL
-from needful.envs.household.scene.floor_plan import DOOR_WIDTH, WALL, Rect
+from needful.envs.household.scene.floor_plan import DOOR_WIDTH, WALL_THICKNESS, Rect
 from needful.envs.household.scene.furnishing import NoPlaceError
-from needful.envs.household.scene.layout import draw_scene
+from needful.envs.household.scene.layout import sample_scene
 from needful.envs.household.scene.scene import CLEARANCE, RADIUS, REACH, Scene, Thing
 from needful.seeding import rng_for
+from sampled_houses import drawn_house, ground, ground_under
 
 HOUSES = [(activity, split, seed) for activity, split, seed in product(range(4), Split, (0, 1))]
 CLUTTER_NAMES = {category.name for category in CLUTTER}
@@ -43,8 +43,8 @@ def pieces(thing: Thing) -> list[tuple[Rect, float, float]]:
 
 def room_of(scene: Scene, thing: Thing) -> str:
     # A window is in the middle of a wall: look a little further into its room.
-    x = thing.position[0] - WALL * np.sin(thing.yaw)
-    y = thing.position[1] + WALL * np.cos(thing.yaw)
+    x = thing.position[0] - WALL_THICKNESS * np.sin(thing.yaw)
+    y = thing.position[1] + WALL_THICKNESS * np.cos(thing.yaw)
     (room,) = (r for r in scene.rooms if r.low[0] <= x < r.high[0] and r.low[1] <= y < r.high[1])
     return room.name
 
@@ -151,8 +151,8 @@ def count_standing_cells(scene: Scene) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 def test_clutter_is_as_much_as_asked_for() -> None:
     rng = rng_for(5, "clutter")
-    definition, _ = ACTIVITIES[1].draw(Split.TRAIN, rng)
-    scene = draw_scene(definition, 13, rng)
+    definition, _ = ACTIVITIES[1].sample(Split.TRAIN, rng)
+    scene = sample_scene(definition, 13, rng)
     assert sum(thing.category in CLUTTER_NAMES for thing in scene.things) == 13
 
 
@@ -182,7 +182,7 @@ def test_what_cannot_be_placed_is_named() -> None:
         (Literal("open", ("package_0",)),),
     )
     with pytest.raises(NoPlaceError, match=r"no place for package_\d+ on bedroom_floor"):
-        draw_scene(definition, 0, np.random.default_rng(0))
+        sample_scene(definition, 0, np.random.default_rng(0))
 
 
 def test_too_many_windows_are_refused() -> None:
@@ -190,7 +190,7 @@ def test_too_many_windows_are_refused() -> None:
     initial = tuple(Literal("inroom", (name, "kitchen")) for name in names)
     definition = ActivityDefinition("light", dict.fromkeys(names, "window"), initial, ())
     with pytest.raises(NoPlaceError, match=r"no place for window_\d+ in the walls of the kitchen"):
-        draw_scene(definition, 0, np.random.default_rng(0))
+        sample_scene(definition, 0, np.random.default_rng(0))
 
 
 def test_something_that_is_nowhere_is_refused() -> None:
@@ -201,6 +201,6 @@ def test_something_that_is_nowhere_is_refused() -> None:
         (Literal("open", ("book_1",)),),
     )
     with pytest.raises(NoPlaceError, match="does not say where book_1 is"):
-        draw_scene(definition, 0, np.random.default_rng(0))
+        sample_scene(definition, 0, np.random.default_rng(0))
     with pytest.raises(NoPlaceError, match="does not say where robot is"):
-        draw_scene(ActivityDefinition("empty", {}, (), ()), 0, np.random.default_rng(0))
+        sample_scene(ActivityDefinition("empty", {}, (), ()), 0, np.random.default_rng(0))

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_view import view_in, view_of
-from tiny_house import alcove
 
 from needful.envs.household.scene.scene import Thing
-from needful.envs.household.simulation.manipulate import SWEEP_STEPS, encloses_robot, hits_robot, swept
+from needful.envs.household.simulation.manipulate import (
+    SWEEP_STEPS,
+    encloses_robot,
+    hits_robot,
+    swept_footprints,
+)
 from needful.envs.household.simulation.snapshot import JOINT
+from tiny_house import alcove, geometry_of, scene_of
 
 FRIDGE = Thing("it", "fridge", (3.0, 1.5, 0.0), yaw=0.4, opened=0.2)
 PACKAGE = Thing("it", "package", (3.0, 1.5, 0.0), yaw=-0.8)
@@ -17,13 +21,13 @@ PACKAGE = Thing("it", "package", (3.0, 1.5, 0.0), yaw=-0.8)
 
 @pytest.mark.parametrize("thing", [FRIDGE, PACKAGE])
 @pytest.mark.parametrize("share", [0.0, 1.0])
-def test_all_angles_on_the_way(thing, share):
-    view = view_of([thing])
-    found = swept(view, 0, share)
-    turning = view.model.moving.geom_bodyid == view.model.moving.body("it/hinge").id
-    for stop, part in enumerate(np.linspace(thing.opened, share, SWEEP_STEPS)):
-        house = view.house
-        house.show(view.snapshot.with_feature(0, JOINT, part))
+def test_all_angles_on_the_way(thing, fraction):
+    geometry = geometry_of(scene_of([thing]))
+    found = swept_footprints(geometry, 0, fraction)
+    turning = geometry.model.physics_model.geom_bodyid == geometry.model.physics_model.body("it/hinge").id
+    for stop, part in enumerate(np.linspace(thing.opened, fraction, SWEEP_STEPS)):
+        house = geometry.house
+        house.set_snapshot(geometry.snapshot.with_feature(0, JOINT, part))
         prints = house.footprints()[turning]
         assert found.centre[stop] == pytest.approx(prints.centre[0], abs=1e-9)
         assert (found.low[stop], found.high[stop]) == pytest.approx((prints.low[0], prints.high[0]))
@@ -34,21 +38,21 @@ def test_all_angles_on_the_way(thing, share):
 @pytest.mark.parametrize(("place", "hit"), [((3.2, 1.85), True), ((3.2, 1.2), False), ((2.2, 2.5), False)])
 def test_doors_hit_who_stands_in_front(place, hit):
     # The robot stands at (3.2, 2.5); the fridge opens to +y.
-    view = view_of([Thing("it", "fridge", (*place, 0.0))])
-    assert hits_robot(view, 0, 1.0) == hit
-    assert not hits_robot(view, 0, 0.0)
+    geometry = geometry_of(scene_of([Thing("it", "fridge", (*place, 0.0))]))
+    assert hits_robot(geometry, 0, 1.0) == hit
+    assert not hits_robot(geometry, 0, 0.0)
 
 
 def test_windows_are_above_the_robot():
-    assert not hits_robot(view_of([Thing("it", "window", (3.2, 2.2, 0.8))]), 0, 1.0)
+    assert not hits_robot(geometry_of(scene_of([Thing("it", "window", (3.2, 2.2, 0.8))])), 0, 1.0)
 
 
 @pytest.mark.parametrize(
     ("gap", "before", "after"), [(0.7, False, False), (0.5, False, True), (0.4, True, True)]
 )
 def test_a_lid_may_shut_in_the_robot(gap, before, after):
-    view = view_in(alcove(gap))
-    assert view.drives.is_enclosed() == before
+    geometry = geometry_of(alcove(gap))
+    assert geometry.base_planner.is_enclosed() == before
     # Nothing gets worse for a robot that is shut in already.
-    assert encloses_robot(view, 0, 1.0) == (after and not before)
-    assert not encloses_robot(view, 0, 0.0)
+    assert encloses_robot(geometry, 0, 1.0) == (after and not before)
+    assert not encloses_robot(geometry, 0, 0.0)

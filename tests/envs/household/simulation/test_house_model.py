@@ -7,7 +7,6 @@ from math import pi
 import mujoco
 import numpy as np
 import pytest
-from tiny_house import scene_of, tiny_scene
 
 from needful.envs.household.scene.categories import CATEGORIES
 from needful.envs.household.scene.scene import Thing
@@ -17,6 +16,7 @@ from needful.envs.household.simulation.house_model import (
     OWNER_ROBOT,
     build_model,
 )
+from tiny_house import scene_of, tiny_scene
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def model():
 
 
 def test_angles_are_radians(model):
-    window = model.moving.joint("window/hinge")
+    window = model.physics_model.joint("window/hinge")
     assert window.range == pytest.approx((0.0, 0.45 * pi))
 
 
@@ -37,8 +37,8 @@ def test_what_is_fixed_never_touches_what_is_fixed():
         Thing("table", "table", (5.2, 0.45, 0.0)),
     )
     model = build_model(scene_of(things))
-    data = mujoco.MjData(model.still)
-    mujoco.mj_forward(model.still, data)
+    data = mujoco.MjData(model.query_model)
+    mujoco.mj_forward(model.query_model, data)
     assert data.ncon == 0
 
 
@@ -64,7 +64,7 @@ def test_things_have_addresses_if_they_move(model):
 def test_masses_are_those_of_the_categories(model):
     for thing, category in zip(model.things, model.categories, strict=True):
         if not category.fixed:
-            assert model.moving.body(thing.name).subtreemass[0] == pytest.approx(category.mass)
+            assert model.physics_model.body(thing.name).subtreemass[0] == pytest.approx(category.mass)
 
 
 def test_round_parts_fill_their_boxes():

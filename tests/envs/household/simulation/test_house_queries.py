@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_house import scene_of, tiny_scene
 
-from needful.envs.household.motion.still_house import Boxes, HouseQueries
 from needful.envs.household.scene.scene import Thing
 from needful.envs.household.simulation.house_model import SOLID, build_model
+from needful.envs.household.simulation.house_queries import BoundingBoxes, HouseQueries
 from needful.envs.household.simulation.physics import Physics
 from needful.envs.household.simulation.snapshot import HELD, JOINT, initial_snapshot
+from tiny_house import scene_of, tiny_scene
 
 MODEL = build_model(tiny_scene())
 SETTLED = Physics(MODEL).settle_all(initial_snapshot(MODEL))
@@ -29,12 +29,12 @@ def settled(things):
     model = build_model(scene_of(things))
     house = HouseQueries(model)
     snapshot = Physics(model).settle_all(initial_snapshot(model))
-    house.show(snapshot)
+    house.set_snapshot(snapshot)
     return model, house, snapshot, [obj.name for obj in model.objects]
 
 
 def test_what_lies_on_what():
-    HOUSE.show(SETTLED)
+    HOUSE.set_snapshot(SETTLED)
     assert pairs(HOUSE, NAMES) == {
         ("book", "table"),
         ("bucket", "bed"),
@@ -49,7 +49,7 @@ def test_what_is_held_lies_on_nothing_and_nothing_on_it():
     things = [Thing(f"book_{n}", "book", (1.0, 1.0, 0.001 + 0.026 * n)) for n in range(3)]
     _, house, snapshot, names = settled(things)
     assert pairs(house, names) == {("book_0", "bedroom_floor"), ("book_1", "book_0"), ("book_2", "book_1")}
-    house.show(snapshot.with_feature(1, HELD, 1.0))
+    house.set_snapshot(snapshot.with_feature(1, HELD, 1.0))
     assert pairs(house, names) == {("book_0", "bedroom_floor")}
 
 
@@ -62,8 +62,8 @@ def test_leaning_is_not_lying_on(tilt, supported):
     outwards = np.array([np.sin(angle), 0.0, np.cos(angle)])
     place = np.array([1.75, 1.5, 0.45]) - 0.0005 * outwards
     leaning = np.array([*place, np.cos(angle / 2), 0.0, np.sin(angle / 2), 0.0])
-    house.show(snapshot.with_pose(1, leaning))
-    assert house.touched(1) == [0]
+    house.set_snapshot(snapshot.with_pose(1, leaning))
+    assert house.things_touching(1) == [0]
     assert pairs(house, names) == ({("book", "bed")} if supported else set())
 
 
@@ -81,7 +81,7 @@ def test_lids_and_boards_are_parts_of_their_things():
 def test_neighbours_touch():
     things = [Thing(f"box_{n}", "toy_block", (1.0, 1.0, 0.001 + 0.091 * n)) for n in range(2)]
     _, house, _, _ = settled([*things, Thing("far", "toy_block", (3.0, 1.0, 0.0))])
-    assert (house.touched(0), house.touched(1), house.touched(2)) == ([1], [0], [])
+    assert (house.things_touching(0), house.things_touching(1), house.things_touching(2)) == ([1], [0], [])
 
 
 def corners(low, high):
@@ -93,7 +93,7 @@ def corners(low, high):
 def test_boxes_are_around_all_parts():
     window = NAMES.index("window")
     opened = SETTLED.with_feature(window, JOINT, 1.0)
-    HOUSE.show(opened)
+    HOUSE.set_snapshot(opened)
     found = HOUSE.thing_boxes()
     category = MODEL.categories[window]
     parts = [
@@ -113,7 +113,7 @@ def test_boxes_are_around_all_parts():
 
 
 def test_nearest_points_of_boxes():
-    boxes = Boxes(np.zeros((1, 3)), np.ones((1, 3)))
+    boxes = BoundingBoxes(np.zeros((1, 3)), np.ones((1, 3)))
     assert boxes.nearest(np.array([2.0, 0.5, -1.0])).tolist() == [[1.0, 0.5, 0.0]]
     assert boxes.middle.tolist() == [[0.5, 0.5, 0.5]]
 
@@ -123,11 +123,11 @@ def first_hits(eye, point, owner):
     shares = np.linspace(0.0, 1.0, 2000)
     line = eye + shares[:, None] * (point - eye)
     hits = {True: np.inf, False: np.inf}
-    for geom in np.flatnonzero(MODEL.still.geom_group == SOLID):
+    for geom in np.flatnonzero(MODEL.query_model.geom_group == SOLID):
         local = (line - HOUSE.centres[geom]) @ HOUSE.axes[geom]
         half = MODEL.half_sizes[geom]
         inside = (np.abs(local) < half).all(axis=1)
-        if MODEL.still.geom_type[geom] == mujoco.mjtGeom.mjGEOM_CYLINDER:
+        if MODEL.query_model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_CYLINDER:
             inside &= np.hypot(local[:, 0], local[:, 1]) < half[0]
         own = MODEL.owner[geom] == owner
         hits[own] = min(hits[own], shares[inside].min(initial=np.inf))
@@ -137,7 +137,7 @@ def first_hits(eye, point, owner):
 @settings(max_examples=60)
 @given(st.floats(0.2, 7.8), st.floats(0.2, 3.8), st.integers(0, len(MODEL.things) - 1))
 def test_sight_against_points_on_the_line(x, y, thing):
-    HOUSE.show(SETTLED)
+    HOUSE.set_snapshot(SETTLED)
     eye = np.array([x, y, 1.0])
     point = HOUSE.thing_boxes().middle[thing]
     others, own = first_hits(eye, point, thing)
@@ -151,15 +151,15 @@ def test_what_is_held_does_not_hide_anything():
     _, house, snapshot, _ = settled(things)
     eye, far = np.array([1.0, 1.0, 0.15]), np.array([[2.0, 1.0, 0.15]])
     assert not house.in_sight(eye, far, np.array([0]))[0]
-    house.show(snapshot.with_feature(1, HELD, 1.0))
+    house.set_snapshot(snapshot.with_feature(1, HELD, 1.0))
     assert house.in_sight(eye, far, np.array([0]))[0]
 
 
 def test_borrowed_geoms_are_put_back():
-    HOUSE.show(SETTLED)
+    HOUSE.set_snapshot(SETTLED)
     before = HOUSE.centres.copy()
     hand = MODEL.hand_geom
-    with HOUSE.borrowed(np.array([hand])):
+    with HOUSE.restoring_geoms(np.array([hand])):
         HOUSE.move_geom(hand, np.array([9.0, 9.0, 9.0]))
         assert HOUSE.centres[hand].tolist() == [9.0, 9.0, 9.0]
     assert (HOUSE.centres == before).all()

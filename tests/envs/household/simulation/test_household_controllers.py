@@ -6,20 +6,20 @@ from math import atan2, cos, pi, sin
 
 import numpy as np
 import pytest
-from tiny_house import THINGS, WALLS, alcove, named, scene_of, tiny_scene, true_of
 
 from needful.envs.household.scene.scene import (
     CARRY_HEIGHT,
     CLEARANCE,
     HAND_RADIUS,
     RADIUS,
-    THE_ROBOT,
+    ROBOT_OBJECT,
     Box,
     Thing,
     heading,
 )
 from needful.envs.household.simulation.world import World
 from needful.errors import EnvironmentFailure
+from tiny_house import THINGS, WALLS, alcove, named, scene_of, tiny_scene, true_of
 
 WORLD = World(tiny_scene())
 START = WORLD.settled()
@@ -62,20 +62,20 @@ def at_shelf():
 
 class TestNavigateTo:
     def test_it_goes_to_the_offset_and_faces_the_target(self, at_cans):
-        x, y, yaw = at_cans[THE_ROBOT][:3]
+        x, y, yaw = at_cans[ROBOT_OBJECT][:3]
         can = START[OBJ["can_1"]]
         assert (x, y) == pytest.approx((can[0], can[1] - 0.6))
         assert yaw == pytest.approx(pi / 2, abs=1e-3)
-        assert at_cans[THE_ROBOT][3:6] == pytest.approx((x, y, CARRY_HEIGHT))
+        assert at_cans[ROBOT_OBJECT][3:6] == pytest.approx((x, y, CARRY_HEIGHT))
         assert true_of(WORLD, at_cans, "Reachable") >= {"can_0", "can_1", "bed"}
 
     def test_nothing_else_changes(self, at_cans):
-        assert all(at_cans[obj] == START[obj] for obj in START if obj != THE_ROBOT)
+        assert all(at_cans[obj] == START[obj] for obj in START if obj != ROBOT_OBJECT)
 
     def test_offsets_turn_with_the_target(self):
         package = START[OBJ["package"]]
         after = run(START, "NavigateTo", "package", 0.1, 0.7)
-        x, y, yaw = after[THE_ROBOT][:3]
+        x, y, yaw = after[ROBOT_OBJECT][:3]
         assert x == pytest.approx(package[0] + 0.1 * cos(0.3) - 0.7 * sin(0.3), abs=1e-3)
         assert y == pytest.approx(package[1] + 0.1 * sin(0.3) + 0.7 * cos(0.3), abs=1e-3)
         assert yaw == pytest.approx(atan2(package[1] - y, package[0] - x), abs=1e-3)
@@ -83,14 +83,14 @@ class TestNavigateTo:
     def test_what_is_held_comes_along(self, at_cans):
         holding = run(at_cans, "Grasp", "can_1", 0.2, 0.0, 0.06)
         after = run(holding, "NavigateTo", "bucket", 0.6, -0.7)
-        turn = after[THE_ROBOT][2] - holding[THE_ROBOT][2]
+        turn = after[ROBOT_OBJECT][2] - holding[ROBOT_OBJECT][2]
         assert abs(turn) > 0.1
         rotation = np.array([[cos(turn), -sin(turn)], [sin(turn), cos(turn)]])
 
         def from_base(state, place):
-            return np.array(place[:2]) - state[THE_ROBOT][:2]
+            return np.array(place[:2]) - state[ROBOT_OBJECT][:2]
 
-        for part in (lambda state: state[THE_ROBOT][3:], lambda state: state[OBJ["can_1"]]):
+        for part in (lambda state: state[ROBOT_OBJECT][3:], lambda state: state[OBJ["can_1"]]):
             before, now = part(holding), part(after)
             assert from_base(after, now) == pytest.approx(rotation @ from_base(holding, before), abs=1e-9)
             assert now[2] == before[2]
@@ -127,13 +127,13 @@ class TestNavigateTo:
 class TestGrasp:
     def test_the_thing_is_carried_over_the_body(self, holding_can):
         assert true_of(WORLD, holding_can, "Holding") == {"can_1"}
-        x, y = holding_can[THE_ROBOT][:2]
+        x, y = holding_can[ROBOT_OBJECT][:2]
         low, high = WORLD.bounds(holding_can, OBJ["can_1"])
         assert low[2] == pytest.approx(CARRY_HEIGHT)
         assert ((low[0] + high[0]) / 2, (low[1] + high[1]) / 2) == pytest.approx((x, y))
 
     def test_the_hand_touches_it(self, holding_can):
-        hand = np.array(holding_can[THE_ROBOT][3:6])
+        hand = np.array(holding_can[ROBOT_OBJECT][3:6])
         low, high = (np.array(corner) for corner in WORLD.bounds(holding_can, OBJ["can_1"]))
         gap = np.linalg.norm(hand - np.clip(hand, low, high))
         assert HAND_RADIUS - 0.005 < gap < HAND_RADIUS + 0.02
@@ -146,7 +146,7 @@ class TestGrasp:
         ):
             state = run(at_cans, "Grasp", "can_1", *theta)
             low, high = (np.array(corner) for corner in WORLD.bounds(state, OBJ["can_1"]))
-            assert sign * (np.array(state[THE_ROBOT][3:6]) - (low + high) / 2)[axis] > 0.05
+            assert sign * (np.array(state[ROBOT_OBJECT][3:6]) - (low + high) / 2)[axis] > 0.05
 
     def test_what_lay_on_it_falls(self):
         stack = [Thing("lower", "hardback", (2.0, 2.0, 0.001)), Thing("upper", "candle", (2.0, 2.0, 0.037))]
@@ -193,8 +193,8 @@ class TestPlaceOnTop:
 
     def test_the_hand_is_back_over_the_body(self, at_shelf):
         after = run(at_shelf, "PlaceOnTop", "shelf", 0.1, 0.0, 0.93)
-        assert after[THE_ROBOT][3:6] == pytest.approx((*after[THE_ROBOT][:2], CARRY_HEIGHT))
-        assert after[THE_ROBOT][:3] == at_shelf[THE_ROBOT][:3]
+        assert after[ROBOT_OBJECT][3:6] == pytest.approx((*after[ROBOT_OBJECT][:2], CARRY_HEIGHT))
+        assert after[ROBOT_OBJECT][:3] == at_shelf[ROBOT_OBJECT][:3]
 
     def test_reasons(self, at_cans, at_shelf):
         assert reason(at_cans, "PlaceOnTop", "bed", 0.0, 0.0, 0.5) == ("the hand is empty", True)
@@ -261,8 +261,8 @@ class TestOpenAndClose:
         state = run(START, "NavigateTo", "window", 0.2, 0.9)
         closed = run(state, "Close", "window", 0.1, 0.0, 0.0)
         assert closed.get(OBJ["window"], "joint") == 0.0
-        assert all(closed[obj] == state[obj] for obj in state if obj not in (OBJ["window"], THE_ROBOT))
-        assert closed[THE_ROBOT] == state[THE_ROBOT]
+        assert all(closed[obj] == state[obj] for obj in state if obj not in (OBJ["window"], ROBOT_OBJECT))
+        assert closed[ROBOT_OBJECT] == state[ROBOT_OBJECT]
 
     def test_reasons(self, at_cans, holding_can):
         near_package = run(START, "NavigateTo", "package", 0.0, 0.6)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_house import named, scene_of, tiny_scene, true_of
 
-from needful.envs.household.scene.scene import THE_ROBOT, Box, Thing
-from needful.envs.household.simulation.predicates import OPEN_FROM, PREDICATE_NAMES
+from needful.envs.household.scene.scene import ROBOT_OBJECT, Box, Thing
+from needful.envs.household.simulation.predicates import OPEN_THRESHOLD, PREDICATE_NAMES
 from needful.envs.household.simulation.world import World
+from tiny_house import named, scene_of, tiny_scene, true_of
 
 WORLD = World(tiny_scene())
 START = WORLD.settled()
@@ -18,7 +18,7 @@ OBJ = named(START)
 
 
 def standing_at(x, y, state=START):
-    return state.replace({THE_ROBOT: {"x": x, "y": y, "hand_x": x, "hand_y": y}})
+    return state.replace({ROBOT_OBJECT: {"x": x, "y": y, "hand_x": x, "hand_y": y}})
 
 
 def test_every_predicate_has_an_extension():
@@ -86,7 +86,8 @@ def test_something_half_hidden_is_in_sight():
 
 
 @pytest.mark.parametrize(
-    ("share", "is_open"), [(0.0, False), (OPEN_FROM, False), (OPEN_FROM + 1e-9, True), (1.0, True)]
+    ("share", "is_open"),
+    [(0.0, False), (OPEN_THRESHOLD, False), (OPEN_THRESHOLD + 1e-9, True), (1.0, True)],
 )
 def test_open_means_past_a_twentieth(share, is_open):
     state = START.replace({OBJ["fridge"]: {"joint": share}})

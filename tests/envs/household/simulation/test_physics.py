@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tiny_house import WALLS, scene_of, tiny_scene
 
 from needful.envs.household.scene.categories import CATEGORIES
 from needful.envs.household.scene.scene import Thing
-from needful.envs.household.simulation.course import FailureReason
+from needful.envs.household.simulation.controller_motion import FailureReason
 from needful.envs.household.simulation.house_model import build_model
 from needful.envs.household.simulation.physics import MAX_STEPS, Physics
 from needful.envs.household.simulation.snapshot import HELD, JOINT, Snapshot, initial_snapshot
 from needful.errors import EnvironmentFailure
+from tiny_house import WALLS, scene_of, tiny_scene
 
 LOOSE = sorted(name for name, category in CATEGORIES.items() if not category.fixed)
 
@@ -97,7 +97,7 @@ def test_what_is_held_takes_no_part():
 def test_the_same_question_has_the_same_answer(house):
     up = house.lifted(house.start, "can_0", to=(1.25, 2.2, 0.9))
     first = house.physics.settle(up, [house.number("can_0")])
-    house.physics.drive(house.start, house.number("package"), 1.0)
+    house.physics.drive_hinge(house.start, house.number("package"), 1.0)
     second = house.physics.settle(up, [house.number("can_0")])
     third = Physics(house.model).settle(up, [house.number("can_0")])
     assert first.rows.tobytes() == second.rows.tobytes() == third.rows.tobytes()
@@ -119,9 +119,9 @@ def test_a_heap_of_cans_in_a_bucket_comes_to_rest():
 @pytest.mark.parametrize("name", ["window", "package", "fridge"])
 def test_hinges_are_driven_to_their_stops(house, name):
     thing = house.number(name)
-    opened = house.physics.drive(house.start, thing, 1.0)
+    opened = house.physics.drive_hinge(house.start, thing, 1.0)
     assert opened.rows[thing, JOINT] == pytest.approx(1.0, abs=1e-3)
-    closed = house.physics.drive(opened, thing, 0.0)
+    closed = house.physics.drive_hinge(opened, thing, 0.0)
     assert closed.rows[thing, JOINT] == pytest.approx(0.0, abs=1e-3)
     assert changed(house.start, closed) <= {thing}
 
@@ -130,7 +130,7 @@ def test_an_opening_lid_throws_off_what_lies_on_it():
     things = [Thing("book", "book", (2.0, 2.0, 0.252)), Thing("package", "package", (2.0, 2.0, 0.002))]
     house = House(scene_of(things))
     assert house.start.rows[0, 2] == pytest.approx(0.25, abs=1e-3)
-    opened = house.physics.drive(house.start, 1, 1.0)
+    opened = house.physics.drive_hinge(house.start, 1, 1.0)
     assert opened.rows[1, JOINT] > 0.9
     assert opened.rows[0, 2] < 0.1
 
@@ -139,7 +139,7 @@ def test_what_never_rests_is_stopped():
     house = House(scene_of([Thing("it", "toy_block", (2.0, 2.0, 0.0))]))
     far = house.lifted(house.start, "it", to=(2.0, 2.0, 500.0))
     falling = house.physics.settle(far, [0])
-    seconds = MAX_STEPS * house.model.moving.opt.timestep
+    seconds = MAX_STEPS * house.model.physics_model.opt.timestep
     assert house.physics._data.time == pytest.approx(seconds)
     assert 300.0 < falling.rows[0, 2] < 490.0
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_house import named, tiny_scene
 
-from needful.envs.household.scene.scene import THE_ROBOT
+from needful.envs.household.scene.scene import ROBOT_OBJECT
 from needful.envs.household.simulation.house_model import build_model
 from needful.envs.household.simulation.snapshot import (
     HELD,
@@ -17,9 +16,10 @@ from needful.envs.household.simulation.snapshot import (
     as_state,
     changed_state,
     initial_snapshot,
-    positions,
+    to_qpos,
     with_qpos,
 )
+from tiny_house import named, tiny_scene
 
 MODEL = build_model(tiny_scene())
 FIRST = initial_snapshot(MODEL)
@@ -34,7 +34,7 @@ def test_states_and_snapshots_say_the_same():
     assert state.get(named(state)["can_0"], "graspable") == 1.0
     assert state.get(named(state)["bed"], "graspable") == 0.0
     assert state[named(state)["living_room_floor"]][:3] == (6.0, 2.0, 0.0)
-    assert state[THE_ROBOT][3:6] == (3.2, 2.5, 0.8)
+    assert state[ROBOT_OBJECT][3:6] == (3.2, 2.5, 0.8)
 
 
 @settings(max_examples=50)
@@ -43,12 +43,12 @@ def test_restoring_and_saving_changes_no_bit(shares):
     rows = FIRST.rows.copy()
     rows[MODEL.hinge_address >= 0, JOINT] = np.array(shares)[MODEL.hinge_address >= 0]
     snapshot = type(FIRST)(rows, FIRST.robot)
-    saved = with_qpos(MODEL, snapshot, positions(MODEL, snapshot))
+    saved = with_qpos(MODEL, snapshot, to_qpos(MODEL, snapshot))
     assert saved.rows.tobytes() == snapshot.rows.tobytes()
 
 
 def test_angles_are_shares_of_limits():
-    found = positions(MODEL, FIRST)
+    found = to_qpos(MODEL, FIRST)
     window = [thing.name for thing in MODEL.things].index("window")
     found[MODEL.hinge_address[window]] = 0.5 * MODEL.hinge_limit[window]
     assert with_qpos(MODEL, FIRST, found).rows[window, JOINT] == pytest.approx(0.5)
@@ -61,7 +61,7 @@ def test_what_is_held_stays_where_it_is():
     can = [thing.name for thing in MODEL.things].index("can_0")
     held = FIRST.with_feature(can, HELD, 1.0)
     assert (FIRST.held, held.held) == (-1, can)
-    found = positions(MODEL, held) + 0.25
+    found = to_qpos(MODEL, held) + 0.25
     moved = with_qpos(MODEL, held, found)
     assert (moved.rows[can] == held.rows[can]).all()
     assert moved.rows[can + 1, 0] == FIRST.rows[can + 1, 0] + 0.25

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_house import named, tiny_scene, true_of
 
 from needful.core.state import State
-from needful.envs.household.scene.scene import HOUSE_OBJECT, THE_ROBOT
+from needful.envs.household.scene.scene import HOUSE_OBJECT, ROBOT_OBJECT
 from needful.envs.household.simulation import world as world_module
 from needful.envs.household.simulation.world import World
 from needful.errors import EnvironmentFailure, UnknownNameError
+from tiny_house import named, tiny_scene, true_of
 
 # From a navigation to things that fall into each other; (controller, target, θ).
 ERRAND = (
@@ -78,7 +78,7 @@ def test_other_processes_get_the_same_bytes(world):
 
 def test_a_state_says_which_scene_it_is_of(world):
     assert world.settled()[HOUSE_OBJECT] == (1.0, 0.0, 7.0)
-    assert world.settled()[THE_ROBOT][:3] == (3.2, 2.5, 0.0)
+    assert world.settled()[ROBOT_OBJECT][:3] == (3.2, 2.5, 0.0)
 
 
 def test_settling_keeps_what_the_scene_says(world):
@@ -121,7 +121,7 @@ def test_only_a_few_states_are_remembered(monkeypatch):
     states = [World(tiny_scene()).settled() for _ in range(4)]
     for state in states * 2:
         assert "book table" in true_of(world, state, "OnTop")
-    assert len(world._known) == 2
+    assert len(world._facts_by_id) == 2
 
 
 @pytest.mark.parametrize("step", range(len(ERRAND)))
@@ -140,5 +140,5 @@ def test_traces_lead_from_one_state_to_the_next(world, step):
             if obj.type.name not in ("house", "robot")
         ]
         assert max(float(np.abs(move).max()) for move in moves) < 0.16
-        hand = np.subtract(one[THE_ROBOT][3:6], other[THE_ROBOT][3:6])
+        hand = np.subtract(one[ROBOT_OBJECT][3:6], other[ROBOT_OBJECT][3:6])
         assert float(np.abs(hand).max()) < 0.16

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from needful.envs.household.scene.scene import heading
-from needful.envs.household.simulation.snapshot import rotate_pose_yaw, turned, yaw_quaternion
+from needful.envs.household.simulation.snapshot import rotate_pose_yaw, rotate_yaw, yaw_quaternion
 
 angles = st.floats(-3.1, 3.1)
 
@@ -31,7 +31,7 @@ def test_poses_turn_like_matrices(seed, yaw):
     after = rotate_pose_yaw(pose, yaw)
     assert after[:3] == pytest.approx(turn @ pose[:3])
     assert matrix(after[3:]) == pytest.approx(turn @ matrix(quaternion))
-    assert turned(pose[:2], yaw) == pytest.approx((turn @ pose[:3])[:2])
+    assert rotate_yaw(pose[:2], yaw) == pytest.approx((turn @ pose[:3])[:2])
 
 
 @given(angles)

@@ -4,12 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-from tiny_errand import cut_short, run_errand
 
 from needful.envs.household.view import film
 from needful.envs.household.view.film import film_house
 from needful.envs.household.view.rendering import HouseRenderer
 from needful.errors import InvalidInputError
+from tiny_errand import cut_short, run_errand
 
 
 @pytest.fixture(scope="module")

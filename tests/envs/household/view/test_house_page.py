@@ -8,21 +8,21 @@ import re
 import mujoco
 import numpy as np
 import pytest
-from tiny_errand import cut_short, run_errand
 
 from headless_browser import CHROMIUM, Browser, open_browser
 from needful.core.objects import Object
 from needful.core.plans import PlanningResult
 from needful.envs.drawing.inline_page import as_safe_json
-from needful.envs.household.simulation.snapshot import as_snapshot, pose
-from needful.envs.household.view.film import footage
+from needful.envs.household.simulation.snapshot import apply_snapshot, as_snapshot
+from needful.envs.household.view.film import plan_keyframes
 from needful.envs.household.view.page import MAX_KEYFRAMES, make_page
 from needful.envs.household.view.rendering import WALL_CUT_HEIGHT
+from tiny_errand import cut_short, run_errand
 
 WORLD, RESULT = run_errand()
 GOAL = RESULT.subgoals[-1]
 PAGE = make_page(WORLD, RESULT, GOAL, "collecting-cans")
-SHOTS = footage(WORLD, RESULT, MAX_KEYFRAMES)
+KEYFRAMES = plan_keyframes(WORLD, RESULT, MAX_KEYFRAMES)
 WIDE, HIGH = 900, 600
 
 
@@ -49,17 +49,17 @@ def test_nothing_may_be_loaded_or_run_but_what_is_in_the_page():
 
 def test_every_body_is_where_the_engine_puts_it_in_every_picture():
     model = WORLD.model
-    data = mujoco.MjData(model.still)
-    assert len(DATA["moves"]) == len(DATA["stepOf"]) == len(DATA["flips"]) == len(SHOTS)
+    data = mujoco.MjData(model.query_model)
+    assert len(DATA["moves"]) == len(DATA["stepOf"]) == len(DATA["flips"]) == len(KEYFRAMES)
     bodies: dict[int, list[float]] = {}
-    for shot, moves in zip(SHOTS, DATA["moves"], strict=True):
+    for keyframe, moves in zip(KEYFRAMES, DATA["moves"], strict=True):
         bodies |= {body: numbers for body, *numbers in moves}
-        pose(model, data, as_snapshot(model, shot.state))
-        mujoco.mj_forward(model.still, data)
-        shown = np.array([bodies[body] for body in range(model.still.nbody)])
+        apply_snapshot(model, data, as_snapshot(model, keyframe.state))
+        mujoco.mj_forward(model.query_model, data)
+        shown = np.array([bodies[body] for body in range(model.query_model.nbody)])
         assert np.abs(shown[:, :3] - data.xpos).max() <= 0.0005001
         assert np.abs(shown[:, 3:] - data.xquat).max() <= 0.0000501
-    assert sum(map(len, DATA["moves"][1:])) < 4 * len(SHOTS)
+    assert sum(map(len, DATA["moves"][1:])) < 4 * len(KEYFRAMES)
 
 
 def test_every_part_has_the_size_that_it_has_in_the_scene():
@@ -89,9 +89,9 @@ def test_atoms_are_lit_exactly_when_they_hold():
     atoms = sorted(GOAL.union(*RESULT.subgoals))
     assert DATA["atoms"] == [str(atom) for atom in atoms]
     true: set[int] = set()
-    for shot, flips in zip(SHOTS, DATA["flips"], strict=True):
+    for keyframe, flips in zip(KEYFRAMES, DATA["flips"], strict=True):
         true ^= set(flips)
-        assert true == {number for number, atom in enumerate(atoms) if atom.holds(shot.state)}
+        assert true == {number for number, atom in enumerate(atoms) if atom.holds(keyframe.state)}
     assert set(DATA["goal"]) <= true
 
 
@@ -100,9 +100,9 @@ def test_the_plan_is_told_with_its_subgoals():
     assert names == ["Start", *map(str, RESULT.abstract_plan)]
     for step, subgoal in zip(DATA["steps"], RESULT.subgoals, strict=True):
         assert {DATA["atoms"][number] for number in step["subgoal"]} == set(map(str, subgoal))
-    package = WORLD.model.still.body("package").id
+    package = WORLD.model.query_model.body("package").id
     assert package in DATA["steps"][-1]["bodies"]
-    assert DATA["stepOf"] == [shot.step for shot in SHOTS]
+    assert DATA["stepOf"] == [keyframe.step for keyframe in KEYFRAMES]
 
 
 def test_a_failure_is_told_and_no_text_becomes_markup():
@@ -194,12 +194,15 @@ def test_it_plays_to_the_end_and_pauses(browser, file):
     browser.run("new Promise(done => setTimeout(done, 400))")
     browser.run("play.click()")
     moment = browser.run("Number(time.value)")
-    assert 0 < moment <= len(SHOTS) - 1
+    assert 0 < moment <= len(KEYFRAMES) - 1
     browser.run("new Promise(done => setTimeout(done, 200))")
     assert browser.run("Number(time.value)") == moment
     browser.run("time.value = time.max - 1, time.dispatchEvent(new Event('input')), play.click()")
     browser.run("new Promise(done => setInterval(() => play.ariaLabel === 'Play' && done(), 20))")
-    assert browser.run("[Number(time.value), play.getAttribute('aria-label')]") == [len(SHOTS) - 1, "Play"]
+    assert browser.run("[Number(time.value), play.getAttribute('aria-label')]") == [
+        len(KEYFRAMES) - 1,
+        "Play",
+    ]
 
 
 def test_the_mouse_and_the_keyboard_turn_the_house(browser, file):

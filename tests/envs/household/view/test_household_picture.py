@@ -12,7 +12,7 @@ from matplotlib.patches import Circle
 from needful.envs.contract import Split
 from needful.envs.drawing import palette
 from needful.envs.household.environment import LockingWindows, OpeningPresents
-from needful.envs.household.scene.scene import RADIUS, REACH, THE_ROBOT, THING
+from needful.envs.household.scene.scene import RADIUS, REACH, ROBOT_OBJECT, THING
 
 
 def empty_axes() -> Axes:
@@ -36,7 +36,7 @@ def test_goal_things_have_bright_edges_and_the_robot_shows_its_reach() -> None:
     for package in packages:
         x, y = task.initial_state[package][:2]
         assert any(np.allclose(outline[:-1].mean(axis=0), (x, y), atol=0.03) for outline in bright)
-    x, y, *_ = task.initial_state[THE_ROBOT]
+    x, y, *_ = task.initial_state[ROBOT_OBJECT]
     circles = [patch for patch in axes.patches if isinstance(patch, Circle)]
     assert {(circle.center, circle.radius) for circle in circles} == {((x, y), REACH), ((x, y), RADIUS)}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import mujoco.egl
 import numpy as np
 import pytest
-from tiny_house import named, tiny_scene
 
-from needful.envs.household.scene.scene import THE_ROBOT
+from needful.envs.household.scene.scene import ROBOT_OBJECT
 from needful.envs.household.simulation.world import World
 from needful.envs.household.view.rendering import Camera, HouseRenderer, overview_camera
 from needful.errors import InvalidInputError
+from tiny_house import named, tiny_scene
 
 WORLD = World(tiny_scene())
 STATE = WORLD.settled()
@@ -36,7 +36,7 @@ def test_pictures_are_arrays_and_always_the_same(renderer):
 
 def test_what_changes_is_seen(renderer):
     picture = renderer.frame(STATE)
-    moved = STATE.replace({THE_ROBOT: {"x": 2.0, "y": 1.5, "hand_x": 2.0, "hand_y": 1.5}})
+    moved = STATE.replace({ROBOT_OBJECT: {"x": 2.0, "y": 1.5, "hand_x": 2.0, "hand_y": 1.5}})
     opened = STATE.replace({named(STATE)["package"]: {"joint": 1.0}})
     for other in (moved, opened):
         different = (renderer.frame(other) != picture).any(axis=2)

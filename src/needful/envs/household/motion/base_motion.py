@@ -34,9 +34,9 @@ class Footprints:
     """
 
     centre: np.ndarray
-    along: np.ndarray
+    direction: np.ndarray
     half: np.ndarray
-    rounding: np.ndarray
+    corner_radius: np.ndarray
     low: np.ndarray
     high: np.ndarray
 
@@ -51,21 +51,21 @@ class Footprints:
         longest = np.take_along_axis(reach[:, :2, :], lengths.argmax(axis=1)[:, None, None], axis=2)[
             :, :, 0
         ]
-        along = longest / np.maximum(lengths.max(axis=1), 1e-12)[:, None]
-        across = np.stack([-along[:, 1], along[:, 0]], axis=1)
+        direction = longest / np.maximum(lengths.max(axis=1), 1e-12)[:, None]
+        across = np.stack([-direction[:, 1], direction[:, 0]], axis=1)
         half = np.stack(
             [
                 np.abs(np.einsum("ni,nij->nj", side, reach[:, :2, :])).sum(axis=1)
-                for side in (along, across)
+                for side in (direction, across)
             ],
             axis=1,
         )
         standing = round_ & (np.abs(axes[:, 2, 2]) > UPRIGHT)
-        rounding = np.where(standing, halves[:, 0], 0.0)
+        corner_radius = np.where(standing, halves[:, 0], 0.0)
         half[standing] = 0.0
         height = np.abs(reach[:, 2, :]).sum(axis=1)
         z = centres[:, 2]
-        return cls(centres[:, :2].copy(), along, half, rounding, z - height, z + height)
+        return cls(centres[:, :2].copy(), direction, half, corner_radius, z - height, z + height)
 
     def __len__(self) -> int:
         return len(self.centre)
@@ -74,9 +74,9 @@ class Footprints:
         """Return some of them."""
         return Footprints(
             self.centre[chosen],
-            self.along[chosen],
+            self.direction[chosen],
             self.half[chosen],
-            self.rounding[chosen],
+            self.corner_radius[chosen],
             self.low[chosen],
             self.high[chosen],
         )
@@ -93,10 +93,10 @@ class Footprints:
     def gaps(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return how far points are from each footprint, which is the last axis; 0 or less inside."""
         dx, dy = x[..., None] - self.centre[:, 0], y[..., None] - self.centre[:, 1]
-        u, v = self.along[:, 0], self.along[:, 1]
-        along = np.maximum(np.abs(dx * u + dy * v) - self.half[:, 0], 0.0)
+        u, v = self.direction[:, 0], self.direction[:, 1]
+        direction = np.maximum(np.abs(dx * u + dy * v) - self.half[:, 0], 0.0)
         across = np.maximum(np.abs(dy * u - dx * v) - self.half[:, 1], 0.0)
-        gaps: np.ndarray = np.sqrt(along * along + across * across) - self.rounding
+        gaps: np.ndarray = np.sqrt(direction * direction + across * across) - self.corner_radius
         return gaps
 
 
@@ -106,7 +106,7 @@ Cell: TypeAlias = tuple[int, int]
 CELL = 0.05
 
 # Distances are known up to here; no disc may be larger.
-FARTHEST = 0.6
+MAX_DISTANCE = 0.6
 
 # What a disc keeps from obstacles at the middles of cells, so that it also does on the way between two.
 CELL_CLEARANCE = CLEARANCE / 2
@@ -162,11 +162,11 @@ class OccupancyGrid:
     def _field(self, disc: Disc) -> np.ndarray:
         key = (disc.low, disc.high)
         if key not in self._fields:
-            field = np.full((len(self.xs), len(self.ys)), FARTHEST)
+            field = np.full((len(self.xs), len(self.ys)), MAX_DISTANCE)
             fixed = self.fixed.between(disc.low, disc.high)
             for index in range(len(fixed)):
                 one = fixed[np.array([index])]
-                window, gaps = self._window(one, FARTHEST)
+                window, gaps = self._window(one, MAX_DISTANCE)
                 np.minimum(field[window], gaps, out=field[window])
             self._fields[key] = field
         return self._fields[key]
@@ -177,8 +177,8 @@ class OccupancyGrid:
 
     def _window(self, one: Footprints, reach: float) -> tuple[tuple[slice, slice], np.ndarray]:
         """Return the cells around a footprint and how far they are from it."""
-        (x, y), far = one.centre[0], one.rounding[0] + reach
-        u, v = np.abs(one.along[0])
+        (x, y), far = one.centre[0], one.corner_radius[0] + reach
+        u, v = np.abs(one.direction[0])
         wide = u * one.half[0, 0] + v * one.half[0, 1] + far
         deep = v * one.half[0, 0] + u * one.half[0, 1] + far
         i0, i1 = np.searchsorted(self.xs, (x - wide, x + wide))
@@ -218,7 +218,7 @@ class BasePlanner:
         sizes[0] = 0  # what is not free
         return int(sizes.argmax()) not in self._first
 
-    def reach(self, goal: Point) -> bool:
+    def can_reach(self, goal: Point) -> bool:
         """Return whether there is a path to a goal."""
         linked = not self._entry_cells(goal).keys().isdisjoint(self._first)
         return linked or self._is_clear(self._start, goal, CELL_CLEARANCE)

@@ -18,7 +18,7 @@ import numpy as np
 
 from needful.core.s_expressions import Expression, Form, Word, read_expression, shown
 from needful.envs.contract import Split
-from needful.envs.household.scene.scene import THE_ROBOT
+from needful.envs.household.scene.scene import ROBOT_OBJECT
 from needful.errors import InvalidInputError, UnknownNameError
 
 # How many arguments each predicate takes.
@@ -77,7 +77,7 @@ def read_bddl(text: str, source: str, categories: Iterable[str] | None = None) -
     typed = _typed_names(objects[1:], source, objects.line, categories)
     reader = _Reader(source, dict(typed))
     return ActivityDefinition(
-        _plain(names[0], source),
+        _plain_name(names[0], source),
         reader.categories,
         tuple(literal for one in found[":init"][1:] for literal in reader.literals(one, {})),
         tuple(literal for one in found[":goal"][1:] for literal in reader.literals(one, {})),
@@ -102,14 +102,14 @@ class _Reader:
             case [Word() as predicate, *arguments] if predicate not in CONNECTIVES:
                 yield self._literal(predicate, arguments, binding, positive=True)
             case _:
-                raise InvalidInputError(f"{self._place(expression)}: cannot read {shown(expression)}.")
+                raise InvalidInputError(f"{self._location(expression)}: cannot read {shown(expression)}.")
 
     def _for_all(self, variables: Form, body: Expression, binding: Mapping[str, str]) -> Iterator[Literal]:
         known = set(self.categories.values())
         typed = list(_typed_names(variables, self.source, variables.line, known))
         if len(typed) != 1:
             raise InvalidInputError(
-                f"{self._place(variables)}: `forall` takes one variable, got {shown(variables)}."
+                f"{self._location(variables)}: `forall` takes one variable, got {shown(variables)}."
             )
         ((variable, category),) = typed
         for name, own in self.categories.items():
@@ -119,22 +119,22 @@ class _Reader:
     def _literal(
         self, predicate: Word, arguments: list[Expression], binding: Mapping[str, str], *, positive: bool
     ) -> Literal:
-        place = self._place(predicate)
+        location = self._location(predicate)
         if predicate not in PREDICATES:
-            raise UnknownNameError(f"predicate in {place},", predicate, (*PREDICATES, *CONNECTIVES))
+            raise UnknownNameError(f"predicate in {location},", predicate, (*PREDICATES, *CONNECTIVES))
         if len(arguments) != PREDICATES[predicate]:
             raise InvalidInputError(
-                f"{place}: {predicate} takes {PREDICATES[predicate]} arguments, got {shown(arguments)}."
+                f"{location}: {predicate} takes {PREDICATES[predicate]} arguments, got {shown(arguments)}."
             )
-        names = [_plain(argument, self.source) for argument in arguments]
+        names = [_plain_name(argument, self.source) for argument in arguments]
         names = [binding.get(name, name) for name in names]
         # The second argument of `inroom` is a kind of room, not an object.
         for name in names[:1] if predicate == "inroom" else names:
             if name not in self.categories:
-                raise UnknownNameError(f"object in {place},", name, self.categories)
+                raise UnknownNameError(f"object in {location},", name, self.categories)
         return Literal(str(predicate), tuple(names), positive)
 
-    def _place(self, expression: Expression) -> str:
+    def _location(self, expression: Expression) -> str:
         return f"{self.source}, line {expression.line}"
 
 
@@ -142,27 +142,27 @@ def _typed_names(
     words: Iterable[Expression], source: str, line: int, categories: Iterable[str] | None
 ) -> Iterator[tuple[str, str]]:
     """Yield the names of a typed list, such as `a b - book  c - cup`, with their categories."""
-    waiting: list[str] = []
-    following = iter(words)
-    for word in following:
+    names: list[str] = []
+    remaining = iter(words)
+    for word in remaining:
         if word != "-":
-            waiting.append(_plain(word, source))
+            names.append(_plain_name(word, source))
             continue
-        kind = next(following, None)
-        if not waiting or kind is None:
+        kind = next(remaining, None)
+        if not names or kind is None:
             raise InvalidInputError(
                 f"{source}, line {word.line}: a `-` needs names before it and a category after it."
             )
-        category = _plain(kind, source)
+        category = _plain_name(kind, source)
         if categories is not None and category not in categories:
             raise UnknownNameError(f"category in {source}, line {kind.line},", category, categories)
-        yield from ((name, category) for name in waiting)
-        waiting = []
-    if waiting:
-        raise InvalidInputError(f"{source}, line {line}: the objects {waiting} have no category.")
+        yield from ((name, category) for name in names)
+        names = []
+    if names:
+        raise InvalidInputError(f"{source}, line {line}: the objects {names} have no category.")
 
 
-def _plain(word: Expression, source: str) -> str:
+def _plain_name(word: Expression, source: str) -> str:
     if isinstance(word, Form):
         raise InvalidInputError(f"{source}, line {word.line}: expected a name, got {shown(word)}.")
     return str(word).removeprefix("?")
@@ -210,14 +210,14 @@ class Activity:
         text = path.read_text("utf-8")
         return with_local_names(read_bddl(text, path.name, SYNSET_CATEGORIES))
 
-    def draw(self, split: Split, rng: np.random.Generator) -> tuple[ActivityDefinition, int]:
+    def sample(self, split: Split, rng: np.random.Generator) -> tuple[ActivityDefinition, int]:
         """Return a definition with as many things as a task of the split has, and the count of clutter."""
         counts = {
             category: int(rng.integers(low, high + 1))
             for category, (low, high) in sorted(self.counts[split].items())
         }
         low, high = self.clutter[split]
-        return scaled(self.definition(), counts), int(rng.integers(low, high + 1))
+        return with_counts(self.definition(), counts), int(rng.integers(low, high + 1))
 
 
 CLUTTER = {Split.TRAIN: (18, 22), Split.TEST: (40, 70)}
@@ -263,7 +263,7 @@ def with_local_names(definition: ActivityDefinition) -> ActivityDefinition:
         number = re.search(r"\d*$", name)
         names[name] = {
             "floor": f"{rooms.get(name)}_floor",
-            "robot": THE_ROBOT.name,
+            "robot": ROBOT_OBJECT.name,
         }.get(ours, f"{ours}_{number[0] if number else ''}")
     return ActivityDefinition(
         definition.name,
@@ -284,7 +284,7 @@ def _renamed(literals: Iterable[Literal], names: Mapping[str, str]) -> tuple[Lit
     )
 
 
-def scaled(definition: ActivityDefinition, counts: Mapping[str, int]) -> ActivityDefinition:
+def with_counts(definition: ActivityDefinition, counts: Mapping[str, int]) -> ActivityDefinition:
     """Return a definition with other numbers of things.
 
     New things are like the old ones, in fair shares: of eight cans that are to be like two, four are
@@ -296,8 +296,8 @@ def scaled(definition: ActivityDefinition, counts: Mapping[str, int]) -> Activit
         copies |= {name: [] for name in old}
         count = counts.get(category, len(old))
         for number in range(count):
-            model = old[number * len(old) // count]
-            copies[model].append(f"{category}_{number + 1}" if category in counts else model)
+            template = old[number * len(old) // count]
+            copies[template].append(f"{category}_{number + 1}" if category in counts else template)
     unknown = sorted(set(counts) - set(definition.categories.values()))
     if unknown:
         raise UnknownNameError(f"category in {definition.name}", unknown[0], definition.categories.values())

@@ -236,7 +236,7 @@ CATEGORIES = _by_name((*FURNITURE, *TASK_THINGS, *CLUTTER))
 def bounding_box(category: Category) -> Box:
     """Return the box around all parts of a category, closed, in its body's frame."""
     parts = category.parts + (category.hinge.parts if category.hinge else ())
-    return _around([corner for part in parts for corner in _corners(part.box)])
+    return _box_around([corner for part in parts for corner in _corners(part.box)])
 
 
 @cache
@@ -247,8 +247,8 @@ def swept_box(category: Category) -> Box:
         turning = [corner for part in category.hinge.parts for corner in _corners(part.box)]
         for step in range(SWEEP_STEPS + 1):
             angle = category.hinge.limit * step / SWEEP_STEPS
-            corners += [_turned(corner, category.hinge, angle) for corner in turning]
-    return _around(corners)
+            corners += [_rotate_about_hinge(corner, category.hinge, angle) for corner in turning]
+    return _box_around(corners)
 
 
 def _corners(box: Box) -> list[Vector]:
@@ -256,7 +256,7 @@ def _corners(box: Box) -> list[Vector]:
     return [(x + i * hx, y + j * hy, z + k * hz) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)]
 
 
-def _turned(point: Vector, hinge: Hinge, angle: float) -> Vector:
+def _rotate_about_hinge(point: Vector, hinge: Hinge, angle: float) -> Vector:
     """Turn a point about an axis (Rodrigues' formula)."""
     arm, axis = np.subtract(point, hinge.anchor), np.array(hinge.axis)
     turned = arm * cos(angle) + np.cross(axis, arm) * sin(angle) + axis * (axis @ arm) * (1 - cos(angle))
@@ -264,6 +264,6 @@ def _turned(point: Vector, hinge: Hinge, angle: float) -> Vector:
     return x, y, z
 
 
-def _around(points: Sequence[Vector]) -> Box:
+def _box_around(points: Sequence[Vector]) -> Box:
     xs, ys, zs = zip(*points, strict=True)
     return _box((min(xs), min(ys), min(zs)), (max(xs), max(ys), max(zs)))

@@ -14,7 +14,7 @@ from needful.envs.household.scene.scene import Box, Room
 
 Point: TypeAlias = tuple[float, float]
 
-WALL = 0.1
+WALL_THICKNESS = 0.1
 WALL_HEIGHT = 1.5
 DOOR_WIDTH = 0.95
 
@@ -23,7 +23,7 @@ ROOM_NAMES = ("living_room", "bedroom", "kitchen", "study", "bathroom")
 ROOM_COUNTS = (3, 4, 5)
 ROOM_AREA = (15.0, 18.0)
 SPLIT_RANGE = (0.9, 1.3)
-NARROWEST_ROOM = 3.0
+MIN_ROOM_WIDTH = 3.0
 EXTRA_DOOR_PROBABILITY = 0.4
 
 # What a door keeps from the ends of its wall, so that it is not in a corner.
@@ -80,7 +80,7 @@ class Wall:
     """
 
     axis: int
-    at: float
+    offset: float
     low: float
     high: float
     rooms: tuple[str, ...]
@@ -93,7 +93,7 @@ class Wall:
 
     def strip(self, centre: float, width: float, depth: Point) -> Rect:
         """Return the rectangle along a part of the wall, between two depths inwards from its middle."""
-        across = sorted(self.at + self.inward * d for d in depth)
+        across = sorted(self.offset + self.inward * d for d in depth)
         along = (centre - width / 2, centre + width / 2)
         low, high = (along[0], across[0]), (along[1], across[1])
         return Rect(low, high) if self.axis == 0 else Rect(low[::-1], high[::-1])
@@ -123,9 +123,9 @@ class FloorPlan:
         (found,) = (room for room in self.rooms if room.name == name)
         return Rect(found.low, found.high)
 
-    def inner(self, name: str) -> Rect:
+    def interior(self, name: str) -> Rect:
         """Return what is between the walls of a room."""
-        return self.room(name).grown(-WALL / 2)
+        return self.room(name).grown(-WALL_THICKNESS / 2)
 
     @property
     def outline(self) -> Rect:
@@ -140,9 +140,9 @@ def sample_floor_plan(rng: np.random.Generator) -> FloorPlan:
     count = int(rng.choice(ROOM_COUNTS))
     while True:
         rects = _split(_outline(count, rng), count, rng)
-        if min(side for rect in rects for side in rect.size) < NARROWEST_ROOM:
+        if min(side for rect in rects for side in rect.size) < MIN_ROOM_WIDTH:
             continue
-        rooms = _named(rects, rng)
+        rooms = _name_rooms(rects, rng)
         walls = tuple(_walls(rooms))
         doors = _doors(rooms, [wall for wall in walls if len(wall.rooms) == 2], rng)
         if doors is not None:
@@ -170,7 +170,7 @@ def _split(rect: Rect, count: int, rng: np.random.Generator) -> list[Rect]:
     return _split(halves[0], first, rng) + _split(halves[1], count - first, rng)
 
 
-def _named(rects: list[Rect], rng: np.random.Generator) -> tuple[Room, ...]:
+def _name_rooms(rects: list[Rect], rng: np.random.Generator) -> tuple[Room, ...]:
     """Name the largest rectangle and then the others, in any order."""
     largest = max(rects, key=lambda rect: rect.size[0] * rect.size[1])
     others = [rect for rect in rects if rect is not largest]
@@ -196,14 +196,14 @@ def _walls(rooms: Sequence[Room]) -> Iterator[Wall]:
     yield from shared
     for room in rooms:
         for axis in (0, 1):
-            for at, inward in ((room.low[1 - axis], 1), (room.high[1 - axis], -1)):
+            for offset, inward in ((room.low[1 - axis], 1), (room.high[1 - axis], -1)):
                 taken = [
                     (wall.low, wall.high)
                     for wall in shared
-                    if room.name in wall.rooms and (wall.axis, wall.at) == (axis, at)
+                    if room.name in wall.rooms and (wall.axis, wall.offset) == (axis, offset)
                 ]
                 for low, high in _uncovered_intervals(room.low[axis], room.high[axis], taken):
-                    yield Wall(axis, at, low, high, (room.name,), inward)
+                    yield Wall(axis, offset, low, high, (room.name,), inward)
 
 
 def _uncovered_intervals(low: float, high: float, taken: Sequence[Point]) -> Iterator[Point]:
@@ -220,40 +220,42 @@ def _doors(
     rooms: Sequence[Room], shared: list[Wall], rng: np.random.Generator
 ) -> tuple[Opening, ...] | None:
     """Draw doors that connect all rooms, and a few more; None if the shared walls are too short."""
-    leader = {room.name: room.name for room in rooms}
+    component = {room.name: room.name for room in rooms}
     doors: list[Opening] = []
     for wall in (shared[i] for i in rng.permutation(len(shared))):
         room_for_door = wall.length - DOOR_WIDTH - 2 * DOOR_MARGIN
-        one, other = (leader[name] for name in wall.rooms)
-        place, wanted = rng.uniform(), rng.uniform() < EXTRA_DOOR_PROBABILITY
-        if room_for_door < 0 or (one == other and not wanted):
+        one, other = (component[name] for name in wall.rooms)
+        position, extra = rng.uniform(), rng.uniform() < EXTRA_DOOR_PROBABILITY
+        if room_for_door < 0 or (one == other and not extra):
             continue
-        leader = {name: one if head == other else head for name, head in leader.items()}
-        centre = wall.low + DOOR_MARGIN + DOOR_WIDTH / 2 + place * room_for_door
+        component = {name: one if own == other else own for name, own in component.items()}
+        centre = wall.low + DOOR_MARGIN + DOOR_WIDTH / 2 + position * room_for_door
         doors.append(Opening(wall, centre, DOOR_WIDTH))
-    return tuple(doors) if len(set(leader.values())) == 1 else None
+    return tuple(doors) if len(set(component.values())) == 1 else None
 
 
 def wall_boxes(walls: Sequence[Wall], openings: Sequence[Opening]) -> tuple[Box, ...]:
     """Return the walls as boxes, without their openings."""
     return tuple(
-        box for wall in walls for box in _pieces(wall, [one for one in openings if one.wall == wall])
+        box for wall in walls for box in _boxes_of_wall(wall, [one for one in openings if one.wall == wall])
     )
 
 
-def _pieces(wall: Wall, openings: Sequence[Opening]) -> Iterator[Box]:
+def _boxes_of_wall(wall: Wall, openings: Sequence[Opening]) -> Iterator[Box]:
     holes = [(one.centre - one.width / 2, one.centre + one.width / 2) for one in openings]
     # Walls reach over their ends by half their thickness: that closes the corners.
-    for low, high in _uncovered_intervals(wall.low - WALL / 2, wall.high + WALL / 2, holes):
-        yield _piece(wall, (low, high), (0.0, WALL_HEIGHT))
+    for low, high in _uncovered_intervals(
+        wall.low - WALL_THICKNESS / 2, wall.high + WALL_THICKNESS / 2, holes
+    ):
+        yield _wall_box(wall, (low, high), (0.0, WALL_HEIGHT))
     for one, hole in zip(openings, holes, strict=True):
         for bottom, top in _uncovered_intervals(0.0, WALL_HEIGHT, [(one.bottom, one.top)]):
-            yield _piece(wall, hole, (bottom, top))
+            yield _wall_box(wall, hole, (bottom, top))
 
 
-def _piece(wall: Wall, along: Point, height: Point) -> Box:
+def _wall_box(wall: Wall, along: Point, height: Point) -> Box:
     middle, half = (along[0] + along[1]) / 2, (along[1] - along[0]) / 2
     z, half_height = (height[0] + height[1]) / 2, (height[1] - height[0]) / 2
     if wall.axis == 0:
-        return Box((middle, wall.at, z), (half, WALL / 2, half_height))
-    return Box((wall.at, middle, z), (WALL / 2, half, half_height))
+        return Box((middle, wall.offset, z), (half, WALL_THICKNESS / 2, half_height))
+    return Box((wall.offset, middle, z), (WALL_THICKNESS / 2, half, half_height))

@@ -21,7 +21,7 @@ from needful.envs.household.scene.categories import (
     WINDOW_WIDTH,
     bounding_box,
 )
-from needful.envs.household.scene.floor_plan import WALL, FloorPlan, Opening, Rect, Wall
+from needful.envs.household.scene.floor_plan import WALL_THICKNESS, FloorPlan, Opening, Rect, Wall
 from needful.envs.household.scene.scene import Thing
 from needful.errors import NeedfulError
 
@@ -67,7 +67,7 @@ class FreeSpace:
         """Count the connected cells of a room from which a target is no further away than `within`."""
         return self._count(self.connected, target, within, room)
 
-    def pockets(self, target: Rect, within: float, room: Rect) -> int:
+    def count_isolated_cells(self, target: Rect, within: float, room: Rect) -> int:
         """Count the free cells near a target that are cut off from the connected ones."""
         return self._count(self.free & ~self.connected, target, within, room)
 
@@ -105,7 +105,7 @@ USUAL_FURNITURE = {
 }
 ROOMS_WITH_WINDOW = ("bedroom", "kitchen", "living_room")
 
-TRIES = 100
+MAX_TRIES = 100
 
 # From where to where windows stand open.
 WINDOW_OPENING_RANGE = (0.5, 1.0)
@@ -154,7 +154,7 @@ class Furnishing:
 
     def fits(self, piece: Piece) -> bool:
         """Return whether a piece stands within its room and in nobody's way, and nobody in its own."""
-        inner = self.plan.inner(piece.room)
+        inner = self.plan.interior(piece.room)
         bodies = [other.body for other in self.pieces]
         return (
             all(inner.contains(rect) for rect in (piece.body, *piece.zones))
@@ -177,26 +177,26 @@ def furnish(plan: FloorPlan, definition: ActivityDefinition, rng: np.random.Gene
         if one.predicate == "open"
     }
     furnishing = Furnishing(plan)
-    numbers = _Numbers(definition.categories)
+    names = _NameCounter(definition.categories)
     windows = [name for name in rooms if definition.categories[name] == "window"]
-    for name in windows or [numbers.next("window") for _ in ROOMS_WITH_WINDOW]:
+    for name in windows or [names.next("window") for _ in ROOMS_WITH_WINDOW]:
         room = rooms.get(name) or ROOMS_WITH_WINDOW[len(furnishing.windows)]
         _place_window(furnishing, name, room, opened.get(name, 0.0), rng)
     for name, room in rooms.items():
         if name not in windows:
-            _place(furnishing, name, definition.categories[name], room, rng)
+            _place_furniture(furnishing, name, definition.categories[name], room, rng)
     for room in (one.name for one in plan.rooms):
         for category in USUAL_FURNITURE[room]:
             if any(piece.room == room and piece.thing.category == category for piece in furnishing.pieces):
                 continue
             try:
-                _place(furnishing, numbers.next(category), category, room, rng)
+                _place_furniture(furnishing, names.next(category), category, room, rng)
             except NoPlaceError:
-                numbers.give_back(category)
+                names.release(category)
     return furnishing
 
 
-class _Numbers:
+class _NameCounter:
     """Counts things of each category on from those that have a name."""
 
     def __init__(self, named: Mapping[str, str]) -> None:
@@ -206,7 +206,7 @@ class _Numbers:
         self._last[category] += 1
         return f"{category}_{self._last[category]}"
 
-    def give_back(self, category: str) -> None:
+    def release(self, category: str) -> None:
         self._last[category] -= 1
 
 
@@ -215,14 +215,22 @@ def _place_window(
 ) -> None:
     """Put a window into an outer wall, with its swept volume empty down to the ground."""
     wide = WINDOW_WIDTH + 2 * WINDOW_MARGIN
-    walls = [wall for wall in furnishing.plan.walls if wall.rooms == (room,) and wall.length > wide + WALL]
-    for _ in range(TRIES if walls else 0):
+    walls = [
+        wall
+        for wall in furnishing.plan.walls
+        if wall.rooms == (room,) and wall.length > wide + WALL_THICKNESS
+    ]
+    for _ in range(MAX_TRIES if walls else 0):
         wall = walls[rng.integers(len(walls))]
-        centre = float(rng.uniform(wall.low + (wide + WALL) / 2, wall.high - (wide + WALL) / 2))
-        x, y = (centre, wall.at) if wall.axis == 0 else (wall.at, centre)
-        thing = Thing(name, "window", (x, y, WINDOW_SILL), _facing(wall), opened)
-        zone = wall.strip(centre, wide, (WALL / 2, WINDOW_DEPTH))
-        piece = Piece(thing, room, wall.strip(centre, wide, (WALL / 2, WALL / 2 + GAP)), (zone,))
+        centre = float(
+            rng.uniform(wall.low + (wide + WALL_THICKNESS) / 2, wall.high - (wide + WALL_THICKNESS) / 2)
+        )
+        x, y = (centre, wall.offset) if wall.axis == 0 else (wall.offset, centre)
+        thing = Thing(name, "window", (x, y, WINDOW_SILL), _yaw_facing_room(wall), opened)
+        zone = wall.strip(centre, wide, (WALL_THICKNESS / 2, WINDOW_DEPTH))
+        piece = Piece(
+            thing, room, wall.strip(centre, wide, (WALL_THICKNESS / 2, WALL_THICKNESS / 2 + GAP)), (zone,)
+        )
         # Two windows beside each other would turn into each other: their zones count as bodies here.
         beside = any(zone.overlaps(other) for done in furnishing.pieces for other in done.zones)
         if furnishing.fits(piece) and not beside:
@@ -234,33 +242,37 @@ def _place_window(
     raise NoPlaceError(f"There is no place for {name} in the walls of the {room}.")
 
 
-def _facing(wall: Wall) -> float:
+def _yaw_facing_room(wall: Wall) -> float:
     """Return the yaw of what looks from a wall into its room."""
     if wall.axis == 0:
         return 0.0 if wall.inward > 0 else pi
     return -pi / 2 if wall.inward > 0 else pi / 2
 
 
-def _place(furnishing: Furnishing, name: str, category: str, room: str, rng: np.random.Generator) -> None:
+def _place_furniture(
+    furnishing: Furnishing, name: str, category: str, room: str, rng: np.random.Generator
+) -> None:
     """Put a piece of furniture with its back to a wall, or a coffee table in front of the sofa."""
     sofas = [piece for piece in furnishing.pieces if piece.room == room and piece.thing.category == "sofa"]
-    for _ in range(TRIES):
+    for _ in range(MAX_TRIES):
         if category == "coffee_table" and sofas:
-            piece = _before_sofa(sofas[0], name)
+            piece = _in_front_of_sofa(sofas[0], name)
         else:
-            piece = _at_wall(furnishing.plan, name, category, room, rng)
+            piece = _sample_at_wall(furnishing.plan, name, category, room, rng)
         if furnishing.fits(piece):
             furnishing.pieces.append(piece)
             return
     raise NoPlaceError(f"There is no place for {name} in the {room}.")
 
 
-def _at_wall(plan: FloorPlan, name: str, category: str, room: str, rng: np.random.Generator) -> Piece:
+def _sample_at_wall(
+    plan: FloorPlan, name: str, category: str, room: str, rng: np.random.Generator
+) -> Piece:
     half_width, half_depth, _ = bounding_box(CATEGORIES[category]).half
-    inner = plan.inner(room)
+    inner = plan.interior(room)
     axis, inward = int(rng.integers(2)), int(rng.choice((-1, 1)))
-    at = (inner.low if inward > 0 else inner.high)[1 - axis]
-    wall = Wall(axis, at, inner.low[axis], inner.high[axis], (room,), inward)
+    offset = (inner.low if inward > 0 else inner.high)[1 - axis]
+    wall = Wall(axis, offset, inner.low[axis], inner.high[axis], (room,), inward)
     margin = half_width + GAP
     centre = float(rng.uniform(wall.low + margin, max(wall.high - margin, wall.low + margin)))
     depth = 2 * half_depth + GAP
@@ -270,10 +282,10 @@ def _at_wall(plan: FloorPlan, name: str, category: str, room: str, rng: np.rando
         # A bed is used from its foot and from one of its sides.
         beside = centre + float(rng.choice((-1, 1))) * (half_width + FRONT_DEPTH / 2)
         zones.append(wall.strip(beside, FRONT_DEPTH, (GAP, depth)))
-    return Piece(_standing(name, category, body, _facing(wall)), room, body, tuple(zones))
+    return Piece(_upright_thing(name, category, body, _yaw_facing_room(wall)), room, body, tuple(zones))
 
 
-def _before_sofa(sofa: Piece, name: str) -> Piece:
+def _in_front_of_sofa(sofa: Piece, name: str) -> Piece:
     yaw = sofa.thing.yaw
     half_width, half_depth, _ = bounding_box(CATEGORIES["coffee_table"]).half
     ahead = bounding_box(CATEGORIES["sofa"]).half[1] + SOFA_TABLE_DISTANCE + half_depth
@@ -282,9 +294,9 @@ def _before_sofa(sofa: Piece, name: str) -> Piece:
     if abs(np.sin(yaw)) > 0.5:
         half_width, half_depth = half_depth, half_width
     body = Rect((x - half_width, y - half_depth), (x + half_width, y + half_depth))
-    return Piece(_standing(name, "coffee_table", body, yaw), sofa.room, body)
+    return Piece(_upright_thing(name, "coffee_table", body, yaw), sofa.room, body)
 
 
-def _standing(name: str, category: str, body: Rect, yaw: float) -> Thing:
+def _upright_thing(name: str, category: str, body: Rect, yaw: float) -> Thing:
     x, y = ((body.low[i] + body.high[i]) / 2 for i in (0, 1))
     return Thing(name, category, (float(x), float(y), 0.0), yaw)

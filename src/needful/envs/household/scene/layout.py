@@ -16,7 +16,7 @@ from needful.envs.household.scene.categories import CATEGORIES, CLUTTER, swept_b
 from needful.envs.household.scene.floor_plan import FloorPlan, Rect, sample_floor_plan, wall_boxes
 from needful.envs.household.scene.furnishing import (
     CELL,
-    TRIES,
+    MAX_TRIES,
     FreeSpace,
     Furnishing,
     NoPlaceError,
@@ -27,7 +27,7 @@ from needful.envs.household.scene.scene import (
     CLEARANCE,
     RADIUS,
     REACH,
-    THE_ROBOT,
+    ROBOT_OBJECT,
     Box,
     Scene,
     Thing,
@@ -35,11 +35,11 @@ from needful.envs.household.scene.scene import (
 )
 
 # Furniture on which clutter lies; nobody needs to reach what is on a fridge.
-CLUTTERED = ("bed", "cabinet", "coffee_table", "sofa", "table")
+CLUTTER_SURFACES = ("bed", "cabinet", "coffee_table", "sofa", "table")
 ON_FURNITURE_PROBABILITY = 0.5
 
 # How high above a surface things are before they settle.
-DROP = 0.002
+DROP_HEIGHT = 0.002
 
 # How much air is around things: about a hand's breadth where the hand must come.
 GAP, HAND_GAP = 0.03, 0.12
@@ -59,7 +59,7 @@ class PlacedThing:
     on: str | None = None
 
     @property
-    def grip(self) -> Rect:
+    def grasp_region(self) -> Rect:
         """Where the hand must get to: the handle, or any side of what has none."""
         hinge = CATEGORIES[self.thing.category].hinge
         if hinge is None:
@@ -86,9 +86,9 @@ def sample_start(
     furnishing: Furnishing, definition: ActivityDefinition, space: FreeSpace, rng: np.random.Generator
 ) -> Vector:
     """Draw a place for the robot in its room, away from the furniture that the goal speaks of."""
-    room = furnishing.plan.inner(_room_of_floor(_support(definition, THE_ROBOT.name)))
-    wanted = _wanted(definition)
-    away_from = [piece.body for piece in furnishing.pieces if piece.thing.name in wanted]
+    room = furnishing.plan.interior(_room_of_floor(_support(definition, ROBOT_OBJECT.name)))
+    goal_objects = _goal_objects(definition)
+    away_from = [piece.body for piece in furnishing.pieces if piece.thing.name in goal_objects]
     cells = np.argwhere(space.connected)
     for cell in cells[rng.permutation(len(cells))]:
         x, y = float(space.xs[cell[0]]), float(space.ys[cell[1]])
@@ -111,12 +111,12 @@ def arrange(
     arrangement = Arrangement(furnishing, sample_start(furnishing, definition, space, rng), blocked_ground)
     movable = [n for n, c in definition.categories.items() if c in CATEGORIES and not CATEGORIES[c].fixed]
     # The largest first: they find a place hardest.
-    for name in sorted(movable, key=lambda name: -_footprint(definition.categories[name])):
-        arrangement = _with_wanted(arrangement, name, definition, space, rng)
+    for name in sorted(movable, key=lambda name: -_footprint_area(definition.categories[name])):
+        arrangement = _place_defined_thing(arrangement, name, definition, space, rng)
     return arrangement
 
 
-def scatter(
+def add_clutter(
     arrangement: Arrangement, definition: ActivityDefinition, clutter: int, rng: np.random.Generator
 ) -> Arrangement:
     """Add clutter, but none on the floor in front of furniture that the activity needs."""
@@ -127,7 +127,7 @@ def scatter(
     for kind in rng.integers(len(CLUTTER), size=clutter):
         category = CLUTTER[kind].name
         counts[category] += 1
-        arrangement = _with_clutter(arrangement, f"{category}_{counts[category]}", category, rng)
+        arrangement = _place_clutter(arrangement, f"{category}_{counts[category]}", category, rng)
     return arrangement
 
 
@@ -139,7 +139,7 @@ def _support(definition: ActivityDefinition, name: str) -> str:
     raise NoPlaceError(f"{definition.name} does not say where {name} is.")
 
 
-def _wanted(definition: ActivityDefinition) -> set[str]:
+def _goal_objects(definition: ActivityDefinition) -> set[str]:
     return {name for one in definition.goal for name in one.arguments}
 
 
@@ -147,16 +147,16 @@ def _room_of_floor(floor: str) -> str:
     return floor.removesuffix("_floor")
 
 
-def _footprint(category: str) -> float:
-    half = _swept(category).half
+def _footprint_area(category: str) -> float:
+    half = _swept_box(category).half
     return half[0] * half[1]
 
 
-def _swept(category: str) -> Box:
+def _swept_box(category: str) -> Box:
     return swept_box(CATEGORIES[category])
 
 
-def _with_wanted(
+def _place_defined_thing(
     arrangement: Arrangement,
     name: str,
     definition: ActivityDefinition,
@@ -166,77 +166,80 @@ def _with_wanted(
     """Place one thing of the definition on what it is said to be on."""
     support, category = _support(definition, name), definition.categories[name]
     pieces = [piece for piece in arrangement.furnishing.pieces if piece.thing.name == support]
-    away = REACH + CELL if name in _wanted(definition) else 0.0
-    for _ in range(TRIES):
+    min_distance = REACH + CELL if name in _goal_objects(definition) else 0.0
+    for _ in range(MAX_TRIES):
         if pieces:
-            placed = _on_piece(arrangement, name, category, pieces[0], HAND_GAP, rng)
+            placed = _sample_on_furniture(arrangement, name, category, pieces[0], HAND_GAP, rng)
         else:
-            placed = _on_floor(arrangement, name, category, _room_of_floor(support), HAND_GAP, rng)
-        if placed is None or placed.body.gap(*arrangement.start[:2]) < away:
+            placed = _sample_on_floor(arrangement, name, category, _room_of_floor(support), HAND_GAP, rng)
+        if placed is None or placed.body.gap(*arrangement.start[:2]) < min_distance:
             continue
-        room = arrangement.furnishing.plan.inner(placed.room)
-        if space.count_standing_cells(placed.grip, MAX_STANDING_DISTANCE, room) >= MIN_STANDING_CELLS:
+        room = arrangement.furnishing.plan.interior(placed.room)
+        if (
+            space.count_standing_cells(placed.grasp_region, MAX_STANDING_DISTANCE, room)
+            >= MIN_STANDING_CELLS
+        ):
             return replace(arrangement, placed=(*arrangement.placed, placed))
     raise NoPlaceError(f"There is no place for {name} on {support}.")
 
 
-def _with_clutter(
+def _place_clutter(
     arrangement: Arrangement, name: str, category: str, rng: np.random.Generator
 ) -> Arrangement:
     """Place one thing on any floor or furniture."""
     rooms = arrangement.furnishing.plan.rooms
-    surfaces = [p for p in arrangement.furnishing.pieces if p.thing.category in CLUTTERED]
-    for _ in range(TRIES):
+    surfaces = [p for p in arrangement.furnishing.pieces if p.thing.category in CLUTTER_SURFACES]
+    for _ in range(MAX_TRIES):
         if rng.random() < ON_FURNITURE_PROBABILITY:
             piece = surfaces[rng.integers(len(surfaces))]
-            placed = _on_piece(arrangement, name, category, piece, GAP, rng)
+            placed = _sample_on_furniture(arrangement, name, category, piece, GAP, rng)
         else:
             room = rooms[rng.integers(len(rooms))].name
-            placed = _on_floor(arrangement, name, category, room, GAP, rng)
+            placed = _sample_on_floor(arrangement, name, category, room, GAP, rng)
         if placed is not None and placed.body.gap(*arrangement.start[:2]) > RADIUS + CELL:
             return replace(arrangement, placed=(*arrangement.placed, placed))
     raise NoPlaceError(f"There is no place for {name} among so much clutter.")
 
 
-def _on_floor(
+def _sample_on_floor(
     arrangement: Arrangement, name: str, category: str, room: str, gap: float, rng: np.random.Generator
 ) -> PlacedThing | None:
     """Draw a place on the floor of a room; None if something is in the way."""
-    inner = arrangement.furnishing.plan.inner(room).grown(-gap)
-    drawn = _drawn(name, category, inner, 0.0, rng)
-    if drawn is None:
+    inner = arrangement.furnishing.plan.interior(room).grown(-gap)
+    sample = _sample_thing(name, category, inner, 0.0, rng)
+    if sample is None:
         return None
-    body = drawn[1].grown(gap)
+    body = sample[1].grown(gap)
     others = (one.body for one in arrangement.placed if one.on is None)
     in_the_way = any(map(body.overlaps, (*arrangement.blocked_ground, *others)))
-    return None if in_the_way else PlacedThing(*drawn, room)
+    return None if in_the_way else PlacedThing(*sample, room)
 
 
-def _on_piece(
+def _sample_on_furniture(
     arrangement: Arrangement, name: str, category: str, piece: Piece, gap: float, rng: np.random.Generator
 ) -> PlacedThing | None:
     """Draw a place on the top of a piece of furniture; None if something is in the way."""
     top = CATEGORIES[piece.thing.category].surfaces[-1]
     surface = _ground_rect(piece.thing, top).grown(-GAP)
     height = piece.thing.position[2] + top.centre[2] + top.half[2]
-    drawn = _drawn(name, category, surface, height, rng)
-    if drawn is None:
+    sample = _sample_thing(name, category, surface, height, rng)
+    if sample is None:
         return None
-    body = drawn[1].grown(gap)
+    body = sample[1].grown(gap)
     others = (one.body for one in arrangement.placed if one.on == piece.thing.name)
     in_the_way = any(map(body.overlaps, others))
-    return None if in_the_way else PlacedThing(*drawn, piece.room, piece.thing.name)
+    return None if in_the_way else PlacedThing(*sample, piece.room, piece.thing.name)
 
 
-def _drawn(
+def _sample_thing(
     name: str, category: str, surface: Rect, height: float, rng: np.random.Generator
 ) -> tuple[Thing, Rect] | None:
     """Draw a thing on a surface, with the ground that it covers; None if it juts out."""
     u, v, turn = rng.random(3).tolist()
     x = surface.low[0] + u * (surface.high[0] - surface.low[0])
     y = surface.low[1] + v * (surface.high[1] - surface.low[1])
-    thing = Thing(name, category, (x, y, height + DROP), (2 * turn - 1) * pi)
-    body = _ground_rect(thing, _swept(category))
+    thing = Thing(name, category, (x, y, height + DROP_HEIGHT), (2 * turn - 1) * pi)
+    body = _ground_rect(thing, _swept_box(category))
     return (thing, body) if surface.contains(body) else None
 
 
@@ -254,10 +257,10 @@ def _ground_rect(thing: Thing, box: Box) -> Rect:
 EXTRA_CLEARANCE = 0.03
 
 # How often things are put into a house, and then clutter, before another house is drawn.
-ARRANGEMENTS = 5
+MAX_ARRANGEMENTS = 5
 
 
-def draw_scene(
+def sample_scene(
     definition: ActivityDefinition,
     clutter: int,
     rng: np.random.Generator,
@@ -271,7 +274,7 @@ def draw_scene(
     plan = sample_floor_plan(rng)
     furnishing = furnish(plan, definition, rng)
     walls = wall_boxes(plan.walls, (*plan.doors, *furnishing.windows))
-    arrangement = _arranged(furnishing, definition, clutter, [_ground(wall) for wall in walls], rng)
+    arrangement = _arrange_house(furnishing, definition, clutter, [_wall_rect(wall) for wall in walls], rng)
     things = [*(piece.thing for piece in furnishing.pieces), *(one.thing for one in arrangement.placed)]
     used = {thing.category for thing in things}
     return Scene(
@@ -284,7 +287,7 @@ def draw_scene(
     )
 
 
-def _arranged(
+def _arrange_house(
     furnishing: Furnishing,
     definition: ActivityDefinition,
     clutter: int,
@@ -292,14 +295,18 @@ def _arranged(
     rng: np.random.Generator,
 ) -> Arrangement:
     """Put everything into a furnished house: what matters first, then clutter that leaves ways to it."""
-    space = _space(furnishing.plan, [*walls, *(piece.body for piece in furnishing.pieces)])
-    important = _retry(lambda: _checked(arrange(furnishing, definition, space, rng), definition, walls))
-    return _retry(lambda: _checked(scatter(important, definition, clutter, rng), definition, walls))
+    space = _free_space(furnishing.plan, [*walls, *(piece.body for piece in furnishing.pieces)])
+    important = _retry(
+        lambda: _check_access(arrange(furnishing, definition, space, rng), definition, walls)
+    )
+    return _retry(
+        lambda: _check_access(add_clutter(important, definition, clutter, rng), definition, walls)
+    )
 
 
 def _retry(draw: Callable[[], Arrangement]) -> Arrangement:
     """Return the first draw that succeeds; raise the reason of the last one if none does."""
-    for _ in range(ARRANGEMENTS - 1):
+    for _ in range(MAX_ARRANGEMENTS - 1):
         try:
             return draw()
         except NoPlaceError:
@@ -307,36 +314,42 @@ def _retry(draw: Callable[[], Arrangement]) -> Arrangement:
     return draw()
 
 
-def _ground(wall: Box) -> Rect:
+def _wall_rect(wall: Box) -> Rect:
     (x, y, _), (hx, hy, _) = wall.centre, wall.half
     return Rect((x - hx, y - hy), (x + hx, y + hy))
 
 
-def _space(plan: FloorPlan, obstacles: Iterable[Rect], ease: float = EXTRA_CLEARANCE) -> FreeSpace:
-    return FreeSpace.around(obstacles, plan.outline, RADIUS + CLEARANCE + ease)
+def _free_space(
+    plan: FloorPlan, obstacles: Iterable[Rect], extra_clearance: float = EXTRA_CLEARANCE
+) -> FreeSpace:
+    return FreeSpace.around(obstacles, plan.outline, RADIUS + CLEARANCE + extra_clearance)
 
 
-def _checked(arrangement: Arrangement, definition: ActivityDefinition, walls: list[Rect]) -> Arrangement:
+def _check_access(
+    arrangement: Arrangement, definition: ActivityDefinition, walls: list[Rect]
+) -> Arrangement:
     """Raise unless the robot can go to all furniture and, with ease, to what the goal speaks of."""
     plan = arrangement.furnishing.plan
     obstacles = [*walls, *arrangement.obstacles()]
-    space = _space(plan, obstacles)
+    space = _free_space(plan, obstacles)
     x, y, _ = arrangement.start
     if not space.connected[np.abs(space.xs - x).argmin(), np.abs(space.ys - y).argmin()]:
         raise NoPlaceError("Things shut in the robot.")
     lids = [one for one in arrangement.placed if CATEGORIES[one.thing.category].hinge]
     # A robot that just about fits through may come into places that are pockets only for it.
-    for tight in (space, _space(plan, obstacles, ease=0.0)) if lids else ():
+    for candidate in (space, _free_space(plan, obstacles, extra_clearance=0.0)) if lids else ():
         for lid in lids:
-            if tight.pockets(lid.body, MAX_STANDING_DISTANCE, plan.inner(lid.room)):
+            if candidate.count_isolated_cells(lid.body, MAX_STANDING_DISTANCE, plan.interior(lid.room)):
                 raise NoPlaceError(f"When {lid.thing.name} is opened, it may shut in the robot.")
-    wanted = {name for one in definition.goal for name in one.arguments}
-    grips = [(one.thing.name, one.body, one.room) for one in arrangement.furnishing.pieces]
-    grips += [
-        (one.thing.name, one.grip, one.room) for one in arrangement.placed if one.thing.name in wanted
+    goal_objects = {name for one in definition.goal for name in one.arguments}
+    grasp_regions = [(one.thing.name, one.body, one.room) for one in arrangement.furnishing.pieces]
+    grasp_regions += [
+        (one.thing.name, one.grasp_region, one.room)
+        for one in arrangement.placed
+        if one.thing.name in goal_objects
     ]
-    for name, grip, where in grips:
-        places = space.count_standing_cells(grip, MAX_STANDING_DISTANCE, plan.inner(where))
-        if places < (MIN_STANDING_CELLS if name in wanted else 1):
+    for name, grasp_region, where in grasp_regions:
+        places = space.count_standing_cells(grasp_region, MAX_STANDING_DISTANCE, plan.interior(where))
+        if places < (MIN_STANDING_CELLS if name in goal_objects else 1):
             raise NoPlaceError(f"There is hardly a place to stand near {name}.")
     return arrangement

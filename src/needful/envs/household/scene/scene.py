@@ -157,7 +157,7 @@ THING = Type("thing", OBJ.features, OBJ)
 ROBOT = Type("robot", ("x", "y", "yaw", *(f"hand_{feature}" for feature in POSE)))
 HOUSE = Type("house", ("activity", "split", "seed"))
 
-THE_ROBOT: Object = ROBOT("robot")
+ROBOT_OBJECT: Object = ROBOT("robot")
 HOUSE_OBJECT: Object = HOUSE("house")
 
 

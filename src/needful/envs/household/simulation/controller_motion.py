@@ -39,6 +39,6 @@ class Motion:
     """
 
     after: Snapshot
-    base: tuple[Point, ...] = ()
-    reach: Path = ()
-    back: Path = ()
+    base_path: tuple[Point, ...] = ()
+    hand_path: Path = ()
+    return_path: Path = ()

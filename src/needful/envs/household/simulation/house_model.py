@@ -30,7 +30,7 @@ from needful.envs.household.scene.scene import (
 )
 
 # The groups of geoms: what blocks rays, the ground, what is only to be seen, and the robot.
-SOLID, GROUND, SEEN, ROBOT_PARTS = 0, 1, 2, 3
+SOLID, GROUND, VISUAL_ONLY, ROBOT_PARTS = 0, 1, 2, 3
 
 # Whose part a geom is if it is no thing's.
 OWNER_HOUSE, OWNER_GROUND, OWNER_ROBOT = -1, -2, -3
@@ -54,8 +54,8 @@ class HouseModel:
     """
 
     scene: Scene
-    moving: Any
-    still: Any
+    physics_model: Any
+    query_model: Any
     things: tuple[Object, ...]
     floors: tuple[Object, ...]
     categories: tuple[Category, ...]
@@ -69,9 +69,9 @@ class HouseModel:
     def owner(self) -> np.ndarray:
         """For each geom, the index of the thing that it is part of, or what else it belongs to."""
         index = {thing.name: number for number, thing in enumerate(self.things)}
-        model = self.moving
+        model = self.physics_model
         owners = np.full(model.ngeom, OWNER_HOUSE)
-        owners[np.isin(model.geom_group, (GROUND, SEEN))] = OWNER_GROUND
+        owners[np.isin(model.geom_group, (GROUND, VISUAL_ONLY))] = OWNER_GROUND
         owners[model.geom_group == ROBOT_PARTS] = OWNER_ROBOT
         for geom, body in enumerate(model.geom_bodyid):
             name = model.body(int(body)).name.removesuffix(HINGE_SUFFIX)
@@ -81,12 +81,12 @@ class HouseModel:
     @property
     def hand_geom(self) -> int:
         """The number of the hand's geom."""
-        return int(self.moving.geom(ROBOT_HAND).id)
+        return int(self.physics_model.geom(ROBOT_HAND).id)
 
     @cached_property
     def is_loose(self) -> np.ndarray:
         """For each geom, whether it is part of a thing and can move."""
-        trees = self.moving.body_treeid[self.moving.geom_bodyid]
+        trees = self.physics_model.body_treeid[self.physics_model.geom_bodyid]
         loose: np.ndarray = (self.owner >= 0) & (trees >= 0)
         return loose
 
@@ -114,18 +114,18 @@ class HouseModel:
     @cached_property
     def body(self) -> np.ndarray:
         """For each thing, the number of its body."""
-        return np.array([self.moving.body(thing.name).id for thing in self.things], dtype=int)
+        return np.array([self.physics_model.body(thing.name).id for thing in self.things], dtype=int)
 
     @cached_property
     def hinge_body(self) -> np.ndarray:
         """For each thing, the number of the body on its hinge; -1 if it has none."""
-        found = {self.moving.body(number).name: number for number in range(self.moving.nbody)}
+        found = {self.physics_model.body(number).name: number for number in range(self.physics_model.nbody)}
         return np.array([found.get(thing.name + HINGE_SUFFIX, -1) for thing in self.things], dtype=int)
 
     @cached_property
     def tree(self) -> np.ndarray:
         """For each thing, the kinematic tree that moves with it; -1 if nothing of it moves."""
-        model = self.moving
+        model = self.physics_model
         trees = np.full(len(self.things), -1)
         for geom, owner in enumerate(self.owner):
             if owner >= 0:
@@ -145,7 +145,7 @@ class HouseModel:
     @cached_property
     def half_sizes(self) -> np.ndarray:
         """For each geom, half the size of the box around it in its own frame."""
-        model = self.moving
+        model = self.physics_model
         sizes = np.array(model.geom_size)
         cylinder = model.geom_type == mujoco.mjtGeom.mjGEOM_CYLINDER
         sizes[cylinder] = sizes[cylinder][:, [0, 0, 1]]
@@ -154,7 +154,7 @@ class HouseModel:
         return sizes
 
     def _addresses(self, suffix: str) -> np.ndarray:
-        model = self.moving
+        model = self.physics_model
         known = {model.joint(number).name: int(model.jnt_qposadr[number]) for number in range(model.njnt)}
         return np.array([known.get(thing.name + suffix, -1) for thing in self.things], dtype=int)
 
@@ -204,15 +204,15 @@ def build_model(scene: Scene) -> HouseModel:
     categories = {category.name: category for category in scene.categories}
     for thing in scene.things:
         _add_thing(spec.worldbody, thing, categories[thing.category])
-    moving = spec.compile()
-    _damp(moving)
-    still = copy.copy(moving)
-    still.opt.enableflags = 0
-    still.geom_margin[:] = CONTACT_MARGIN / 2
+    physics_model = spec.compile()
+    _damp(physics_model)
+    query_model = copy.copy(physics_model)
+    query_model.opt.enableflags = 0
+    query_model.geom_margin[:] = CONTACT_MARGIN / 2
     return HouseModel(
         scene,
-        moving,
-        still,
+        physics_model,
+        query_model,
         things=tuple(type_of(thing.category)(thing.name) for thing in scene.things),
         floors=tuple(FLOOR(room.floor) for room in scene.rooms),
         categories=tuple(categories[thing.category] for thing in scene.things),
@@ -231,7 +231,7 @@ def _add_house(world: Any, scene: Scene) -> None:
         (x0, y0), (x1, y1) = room.low, room.high
         slab = Box(((x0 + x1) / 2, (y0 + y1) / 2, -0.02), ((x1 - x0) / 2, (y1 - y0) / 2, 0.02))
         colour = FLOOR_COLOURS[number % len(FLOOR_COLOURS)]
-        world.add_geom(**_shape(Part(slab, colour)), group=SEEN, contype=0, conaffinity=0)
+        world.add_geom(**_shape(Part(slab, colour)), group=VISUAL_ONLY, contype=0, conaffinity=0)
     for box in scene.walls:
         world.add_geom(**_shape(Part(box, WALL_COLOUR)), **_surface(0))
     world.add_light(

@@ -11,7 +11,7 @@ import numpy as np
 
 from needful.envs.household.motion.base_motion import Footprints
 from needful.envs.household.simulation.house_model import OWNER_GROUND, OWNER_HOUSE, SOLID, HouseModel
-from needful.envs.household.simulation.snapshot import Snapshot, positions
+from needful.envs.household.simulation.snapshot import Snapshot, to_qpos
 
 # How much of a contact's normal must point up for the lower body to be what supports the upper one.
 MIN_SUPPORT_NORMAL = 0.5
@@ -20,7 +20,7 @@ _SOLID_ONLY = np.array([group == SOLID for group in range(6)], dtype=np.uint8)
 
 
 @dataclass(frozen=True)
-class Boxes:
+class BoundingBoxes:
     """Boxes along the axes of the house: their lowest and highest corners, one box a row."""
 
     low: np.ndarray
@@ -43,18 +43,18 @@ class HouseQueries:
 
     def __init__(self, model: HouseModel) -> None:
         self._model = model
-        self._data = mujoco.MjData(model.still)
-        self._shown: Snapshot | None = None
+        self._data = mujoco.MjData(model.query_model)
+        self._snapshot: Snapshot | None = None
         # The parts of a thing are next to each other, and things are in order.
         owned = np.flatnonzero(model.owner >= 0)
         self._starts = owned[np.diff(model.owner[owned], prepend=-1) > 0]
 
-    def show(self, snapshot: Snapshot) -> None:
+    def set_snapshot(self, snapshot: Snapshot) -> None:
         """Turn to another snapshot."""
-        if snapshot is not self._shown:
-            self._data.qpos[:] = positions(self._model, snapshot)
-            mujoco.mj_kinematics(self._model.still, self._data)
-            self._shown = snapshot
+        if snapshot is not self._snapshot:
+            self._data.qpos[:] = to_qpos(self._model, snapshot)
+            mujoco.mj_kinematics(self._model.query_model, self._data)
+            self._snapshot = snapshot
 
     @property
     def centres(self) -> np.ndarray:
@@ -72,17 +72,17 @@ class HouseQueries:
         """Return the origin and the axes, as the columns of a matrix, of each body."""
         return self._data.xpos, self._data.xmat.reshape(-1, 3, 3)
 
-    def geom_boxes(self) -> Boxes:
+    def geom_boxes(self) -> BoundingBoxes:
         """Return the box around each geom."""
         reach = np.einsum("gij,gj->gi", np.abs(self.axes), self._model.half_sizes)
-        return Boxes(self.centres - reach, self.centres + reach)
+        return BoundingBoxes(self.centres - reach, self.centres + reach)
 
-    def thing_boxes(self) -> Boxes:
+    def thing_boxes(self) -> BoundingBoxes:
         """Return the box around each thing with all of its parts, those on hinges where they are now."""
         geoms = self.geom_boxes()
         if len(self._starts) == 0:
-            return Boxes(np.empty((0, 3)), np.empty((0, 3)))
-        return Boxes(
+            return BoundingBoxes(np.empty((0, 3)), np.empty((0, 3)))
+        return BoundingBoxes(
             np.minimum.reduceat(geoms.low, self._starts), np.maximum.reduceat(geoms.high, self._starts)
         )
 
@@ -92,37 +92,37 @@ class HouseQueries:
         What is held rests on nothing, and nothing on it.
         """
         model, data = self._model, self._data
-        mujoco.mj_collision(model.still, data)
+        mujoco.mj_collision(model.query_model, data)
         contacts = data.contact
         owners, up = model.owner[contacts.geom], contacts.frame[:, 2]
         owners = np.where((up > 0)[:, None], owners, owners[:, ::-1])
         lower, upper = owners[:, 0], owners[:, 1]
-        assert self._shown is not None
-        held = self._shown.held
-        counts = (
+        assert self._snapshot is not None
+        held = self._snapshot.held
+        is_support = (
             (np.abs(up) > MIN_SUPPORT_NORMAL) & (upper >= 0) & (lower != upper) & (lower != OWNER_HOUSE)
         )
-        counts &= (lower != held) & (upper != held) if held >= 0 else True
-        counts[counts] = model.free_address[upper[counts]] >= 0
-        ground = counts & (lower == OWNER_GROUND)
+        is_support &= (lower != held) & (upper != held) if held >= 0 else True
+        is_support[is_support] = model.free_address[upper[is_support]] >= 0
+        ground = is_support & (lower == OWNER_GROUND)
         lower = lower.copy()
         lower[ground] = len(model.things) + self._rooms(contacts.pos[ground])
-        return sorted(set(zip(upper[counts].tolist(), lower[counts].tolist(), strict=True)))
+        return sorted(set(zip(upper[is_support].tolist(), lower[is_support].tolist(), strict=True)))
 
     def in_sight(self, eye: np.ndarray, points: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Return of each point whether nothing but its owner is between it and the eye.
 
         Neither the robot nor what it holds gets in the way.
         """
-        assert self._shown is not None
-        ways = points - eye
-        lengths = np.sqrt((ways * ways).sum(axis=1))
-        ways = ways / np.maximum(lengths, 1e-9)[:, None]
+        assert self._snapshot is not None
+        directions = points - eye
+        lengths = np.sqrt((directions * directions).sum(axis=1))
+        directions = directions / np.maximum(lengths, 1e-9)[:, None]
         hits, distances = np.empty(len(points), dtype=np.int32), np.empty(len(points))
-        held = self._shown.held
+        held = self._snapshot.held
         excluded = int(self._model.body[held]) if held >= 0 else -1
         mujoco.mj_multiRay(
-            self._model.still, self._data, eye, ways.ravel(), _SOLID_ONLY, True, excluded,
+            self._model.query_model, self._data, eye, directions.ravel(), _SOLID_ONLY, True, excluded,
             hits, distances, None, len(points), float(lengths.max(initial=0.0)) + 0.01,
         )  # fmt: skip
         free: np.ndarray = (hits < 0) | (distances >= lengths) | (self._model.owner[hits] == owners)
@@ -130,7 +130,7 @@ class HouseQueries:
 
     def distance(self, one: int, other: int, limit: float) -> float:
         """Return how far two geoms are apart, negative if they overlap, but no more than a limit."""
-        found: float = mujoco.mj_geomDistance(self._model.still, self._data, one, other, limit, None)
+        found: float = mujoco.mj_geomDistance(self._model.query_model, self._data, one, other, limit, None)
         return found
 
     def move_geom(self, geom: int, centre: np.ndarray) -> None:
@@ -138,7 +138,7 @@ class HouseQueries:
         self._data.geom_xpos[geom] = centre
 
     @contextmanager
-    def borrowed(self, geoms: np.ndarray) -> Iterator[None]:
+    def restoring_geoms(self, geoms: np.ndarray) -> Iterator[None]:
         """Put geoms back to where they are when the block is left."""
         before = self._data.geom_xpos[geoms].copy()
         try:
@@ -146,16 +146,16 @@ class HouseQueries:
         finally:
             self._data.geom_xpos[geoms] = before
 
-    def touched(self, thing: int) -> list[int]:
+    def things_touching(self, thing: int) -> list[int]:
         """Return the things that touch a thing."""
-        mujoco.mj_collision(self._model.still, self._data)
+        mujoco.mj_collision(self._model.query_model, self._data)
         owners = self._model.owner[self._data.contact.geom]
         beside = np.concatenate([owners[owners[:, 0] == thing, 1], owners[owners[:, 1] == thing, 0]])
         return sorted(set(beside[(beside >= 0) & (beside != thing)].tolist()))
 
     def footprints(self) -> Footprints:
         """Return the plan view of all geoms."""
-        round_ = self._model.moving.geom_type == mujoco.mjtGeom.mjGEOM_CYLINDER
+        round_ = self._model.physics_model.geom_type == mujoco.mjtGeom.mjGEOM_CYLINDER
         return Footprints.of(self.centres, self.axes, self._model.half_sizes, round_)
 
     def _rooms(self, points: np.ndarray) -> np.ndarray:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from needful.envs.household.motion.base_motion import BasePlanner, Disc, Footprints, OccupancyGrid
-from needful.envs.household.motion.still_house import Boxes, HouseQueries
 from needful.envs.household.scene.scene import (
     EYE_HEIGHT,
     HAND_CLEARANCE,
@@ -20,10 +19,11 @@ from needful.envs.household.scene.scene import (
     SHOULDER_HEIGHT,
 )
 from needful.envs.household.simulation.house_model import HouseModel
+from needful.envs.household.simulation.house_queries import BoundingBoxes, HouseQueries
 from needful.envs.household.simulation.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from needful.envs.household.simulation.course import FailureReason
+    from needful.envs.household.simulation.controller_motion import FailureReason
 
 _CORNERS = np.array([(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)], dtype=float)
 
@@ -39,16 +39,16 @@ class SnapshotGeometry:
         self.snapshot = snapshot
         self._house = house
         # Why a thing's hinge cannot be turned to a share of its limit, where that was asked.
-        self.swing_failures: dict[tuple[int, float], FailureReason | None] = {}
+        self.sweep_failures: dict[tuple[int, float], FailureReason | None] = {}
 
     @property
     def house(self) -> HouseQueries:
         """The house, showing the snapshot."""
-        self._house.show(self.snapshot)
+        self._house.set_snapshot(self.snapshot)
         return self._house
 
     @cached_property
-    def boxes(self) -> Boxes:
+    def boxes(self) -> BoundingBoxes:
         """The boxes around all things."""
         return self.house.thing_boxes()
 
@@ -78,7 +78,7 @@ class SnapshotGeometry:
         return Disc(RADIUS, 0.0, HEIGHT), Disc(upper, HEIGHT, inf)
 
     @cached_property
-    def drives(self) -> BasePlanner:
+    def base_planner(self) -> BasePlanner:
         """Where the robot can drive to."""
         x, y = self.snapshot.robot[:2].tolist()
         return BasePlanner(self.grid, self.discs, self.loose, (x, y))
@@ -94,7 +94,7 @@ class SnapshotGeometry:
         A thing is in sight if the nearest point of the box around it is, or the middle of that box.
         """
         shoulder, eye = np.array([*base, SHOULDER_HEIGHT]), np.array([*base, EYE_HEIGHT])
-        boxes = Boxes(self.boxes.low[things], self.boxes.high[things])
+        boxes = BoundingBoxes(self.boxes.low[things], self.boxes.high[things])
         nearest = boxes.nearest(shoulder)
         reachable: np.ndarray = ((nearest - shoulder) ** 2).sum(axis=1) < REACH**2
         reachable &= things != self.snapshot.held

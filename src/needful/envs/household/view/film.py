@@ -16,7 +16,7 @@ from needful.core.plans import PlanningResult
 from needful.core.state import State
 from needful.envs.drawing.film import DOTS_PER_INCH, LAST_FRAME_MILLISECONDS, Film, draw_caption
 from needful.envs.drawing.pictures import Caption, judged, step_titles
-from needful.envs.household.scene.scene import THE_ROBOT, Scene
+from needful.envs.household.scene.scene import ROBOT_OBJECT, Scene
 from needful.envs.household.simulation.world import World
 from needful.envs.household.view.rendering import HouseRenderer, overview_camera
 from needful.errors import InvalidInputError
@@ -40,40 +40,44 @@ class Keyframe:
     last: bool
 
 
-def footage(world: World, result: PlanningResult, most: int) -> tuple[Keyframe, ...]:
+def plan_keyframes(world: World, result: PlanningResult, max_count: int) -> tuple[Keyframe, ...]:
     """Return the moments of a plan, evenly left out until there are at most so many.
 
     The end of each step is always kept. A plan that failed is shown as far as it went.
     """
     if not result.states:
         raise InvalidInputError("There is nothing to show: planning ended before the first step.")
-    shots = [Keyframe(0, result.states[0], last=True)]
+    keyframes = [Keyframe(0, result.states[0], last=True)]
     done = zip(result.actions, result.states, result.states[1:], strict=False)
     for step, (action, before, after) in enumerate(done, 1):
         theta = action.controller.clip(action.parameters)
         between = world.trace(before, action.controller.name, action.objects[0], theta)[1:-1]
-        shots += [Keyframe(step, state, last=False) for state in between]
-        shots.append(Keyframe(step, after, last=True))
-    ends = sum(shot.last for shot in shots)
-    every = ceil((len(shots) - ends) / max(1, most - ends)) or 1
-    return tuple(shot for number, shot in enumerate(shots) if shot.last or number % every == 0)
+        keyframes += [Keyframe(step, state, last=False) for state in between]
+        keyframes.append(Keyframe(step, after, last=True))
+    ends = sum(keyframe.last for keyframe in keyframes)
+    every = ceil((len(keyframes) - ends) / max(1, max_count - ends)) or 1
+    return tuple(
+        keyframe for number, keyframe in enumerate(keyframes) if keyframe.last or number % every == 0
+    )
 
 
-def rooms_shown(scene: Scene, shots: Sequence[Keyframe], goal: AbstractState) -> tuple[str, ...]:
+def rooms_shown(scene: Scene, keyframes: Sequence[Keyframe], goal: AbstractState) -> tuple[str, ...]:
     """Return the names of the rooms that the robot is in, or in which the goal's objects are."""
-    places = [_place(shot.state, THE_ROBOT) for shot in shots]
-    wanted = sorted({obj for atom in goal for obj in atom.objects})
-    places += [_place(shot.state, obj) for shot in (shots[0], shots[-1]) for obj in wanted]
+    positions = [_position(keyframe.state, ROBOT_OBJECT) for keyframe in keyframes]
+    goal_objects = sorted({obj for atom in goal for obj in atom.objects})
+    positions += [
+        _position(keyframe.state, obj) for keyframe in (keyframes[0], keyframes[-1]) for obj in goal_objects
+    ]
     return tuple(
         room.name
         for room in scene.rooms
         if any(
-            room.low[0] <= x <= room.high[0] and room.low[1] <= y <= room.high[1] for x, y in set(places)
+            room.low[0] <= x <= room.high[0] and room.low[1] <= y <= room.high[1] for x, y in set(positions)
         )
     )
 
 
-def _place(state: State, obj: Object) -> tuple[float, float]:
+def _position(state: State, obj: Object) -> tuple[float, float]:
     return state.get(obj, "x"), state.get(obj, "y")
 
 
@@ -88,19 +92,21 @@ def film_house(world: World, result: PlanningResult, goal: AbstractState) -> Fil
     from PIL import Image
 
     scene = world.model.scene
-    shots = footage(world, result, MAX_PICTURES)
+    keyframes = plan_keyframes(world, result, MAX_PICTURES)
     titles, subgoals = step_titles(result.steps), result.expected_atoms(goal)
-    captions = [judged(titles[shot.step], subgoals[shot.step], shot.state) for shot in shots]
-    camera = overview_camera(scene, rooms_shown(scene, shots, goal), WIDTH / HEIGHT)
+    captions = [
+        judged(titles[keyframe.step], subgoals[keyframe.step], keyframe.state) for keyframe in keyframes
+    ]
+    camera = overview_camera(scene, rooms_shown(scene, keyframes, goal), WIDTH / HEIGHT)
     sheets: dict[Caption, Image.Image] = {}
     pictures = []
     with HouseRenderer(world.model, WIDTH, HEIGHT) as renderer:
-        for shot, caption in zip(shots, captions, strict=True):
+        for keyframe, caption in zip(keyframes, captions, strict=True):
             if caption not in sheets:
                 sheets[caption] = draw_caption(caption, HEIGHT / DOTS_PER_INCH)
-            house = Image.fromarray(renderer.frame(shot.state, camera))
+            house = Image.fromarray(renderer.frame(keyframe.state, camera))
             pictures.append(_side_by_side(house, sheets[caption]))
-    pauses = [STEP_MILLISECONDS if shot.last else MILLISECONDS for shot in shots]
+    pauses = [STEP_MILLISECONDS if keyframe.last else MILLISECONDS for keyframe in keyframes]
     return Film(tuple(pictures), (*pauses[:-1], LAST_FRAME_MILLISECONDS))
 
 

@@ -24,9 +24,9 @@ from needful.envs.household.simulation.house_model import (
     ROBOT_HAND,
     HouseModel,
 )
-from needful.envs.household.simulation.snapshot import as_snapshot, pose
+from needful.envs.household.simulation.snapshot import apply_snapshot, as_snapshot
 from needful.envs.household.simulation.world import World
-from needful.envs.household.view.film import Keyframe, footage, rooms_shown
+from needful.envs.household.view.film import Keyframe, plan_keyframes, rooms_shown
 from needful.envs.household.view.rendering import ARM_COLOUR, ARM_RADIUS, WALL_CUT_HEIGHT, WALL_OPACITY
 
 # To the millimetre, a thousandth of a quaternion, and what an eye tells apart of colours.
@@ -44,13 +44,13 @@ def shapes(model: HouseModel) -> list[dict[str, Any]]:
 
     Walls are cut off and can be seen through, so that one can look into the rooms.
     """
-    still, found = model.still, []
+    query_model, found = model.query_model, []
     for geom, owner in enumerate(model.owner):
-        kind = KINDS.get(int(still.geom_type[geom]))
+        kind = KINDS.get(int(query_model.geom_type[geom]))
         if kind is None:
             continue  # the ground, which is a plane under all floors
-        centre, half = still.geom_pos[geom].copy(), model.half_sizes[geom].copy()
-        opacity = float(still.geom_rgba[geom, 3])
+        centre, half = query_model.geom_pos[geom].copy(), model.half_sizes[geom].copy()
+        opacity = float(query_model.geom_rgba[geom, 3])
         if owner == OWNER_HOUSE:
             low, high = centre[2] - half[2], min(centre[2] + half[2], WALL_CUT_HEIGHT)
             if high <= low:
@@ -59,10 +59,10 @@ def shapes(model: HouseModel) -> list[dict[str, Any]]:
         found.append(
             {
                 "kind": kind,
-                "body": int(still.geom_bodyid[geom]),
+                "body": int(query_model.geom_bodyid[geom]),
                 "centre": _rounded(centre, LENGTH_DIGITS),
                 "half": _rounded(half, LENGTH_DIGITS),
-                "colour": _rounded([*still.geom_rgba[geom, :3], opacity], COLOUR_DIGITS),
+                "colour": _rounded([*query_model.geom_rgba[geom, :3], opacity], COLOUR_DIGITS),
             }
         )
     return found
@@ -71,9 +71,9 @@ def shapes(model: HouseModel) -> list[dict[str, Any]]:
 def arm(model: HouseModel) -> dict[str, Any]:
     """Return between which bodies the arm is, from what height, and how it looks."""
     return {
-        "from": int(model.still.body(ROBOT_BODY).id),
+        "from": int(model.query_model.body(ROBOT_BODY).id),
         "shoulder": SHOULDER_HEIGHT,
-        "to": int(model.still.body(ROBOT_HAND).id),
+        "to": int(model.query_model.body(ROBOT_HAND).id),
         "radius": ARM_RADIUS,
         "colour": list(ARM_COLOUR),
     }
@@ -82,8 +82,8 @@ def arm(model: HouseModel) -> dict[str, Any]:
 def bodies_of(model: HouseModel) -> dict[str, list[int]]:
     """Return the bodies that each thing is made of, by its name."""
     found: dict[str, list[int]] = {}
-    for number in range(model.still.nbody):
-        found.setdefault(model.still.body(number).name.removesuffix(HINGE_SUFFIX), []).append(number)
+    for number in range(model.query_model.nbody):
+        found.setdefault(model.query_model.body(number).name.removesuffix(HINGE_SUFFIX), []).append(number)
     return found
 
 
@@ -92,11 +92,11 @@ def movements(model: HouseModel, states: Sequence[State]) -> Iterator[list[list[
 
     Each is a list of the body's number, its place and its quaternion, w first.
     """
-    data = mujoco.MjData(model.still)
-    before: list[list[float] | None] = [None] * model.still.nbody
+    data = mujoco.MjData(model.query_model)
+    before: list[list[float] | None] = [None] * model.query_model.nbody
     for state in states:
-        pose(model, data, as_snapshot(model, state))
-        mujoco.mj_kinematics(model.still, data)
+        apply_snapshot(model, data, as_snapshot(model, state))
+        mujoco.mj_kinematics(model.query_model, data)
         now = [
             _rounded(place, LENGTH_DIGITS) + _rounded(turn, TURN_DIGITS)
             for place, turn in zip(data.xpos, data.xquat, strict=True)
@@ -127,8 +127,8 @@ def make_page(world: World, result: PlanningResult, goal: AbstractState, domain:
 
 def _data(world: World, result: PlanningResult, goal: AbstractState) -> dict[str, Any]:
     model, scene = world.model, world.model.scene
-    shots, subgoals = footage(world, result, MAX_KEYFRAMES), result.expected_atoms(goal)
-    states = [shot.state for shot in shots]
+    keyframes, subgoals = plan_keyframes(world, result, MAX_KEYFRAMES), result.expected_atoms(goal)
+    states = [keyframe.state for keyframe in keyframes]
     atoms = sorted(goal.union(*subgoals))
     numbers = {atom: number for number, atom in enumerate(atoms)}
     bodies = bodies_of(model)
@@ -143,22 +143,22 @@ def _data(world: World, result: PlanningResult, goal: AbstractState) -> dict[str
     return {
         "shapes": shapes(model),
         "arm": arm(model),
-        "focus": _focus(scene, shots, goal),
+        "focus": _focus(scene, keyframes, goal),
         "moves": list(movements(model, states)),
         "steps": [
             {**step, "subgoal": sorted(numbers[atom] for atom in subgoal)}
             for step, subgoal in zip(steps, subgoals, strict=True)
         ],
-        "stepOf": [shot.step for shot in shots],
+        "stepOf": [keyframe.step for keyframe in keyframes],
         "atoms": [str(atom) for atom in atoms],
         "goal": sorted(numbers[atom] for atom in goal),
         "flips": _flips(atoms, states),
     }
 
 
-def _focus(scene: Scene, shots: Sequence[Keyframe], goal: AbstractState) -> list[list[float]]:
+def _focus(scene: Scene, keyframes: Sequence[Keyframe], goal: AbstractState) -> list[list[float]]:
     """Return the low and the high corner of the rooms that matter."""
-    shown = rooms_shown(scene, shots, goal)
+    shown = rooms_shown(scene, keyframes, goal)
     rooms = [room for room in scene.rooms if room.name in shown]
     low = np.min([room.low for room in rooms], axis=0)
     high = np.max([room.high for room in rooms], axis=0)

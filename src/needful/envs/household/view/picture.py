@@ -18,7 +18,7 @@ from needful.envs.household.scene.floor_plan import WALL_HEIGHT
 from needful.envs.household.scene.scene import (
     RADIUS,
     REACH,
-    THE_ROBOT,
+    ROBOT_OBJECT,
     THING,
     Box,
     Colour,
@@ -41,11 +41,11 @@ def draw_top_view(scene: Scene, state: State, axes: Axes, goal: AbstractState) -
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     axes.axis("off")
     _draw_house(scene, axes)
-    wanted = {obj for atom in goal for obj in atom.objects}
+    goal_objects = {obj for atom in goal for obj in atom.objects}
     things = sorted(
         state.of_type(THING), key=lambda obj: (state.get(obj, "held"), state.get(obj, "z"), obj)
     )
-    _draw_things(state, things, axes, wanted)
+    _draw_things(state, things, axes, goal_objects)
     _draw_robot(state, axes)
 
 
@@ -83,12 +83,12 @@ def _rectangle(box: Box) -> list[tuple[float, float]]:
     return [(x - hx, y - hy), (x + hx, y - hy), (x + hx, y + hy), (x - hx, y + hy)]
 
 
-def _draw_things(state: State, things: Sequence[Object], axes: Axes, wanted: set[Object]) -> None:
+def _draw_things(state: State, things: Sequence[Object], axes: Axes, goal_objects: set[Object]) -> None:
     """Draw things one above the other, as one collection: hundreds of patches would take long."""
     from matplotlib.collections import PolyCollection
 
     drawn = [
-        (hull, colour, obj in wanted)
+        (hull, colour, obj in goal_objects)
         for obj in things
         for hull, colour in _outlines(obj.type.name, state[obj][:7], state.get(obj, "joint"))
     ]
@@ -110,23 +110,28 @@ def _outlines(name: str, pose: tuple[float, ...], joint: float) -> tuple[tuple[n
     category = CATEGORIES[name]
     parts = [(part, np.eye(3), np.zeros(3)) for part in category.parts]
     if category.hinge is not None:
-        turn = _turned(category.hinge, joint)
+        rotation_about_hinge = _hinge_rotation(category.hinge, joint)
         anchor = np.array(category.hinge.anchor)
-        parts += [(part, turn, anchor - turn @ anchor) for part in category.hinge.parts]
+        parts += [
+            (part, rotation_about_hinge, anchor - rotation_about_hinge @ anchor)
+            for part in category.hinge.parts
+        ]
     rotation, origin = _rotation(pose[3:]), np.array(pose[:3])
     return tuple(
         (
-            _hull((_corners(part) @ (rotation @ turn).T + rotation @ shift + origin)[:, :2]),
+            _hull(
+                (_corners(part) @ (rotation @ rotation_about_hinge).T + rotation @ shift + origin)[:, :2]
+            ),
             part.colour,
         )
-        for part, turn, shift in parts
+        for part, rotation_about_hinge, shift in parts
     )
 
 
 def _draw_robot(state: State, axes: Axes) -> None:
     from matplotlib.patches import Circle
 
-    x, y, yaw, hand_x, hand_y, *_ = state[THE_ROBOT]
+    x, y, yaw, hand_x, hand_y, *_ = state[ROBOT_OBJECT]
     axes.add_patch(
         Circle((x, y), REACH, facecolor="none", edgecolor=palette.PURPLE, linestyle=":", alpha=0.6)
     )
@@ -160,7 +165,7 @@ def _rotation(quaternion: tuple[float, ...]) -> np.ndarray:
     return np.asarray(Rotation.from_quat(quaternion, scalar_first=True).as_matrix())
 
 
-def _turned(hinge: Hinge, joint: float) -> np.ndarray:
+def _hinge_rotation(hinge: Hinge, joint: float) -> np.ndarray:
     from scipy.spatial.transform import Rotation
 
     return np.asarray(Rotation.from_rotvec(np.array(hinge.axis) * hinge.limit * joint).as_matrix())

@@ -19,7 +19,7 @@ import numpy as np
 from needful.core.state import State
 from needful.envs.household.scene.scene import SHOULDER_HEIGHT, Scene
 from needful.envs.household.simulation.house_model import OWNER_HOUSE, HouseModel
-from needful.envs.household.simulation.snapshot import as_snapshot, pose
+from needful.envs.household.simulation.snapshot import apply_snapshot, as_snapshot
 from needful.errors import InvalidInputError
 
 # Walls are cut off at this height, so that one can look into the rooms.
@@ -70,14 +70,14 @@ def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4
     x, y = ((low + high) / 2).tolist()
     # What is near the camera looks larger, so the middle of the picture is not that of the rooms.
     cameras = [
-        (*_fitted(corners - (x, y + shift, 0.3), aspect), y + shift)
+        (*_fit_camera(corners - (x, y + shift, 0.3), aspect), y + shift)
         for shift in np.linspace(-1.5, 1.5, 61).tolist()
     ]
     _, distance, y = min(cameras)
     return Camera((x, y, 0.3), distance)
 
 
-def _fitted(corners: np.ndarray, aspect: float) -> tuple[float, float]:
+def _fit_camera(corners: np.ndarray, aspect: float) -> tuple[float, float]:
     """Return how far up or down corners reach in a picture that shows all, and its camera's distance.
 
     Corners are given from the centre of the picture.
@@ -95,10 +95,10 @@ class HouseRenderer:
 
     def __init__(self, model: HouseModel, width: int = 960, height: int = 720) -> None:
         self._model = model
-        self._data = mujoco.MjData(model.still)
+        self._data = mujoco.MjData(model.query_model)
         self._rect = mujoco.MjrRect(0, 0, width, height)
-        self._scene = mujoco.MjvScene(model.still, MAX_GEOMS)
-        visual = model.still.vis
+        self._scene = mujoco.MjvScene(model.query_model, MAX_GEOMS)
+        visual = model.query_model.vis
         visual.global_.offwidth, visual.global_.offheight = width, height
         visual.headlight.ambient[:], visual.headlight.diffuse[:], visual.headlight.specular[:] = (
             0.4,
@@ -127,14 +127,24 @@ class HouseRenderer:
 
     def frame(self, state: State, camera: Camera | None = None) -> np.ndarray:
         """Return a picture of a state as an array of height × width × 3 bytes."""
-        self._show(state)
+        self._apply_state(state)
         camera = camera or overview_camera(self._model.scene)
-        eye = mujoco.MjvCamera()
-        eye.lookat[:] = camera.centre
-        eye.distance, eye.azimuth, eye.elevation = camera.distance, camera.azimuth, camera.elevation
+        mujoco_camera = mujoco.MjvCamera()
+        mujoco_camera.lookat[:] = camera.centre
+        mujoco_camera.distance, mujoco_camera.azimuth, mujoco_camera.elevation = (
+            camera.distance,
+            camera.azimuth,
+            camera.elevation,
+        )
         self._gl.make_current()
         mujoco.mjv_updateScene(
-            self._model.still, self._data, _options(), None, eye, mujoco.mjtCatBit.mjCAT_ALL, self._scene
+            self._model.query_model,
+            self._data,
+            _options(),
+            None,
+            mujoco_camera,
+            mujoco.mjtCatBit.mjCAT_ALL,
+            self._scene,
         )
         self._cut_walls()
         self._add_arm()
@@ -143,10 +153,10 @@ class HouseRenderer:
         mujoco.mjr_readPixels(pixels, None, self._rect, self._context)
         return pixels[::-1].copy()
 
-    def _show(self, state: State) -> None:
+    def _apply_state(self, state: State) -> None:
         snapshot = as_snapshot(self._model, state)
-        pose(self._model, self._data, snapshot)
-        mujoco.mj_forward(self._model.still, self._data)
+        apply_snapshot(self._model, self._data, snapshot)
+        mujoco.mj_forward(self._model.query_model, self._data)
         x, y = snapshot.robot[:2]
         self._arm = (np.array([x, y, SHOULDER_HEIGHT]), snapshot.hand.copy())
 
@@ -184,7 +194,7 @@ def _start_opengl(model: HouseModel, width: int, height: int) -> tuple[Any, Any]
     try:
         context = import_module(CONTEXTS.get(wanted, "mujoco.gl_context")).GLContext(width, height)
         context.make_current()
-        return context, mujoco.MjrContext(model.still, mujoco.mjtFontScale.mjFONTSCALE_100.value)
+        return context, mujoco.MjrContext(model.query_model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
     except Exception as error:
         reason = str(error).rstrip(".")
         raise InvalidInputError(
