@@ -1,6 +1,6 @@
-"""Put windows and furniture into the rooms of a plan, with room to stand in front of them.
+"""Place windows and furniture in the rooms of a plan, and measure where the robot can stand.
 
-Where a disc can stand in a plan, and what it can reach from there by rolling.
+Furniture and windows keep a zone in front of them free, in which the robot stands to use them.
 """
 
 from __future__ import annotations
@@ -25,77 +25,10 @@ from needful.envs.household.scene.floor_plan import WALL_THICKNESS, FloorPlan, O
 from needful.envs.household.scene.scene import Thing
 from needful.errors import NeedfulError
 
+# The side of a grid cell, in metres.
 CELL = 0.05
 
-
-@dataclass(frozen=True)
-class FreeSpace:
-    """A grid over the plan.
-
-    Attributes:
-        xs: the x coordinates of the cells' middles.
-        ys: their y coordinates.
-        free: whether the disc fits with its middle there.
-    """
-
-    xs: np.ndarray
-    ys: np.ndarray
-    free: np.ndarray
-
-    @classmethod
-    def around(cls, obstacles: Iterable[Rect], outline: Rect, radius: float) -> FreeSpace:
-        """Return where a disc has all obstacles at least its radius away."""
-        (x0, y0), (x1, y1) = outline.low, outline.high
-        xs, ys = np.arange(x0 + CELL / 2, x1, CELL), np.arange(y0 + CELL / 2, y1, CELL)
-        space = cls(xs, ys, np.ones((len(xs), len(ys)), dtype=bool))
-        for obstacle in obstacles:
-            for window, squared in space._near(obstacle, radius):
-                space.free[window] &= squared >= radius**2
-        return space
-
-    @cached_property
-    def connected(self) -> np.ndarray:
-        """The largest part of the free cells that hangs together."""
-        labels, count = ndimage.label(self.free)
-        if count == 0:
-            return self.free
-        sizes = np.bincount(labels.ravel())
-        sizes[0] = 0
-        return np.asarray(labels == sizes.argmax())
-
-    def count_standing_cells(self, target: Rect, within: float, room: Rect) -> int:
-        """Count the connected cells of a room from which a target is no further away than `within`."""
-        return self._count(self.connected, target, within, room)
-
-    def count_isolated_cells(self, target: Rect, within: float, room: Rect) -> int:
-        """Count the free cells near a target that are cut off from the connected ones."""
-        return self._count(self.free & ~self.connected, target, within, room)
-
-    def _count(self, cells: np.ndarray, target: Rect, within: float, room: Rect) -> int:
-        count = 0
-        for window, squared in self._near(target, within):
-            xs, ys = self.xs[window[0]], self.ys[window[1]]
-            inside_x = (room.low[0] < xs) & (xs < room.high[0])
-            inside_y = (room.low[1] < ys) & (ys < room.high[1])
-            near = (squared <= within**2) & inside_x[:, None] & inside_y[None, :]
-            count += int(np.count_nonzero(near & cells[window]))
-        return count
-
-    def _near(self, target: Rect, distance: float) -> Iterator[tuple[tuple[slice, slice], np.ndarray]]:
-        """Yield the window of cells around a target and their squared distances, if there are any."""
-        slices, gaps = [], []
-        for axis, coordinates in enumerate((self.xs, self.ys)):
-            low, high = target.low[axis], target.high[axis]
-            first, last = np.searchsorted(coordinates, (low - distance, high + distance))
-            if first == last:
-                return
-            near = coordinates[first:last]
-            slices.append(slice(first, last))
-            gaps.append(np.maximum(np.maximum(low - near, near - high), 0.0))
-        yield (slices[0], slices[1]), gaps[0][:, None] ** 2 + gaps[1][None, :] ** 2
-
-
-# What stands in each kind of room if there is a place for it.
+# The furniture of each room, as far as it fits.
 USUAL_FURNITURE = {
     "bathroom": ("cabinet",),
     "bedroom": ("bed", "cabinet"),
@@ -107,25 +40,25 @@ ROOMS_WITH_WINDOW = ("bedroom", "kitchen", "living_room")
 
 MAX_TRIES = 100
 
-# From where to where windows stand open.
+# The range of the hinge angle of open windows, as a fraction of its limit.
 WINDOW_OPENING_RANGE = (0.5, 1.0)
 GAP = 0.01
 
-# How deep the place in front of furniture is that stays empty: the robot stands there, doors turn there.
+# The depth of the free zone in front of furniture: the robot stands there, and doors turn there.
 FRONT_DEPTH = 0.7
 DOORWAY_DEPTH = 0.75
 WINDOW_DEPTH, WINDOW_MARGIN = 1.0, 0.15
-# A coffee table stands this far in front of the sofa: the robot passes between them.
+# The distance from the sofa to a coffee table: the robot passes between them.
 SOFA_TABLE_DISTANCE = FRONT_DEPTH
 
 
 class NoPlaceError(NeedfulError):
-    """Something found no place, so that the house is to be drawn anew."""
+    """A thing does not fit into a house; another house may do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A fixed thing in its room: the ground that it covers and the zones that it wants empty."""
+    """A piece of furniture or a window: the ground that it covers and the zones that it keeps free."""
 
     thing: Thing
     room: str
@@ -135,25 +68,25 @@ class Piece:
 
 @dataclass(slots=True)
 class Furnishing:
-    """What is in the rooms so far."""
+    """The furniture and windows that have been placed so far."""
 
     plan: FloorPlan
     pieces: list[Piece] = field(default_factory=list)
     windows: list[Opening] = field(default_factory=list)
 
     def doorways(self) -> Iterator[Rect]:
-        """Yield the ground in front of doors, on both sides."""
+        """Yield the ground around each door, on both sides."""
         for door in self.plan.doors:
             yield door.wall.strip(door.centre, door.width, (-DOORWAY_DEPTH, DOORWAY_DEPTH))
 
     def zones(self) -> Iterator[Rect]:
-        """Yield all that no furniture may stand on."""
+        """Yield the ground on which no furniture may stand."""
         yield from self.doorways()
         for piece in self.pieces:
             yield from piece.zones
 
     def fits(self, piece: Piece) -> bool:
-        """Return whether a piece stands within its room and in nobody's way, and nobody in its own."""
+        """Return whether a piece lies within its room and does not conflict with other pieces or zones."""
         inner = self.plan.interior(piece.room)
         bodies = [other.body for other in self.pieces]
         return (
@@ -165,7 +98,10 @@ class Furnishing:
 
 
 def furnish(plan: FloorPlan, definition: ActivityDefinition, rng: np.random.Generator) -> Furnishing:
-    """Place what the definition names, then what is usual in such rooms as far as there is a place."""
+    """Place the furniture that the definition names, then the usual furniture as far as it fits.
+
+    Raises `NoPlaceError` if furniture of the definition does not fit.
+    """
     rooms = {
         one.arguments[0]: one.arguments[1]
         for one in definition.initial
@@ -197,7 +133,7 @@ def furnish(plan: FloorPlan, definition: ActivityDefinition, rng: np.random.Gene
 
 
 class _NameCounter:
-    """Counts things of each category on from those that have a name."""
+    """Number the things of each category, beginning after those that already have a name."""
 
     def __init__(self, named: Mapping[str, str]) -> None:
         self._last = {category: list(named.values()).count(category) for category in CATEGORIES}
@@ -213,7 +149,7 @@ class _NameCounter:
 def _place_window(
     furnishing: Furnishing, name: str, room: str, opened: float, rng: np.random.Generator
 ) -> None:
-    """Put a window into an outer wall, with its swept volume empty down to the ground."""
+    """Place a window in an outer wall; the ground below the region that it sweeps stays free."""
     wide = WINDOW_WIDTH + 2 * WINDOW_MARGIN
     walls = [
         wall
@@ -231,7 +167,7 @@ def _place_window(
         piece = Piece(
             thing, room, wall.strip(centre, wide, (WALL_THICKNESS / 2, WALL_THICKNESS / 2 + GAP)), (zone,)
         )
-        # Two windows beside each other would turn into each other: their zones count as bodies here.
+        # Neighbouring windows could collide when they open, so their zones must not overlap.
         beside = any(zone.overlaps(other) for done in furnishing.pieces for other in done.zones)
         if furnishing.fits(piece) and not beside:
             furnishing.pieces.append(piece)
@@ -243,7 +179,7 @@ def _place_window(
 
 
 def _yaw_facing_room(wall: Wall) -> float:
-    """Return the yaw of what looks from a wall into its room."""
+    """Return the yaw of a thing with its back to a wall."""
     if wall.axis == 0:
         return 0.0 if wall.inward > 0 else pi
     return -pi / 2 if wall.inward > 0 else pi / 2
@@ -252,7 +188,7 @@ def _yaw_facing_room(wall: Wall) -> float:
 def _place_furniture(
     furnishing: Furnishing, name: str, category: str, room: str, rng: np.random.Generator
 ) -> None:
-    """Put a piece of furniture with its back to a wall, or a coffee table in front of the sofa."""
+    """Place a piece of furniture with its back to a wall, or a coffee table in front of the sofa."""
     sofas = [piece for piece in furnishing.pieces if piece.room == room and piece.thing.category == "sofa"]
     for _ in range(MAX_TRIES):
         if category == "coffee_table" and sofas:
@@ -279,7 +215,7 @@ def _sample_at_wall(
     body = wall.strip(centre, 2 * half_width, (GAP, depth))
     zones = [wall.strip(centre, 2 * half_width, (depth, depth + FRONT_DEPTH))]
     if category == "bed":
-        # A bed is used from its foot and from one of its sides.
+        # The robot uses a bed from its foot and from one side.
         beside = centre + float(rng.choice((-1, 1))) * (half_width + FRONT_DEPTH / 2)
         zones.append(wall.strip(beside, FRONT_DEPTH, (GAP, depth)))
     return Piece(_upright_thing(name, category, body, _yaw_facing_room(wall)), room, body, tuple(zones))
@@ -300,3 +236,70 @@ def _in_front_of_sofa(sofa: Piece, name: str) -> Piece:
 def _upright_thing(name: str, category: str, body: Rect, yaw: float) -> Thing:
     x, y = ((body.low[i] + body.high[i]) / 2 for i in (0, 1))
     return Thing(name, category, (float(x), float(y), 0.0), yaw)
+
+
+@dataclass(frozen=True)
+class FreeSpace:
+    """A grid over the plan with the cells on which a disc, such as the robot's base, fits.
+
+    Attributes:
+        xs: the x coordinates of the cells' centres.
+        ys: their y coordinates.
+        free: for each cell, whether the disc fits with its centre there.
+    """
+
+    xs: np.ndarray
+    ys: np.ndarray
+    free: np.ndarray
+
+    @classmethod
+    def around(cls, obstacles: Iterable[Rect], outline: Rect, radius: float) -> FreeSpace:
+        """Return the grid for a disc that must not overlap the obstacles."""
+        (x0, y0), (x1, y1) = outline.low, outline.high
+        xs, ys = np.arange(x0 + CELL / 2, x1, CELL), np.arange(y0 + CELL / 2, y1, CELL)
+        space = cls(xs, ys, np.ones((len(xs), len(ys)), dtype=bool))
+        for obstacle in obstacles:
+            for window, squared in space._near(obstacle, radius):
+                space.free[window] &= squared >= radius**2
+        return space
+
+    @cached_property
+    def connected(self) -> np.ndarray:
+        """The largest connected component of the free cells, as a mask."""
+        labels, count = ndimage.label(self.free)
+        if count == 0:
+            return self.free
+        sizes = np.bincount(labels.ravel())
+        sizes[0] = 0
+        return np.asarray(labels == sizes.argmax())
+
+    def count_standing_cells(self, target: Rect, within: float, room: Rect) -> int:
+        """Count the connected cells of a room whose distance to a target is at most `within`."""
+        return self._count(self.connected, target, within, room)
+
+    def count_isolated_cells(self, target: Rect, within: float, room: Rect) -> int:
+        """Count the free cells of a room near a target that are not connected to the others."""
+        return self._count(self.free & ~self.connected, target, within, room)
+
+    def _count(self, cells: np.ndarray, target: Rect, within: float, room: Rect) -> int:
+        count = 0
+        for window, squared in self._near(target, within):
+            xs, ys = self.xs[window[0]], self.ys[window[1]]
+            inside_x = (room.low[0] < xs) & (xs < room.high[0])
+            inside_y = (room.low[1] < ys) & (ys < room.high[1])
+            near = (squared <= within**2) & inside_x[:, None] & inside_y[None, :]
+            count += int(np.count_nonzero(near & cells[window]))
+        return count
+
+    def _near(self, target: Rect, distance: float) -> Iterator[tuple[tuple[slice, slice], np.ndarray]]:
+        """Yield the window of cells around a target and their squared distances; nothing if it is empty."""
+        slices, gaps = [], []
+        for axis, coordinates in enumerate((self.xs, self.ys)):
+            low, high = target.low[axis], target.high[axis]
+            first, last = np.searchsorted(coordinates, (low - distance, high + distance))
+            if first == last:
+                return
+            near = coordinates[first:last]
+            slices.append(slice(first, last))
+            gaps.append(np.maximum(np.maximum(low - near, near - high), 0.0))
+        yield (slices[0], slices[1]), gaps[0][:, None] ** 2 + gaps[1][None, :] ** 2

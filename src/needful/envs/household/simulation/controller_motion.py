@@ -1,4 +1,4 @@
-"""What a controller does, and why it may not."""
+"""The result of a controller, and the reasons for which controllers fail."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from needful.envs.household.simulation.snapshot import Snapshot
 
 
 class FailureReason(StrEnum):
-    """Why a controller does not do what it was asked for."""
+    """Why a controller cannot start or cannot finish."""
 
     NO_CLEARANCE = "no clearance"
     NO_PATH = "no path"
@@ -29,13 +29,13 @@ class FailureReason(StrEnum):
 
 @dataclass(frozen=True)
 class Motion:
-    """How a controller moved the robot, and what came of it.
+    """The motion of the robot under a controller, and its result.
 
     Attributes:
-        after: the snapshot in which it ended.
-        base: the way of the base, if it drove.
-        reach: the way of the hand to where it did something, if it did.
-        back: the way of the hand from there, with what it then held.
+        after: the snapshot at the end.
+        base_path: the path of the base; empty if it did not drive.
+        hand_path: the path of the hand to where it grasped, released or turned something.
+        return_path: the path of the hand back from there, with the thing that it then held.
     """
 
     after: Snapshot

@@ -1,4 +1,4 @@
-"""Look at a house in which nothing moves: where everything is, what touches what, what is in sight."""
+"""Queries on a house at rest: bounding boxes, contacts, supports, lines of sight."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from needful.envs.household.motion.base_motion import Footprints
 from needful.envs.household.simulation.house_model import OWNER_GROUND, OWNER_HOUSE, SOLID, HouseModel
 from needful.envs.household.simulation.snapshot import Snapshot, to_qpos
 
-# How much of a contact's normal must point up for the lower body to be what supports the upper one.
+# The minimum vertical component of a contact's normal for the lower body to support the upper one.
 MIN_SUPPORT_NORMAL = 0.5
 
 _SOLID_ONLY = np.array([group == SOLID for group in range(6)], dtype=np.uint8)
@@ -21,36 +21,36 @@ _SOLID_ONLY = np.array([group == SOLID for group in range(6)], dtype=np.uint8)
 
 @dataclass(frozen=True)
 class BoundingBoxes:
-    """Boxes along the axes of the house: their lowest and highest corners, one box a row."""
+    """Axis-aligned boxes, one per row: their lowest and highest corners."""
 
     low: np.ndarray
     high: np.ndarray
 
     @property
     def middle(self) -> np.ndarray:
-        """The middles."""
+        """The centres of the boxes."""
         middle: np.ndarray = (self.low + self.high) / 2
         return middle
 
     def nearest(self, point: np.ndarray) -> np.ndarray:
-        """Return the point of each box that is nearest to a point."""
+        """Return the nearest point of each box to a point."""
         nearest: np.ndarray = np.clip(point, self.low, self.high)
         return nearest
 
 
 class HouseQueries:
-    """The house as it is in one snapshot after the other."""
+    """Answer queries about a house in the snapshot that was set last."""
 
     def __init__(self, model: HouseModel) -> None:
         self._model = model
         self._data = mujoco.MjData(model.query_model)
         self._snapshot: Snapshot | None = None
-        # The parts of a thing are next to each other, and things are in order.
+        # The geoms of a thing are contiguous, and things are in order.
         owned = np.flatnonzero(model.owner >= 0)
         self._starts = owned[np.diff(model.owner[owned], prepend=-1) > 0]
 
     def set_snapshot(self, snapshot: Snapshot) -> None:
-        """Turn to another snapshot."""
+        """Set the snapshot that all queries refer to."""
         if snapshot is not self._snapshot:
             self._data.qpos[:] = to_qpos(self._model, snapshot)
             mujoco.mj_kinematics(self._model.query_model, self._data)
@@ -58,7 +58,7 @@ class HouseQueries:
 
     @property
     def centres(self) -> np.ndarray:
-        """The middle of each geom."""
+        """The centre of each geom."""
         centres: np.ndarray = self._data.geom_xpos
         return centres
 
@@ -73,12 +73,12 @@ class HouseQueries:
         return self._data.xpos, self._data.xmat.reshape(-1, 3, 3)
 
     def geom_boxes(self) -> BoundingBoxes:
-        """Return the box around each geom."""
+        """Return the bounding box of each geom."""
         reach = np.einsum("gij,gj->gi", np.abs(self.axes), self._model.half_sizes)
         return BoundingBoxes(self.centres - reach, self.centres + reach)
 
     def thing_boxes(self) -> BoundingBoxes:
-        """Return the box around each thing with all of its parts, those on hinges where they are now."""
+        """Return the bounding box of each thing, including its parts on a hinge at their current angle."""
         geoms = self.geom_boxes()
         if len(self._starts) == 0:
             return BoundingBoxes(np.empty((0, 3)), np.empty((0, 3)))
@@ -87,9 +87,9 @@ class HouseQueries:
         )
 
     def supports(self) -> list[tuple[int, int]]:
-        """Return the pairs (a, b) of which b supports a; floors follow after the things.
+        """Return the pairs (a, b) in which b supports a, as indices of things followed by floors.
 
-        What is held rests on nothing, and nothing on it.
+        The held thing has no support and supports nothing.
         """
         model, data = self._model, self._data
         mujoco.mj_collision(model.query_model, data)
@@ -110,9 +110,9 @@ class HouseQueries:
         return sorted(set(zip(upper[is_support].tolist(), lower[is_support].tolist(), strict=True)))
 
     def in_sight(self, eye: np.ndarray, points: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Return of each point whether nothing but its owner is between it and the eye.
+        """Return for each point whether nothing except its owner is between it and the eye.
 
-        Neither the robot nor what it holds gets in the way.
+        The robot and the held thing never block a line of sight.
         """
         assert self._snapshot is not None
         directions = points - eye
@@ -129,17 +129,17 @@ class HouseQueries:
         return free
 
     def distance(self, one: int, other: int, limit: float) -> float:
-        """Return how far two geoms are apart, negative if they overlap, but no more than a limit."""
+        """Return the distance of two geoms, at most a limit; it is negative if they overlap."""
         found: float = mujoco.mj_geomDistance(self._model.query_model, self._data, one, other, limit, None)
         return found
 
     def move_geom(self, geom: int, centre: np.ndarray) -> None:
-        """Put a borrowed geom somewhere."""
+        """Move a geom; call this in `restoring_geoms` only."""
         self._data.geom_xpos[geom] = centre
 
     @contextmanager
     def restoring_geoms(self, geoms: np.ndarray) -> Iterator[None]:
-        """Put geoms back to where they are when the block is left."""
+        """Restore the positions of geoms at the end of the block."""
         before = self._data.geom_xpos[geoms].copy()
         try:
             yield
@@ -154,12 +154,12 @@ class HouseQueries:
         return sorted(set(beside[(beside >= 0) & (beside != thing)].tolist()))
 
     def footprints(self) -> Footprints:
-        """Return the plan view of all geoms."""
+        """Return the footprints of all geoms."""
         round_ = self._model.physics_model.geom_type == mujoco.mjtGeom.mjGEOM_CYLINDER
         return Footprints.of(self.centres, self.axes, self._model.half_sizes, round_)
 
     def _rooms(self, points: np.ndarray) -> np.ndarray:
-        """Return the room that each point is in or nearest to."""
+        """Return the index of the room that contains each point, or of the nearest one."""
         low = np.array([room.low for room in self._model.scene.rooms])
         high = np.array([room.high for room in self._model.scene.rooms])
         flat = points[:, None, :2]

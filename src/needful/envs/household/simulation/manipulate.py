@@ -1,6 +1,7 @@
-"""Grasp, PlaceOnTop, PlaceInside, Open and Close: what the hand does.
+"""The controllers of the hand: Grasp, PlaceOnTop, PlaceInside, Open and Close.
 
-Where the parts on a hinge are while they turn.
+Each has a function that returns why it cannot start, and one that runs it. Open and Close also check the
+region that the parts on the hinge sweep.
 """
 
 from __future__ import annotations
@@ -25,12 +26,111 @@ from needful.envs.household.simulation.snapshot import GRASPABLE, HELD, JOINT, P
 from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
 from needful.errors import EnvironmentFailure
 
-# At how many angles one looks.
+# The number of hinge angles at which the swept region is computed.
 SWEEP_STEPS = 10
+
+# The distance from the contact at which the hand begins its straight approach to a thing.
+APPROACH_DISTANCE = 0.01
+
+
+def grasp_failure(geometry: SnapshotGeometry, thing: int) -> FailureReason | None:
+    """Return why a thing cannot be grasped, or None if only the path of the hand is left to plan."""
+    if geometry.snapshot.held >= 0:
+        return FailureReason.HAND_FULL
+    if geometry.snapshot.rows[thing, GRASPABLE] < 0.5:
+        return FailureReason.NOT_GRASPABLE
+    return _reach_failure(geometry, thing, geometry.boxes.middle[thing])
+
+
+def grasp(geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters) -> Motion:
+    """Grasp a thing from the side of the offset, and bring it above the robot's base.
+
+    The hand moves from there towards the thing's centre until it touches the thing.
+    """
+    planner, snapshot = HandPlanner(geometry), geometry.snapshot
+    middle = geometry.boxes.middle[thing]
+    outwards, _ = _direction(_point_at_offset(geometry, thing, offset) - middle)
+    contact = planner.contact_position(
+        thing, middle, outwards, geometry.contact_free_distance(thing, middle)
+    )
+    hand_path = planner.approach_path(thing, contact + APPROACH_DISTANCE * outwards, contact)
+    payload = planner.payload(contact, thing)
+    carry_position = contact + _carry_shift(geometry, thing)
+    return_path = planner.plan(payload, carry_position, contact)
+    if hand_path is None or return_path is None:
+        raise EnvironmentFailure(FailureReason.NO_HAND_PATH.value)
+    left_behind = geometry.house.things_touching(thing)
+    held = _with_thing_moved(snapshot, thing, carry_position - contact).with_feature(thing, HELD, 1.0)
+    after = physics.settle(_with_hand(held, carry_position), left_behind)
+    return Motion(after, hand_path=hand_path, return_path=return_path[::-1])
+
+
+def place_failure(
+    geometry: SnapshotGeometry, thing: int, offset: Parameters, *, inside: bool
+) -> FailureReason | None:
+    """Return why the held thing cannot be released, or None if only the hand's path is left to plan."""
+    if geometry.snapshot.held < 0:
+        return FailureReason.HAND_EMPTY
+    if (
+        inside
+        and geometry.model.hinge_address[thing] >= 0
+        and geometry.snapshot.rows[thing, JOINT] <= OPEN_THRESHOLD
+    ):
+        return FailureReason.CLOSED
+    goal = geometry.snapshot.hand + _place_shift(geometry, thing, offset)
+    reason = _reach_failure(geometry, thing, goal)
+    if reason is not None:
+        return reason
+    planner = HandPlanner(geometry)
+    payload = planner.payload(geometry.snapshot.hand, geometry.snapshot.held)
+    return None if planner.is_free(payload, [goal]) else FailureReason.NO_CLEARANCE
+
+
+def place(geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters) -> Motion:
+    """Release the held thing with its bottom at an offset from a thing, and simulate until it rests."""
+    planner, snapshot = HandPlanner(geometry), geometry.snapshot
+    shift = _place_shift(geometry, thing, offset)
+    path = planner.plan(planner.payload(snapshot.hand, snapshot.held), snapshot.hand, snapshot.hand + shift)
+    if path is None:
+        raise EnvironmentFailure(FailureReason.NO_HAND_PATH.value)
+    released = _with_thing_moved(snapshot, snapshot.held, shift).with_feature(snapshot.held, HELD, 0.0)
+    after = physics.settle(_with_hand_at_rest(released), [snapshot.held])
+    return Motion(after, hand_path=path, return_path=path[::-1])
+
+
+def hinge_failure(
+    geometry: SnapshotGeometry, thing: int, offset: Parameters, fraction: float
+) -> FailureReason | None:
+    """Return why a hinge cannot be turned, or None if only the path of the hand is left to plan."""
+    if geometry.snapshot.held >= 0:
+        return FailureReason.HAND_FULL
+    if geometry.model.hinge_address[thing] < 0:
+        return FailureReason.NOT_OPENABLE
+    reason = _reach_failure(geometry, thing, _point_from_handle(geometry, thing, offset))
+    return reason or _sweep_failure(geometry, thing, fraction)
+
+
+def turn_hinge(
+    geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters, fraction: float
+) -> Motion:
+    """Grasp a thing's handle from an offset, and turn its hinge to a fraction of its limit."""
+    planner = HandPlanner(geometry)
+    handle, before = _handle(geometry, thing), _point_from_handle(geometry, thing, offset)
+    outwards, distance = _direction(before - handle)
+    hand_path = planner.approach_path(
+        thing, before, planner.contact_position(thing, handle, outwards, distance)
+    )
+    if hand_path is None:
+        raise EnvironmentFailure(FailureReason.NO_HAND_PATH.value)
+    return Motion(
+        physics.drive_hinge(_with_hand_at_rest(geometry.snapshot), thing, fraction),
+        hand_path=hand_path,
+        return_path=hand_path[::-1],
+    )
 
 
 def hits_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> bool:
-    """Return whether a thing that turns on its hinge to a share of its limit hits the robot's body."""
+    """Return whether a thing hits the robot's base when its hinge turns to a fraction of its limit."""
     x, y = geometry.snapshot.robot[:2]
     return bool(
         (swept_footprints(geometry, thing, fraction).between(0.0, HEIGHT).gaps(x, y) < RADIUS).any()
@@ -38,7 +138,10 @@ def hits_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> bool:
 
 
 def encloses_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> bool:
-    """Return whether the robot could no longer go away with a thing's hinge at a share of its limit."""
+    """Return whether a thing's hinge at a fraction of its limit would enclose the robot.
+
+    It is False if the robot is already enclosed.
+    """
     if geometry.base_planner.is_enclosed():
         return False
     model = geometry.model
@@ -51,7 +154,10 @@ def encloses_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> b
 
 
 def swept_footprints(geometry: SnapshotGeometry, thing: int, fraction: float) -> Footprints:
-    """Return the plan view of what turns on a thing's hinge, at angles from now to a share of its limit."""
+    """Return the footprints of the parts on a thing's hinge, on the way to a fraction of its limit.
+
+    Rows are grouped by angle, from the current one to the last.
+    """
     model, house = geometry.model, geometry.house
     hinge = model.categories[thing].hinge
     assert hinge is not None
@@ -72,7 +178,7 @@ def swept_footprints(geometry: SnapshotGeometry, thing: int, fraction: float) ->
 
 
 def _rotations(axis: np.ndarray, angles: np.ndarray) -> np.ndarray:
-    """Return the matrices of turns about an axis (Rodrigues' formula)."""
+    """Return the rotation matrices about an axis (Rodrigues' formula)."""
     x, y, z = axis / np.sqrt(axis @ axis)
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     sines, cosines = np.sin(angles)[:, None, None], np.cos(angles)[:, None, None]
@@ -80,116 +186,16 @@ def _rotations(axis: np.ndarray, angles: np.ndarray) -> np.ndarray:
     return rotations
 
 
-# From how far outside the hand closes in on what it takes hold of.
-APPROACH = 0.01
-
-
-def grasp_failure(geometry: SnapshotGeometry, thing: int) -> FailureReason | None:
-    """Return why the hand cannot take hold of a thing, or None if that depends on its way alone."""
-    if geometry.snapshot.held >= 0:
-        return FailureReason.HAND_FULL
-    if geometry.snapshot.rows[thing, GRASPABLE] < 0.5:
-        return FailureReason.NOT_GRASPABLE
-    return _reach_failure(geometry, thing, geometry.boxes.middle[thing])
-
-
-def grasp(geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters) -> Motion:
-    """Take hold of a thing from the side that the offset is on, and bring it over the robot's body.
-
-    The hand closes in on the thing's middle until it touches it.
-    """
-    planner, snapshot = HandPlanner(geometry), geometry.snapshot
-    middle = geometry.boxes.middle[thing]
-    outwards, _ = _direction(_point_at_offset(geometry, thing, offset) - middle)
-    contact = planner.contact_position(
-        thing, middle, outwards, geometry.contact_free_distance(thing, middle)
-    )
-    hand_path = planner.approach_path(thing, contact + APPROACH * outwards, contact)
-    payload = planner.payload(contact, thing)
-    carry_position = contact + _carry_shift(geometry, thing)
-    return_path = planner.plan(payload, carry_position, contact)
-    if hand_path is None or return_path is None:
-        raise EnvironmentFailure(FailureReason.NO_HAND_PATH.value)
-    left_behind = geometry.house.things_touching(thing)
-    held = _with_thing_moved(snapshot, thing, carry_position - contact).with_feature(thing, HELD, 1.0)
-    after = physics.settle(_with_hand(held, carry_position), left_behind)
-    return Motion(after, hand_path=hand_path, return_path=return_path[::-1])
-
-
-def place_failure(
-    geometry: SnapshotGeometry, thing: int, offset: Parameters, *, inside: bool
-) -> FailureReason | None:
-    """Return why what is held cannot be released over a thing, or None if that depends on the way alone."""
-    if geometry.snapshot.held < 0:
-        return FailureReason.HAND_EMPTY
-    if (
-        inside
-        and geometry.model.hinge_address[thing] >= 0
-        and geometry.snapshot.rows[thing, JOINT] <= OPEN_THRESHOLD
-    ):
-        return FailureReason.CLOSED
-    goal = geometry.snapshot.hand + _place_shift(geometry, thing, offset)
-    reason = _reach_failure(geometry, thing, goal)
-    if reason is not None:
-        return reason
-    planner = HandPlanner(geometry)
-    payload = planner.payload(geometry.snapshot.hand, geometry.snapshot.held)
-    return None if planner.is_free(payload, [goal]) else FailureReason.NO_CLEARANCE
-
-
-def place(geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters) -> Motion:
-    """Let go of what is held where the offset says its bottom shall be; then physics takes over."""
-    planner, snapshot = HandPlanner(geometry), geometry.snapshot
-    shift = _place_shift(geometry, thing, offset)
-    path = planner.plan(planner.payload(snapshot.hand, snapshot.held), snapshot.hand, snapshot.hand + shift)
-    if path is None:
-        raise EnvironmentFailure(FailureReason.NO_HAND_PATH.value)
-    released = _with_thing_moved(snapshot, snapshot.held, shift).with_feature(snapshot.held, HELD, 0.0)
-    after = physics.settle(_with_hand_at_rest(released), [snapshot.held])
-    return Motion(after, hand_path=path, return_path=path[::-1])
-
-
-def hinge_failure(
-    geometry: SnapshotGeometry, thing: int, offset: Parameters, fraction: float
-) -> FailureReason | None:
-    """Return why a thing cannot be opened or closed, or None if that depends on the hand's way alone."""
-    if geometry.snapshot.held >= 0:
-        return FailureReason.HAND_FULL
-    if geometry.model.hinge_address[thing] < 0:
-        return FailureReason.NOT_OPENABLE
-    reason = _reach_failure(geometry, thing, _point_from_handle(geometry, thing, offset))
-    return reason or _sweep_failure(geometry, thing, fraction)
-
-
-def turn_hinge(
-    geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters, fraction: float
-) -> Motion:
-    """Take hold of a thing's handle, coming from an offset, and turn its hinge to a share of its limit."""
-    planner = HandPlanner(geometry)
-    handle, before = _handle(geometry, thing), _point_from_handle(geometry, thing, offset)
-    outwards, distance = _direction(before - handle)
-    hand_path = planner.approach_path(
-        thing, before, planner.contact_position(thing, handle, outwards, distance)
-    )
-    if hand_path is None:
-        raise EnvironmentFailure(FailureReason.NO_HAND_PATH.value)
-    return Motion(
-        physics.drive_hinge(_with_hand_at_rest(geometry.snapshot), thing, fraction),
-        hand_path=hand_path,
-        return_path=hand_path[::-1],
-    )
-
-
 def _reach_failure(geometry: SnapshotGeometry, thing: int, hand: np.ndarray) -> FailureReason | None:
     base = geometry.snapshot.robot[:2]
     if not geometry.reachable_from(base, np.array([thing])).all():
         return FailureReason.NOT_REACHABLE
-    way = hand - np.array([*base, SHOULDER_HEIGHT])
-    return FailureReason.OUT_OF_RANGE if way @ way > HAND_RANGE**2 else None
+    displacement = hand - np.array([*base, SHOULDER_HEIGHT])
+    return FailureReason.OUT_OF_RANGE if displacement @ displacement > HAND_RANGE**2 else None
 
 
 def _sweep_failure(geometry: SnapshotGeometry, thing: int, fraction: float) -> FailureReason | None:
-    """Return why a hinge cannot be turned from where the robot is, whatever the hand does, or None."""
+    """Return why a hinge cannot be turned with the robot at its current position, or None."""
     if (thing, fraction) not in geometry.sweep_failures:
         reason = None
         if hits_robot(geometry, thing, fraction):
@@ -208,7 +214,7 @@ def _point_at_offset(geometry: SnapshotGeometry, thing: int, offset: Parameters)
 
 
 def _handle(geometry: SnapshotGeometry, thing: int) -> np.ndarray:
-    """Return where a thing's handle is now."""
+    """Return the current position of a thing's handle."""
     hinge = geometry.model.categories[thing].hinge
     assert hinge is not None
     origins, axes = geometry.house.bodies()
@@ -224,39 +230,39 @@ def _point_from_handle(geometry: SnapshotGeometry, thing: int, offset: Parameter
     return point
 
 
-def _direction(way: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the direction and the length of a way; no way at all goes up."""
-    length = float(np.sqrt(way @ way))
-    return (way / length, length) if length > 1e-6 else (np.array([0.0, 0.0, 1.0]), 0.0)
+def _direction(displacement: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the direction and the length of a vector; the direction of zero is up."""
+    length = float(np.sqrt(displacement @ displacement))
+    return (displacement / length, length) if length > 1e-6 else (np.array([0.0, 0.0, 1.0]), 0.0)
 
 
 def _carry_shift(geometry: SnapshotGeometry, thing: int) -> np.ndarray:
-    """Return the way of a thing from where it is to over the robot's body."""
+    """Return the displacement of a thing from where it is to above the robot's base."""
     middle, low = geometry.boxes.middle[thing], geometry.boxes.low[thing]
     x, y = geometry.snapshot.robot[:2]
     return np.array([x - middle[0], y - middle[1], CARRY_HEIGHT - low[2]])
 
 
 def _place_shift(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> np.ndarray:
-    """Return the way of what is held to where the middle of its bottom is at an offset from a thing."""
+    """Return the displacement of the held thing that puts its bottom at an offset from a thing."""
     held = geometry.snapshot.held
     middle, low = geometry.boxes.middle[held], geometry.boxes.low[held]
     shift: np.ndarray = _point_at_offset(geometry, thing, offset) - np.array([middle[0], middle[1], low[2]])
     return shift
 
 
-def _with_thing_moved(snapshot: Snapshot, thing: int, way: np.ndarray) -> Snapshot:
+def _with_thing_moved(snapshot: Snapshot, thing: int, displacement: np.ndarray) -> Snapshot:
     pose = snapshot.rows[thing, POSE].copy()
-    pose[:3] += way
+    pose[:3] += displacement
     return snapshot.with_pose(thing, pose)
 
 
-def _with_hand(snapshot: Snapshot, place: np.ndarray) -> Snapshot:
+def _with_hand(snapshot: Snapshot, position: np.ndarray) -> Snapshot:
     robot = snapshot.robot.copy()
-    robot[3:6] = place
+    robot[3:6] = position
     return snapshot.with_robot(robot)
 
 
 def _with_hand_at_rest(snapshot: Snapshot) -> Snapshot:
-    """Return a snapshot with the hand over the robot's body."""
+    """Return a snapshot with the hand above the robot's base."""
     return _with_hand(snapshot, np.array([*snapshot.robot[:2], CARRY_HEIGHT]))

@@ -1,7 +1,7 @@
-"""Let things fall until they rest, and drive hinges; always from a snapshot, to a snapshot.
+"""Simulate things until they rest, and turn hinges; both map a snapshot to a snapshot.
 
-The engine's sleep is what makes this fast: all things at rest sleep, and only those that were let go
-of, or that lose their support, are woken, with whatever touches them.
+MuJoCo's sleeping makes this fast: all things at rest sleep. Only things that were released or lost their
+support are awake, together with all that touch them.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from needful.envs.household.simulation.house_model import HouseModel
 from needful.envs.household.simulation.snapshot import FAR_AWAY, Snapshot, to_qpos, with_qpos
 from needful.errors import EnvironmentFailure
 
-# How many steps things get to come to rest, and how often one looks whether they do.
+# The maximum number of steps until things rest, and the number of steps between two checks.
 MAX_STEPS, STEPS_PER_CHECK = 1000, 5
 
-# How fast lids and windows turn, in radians a second.
+# The speed of lids and windows, in radians per second.
 HINGE_SPEED = 3.0
 
 
 class Physics:
-    """The engine that moves the things of one house; it remembers nothing between calls."""
+    """The simulation of the things in one house; calls do not depend on earlier calls."""
 
     def __init__(self, model: HouseModel) -> None:
         self._model = model
         self._data = mujoco.MjData(model.physics_model)
 
     def settle_all(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot in which everything has come to rest."""
+        """Return the snapshot after all things came to rest."""
         self._restore(snapshot)
         return self._run_until_rest(snapshot)
 
     def settle(self, snapshot: Snapshot, woken: Iterable[int]) -> Snapshot:
-        """Return the snapshot after the given things, and all that they touch and hit, came to rest."""
+        """Return the snapshot after the woken things, and all that they touch or hit, came to rest."""
         trees = sorted({int(self._model.tree[thing]) for thing in woken} - {-1})
         if not trees:
             return snapshot
@@ -47,7 +47,7 @@ class Physics:
         return self._run_until_rest(snapshot)
 
     def drive_hinge(self, snapshot: Snapshot, thing: int, fraction: float) -> Snapshot:
-        """Return the snapshot after a hinge was turned to a share of its limit and all came to rest."""
+        """Return the snapshot after a hinge was turned to a fraction of its limit and all things rest."""
         model, data = self._model, self._data
         self._restore(snapshot)
         self._sleep_all_except([int(model.tree[thing])])
@@ -63,11 +63,11 @@ class Physics:
         return self._run_until_rest(snapshot)
 
     def _advance(self, steps: int) -> None:
-        """Let some time pass."""
+        """Simulate some steps."""
         mujoco.mj_step(self._model.physics_model, self._data, nstep=steps)
 
     def _restore(self, snapshot: Snapshot) -> None:
-        """Put the engine into a snapshot, everything awake and without any trace of what was before."""
+        """Reset the simulation to a snapshot, with all things awake."""
         model, data = self._model, self._data
         mujoco.mj_resetData(model.physics_model, data)
         data.qpos[:] = to_qpos(model, snapshot)
@@ -76,21 +76,21 @@ class Physics:
             data.qpos[address + 2] = FAR_AWAY
 
     def _sleep_all_except(self, trees: list[int]) -> None:
-        """Put everything to sleep but the given kinematic trees and all that hangs together with them."""
+        """Put all things to sleep except the given kinematic trees and the islands that they belong to."""
         physics_model, data = self._model.physics_model, self._data
-        # The engine insists that what touches sleeps and wakes together: sleepers form cycles.
+        # MuJoCo requires that trees in contact sleep and wake together; it stores them as cycles.
         for island in self._islands():
             data.tree_asleep[island] = np.roll(island, -1)
         data.tree_awake[:] = 0
         for tree in trees:
             first = physics_model.tree_dofadr[tree]
-            # The engine wakes what is given a speed, and looks only at the bits of it.
+            # MuJoCo wakes trees with a nonzero velocity. It compares bits, so -0.0 wakes without motion.
             data.qvel[first : first + physics_model.tree_dofnum[tree]] = -0.0
 
     def _islands(self) -> list[np.ndarray]:
-        """Return the groups of trees that touch each other."""
+        """Return the groups of trees that are connected by contacts."""
         model, data = self._model.physics_model, self._data
-        # What sleeps is not looked at again until it is woken, so its inertia must be known by then.
+        # MuJoCo does not update sleeping bodies, so their inertia must be computed before they sleep.
         mujoco.mj_fwdPosition(model, data)
         trees = model.body_treeid[model.geom_bodyid[data.contact.geom]]
         trees = trees[(trees >= 0).all(axis=1)]
@@ -101,7 +101,7 @@ class Physics:
         return [np.flatnonzero(labels == label) for label in range(count)]
 
     def _run_until_rest(self, snapshot: Snapshot) -> Snapshot:
-        """Run until all sleep; what does not within the time limit is stopped where it is."""
+        """Simulate until all things sleep; after `MAX_STEPS` they are stopped where they are."""
         physics_model, data = self._model.physics_model, self._data
         mujoco.mj_forward(physics_model, data)
         for _ in range(MAX_STEPS // STEPS_PER_CHECK):

@@ -1,4 +1,4 @@
-"""The ten predicates, decided for all objects of a snapshot at once."""
+"""The ten predicates, evaluated for all objects of a snapshot at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
 
 Extension: TypeAlias = tuple[tuple[Object, ...], ...]
 
-# Something is open if its hinge is past this share of its limit.
+# A thing is open if its hinge angle exceeds this fraction of its limit.
 OPEN_THRESHOLD = 0.05
 
 PREDICATE_NAMES = (
@@ -32,16 +32,16 @@ PREDICATE_NAMES = (
 
 
 class Facts:
-    """What holds in the snapshot that a view is of."""
+    """The ground atoms that hold in a snapshot."""
 
     def __init__(self, geometry: SnapshotGeometry) -> None:
         self.geometry = geometry
 
     @cached_property
     def extensions(self) -> Mapping[str, Extension]:
-        """For each predicate all tuples of objects for which it holds.
+        """For each predicate, all tuples of objects for which it holds.
 
-        They are in the order of the model's things, followed by floors.
+        Objects are in the order of the model's things, followed by the floors.
         """
         model, snapshot = self.geometry.model, self.geometry.snapshot
         held, things = snapshot.held, np.arange(len(model.things))
@@ -67,7 +67,7 @@ class Facts:
         return {name: frozenset(extension) for name, extension in self.extensions.items()}
 
     def holds(self, predicate: str, objects: tuple[Object, ...]) -> bool:
-        """Decide one ground atom."""
+        """Return whether a ground atom holds."""
         return objects in self._sets[predicate]
 
     def _singles(self, indices: Iterable[int]) -> Extension:
@@ -80,7 +80,10 @@ class Facts:
 
 
 def _inside(geometry: SnapshotGeometry) -> list[tuple[int, int]]:
-    """Return the pairs (a, b) of which a's middle lies in a cavity of b; what is held is in nothing."""
+    """Return the pairs (a, b) in which the centre of a lies in a cavity of b.
+
+    The held thing is in no pair.
+    """
     model, held = geometry.model, geometry.snapshot.held
     owners, centres, halves = model.cavities
     if len(owners) == 0:

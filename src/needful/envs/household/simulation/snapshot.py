@@ -1,8 +1,6 @@
-"""Put everything in a house, the robot too, where it is to be seen.
+"""Convert between states, snapshots (states as arrays) and MuJoCo's data, without loss.
 
-Turn points and quaternions about the vertical.
-
-States as arrays, and back without the loss of a bit.
+Also rotations about the vertical axis, for points and poses.
 """
 
 from __future__ import annotations
@@ -20,38 +18,16 @@ from needful.envs.household.scene.categories import bounding_box
 from needful.envs.household.scene.scene import CARRY_HEIGHT, HOUSE_OBJECT, OBJ, ROBOT_OBJECT, Thing
 from needful.envs.household.simulation.house_model import ROBOT_BODY, ROBOT_HAND, HouseModel
 
-
-def yaw_quaternion(yaw: float) -> np.ndarray:
-    """Return the quaternion of a turn about the vertical."""
-    return np.array([cos(yaw / 2), 0.0, 0.0, sin(yaw / 2)])
-
-
-def rotate_yaw(vector: np.ndarray, yaw: float) -> np.ndarray:
-    """Return a vector, of two or three numbers, turned about the vertical."""
-    x, y = vector[0], vector[1]
-    c, s = cos(yaw), sin(yaw)
-    return np.array([c * x - s * y, s * x + c * y, *vector[2:]])
-
-
-def rotate_pose_yaw(pose: np.ndarray, yaw: float) -> np.ndarray:
-    """Return a pose, of position and quaternion, turned about the vertical through the origin."""
-    w, z = cos(yaw / 2), sin(yaw / 2)
-    a, b, c, d = pose[3:]
-    return np.array(
-        [*rotate_yaw(pose[:3], yaw), w * a - z * d, w * b - z * c, w * c + z * b, w * d + z * a]
-    )
-
-
 JOINT, GRASPABLE, HELD = (OBJ.features.index(name) for name in ("joint", "graspable", "held"))
 POSE = slice(0, 7)
 
-# Where what is held is put while physics runs without it.
+# The height at which the held thing is parked while physics runs without it.
 FAR_AWAY = 1000.0
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a state says of all things and of the robot.
+    """A state as arrays.
 
     Attributes:
         rows: the features of each thing, in the order of the model's things.
@@ -69,7 +45,7 @@ class Snapshot:
 
     @property
     def hand(self) -> np.ndarray:
-        """Where the hand is."""
+        """The position of the hand."""
         return self.robot[3:6]
 
     def with_robot(self, robot: np.ndarray) -> Snapshot:
@@ -77,20 +53,20 @@ class Snapshot:
         return Snapshot(self.rows, robot)
 
     def with_pose(self, thing: int, pose: np.ndarray) -> Snapshot:
-        """Return this snapshot with a thing elsewhere."""
+        """Return this snapshot with another pose of a thing."""
         rows = self.rows.copy()
         rows[thing, POSE] = pose
         return Snapshot(rows, self.robot)
 
     def with_feature(self, thing: int, feature: int, value: float) -> Snapshot:
-        """Return this snapshot with another value of one feature, by its number, of a thing."""
+        """Return this snapshot with another value of one feature of a thing; features are indices."""
         rows = self.rows.copy()
         rows[thing, feature] = value
         return Snapshot(rows, self.robot)
 
 
 def initial_snapshot(model: HouseModel) -> Snapshot:
-    """Return the scene as it was drawn, before anything has settled; the hand is empty."""
+    """Return the snapshot of the scene before anything has settled, with an empty hand."""
     x, y, yaw = model.scene.robot
     robot = np.array([x, y, yaw, x, y, CARRY_HEIGHT, *yaw_quaternion(yaw)])
     rows = [_row(model, number, thing) for number, thing in enumerate(model.scene.things)]
@@ -125,7 +101,7 @@ def as_state(model: HouseModel, snapshot: Snapshot) -> State:
 
 
 def changed_state(model: HouseModel, state: State, snapshot: Snapshot) -> State:
-    """Return the state of a snapshot that was made from another state; it shares what has not changed."""
+    """Return the state of a snapshot; features that equal those of `state` are shared with it."""
     changes = {ROBOT_OBJECT: dict(zip(ROBOT_OBJECT.type.features, snapshot.robot.tolist(), strict=True))}
     before = as_snapshot(model, state).rows
     for number in np.flatnonzero((before != snapshot.rows).any(axis=1)):
@@ -135,13 +111,13 @@ def changed_state(model: HouseModel, state: State, snapshot: Snapshot) -> State:
 
 
 def as_snapshot(model: HouseModel, state: State) -> Snapshot:
-    """Return what a state says, as arrays."""
+    """Return a state as arrays."""
     rows = np.array([state[thing] for thing in model.things]).reshape(-1, len(OBJ.features))
     return Snapshot(rows, np.array(state[ROBOT_OBJECT]))
 
 
 def to_qpos(model: HouseModel, snapshot: Snapshot) -> np.ndarray:
-    """Return the engine's vector `qpos` of a snapshot."""
+    """Return MuJoCo's position vector `qpos` of a snapshot."""
     qpos = np.array(model.physics_model.qpos0)
     free, hinged = model.free_address >= 0, model.hinge_address >= 0
     qpos[model.free_address[free][:, None] + np.arange(7)] = snapshot.rows[free, POSE]
@@ -150,13 +126,13 @@ def to_qpos(model: HouseModel, snapshot: Snapshot) -> np.ndarray:
 
 
 def with_qpos(model: HouseModel, snapshot: Snapshot, qpos: np.ndarray) -> Snapshot:
-    """Return a snapshot with the poses and angles of `qpos`; what is held stays where it is."""
+    """Return a snapshot with the poses and hinge angles in `qpos`; the held thing does not move."""
     rows = snapshot.rows.copy()
     free = model.free_address >= 0
     if snapshot.held >= 0:
         free[snapshot.held] = False
     rows[free, POSE] = qpos[model.free_address[free][:, None] + np.arange(7)]
-    # A share that has not changed is kept: dividing might change its last bit.
+    # An unchanged fraction is kept, because dividing could change its last bit.
     angles, hinged = _angles(model, snapshot), model.hinge_address >= 0
     hinged[hinged] = qpos[model.hinge_address[hinged]] != angles[hinged]
     fractions = qpos[model.hinge_address[hinged]] / model.hinge_limit[hinged]
@@ -170,10 +146,31 @@ def _angles(model: HouseModel, snapshot: Snapshot) -> np.ndarray:
 
 
 def apply_snapshot(model: HouseModel, data: Any, snapshot: Snapshot) -> None:
-    """Set the positions in the engine's data of the still model; what follows from them is not computed."""
+    """Set the positions of all bodies in `data` of the query model; derived quantities are not computed."""
     data.qpos[:] = to_qpos(model, snapshot)
     x, y, yaw = snapshot.robot[:3]
     body, hand = (model.query_model.body(name).mocapid[0] for name in (ROBOT_BODY, ROBOT_HAND))
     data.mocap_pos[body] = (x, y, 0.0)
     data.mocap_quat[body] = (np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2))
     data.mocap_pos[hand] = snapshot.hand
+
+
+def yaw_quaternion(yaw: float) -> np.ndarray:
+    """Return the quaternion of a rotation about the vertical axis."""
+    return np.array([cos(yaw / 2), 0.0, 0.0, sin(yaw / 2)])
+
+
+def rotate_yaw(vector: np.ndarray, yaw: float) -> np.ndarray:
+    """Return a vector of two or three numbers, rotated about the vertical axis."""
+    x, y = vector[0], vector[1]
+    c, s = cos(yaw), sin(yaw)
+    return np.array([c * x - s * y, s * x + c * y, *vector[2:]])
+
+
+def rotate_pose_yaw(pose: np.ndarray, yaw: float) -> np.ndarray:
+    """Return a pose (position and quaternion), rotated about the vertical axis through the origin."""
+    w, z = cos(yaw / 2), sin(yaw / 2)
+    a, b, c, d = pose[3:]
+    return np.array(
+        [*rotate_yaw(pose[:3], yaw), w * a - z * d, w * b - z * c, w * c + z * b, w * d + z * a]
+    )

@@ -1,4 +1,4 @@
-"""What can be seen and measured in one snapshot; each thing is found out once, when it is asked for."""
+"""The geometry of one snapshot: bounding boxes, obstacles, reachability; each computed once, on demand."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CORNERS = np.array([(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1
 
 
 class SnapshotGeometry:
-    """A snapshot and what follows from it."""
+    """A snapshot and the geometry that follows from it."""
 
     def __init__(
         self, model: HouseModel, house: HouseQueries, grid: OccupancyGrid, snapshot: Snapshot
@@ -38,34 +38,34 @@ class SnapshotGeometry:
         self.grid = grid
         self.snapshot = snapshot
         self._house = house
-        # Why a thing's hinge cannot be turned to a share of its limit, where that was asked.
+        # Why the hinge of a thing cannot be turned to a fraction of its limit, as far as it was computed.
         self.sweep_failures: dict[tuple[int, float], FailureReason | None] = {}
 
     @property
     def house(self) -> HouseQueries:
-        """The house, showing the snapshot."""
+        """The house in this snapshot."""
         self._house.set_snapshot(self.snapshot)
         return self._house
 
     @cached_property
     def boxes(self) -> BoundingBoxes:
-        """The boxes around all things."""
+        """The bounding boxes of all things."""
         return self.house.thing_boxes()
 
     @cached_property
     def loose(self) -> Footprints:
-        """The plan view of all that can move, but for what is held."""
+        """The footprints of all movable geoms, except those of the held thing."""
         model = self.model
         return self.house.footprints()[model.is_loose & (model.owner != self.snapshot.held)]
 
     @cached_property
     def obstacles(self) -> Footprints:
-        """The plan view of all that the robot must not drive into."""
+        """The footprints of everything that the robot must not drive into."""
         return self.grid.fixed.joined(self.loose)
 
     @cached_property
     def discs(self) -> tuple[Disc, ...]:
-        """The robot with what it holds, in plan, however it is turned."""
+        """The footprint of the robot and of the thing that it holds, at any yaw."""
         apart = self.snapshot.hand[:2] - self.snapshot.robot[:2]
         upper = max(HAND_CLEARANCE, HAND_RADIUS + float(np.hypot(apart[0], apart[1])))
         if self.snapshot.held >= 0:
@@ -79,19 +79,19 @@ class SnapshotGeometry:
 
     @cached_property
     def base_planner(self) -> BasePlanner:
-        """Where the robot can drive to."""
+        """The planner for paths of the base from where the robot stands."""
         x, y = self.snapshot.robot[:2].tolist()
         return BasePlanner(self.grid, self.discs, self.loose, (x, y))
 
     def contact_free_distance(self, thing: int, point: np.ndarray) -> float:
-        """Return a distance from a point at which the hand cannot touch a thing."""
+        """Return a distance from a point at which the hand cannot touch a thing, in any direction."""
         corner = np.maximum(np.abs(self.boxes.low[thing] - point), np.abs(self.boxes.high[thing] - point))
         return float(np.sqrt(corner @ corner)) + 2 * HAND_RADIUS
 
     def reachable_from(self, base: np.ndarray, things: np.ndarray) -> np.ndarray:
-        """Return which of some things are reachable with the base at a place: near enough and in sight.
+        """Return which of some things are reachable with the base at a position: near enough and in sight.
 
-        A thing is in sight if the nearest point of the box around it is, or the middle of that box.
+        A thing is in sight if the nearest point of its bounding box is, or the centre of that box.
         """
         shoulder, eye = np.array([*base, SHOULDER_HEIGHT]), np.array([*base, EYE_HEIGHT])
         boxes = BoundingBoxes(self.boxes.low[things], self.boxes.high[things])

@@ -1,7 +1,4 @@
-"""A film of a plan in a house: what happens on the left, the step and its subgoal on the right.
-
-What happens while a plan is carried out, from moment to moment.
-"""
+"""Films of plans in a house: the house on the left, the current step and its subgoal on the right."""
 
 from __future__ import annotations
 
@@ -27,11 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Keyframe:
-    """A moment of a plan.
+    """A moment in the execution of a plan.
 
     Attributes:
-        step: the number of the step that is being carried out; 0 is the start.
-        state: where everything is.
+        step: the number of the current step; 0 is the start.
+        state: the state at this moment.
         last: whether the step ends here.
     """
 
@@ -41,9 +38,9 @@ class Keyframe:
 
 
 def plan_keyframes(world: World, result: PlanningResult, max_count: int) -> tuple[Keyframe, ...]:
-    """Return the moments of a plan, evenly left out until there are at most so many.
+    """Return at most `max_count` evenly spaced moments of a plan, but at least the end of each step.
 
-    The end of each step is always kept. A plan that failed is shown as far as it went.
+    A plan that failed is shown up to the failure.
     """
     if not result.states:
         raise InvalidInputError("There is nothing to show: planning ended before the first step.")
@@ -62,7 +59,7 @@ def plan_keyframes(world: World, result: PlanningResult, max_count: int) -> tupl
 
 
 def rooms_shown(scene: Scene, keyframes: Sequence[Keyframe], goal: AbstractState) -> tuple[str, ...]:
-    """Return the names of the rooms that the robot is in, or in which the goal's objects are."""
+    """Return the names of the rooms in which the robot or an object of the goal is."""
     positions = [_position(keyframe.state, ROBOT_OBJECT) for keyframe in keyframes]
     goal_objects = sorted({obj for atom in goal for obj in atom.objects})
     positions += [
@@ -81,14 +78,14 @@ def _position(state: State, obj: Object) -> tuple[float, float]:
     return state.get(obj, "x"), state.get(obj, "y")
 
 
-# Without a graphics card a picture takes about a fifth of a second.
+# Without a GPU, rendering one picture takes about 0.2 s.
 MAX_PICTURES = 80
 WIDTH, HEIGHT = 640, 480
 MILLISECONDS, STEP_MILLISECONDS = 100, 400
 
 
 def film_house(world: World, result: PlanningResult, goal: AbstractState) -> Film:
-    """Return a film of a plan as far as it went; needs OpenGL."""
+    """Return a film of a plan, up to the failure if it failed; needs OpenGL."""
     from PIL import Image
 
     scene = world.model.scene

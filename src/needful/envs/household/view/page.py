@@ -1,6 +1,6 @@
-"""Write the page of a plan that is carried out in a house.
+"""Make an HTML page that plays a plan in a 3D view of the house.
 
-What stands in a house and how it moves, as numbers for the page to draw.
+The data of the page are the shapes in the house, their motion, the steps, and which atoms hold when.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from needful.envs.household.simulation.world import World
 from needful.envs.household.view.film import Keyframe, plan_keyframes, rooms_shown
 from needful.envs.household.view.rendering import ARM_COLOUR, ARM_RADIUS, WALL_CUT_HEIGHT, WALL_OPACITY
 
-# To the millimetre, a thousandth of a quaternion, and what an eye tells apart of colours.
+# The digits to which lengths (metres), quaternions and colours are rounded.
 LENGTH_DIGITS, TURN_DIGITS, COLOUR_DIGITS = 3, 4, 3
 
 KINDS = {
@@ -40,15 +40,15 @@ KINDS = {
 
 
 def shapes(model: HouseModel) -> list[dict[str, Any]]:
-    """Return all that is seen: the body that it moves with, its place in it, half its size, its colour.
+    """Return all visible shapes: kind, body, centre in the body's frame, half-extents and colour.
 
-    Walls are cut off and can be seen through, so that one can look into the rooms.
+    Walls are cut off and transparent, so that the rooms are visible.
     """
     query_model, found = model.query_model, []
     for geom, owner in enumerate(model.owner):
         kind = KINDS.get(int(query_model.geom_type[geom]))
         if kind is None:
-            continue  # the ground, which is a plane under all floors
+            continue  # the ground plane below all floors
         centre, half = query_model.geom_pos[geom].copy(), model.half_sizes[geom].copy()
         opacity = float(query_model.geom_rgba[geom, 3])
         if owner == OWNER_HOUSE:
@@ -69,7 +69,7 @@ def shapes(model: HouseModel) -> list[dict[str, Any]]:
 
 
 def arm(model: HouseModel) -> dict[str, Any]:
-    """Return between which bodies the arm is, from what height, and how it looks."""
+    """Return the bodies that the arm connects, the height of the shoulder, and the arm's appearance."""
     return {
         "from": int(model.query_model.body(ROBOT_BODY).id),
         "shoulder": SHOULDER_HEIGHT,
@@ -80,7 +80,7 @@ def arm(model: HouseModel) -> dict[str, Any]:
 
 
 def bodies_of(model: HouseModel) -> dict[str, list[int]]:
-    """Return the bodies that each thing is made of, by its name."""
+    """Return the indices of each thing's bodies, by the thing's name."""
     found: dict[str, list[int]] = {}
     for number in range(model.query_model.nbody):
         found.setdefault(model.query_model.body(number).name.removesuffix(HINGE_SUFFIX), []).append(number)
@@ -88,9 +88,9 @@ def bodies_of(model: HouseModel) -> dict[str, list[int]]:
 
 
 def movements(model: HouseModel, states: Sequence[State]) -> Iterator[list[list[float]]]:
-    """Yield for each state the bodies that are not where they were in the one before.
+    """Yield for each state the bodies whose pose differs from that in the state before.
 
-    Each is a list of the body's number, its place and its quaternion, w first.
+    Each is a list of the body's index, its position and its quaternion, w first.
     """
     data = mujoco.MjData(model.query_model)
     before: list[list[float] | None] = [None] * model.query_model.nbody
@@ -106,19 +106,19 @@ def movements(model: HouseModel, states: Sequence[State]) -> Iterator[list[list[
 
 
 def _rounded(numbers: Sequence[float] | np.ndarray, digits: int) -> list[float]:
-    """Return numbers that are short when they are written down; whole ones without a point."""
+    """Return rounded numbers, whole ones as int, to keep the JSON text short."""
     rounded = (round(float(number), digits) for number in numbers)
     return [int(number) if number.is_integer() else number for number in rounded]
 
 
-# Enough for half a minute of pictures; the page fills in what is between them.
+# The page interpolates between keyframes.
 MAX_KEYFRAMES = 1_500
 
 
 def make_page(world: World, result: PlanningResult, goal: AbstractState, domain: str) -> str:
-    """Return the page of a plan, as far as it went, as one HTML file without a link to anything.
+    """Return the page of a plan, up to the failure if it failed, as one self-contained HTML file.
 
-    Its policy lets nothing run or load but the script and the style that are in it.
+    Its content security policy allows only the script and the style in the file.
     """
     script = _asset("viewer.js") + _asset("player.js")
     texts = {"heading": domain.replace("-", " ").capitalize(), "outcome": _outcome(result)}
@@ -157,7 +157,7 @@ def _data(world: World, result: PlanningResult, goal: AbstractState) -> dict[str
 
 
 def _focus(scene: Scene, keyframes: Sequence[Keyframe], goal: AbstractState) -> list[list[float]]:
-    """Return the low and the high corner of the rooms that matter."""
+    """Return the low and the high corner of the rooms to show at first."""
     shown = rooms_shown(scene, keyframes, goal)
     rooms = [room for room in scene.rooms if room.name in shown]
     low = np.min([room.low for room in rooms], axis=0)
@@ -166,7 +166,7 @@ def _focus(scene: Scene, keyframes: Sequence[Keyframe], goal: AbstractState) -> 
 
 
 def _flips(atoms: Sequence[GroundAtom], states: Sequence[State]) -> list[list[int]]:
-    """Return for each state the numbers of the atoms that became true or false; at first all are false."""
+    """Return for each state the indices of the atoms that changed; before the first, all are false."""
     flips, before = [], frozenset[int]()
     for state in states:
         true = frozenset(number for number, atom in enumerate(atoms) if atom.holds(state))

@@ -1,4 +1,4 @@
-"""The plan of a house from above."""
+"""A picture of a house from above."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def _draw_house(scene: Scene, axes: Axes) -> None:
         )
     walls = PolyCollection(
         [_rectangle(wall) for wall in scene.walls],
-        # What is left of the wall below and above windows is no wall to look at.
+        # The pieces of wall below and above windows are drawn faintly.
         facecolors=[
             palette.INK if 2 * wall.half[2] >= WALL_HEIGHT else palette.FAINT for wall in scene.walls
         ],
         linewidths=0,
     )
-    walls.set_gid(f"walls {scene.identity}")  # tells that they look the same in all pictures
+    walls.set_gid(f"walls {scene.identity}")  # equal ids mark artists that look the same in all pictures
     axes.add_collection(walls, autolim=False)
 
 
@@ -84,7 +84,7 @@ def _rectangle(box: Box) -> list[tuple[float, float]]:
 
 
 def _draw_things(state: State, things: Sequence[Object], axes: Axes, goal_objects: set[Object]) -> None:
-    """Draw things one above the other, as one collection: hundreds of patches would take long."""
+    """Draw things in order, as one collection: hundreds of patches would be slow."""
     from matplotlib.collections import PolyCollection
 
     drawn = [
@@ -103,9 +103,9 @@ def _draw_things(state: State, things: Sequence[Object], axes: Axes, goal_object
 
 @lru_cache(maxsize=MAX_CACHED_OUTLINES)
 def _outlines(name: str, pose: tuple[float, ...], joint: float) -> tuple[tuple[np.ndarray, Colour], ...]:
-    """Return what each part of a thing of a category covers, seen from above, and its colour.
+    """Return the outline of each part of a thing seen from above, and its colour.
 
-    They are kept because most things stand still from one picture of a plan to the next.
+    The cache pays off because most things do not move between two pictures of a plan.
     """
     category = CATEGORIES[name]
     parts = [(part, np.eye(3), np.zeros(3)) for part in category.parts]

@@ -1,4 +1,4 @@
-// Plays the film and shows beside it which atoms hold.
+// Play the film and show beside it which atoms hold.
 
 const FRAMES_PER_SECOND = 20;
 
@@ -12,7 +12,7 @@ const player = { time: 0, playing: false, before: 0, shown: -1, waiting: false }
 const colours = { sky: [1, 1, 1], mark: [1, 1, 0] };
 const viewer = makeViewer();
 
-// Each frame lists only the bodies that moved.
+// Each frame lists only the bodies that moved since the one before.
 function unpackPoses(moves) {
   let poses = new Float32Array(moves[0].length * 7);
   return moves.map((moved) => {
@@ -52,7 +52,7 @@ function posesAt(time) {
 function turnBetween(between, one, other, q, share) {
   let dot = 0, square = 0;
   for (let i = q; i < q + 4; i++) dot += one[i] * other[i];
-  // A quaternion and its opposite are the same turn: go the short way.
+  // A quaternion and its negative are the same rotation: interpolate along the shorter arc.
   const sign = dot < 0 ? -1 : 1;
   for (let i = q; i < q + 4; i++) {
     between[i] = one[i] + (sign * other[i] - one[i]) * share;
@@ -126,7 +126,7 @@ function tellStep(step) {
     if (number === step) item.setAttribute("aria-current", "step");
     else item.removeAttribute("aria-current");
   });
-  // On a wide screen the list scrolls, on a narrow one all that is beside the picture.
+  // On wide screens the list scrolls; on narrow ones the whole panel does.
   const list = $("steps"), scrolled = list.scrollHeight > list.clientHeight ? list : list.parentElement;
   const top = list.children[step].offsetTop - (scrolled === list ? list.offsetTop : 0);
   scrolled.scrollTop = step ? top - scrolled.clientHeight / 4 : 0;

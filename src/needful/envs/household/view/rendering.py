@@ -1,4 +1,4 @@
-"""Pictures of houses in three dimensions, made offscreen.
+"""Offscreen 3D rendering of houses.
 
 This needs OpenGL: `MUJOCO_GL=egl`, which is the default on Linux, or `MUJOCO_GL=osmesa`.
 """
@@ -22,31 +22,31 @@ from needful.envs.household.simulation.house_model import OWNER_HOUSE, HouseMode
 from needful.envs.household.simulation.snapshot import apply_snapshot, as_snapshot
 from needful.errors import InvalidInputError
 
-# Walls are cut off at this height, so that one can look into the rooms.
+# Walls are cut off at this height and transparent, so that the rooms are visible.
 WALL_CUT_HEIGHT = 0.9
 WALL_OPACITY = 0.35
 
-# How high what stands in a room may be, and how much of a picture rooms may fill, of its height and width.
+# The height of the tallest furniture, and the fraction of the picture's height or width that rooms fill.
 MAX_FURNITURE_HEIGHT, FILL_FRACTION = 1.8, 0.97
 ELEVATION = -55.0
-FIELD_OF_VIEW = 45.0  # the engine's, in degrees, from the bottom of a picture to its top
+FIELD_OF_VIEW = 45.0  # MuJoCo's default vertical field of view, in degrees
 
 ARM_RADIUS, ARM_COLOUR = 0.025, (0.55, 0.58, 0.63, 1.0)
 MAX_GEOMS = 2000
 
-# Where the engine keeps what starts OpenGL offscreen, by the value of MUJOCO_GL.
+# MuJoCo's modules for offscreen OpenGL contexts, by the value of MUJOCO_GL.
 CONTEXTS = {"egl": "mujoco.egl", "osmesa": "mujoco.osmesa"}
 
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """Where a picture is taken from.
+    """The position and direction of a camera.
 
     Attributes:
-        centre: the point that is in the middle of the picture.
-        distance: from there, in metres.
-        azimuth: the direction of sight in plan, in degrees; 90 looks along +y.
-        elevation: how much it looks down, as a negative number of degrees.
+        centre: the point in the middle of the picture.
+        distance: the distance of the camera from it, in metres.
+        azimuth: the horizontal viewing direction in degrees; 90 looks along +y.
+        elevation: the vertical viewing direction in degrees; negative looks down.
     """
 
     centre: tuple[float, float, float]
@@ -56,9 +56,9 @@ class Camera:
 
 
 def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4 / 3) -> Camera:
-    """Return a camera that sees all of some rooms, or of the house, from above at an angle.
+    """Return a camera that shows some rooms, or the whole house, obliquely from above.
 
-    `aspect` is the width of the picture in units of its height.
+    `aspect` is the ratio of the picture's width to its height.
     """
     chosen = [room for room in scene.rooms if not rooms or room.name in rooms]
     if not chosen:
@@ -68,7 +68,7 @@ def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4
     high = np.max([room.high for room in chosen], axis=0)
     corners = np.array(list(product((low[0], high[0]), (low[1], high[1]), (0.0, MAX_FURNITURE_HEIGHT))))
     x, y = ((low + high) / 2).tolist()
-    # What is near the camera looks larger, so the middle of the picture is not that of the rooms.
+    # Perspective enlarges near objects, so the best centre of the picture is not that of the rooms.
     cameras = [
         (*_fit_camera(corners - (x, y + shift, 0.3), aspect), y + shift)
         for shift in np.linspace(-1.5, 1.5, 61).tolist()
@@ -78,9 +78,9 @@ def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4
 
 
 def _fit_camera(corners: np.ndarray, aspect: float) -> tuple[float, float]:
-    """Return how far up or down corners reach in a picture that shows all, and its camera's distance.
+    """Return the height of the corners in a picture that shows all of them, and its camera's distance.
 
-    Corners are given from the centre of the picture.
+    Corners are relative to the centre of the picture.
     """
     down = np.radians(-ELEVATION)
     ahead, up = np.array([0.0, np.cos(down), -np.sin(down)]), np.array([0.0, np.sin(down), np.cos(down)])
@@ -91,7 +91,10 @@ def _fit_camera(corners: np.ndarray, aspect: float) -> tuple[float, float]:
 
 
 class HouseRenderer:
-    """Makes pictures of the states of one house; close it, or use it in a `with` statement."""
+    """Render the states of one house; use it in a `with` statement, or close it.
+
+    Raises `InvalidInputError`, which states what to install, if OpenGL does not work.
+    """
 
     def __init__(self, model: HouseModel, width: int = 960, height: int = 720) -> None:
         self._model = model
@@ -120,7 +123,7 @@ class HouseRenderer:
         self.close()
 
     def close(self) -> None:
-        """Give back the memory of the graphics driver."""
+        """Free the OpenGL context."""
         self._gl.make_current()
         self._context.free()
         self._gl.free()
@@ -187,9 +190,12 @@ def _options() -> Any:
 
 
 def _start_opengl(model: HouseModel, width: int, height: int) -> tuple[Any, Any]:
-    """Return a current OpenGL context and one to draw with, or raise an error that says what to install."""
+    """Return an OpenGL context, made current, and MuJoCo's rendering context.
+
+    Any failure, even an AttributeError from a missing library, becomes an error with the remedy.
+    """
     backend = os.environ.get("MUJOCO_GL", "")
-    # The engine's own default wants a screen.
+    # MuJoCo's default on Linux needs a display.
     wanted = backend or ("egl" if sys.platform.startswith("linux") else "")
     try:
         context = import_module(CONTEXTS.get(wanted, "mujoco.gl_context")).GLContext(width, height)
@@ -198,7 +204,7 @@ def _start_opengl(model: HouseModel, width: int, height: int) -> tuple[Any, Any]
     except Exception as error:
         reason = str(error).rstrip(".")
         raise InvalidInputError(
-            f"Pictures of houses need OpenGL, which did not start with MUJOCO_GL={backend!r}: {reason}. "
+            f"Rendering houses needs OpenGL, which failed with MUJOCO_GL={backend!r}: {reason}. "
             "Set MUJOCO_GL=egl (Debian: apt install libegl1 libegl-mesa0 libgl1-mesa-dri libopengl0) or "
             "MUJOCO_GL=osmesa (apt install libosmesa6)."
         ) from error
