@@ -1,4 +1,4 @@
-"""Where OpenGL is broken, houses still work, and whoever wants a picture is told what to do."""
+"""Without working OpenGL, physics still works, and rendering raises an error with the remedy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 
 class Broken(MetaPathFinder, Loader):
-    # What PyOpenGL does on a machine without the library.
+    # PyOpenGL raises this error on a machine without the library.
     def find_spec(self, name, path, target=None):
         return ModuleSpec(name, self) if name == "OpenGL.EGL" else None
     def create_module(self, spec):
@@ -28,7 +28,7 @@ class Broken(MetaPathFinder, Loader):
 sys.meta_path.insert(0, Broken())
 import os
 from needful.envs.household.environment import OpeningPresents
-from needful.envs.household.rendering import HouseRenderer
+from needful.envs.household.view.rendering import HouseRenderer
 from needful.errors import InvalidInputError
 
 env = OpeningPresents()
@@ -42,12 +42,12 @@ except InvalidInputError as error:
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have other ways to OpenGL")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="EGL is for Linux only")
 @pytest.mark.parametrize(
     ("backend", "why"),
     [("egl", "no attribute 'eglQueryString'"), ("nonsense", "no attribute 'GLContext'")],
 )
-def test_physics_works_and_pictures_say_what_is_missing(backend: str, why: str) -> None:
+def test_physics_works_and_rendering_names_what_is_missing(backend: str, why: str) -> None:
     finished = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         env={**os.environ, "MUJOCO_GL": backend},
@@ -58,15 +58,12 @@ def test_physics_works_and_pictures_say_what_is_missing(backend: str, why: str) 
     assert finished.returncode == 0, finished.stderr
     first, second = finished.stdout.splitlines()
     assert first == f"True {backend}"
-    assert second.startswith(
-        f"Pictures of houses need OpenGL, which did not start with MUJOCO_GL={backend!r}"
-    )
-    assert why in second
-    assert second.endswith("or MUJOCO_GL=osmesa (apt install libosmesa6).")
+    for fact in (f"MUJOCO_GL={backend!r}", why, "libegl1", "MUJOCO_GL=osmesa", "libosmesa6"):
+        assert fact in second
 
 
 @pytest.mark.parametrize("wanted", ["glx", None])
-def test_a_second_import_does_without_opengl_and_leaves_no_trace(
+def test_the_import_is_repeated_without_opengl_and_the_environment_restored(
     wanted: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
@@ -87,6 +84,7 @@ def test_a_second_import_does_without_opengl_and_leaves_no_trace(
     assert os.environ.get("MUJOCO_GL") == wanted
 
 
-def test_an_engine_that_is_not_there_is_left_to_those_who_need_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_mujoco_is_no_error_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mujoco", None)
     import_mujoco()
+    assert os.environ.get("MUJOCO_GL") != "disabled"

@@ -200,7 +200,7 @@ def test_something_that_is_nowhere_is_refused() -> None:
         (Literal("ontop", ("robot", "kitchen_floor")),),
         (Literal("open", ("book_1",)),),
     )
-    with pytest.raises(NoPlaceError, match="does not say where book_1 is"):
+    with pytest.raises(NoPlaceError, match=r"lost.* book_1 "):
         sample_scene(definition, 0, np.random.default_rng(0))
-    with pytest.raises(NoPlaceError, match="does not say where robot is"):
+    with pytest.raises(NoPlaceError, match=r"empty.* robot "):
         sample_scene(ActivityDefinition("empty", {}, (), ()), 0, np.random.default_rng(0))

@@ -20,7 +20,7 @@ PACKAGE = Thing("it", "package", (3.0, 1.5, 0.0), yaw=-0.8)
 
 
 @pytest.mark.parametrize("thing", [FRIDGE, PACKAGE])
-@pytest.mark.parametrize("share", [0.0, 1.0])
+@pytest.mark.parametrize("fraction", [0.0, 1.0])
 def test_all_angles_on_the_way(thing, fraction):
     geometry = geometry_of(scene_of([thing]))
     found = swept_footprints(geometry, 0, fraction)

@@ -62,9 +62,10 @@ def test_what_was_asked_before_makes_no_difference(world):
 
 def test_other_processes_get_the_same_bytes(world):
     here = Path(__file__).parent
+    paths = os.pathsep.join(sys.path)
     code = "from test_world import *; print(digest(run_errand(World(tiny_scene()))))"
     for seed in ("1", "2"):
-        environment = os.environ | {"PYTHONHASHSEED": seed}
+        environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": paths}
         found = subprocess.run(
             [sys.executable, "-c", code],
             cwd=here,

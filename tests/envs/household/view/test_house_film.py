@@ -1,3 +1,5 @@
+"""Films of plans in a house."""
+
 from __future__ import annotations
 
 import itertools
@@ -7,19 +9,14 @@ import pytest
 
 from needful.envs.household.view import film
 from needful.envs.household.view.film import film_house
-from needful.envs.household.view.rendering import HouseRenderer
-from needful.errors import InvalidInputError
+from opengl import skip_without_opengl
 from tiny_errand import cut_short, run_errand
 
 
 @pytest.fixture(scope="module")
 def errand():
-    world, result = run_errand()
-    try:
-        HouseRenderer(world.model, 32, 24).close()
-    except InvalidInputError as error:
-        pytest.skip(str(error))
-    return world, result
+    skip_without_opengl()
+    return run_errand()
 
 
 def test_a_film_shows_what_happens_and_what_holds(errand, monkeypatch):
@@ -39,8 +36,8 @@ def test_a_film_shows_what_happens_and_what_holds(errand, monkeypatch):
     ]
     for one, other in itertools.pairwise(ends):
         assert 0 < (one != other).any(axis=2).mean() < 0.3
-    sheets = {np.asarray(picture)[:, 320:].tobytes() for picture in shown.pictures}
-    assert len(sheets) >= len(result.states)
+    captions = {np.asarray(picture)[:, 320:].tobytes() for picture in shown.pictures}
+    assert len(captions) >= len(result.states)
 
 
 def test_a_plan_that_failed_has_a_film_too(errand, monkeypatch):

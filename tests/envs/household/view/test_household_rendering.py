@@ -1,8 +1,8 @@
-"""Pictures of houses; without OpenGL they are skipped, but for the one that says so."""
+"""Rendering of houses; most tests are skipped without OpenGL."""
 
 from __future__ import annotations
 
-import mujoco.egl
+import mujoco
 import numpy as np
 import pytest
 
@@ -10,6 +10,7 @@ from needful.envs.household.scene.scene import ROBOT_OBJECT
 from needful.envs.household.simulation.world import World
 from needful.envs.household.view.rendering import Camera, HouseRenderer, overview_camera
 from needful.errors import InvalidInputError
+from opengl import break_opengl, skip_without_opengl
 from tiny_house import named, tiny_scene
 
 WORLD = World(tiny_scene())
@@ -18,11 +19,8 @@ STATE = WORLD.settled()
 
 @pytest.fixture(scope="module")
 def renderer():
-    try:
-        made = HouseRenderer(WORLD.model, 160, 120)
-    except InvalidInputError as error:
-        pytest.skip(str(error))
-    with made:
+    skip_without_opengl()
+    with HouseRenderer(WORLD.model, 160, 120) as made:
         yield made
 
 
@@ -34,7 +32,7 @@ def test_pictures_are_arrays_and_always_the_same(renderer):
     assert (renderer.frame(STATE) == picture).all()
 
 
-def test_what_changes_is_seen(renderer):
+def test_changes_are_visible(renderer):
     picture = renderer.frame(STATE)
     moved = STATE.replace({ROBOT_OBJECT: {"x": 2.0, "y": 1.5, "hand_x": 2.0, "hand_y": 1.5}})
     opened = STATE.replace({named(STATE)["package"]: {"joint": 1.0}})
@@ -44,19 +42,16 @@ def test_what_changes_is_seen(renderer):
 
 
 def test_walls_do_not_hide_the_rooms(renderer):
-    # From the near side one looks over the near wall onto the package behind it.
+    # The camera looks over the near wall at the package behind it.
     close = Camera((2.8, 0.9, 0.1), 3.0)
     without = STATE.replace({named(STATE)["package"]: {"x": 100.0}})
     assert (renderer.frame(STATE, close) != renderer.frame(without, close)).any(axis=2).mean() > 0.01
 
 
 @pytest.mark.parametrize("width", [120, 160, 240])
-def test_an_overview_shows_all_and_wastes_no_room(width):
-    try:
-        made = HouseRenderer(WORLD.model, width, 120)
-    except InvalidInputError as error:
-        pytest.skip(str(error))
-    with made:
+def test_an_overview_shows_the_whole_house_and_fills_the_picture(width):
+    skip_without_opengl()
+    with HouseRenderer(WORLD.model, width, 120) as made:
         picture = made.frame(STATE, overview_camera(tiny_scene(), aspect=width / 120)).astype(int)
     house = np.abs(picture - picture[0, 0]).max(axis=2) > 8
     rows, columns = np.flatnonzero(house.any(axis=1)), np.flatnonzero(house.any(axis=0))
@@ -64,7 +59,7 @@ def test_an_overview_shows_all_and_wastes_no_room(width):
     assert rows[-1] < 119
     assert columns[0] > 0
     assert columns[-1] < width - 1
-    # One of the two is what keeps the camera away.
+    # The house fills the picture in at least one direction.
     assert max((rows[-1] - rows[0]) / 120, (columns[-1] - columns[0]) / width) > 0.85
 
 
@@ -77,23 +72,28 @@ def test_cameras_see_rooms():
         overview_camera(tiny_scene(), ("garage",))
 
 
-def test_without_opengl_one_is_told_what_to_do(monkeypatch):
-    def broken(width, height):
-        raise RuntimeError("no display")
-
-    monkeypatch.delenv("MUJOCO_GL", raising=False)
-    monkeypatch.setattr("sys.platform", "linux")
-    monkeypatch.setattr(mujoco.egl, "GLContext", broken)
-    with pytest.raises(InvalidInputError, match=r"no display.*MUJOCO_GL=egl.*libosmesa6"):
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("no display"),
+        AttributeError("'NoneType' object has no attribute 'eglQueryString'"),
+        ImportError("Unable to load OpenGL library"),
+    ],
+)
+def test_without_opengl_the_error_names_what_to_install(monkeypatch, error):
+    break_opengl(monkeypatch, error)
+    with pytest.raises(InvalidInputError) as raised:
         HouseRenderer(WORLD.model, 160, 120)
+    for fact in (str(error), "MUJOCO_GL=egl", "libegl1", "MUJOCO_GL=osmesa", "libosmesa6"):
+        assert fact in str(raised.value)
 
 
-def test_a_context_in_which_nothing_can_be_drawn_is_no_traceback(renderer, monkeypatch):
-    """Without a screen, GLFW makes a context of no use and only warns of it."""
+def test_an_unusable_context_is_the_same_error(renderer, monkeypatch):
+    """Without a display, GLFW only warns, and the first use of its context fails."""
 
     def broken(model, scale):
         raise mujoco.FatalError("an OpenGL platform library has not been loaded")
 
     monkeypatch.setattr(mujoco, "MjrContext", broken)
-    with pytest.raises(InvalidInputError, match=r"has not been loaded\. Set MUJOCO_GL=egl"):
+    with pytest.raises(InvalidInputError, match=r"has not been loaded.*MUJOCO_GL=egl"):
         HouseRenderer(WORLD.model, 160, 120)

@@ -26,7 +26,7 @@ def test_all_moments_are_there_in_order_and_nothing_jumps():
     assert max(dist(one, other) for one, other in itertools.pairwise(places)) < 0.2
 
 
-@pytest.mark.parametrize("most", [0, 7, 20, 60])
+@pytest.mark.parametrize("max_count", [0, 7, 20, 60])
 def test_ends_of_steps_are_kept_and_the_others_left_out_evenly(max_count):
     every, some = plan_keyframes(WORLD, RESULT, 10_000), plan_keyframes(WORLD, RESULT, max_count)
     assert len(some) <= max(max_count, len(RESULT.states) + 1)

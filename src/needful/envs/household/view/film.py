@@ -21,6 +21,11 @@ from needful.errors import InvalidInputError
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+# Without a GPU, rendering one picture takes about 0.2 s.
+MAX_PICTURES = 80
+WIDTH, HEIGHT = 640, 480
+MILLISECONDS, STEP_MILLISECONDS = 100, 400
+
 
 @dataclass(frozen=True, slots=True)
 class Keyframe:
@@ -45,8 +50,8 @@ def plan_keyframes(world: World, result: PlanningResult, max_count: int) -> tupl
     if not result.states:
         raise InvalidInputError("There is nothing to show: planning ended before the first step.")
     keyframes = [Keyframe(0, result.states[0], last=True)]
-    done = zip(result.actions, result.states, result.states[1:], strict=False)
-    for step, (action, before, after) in enumerate(done, 1):
+    executed = zip(result.actions, result.states, result.states[1:], strict=False)
+    for step, (action, before, after) in enumerate(executed, 1):
         theta = action.controller.clip(action.parameters)
         between = world.trace(before, action.controller.name, action.objects[0], theta)[1:-1]
         keyframes += [Keyframe(step, state, last=False) for state in between]
@@ -54,7 +59,7 @@ def plan_keyframes(world: World, result: PlanningResult, max_count: int) -> tupl
     ends = sum(keyframe.last for keyframe in keyframes)
     every = ceil((len(keyframes) - ends) / max(1, max_count - ends)) or 1
     return tuple(
-        keyframe for number, keyframe in enumerate(keyframes) if keyframe.last or number % every == 0
+        keyframe for index, keyframe in enumerate(keyframes) if keyframe.last or index % every == 0
     )
 
 
@@ -78,12 +83,6 @@ def _position(state: State, obj: Object) -> tuple[float, float]:
     return state.get(obj, "x"), state.get(obj, "y")
 
 
-# Without a GPU, rendering one picture takes about 0.2 s.
-MAX_PICTURES = 80
-WIDTH, HEIGHT = 640, 480
-MILLISECONDS, STEP_MILLISECONDS = 100, 400
-
-
 def film_house(world: World, result: PlanningResult, goal: AbstractState) -> Film:
     """Return a film of a plan, up to the failure if it failed; needs OpenGL."""
     from PIL import Image
@@ -95,14 +94,14 @@ def film_house(world: World, result: PlanningResult, goal: AbstractState) -> Fil
         judged(titles[keyframe.step], subgoals[keyframe.step], keyframe.state) for keyframe in keyframes
     ]
     camera = overview_camera(scene, rooms_shown(scene, keyframes, goal), WIDTH / HEIGHT)
-    sheets: dict[Caption, Image.Image] = {}
+    caption_images: dict[Caption, Image.Image] = {}
     pictures = []
     with HouseRenderer(world.model, WIDTH, HEIGHT) as renderer:
         for keyframe, caption in zip(keyframes, captions, strict=True):
-            if caption not in sheets:
-                sheets[caption] = draw_caption(caption, HEIGHT / DOTS_PER_INCH)
+            if caption not in caption_images:
+                caption_images[caption] = draw_caption(caption, HEIGHT / DOTS_PER_INCH)
             house = Image.fromarray(renderer.frame(keyframe.state, camera))
-            pictures.append(_side_by_side(house, sheets[caption]))
+            pictures.append(_side_by_side(house, caption_images[caption]))
     pauses = [STEP_MILLISECONDS if keyframe.last else MILLISECONDS for keyframe in keyframes]
     return Film(tuple(pictures), (*pauses[:-1], LAST_FRAME_MILLISECONDS))
 

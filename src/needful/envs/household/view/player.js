@@ -42,20 +42,20 @@ function makeViewer() {
 
 function posesAt(time) {
   const one = poses[Math.floor(time)], other = poses[Math.min(Math.floor(time) + 1, lastFrame)];
-  const share = time - Math.floor(time);
-  if (share === 0 || one === other) return one;
-  const between = one.map((value, i) => value + (other[i] - value) * share);
-  for (let q = 3; q < one.length; q += 7) turnBetween(between, one, other, q, share);
+  const fraction = time - Math.floor(time);
+  if (fraction === 0 || one === other) return one;
+  const between = one.map((value, i) => value + (other[i] - value) * fraction);
+  for (let q = 3; q < one.length; q += 7) turnBetween(between, one, other, q, fraction);
   return between;
 }
 
-function turnBetween(between, one, other, q, share) {
+function turnBetween(between, one, other, q, fraction) {
   let dot = 0, square = 0;
   for (let i = q; i < q + 4; i++) dot += one[i] * other[i];
   // A quaternion and its negative are the same rotation: interpolate along the shorter arc.
   const sign = dot < 0 ? -1 : 1;
   for (let i = q; i < q + 4; i++) {
-    between[i] = one[i] + (sign * other[i] - one[i]) * share;
+    between[i] = one[i] + (sign * other[i] - one[i]) * fraction;
     square += between[i] ** 2;
   }
   for (let i = q; i < q + 4; i++) between[i] /= Math.sqrt(square);
@@ -100,11 +100,11 @@ function currentStep() {
 function goTo(time) {
   player.time = clamp(time, 0, lastFrame);
   $("time").value = player.time;
-  tellPlan();
+  showPlan();
   redraw();
 }
 
-function tellPlan() {
+function showPlan() {
   const frame = Math.floor(player.time);
   if (frame === player.shown) return;
   const stepBefore = player.shown < 0 ? -1 : stage.stepOf[player.shown];
@@ -114,10 +114,10 @@ function tellPlan() {
   }
   const reached = stage.goal.filter((atom) => truths[frame][atom]).length;
   $("reached").textContent = `${reached} of ${stage.goal.length}`;
-  if (currentStep() !== stepBefore) tellStep(currentStep());
+  if (currentStep() !== stepBefore) showStep(currentStep());
 }
 
-function tellStep(step) {
+function showStep(step) {
   const name = step ? `Step ${step} of ${stage.steps.length - 1}` : "Start";
   $("now").textContent = name;
   $("time").setAttribute("aria-valuetext", `${name}: ${stage.steps[step].name}`);

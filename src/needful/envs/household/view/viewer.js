@@ -361,8 +361,8 @@ function normalized(vector) {
   return vector.map((value) => value / length);
 }
 
-function mixed(one, other, share) {
-  return one.map((value, i) => (i < 3 ? value + (other[i] - value) * share : value));
+function mixed(one, other, fraction) {
+  return one.map((value, i) => (i < 3 ? value + (other[i] - value) * fraction : value));
 }
 
 function clamp(value, low, high) {
