@@ -1,4 +1,4 @@
-"""Houses to test with."""
+"""Sampled houses for tests, and the ground that their things cover."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from needful.seeding import rng_for
 
 
 @cache
-def drawn_house(activity: int, split: Split, seed: int) -> tuple[ActivityDefinition, Scene]:
-    """Return the first house that comes out at or after a seed."""
+def sampled_house(activity: int, split: Split, seed: int) -> tuple[ActivityDefinition, Scene]:
+    """Return the first house that can be sampled from a seed."""
     for attempt in range(100):
         rng = rng_for(seed, "test", activity, split.value, attempt)
         definition, clutter = ACTIVITIES[activity].sample(split, rng)
@@ -34,7 +34,7 @@ def ground(thing: Thing) -> Rect:
 
 
 def ground_under(thing: Thing, box: Box) -> Rect:
-    """Return the bounding rectangle of a box in a thing's frame, by its corners."""
+    """Return the bounding rectangle of a box in a thing's frame, computed from its corners."""
     corners = [
         (box.centre[0] + sx * box.half[0], box.centre[1] + sy * box.half[1])
         for sx in (-1, 1)

@@ -1,4 +1,4 @@
-"""A plan that is carried out in the tiny house: a can goes into the bucket and a package is opened."""
+"""A plan in the tiny house: put a can into the bucket and open the package."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from needful.envs.household.oracle import make_oracle
 from needful.envs.household.simulation.world import World, WorldCache
 from tiny_house import named, tiny_scene
 
-# Operator, its objects, and the parameters of its controller, whose target is the last object.
+# The operator, its objects, and the parameters of its controller, whose target is the last object.
 ERRAND = (
     ("NavigateTo", ("can_1",), (0.0, -0.6)),
     ("Grasp", ("can_1",), (0.05, -0.1, 0.15)),
@@ -20,12 +20,12 @@ ERRAND = (
 
 
 def run_errand() -> tuple[World, PlanningResult]:
-    """Return the house and what came of the plan; its last subgoal is the goal."""
+    """Return the world and the result of the plan; its last subgoal is the goal."""
     worlds, world = WorldCache(), World(tiny_scene())
     worlds.add(world)
     vocabulary = make_vocabulary(worlds)
     operators = {operator.name: operator for operator in make_oracle(vocabulary, worlds).operators}
-    is_ = {predicate.name: predicate for predicate in vocabulary.predicates}
+    predicates = {predicate.name: predicate for predicate in vocabulary.predicates}
     states = [world.settled()]
     objects = named(states[0])
     plan, actions = [], []
@@ -35,7 +35,9 @@ def run_errand() -> tuple[World, PlanningResult]:
         states.append(world.run(states[-1], action.controller.name, action.objects[0], theta))
         plan.append(step)
         actions.append(action)
-    goal = frozenset({is_["Inside"](objects["can_1"], objects["bucket"]), is_["Open"](objects["package"])})
+    goal = frozenset(
+        {predicates["Inside"](objects["can_1"], objects["bucket"]), predicates["Open"](objects["package"])}
+    )
     subgoals = necessary_atoms(plan, goal)
     return world, PlanningResult(Outcome.SOLVED, tuple(plan), tuple(actions), tuple(states), subgoals)
 

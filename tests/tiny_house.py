@@ -1,8 +1,8 @@
-"""A house of two rooms with a door between them, small enough to know where everything is.
+"""A house of two rooms with a door between them, in which the position of everything is known.
 
 Bedroom (x from 0 to 4): a bed along the far wall with two cans and a bucket at its foot, a package on the
 floor, an open window in the near wall. Living room (x from 4 to 8): a table with a book, a shelf at the
-far wall that is used from its near side, a hardback on the floor, and a fridge.
+far wall that faces the near one, a hardback on the floor, and a fridge.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def scene_of(things: Iterable[Thing], walls: Iterable[Box] = WALLS) -> Scene:
 def alcove(gap: float) -> Scene:
     """Return a house in which the robot stands in an alcove.
 
-    The only way out is a gap behind a package, which its lid makes narrower by a hand's breadth.
+    The only exit is a gap behind a package, which becomes narrower when its lid opens.
     """
     middle = 2.65 + gap + 0.17
     beside = middle + 0.4  # with room for a hand
@@ -80,7 +80,7 @@ def alcove(gap: float) -> Scene:
 
 
 def tiny_scene() -> Scene:
-    """Return the house as it is described above."""
+    """Return the house that the module's docstring describes."""
     return scene_of(THINGS)
 
 
@@ -103,5 +103,5 @@ def named(state: State) -> dict[str, Object]:
 
 
 def true_of(world: World, state: State, predicate: str) -> set[str]:
-    """Return of which objects a predicate holds, as words."""
+    """Return the tuples of objects for which a predicate holds, as names separated by blanks."""
     return {" ".join(obj.name for obj in objects) for objects in world.extension(state, predicate)}

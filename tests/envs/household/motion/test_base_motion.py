@@ -1,4 +1,4 @@
-"""Driving: paths are clear, they are found if there are any, and what is cut off is refuted."""
+"""Paths of the base: they are clear, and they are found where a search on a finer grid finds one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROOM = Scene((), (Room("room", "floor", (0.0, 0.0), (4.0, 3.0)),), (), (), (0.0,
 
 
 def boxes(*rows: tuple[float, ...]) -> Footprints:
-    """Return obstacles from rows of x, y, half width, half depth, lowest and highest point."""
+    """Return obstacles from rows of x, y, half width, half depth, lowest and highest z."""
     table = np.array(rows, dtype=float).reshape(-1, 6)
     zero = np.zeros(len(table))
     along = np.tile([1.0, 0.0], (len(table), 1))
@@ -43,12 +43,12 @@ def assert_clear(path, discs, obstacles):
         assert has_clearance(discs, obstacles, np.linspace(one, other, 20), 0.0)
 
 
-def test_free_ways_are_straight():
+def test_free_paths_are_straight():
     base_planner = BasePlanner(OccupancyGrid(ROOM, NOTHING), ROBOT, NOTHING, (0.5, 0.5))
     assert base_planner.path((3.5, 2.5)) == ((0.5, 0.5), (3.5, 2.5))
 
 
-def test_ways_lead_around():
+def test_paths_lead_around_walls():
     base_planner = BasePlanner(OccupancyGrid(ROOM, WALL), ROBOT, NOTHING, (0.5, 0.5))
     path = base_planner.path((3.5, 0.5))
     assert (path[0], path[-1]) == ((0.5, 0.5), (3.5, 0.5))
@@ -57,7 +57,7 @@ def test_ways_lead_around():
 
 
 @pytest.mark.parametrize("gap", [0.38, 0.5])
-def test_gaps_are_passed_if_they_are_wide_enough(gap):
+def test_paths_use_gaps_that_are_wide_enough(gap):
     wall = boxes((2.0, (3.0 - gap) / 2, 0.05, (3.0 - gap) / 2, 0.0, 1.5), (2.0, 3.05, 0.05, 0.05, 0.0, 1.5))
     base_planner = BasePlanner(OccupancyGrid(ROOM, wall), ROBOT, NOTHING, (0.5, 0.5))
     assert base_planner.can_reach((3.5, 0.5)) == (gap > 0.4)
@@ -68,8 +68,8 @@ def test_gaps_are_passed_if_they_are_wide_enough(gap):
     ("low", "high", "radius", "free"),
     [(0.0, 0.5, 0.05, False), (0.85, 1.2, 0.05, True), (0.85, 1.2, 0.35, False), (0.0, 0.5, 0.35, False)],
 )
-def test_what_is_carried_counts_at_its_own_height(low, high, radius, free):
-    # Two shelves leave 0.6 m at a height at which only what is carried is.
+def test_a_payload_collides_only_at_its_own_height(low, high, radius, free):
+    # Two shelves leave a gap of 0.6 m at the height of the payload.
     shelves = boxes((2.0, 1.1, 0.3, 1.1, low, high), (2.0, 2.95, 0.3, 0.15, low, high))
     discs = (Disc(0.35, 0.0, 0.8), Disc(radius, 0.8, np.inf))
     base_planner = BasePlanner(OccupancyGrid(ROOM, shelves), discs, NOTHING, (0.5, 0.5))
@@ -81,17 +81,17 @@ def test_loose_things_block_too():
     blocked = boxes((2.0, 2.7, 0.1, 0.1, 0.0, 0.1))
     assert BasePlanner(grid, ROBOT, NOTHING, (0.5, 0.5)).can_reach((3.5, 0.5))
     assert not BasePlanner(grid, ROBOT, blocked, (0.5, 0.5)).can_reach((3.5, 0.5))
-    # The grid is not spoilt by it.
+    # The grid itself has not changed.
     assert BasePlanner(grid, ROBOT, NOTHING, (0.5, 0.5)).can_reach((3.5, 0.5))
 
 
-def test_what_lies_against_the_robot_does_not_hold_it():
+def test_loose_things_that_touch_the_robot_are_ignored():
     beside = boxes((0.75, 0.5, 0.1, 0.1, 0.0, 0.1))
     path = BasePlanner(OccupancyGrid(ROOM, NOTHING), ROBOT, beside, (0.5, 0.5)).path((3.5, 0.5))
     assert path == ((0.5, 0.5), (3.5, 0.5))
 
 
-def test_the_house_has_an_end():
+def test_points_outside_the_house():
     grid = OccupancyGrid(ROOM, NOTHING)
     assert grid.contains(np.array([2.0, 2.0]))
     assert not grid.contains(np.array([2.0, 3.5]))
@@ -100,8 +100,8 @@ def test_the_house_has_an_end():
 
 @settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1))
-def test_random_rooms(seed):
-    """Check paths point by point; and that a path is found wherever a coarse flood finds one."""
+def test_paths_in_random_rooms(seed):
+    """Check paths point by point, and that a path is found wherever thicker discs get through."""
     rng = np.random.default_rng(seed)
     rows = [
         (*rng.uniform(0, (4, 3)), *rng.uniform(0.05, 0.3, 2), 0.0, rng.uniform(0.1, 1.0)) for _ in range(8)
@@ -120,14 +120,14 @@ def test_random_rooms(seed):
     if path is not None:
         assert_clear(path, ROBOT, obstacles)
         return
-    # Discs that are a good deal thicker cannot get through either.
+    # Then much thicker discs cannot get through either.
     thick = tuple(Disc(disc.radius + 1.5 * CELL, disc.low, disc.high) for disc in ROBOT)
     if all(has_clearance(thick, obstacles, p[None], 0.0) for p in ends):
         assert not flood(thick, obstacles, start, goal)
 
 
 def flood(discs, obstacles, start, goal) -> bool:
-    """Return whether one gets from start to goal over points 2 cm apart, by breadth-first search."""
+    """Return whether a breadth-first search on a grid of 2 cm connects start and goal."""
     step = 0.02
     xs, ys = np.arange(0.0, 4.0, step), np.arange(0.0, 3.0, step)
     free = np.ones((len(xs), len(ys)), dtype=bool)
@@ -160,7 +160,7 @@ def test_a_star_steps_from_neighbour_to_neighbour(seed):
     assert all(max(abs(a - c), abs(b - d)) == 1 for (a, b), (c, d) in itertools.pairwise(path))
 
 
-def test_whoever_cannot_come_to_the_largest_part_is_shut_in():
+def test_a_robot_cut_off_from_the_largest_component_is_enclosed():
     wall = boxes((1.0, 1.5, 0.05, 1.5, 0.0, 1.5))
     grid = OccupancyGrid(ROOM, wall)
     assert BasePlanner(grid, ROBOT, NOTHING, (0.5, 1.5)).is_enclosed()

@@ -1,4 +1,4 @@
-"""Footprints against points sampled from what they are footprints of."""
+"""Footprints, compared to points sampled from the bodies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def gap(prints: Footprints, x: float, y: float) -> float:
 
 
 def distance_to_box(point, centre, axes, half) -> float:
-    """Return the distance in plan from a fine grid of points on a box's surface and in it."""
+    """Return the horizontal distance of a point from a fine grid of points in a box."""
     steps = np.linspace(-1, 1, 21)
     inside = np.stack(np.meshgrid(steps, steps, steps), axis=-1).reshape(-1, 3) * half
     plan = (inside @ axes.T + centre)[:, :2]
@@ -66,7 +66,7 @@ def test_standing_cylinders_are_round_and_lying_ones_are_not():
     assert gap(lying, 0.0, 0.5) == pytest.approx(0.4)
 
 
-def test_choosing_and_joining():
+def test_selecting_and_joining_footprints():
     low, high = one((0, 0, 0), np.eye(3), (1, 1, 1)), one((0, 0, 5), np.eye(3), (1, 1, 1))
     both = low.joined(high)
     assert len(both) == 2

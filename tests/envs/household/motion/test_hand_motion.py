@@ -1,4 +1,4 @@
-"""The hand moves without touching anything, and finds ways around what is in its way."""
+"""Paths of the hand: collisions, contacts, and detours around obstacles."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_lines_are_checked_all_along():
     assert planner.is_free(payload, [at(2.5, 2.0, 0.05), at(2.5, 2.5, 0.05), at(3.5, 2.5, 0.05)])
 
 
-def test_what_is_held_must_be_free_too():
+def test_the_held_thing_must_not_collide_either():
     wall = Box((3.0, 2.0, 0.5), (0.02, 0.5, 0.5))
     geometry = geometry_of(scene_of([Thing("book", "book", (2.5, 2.0, 0.8))], [wall]), held=0)
     planner = HandPlanner(geometry)
@@ -50,8 +50,8 @@ def test_what_is_held_must_be_free_too():
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_freedom_against_the_engine_itself(seed):
-    """Put the hand and what it holds to random places and ask for the engine's own contacts."""
+def test_collision_checks_agree_with_mujoco(seed):
+    """Put the hand and the held thing at random positions and compare with MuJoCo's distances."""
     things = [
         Thing("held", "jar", (3.0, 2.0, 0.8)),
         Thing("shelf", "shelf", (3.0, 2.6, 0.0)),
@@ -65,7 +65,7 @@ def test_freedom_against_the_engine_itself(seed):
     for _ in range(30):
         place = rng.uniform((2.2, 1.6, 0.2), (3.8, 3.0, 1.6))
         free = planner.is_free(payload, [place])
-        # A jar at the same place, in an engine without margins; the ball stands for the hand.
+        # The jar and the ball of the hand at the same positions, in the model without margins.
         engine = model.physics_model
         data = mujoco.MjData(engine)
         data.qpos[:] = engine.qpos0
@@ -81,7 +81,7 @@ def test_freedom_against_the_engine_itself(seed):
             assert free == (depth > -PENETRATION_TOLERANCE)
 
 
-def test_the_hand_closes_in_until_it_touches():
+def test_the_contact_position_touches_the_thing():
     geometry = geometry_of(scene_of([BLOCK], ()))
     planner = HandPlanner(geometry)
     middle = at(3.0, 2.0, 0.045)
@@ -91,8 +91,8 @@ def test_the_hand_closes_in_until_it_touches():
     assert top[2] == pytest.approx(0.09 + HAND_RADIUS, abs=CONTACT_GAP)
 
 
-def test_the_hand_goes_no_further_than_the_middle():
-    # Down into an empty bucket nothing is touched on the way to its middle.
+def test_the_contact_position_is_at_most_at_the_centre():
+    # From above, the hand reaches the centre of an empty bucket without a contact.
     planner = HandPlanner(geometry_of(scene_of([Thing("bucket", "bucket", (3.0, 2.0, 0.0))], ())))
     middle = at(3.0, 2.0, 0.12)
     assert planner.contact_position(0, middle, at(0, 0, 1), 0.5) == pytest.approx(middle)
@@ -110,13 +110,13 @@ def assert_path(planner, payload, path, start, goal):
     ("walls", "points"),
     [
         ([], 2),
-        # A low wall: from above.
+        # A low wall: approach from above.
         ([Box((3.2, 2.0, 0.3), (0.02, 1.0, 0.3))], 3),
-        # A board over the goal: from the side.
+        # A board above the goal: approach from the side.
         ([Box((3.4, 1.7, 0.6), (0.4, 0.5, 0.02))], 3),
     ],
 )
-def test_simple_ways(walls, points):
+def test_simple_paths(walls, points):
     geometry = geometry_of(scene_of([], walls))
     planner = HandPlanner(geometry)
     start, goal = geometry.snapshot.hand, at(3.4, 2.0, 0.3)
@@ -126,8 +126,8 @@ def test_simple_ways(walls, points):
     assert len(path) <= points + 1
 
 
-def test_hidden_goals_are_searched_for():
-    # A box that is only open at its right side; the robot stands in front of it, at (3.2, 2.5).
+def test_hidden_goals_are_found_by_rrt_connect():
+    # A box that is open at its right side only; the robot stands in front of it, at (3.2, 2.5).
     walls = [
         Box((3.2, 2.0, 0.5), (0.15, 0.02, 0.2)),
         Box((3.05, 1.8, 0.5), (0.02, 0.2, 0.2)),
@@ -143,7 +143,7 @@ def test_hidden_goals_are_searched_for():
     assert len(path) > 3
 
 
-def test_no_way():
+def test_no_path_into_a_wall():
     walls = [Box((3.2, 2.0, 0.5), (0.1, 0.1, 0.1))]
     geometry = geometry_of(scene_of([], walls))
     planner = HandPlanner(geometry)
@@ -151,12 +151,12 @@ def test_no_way():
     assert planner.plan(payload, geometry.snapshot.hand, at(3.2, 2.0, 0.5)) is None
 
 
-def test_taking_hold_ends_at_the_touch():
+def test_an_approach_path_ends_at_the_contact():
     geometry = geometry_of(scene_of([BLOCK], ()))
     planner = HandPlanner(geometry)
     touch, before = at(3.0, 2.0, 0.125), at(3.0, 2.0, 0.14)
     path = planner.approach_path(0, before, touch)
     assert (path[-1] == touch).all()
     assert (path[-2] == before).all()
-    # From below, through the floor, it cannot.
+    # There is no approach from below, through the floor.
     assert planner.approach_path(0, at(3.0, 2.0, -0.1), at(3.0, 2.0, -0.04)) is None

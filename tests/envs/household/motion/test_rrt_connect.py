@@ -1,4 +1,4 @@
-"""RRT-Connect among walls in a square."""
+"""RRT-Connect among walls in a unit square."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ START, GOAL = np.array([0.1, 0.1]), np.array([0.9, 0.1])
 
 
 def free_but(*walls):
-    """Return a test of lines that must keep out of rectangles (x0, y0, x1, y1)."""
+    """Return a test of whether a line avoids the rectangles (x0, y0, x1, y1)."""
 
     def free(one, other):
         points = np.linspace(one, other, 50)
@@ -42,11 +42,11 @@ def test_paths_lead_around_walls():
     assert max(point[1] for point in path) > 0.8
 
 
-def test_the_same_question_has_the_same_answer():
+def test_results_are_deterministic():
     free = free_but((0.45, 0.0, 0.55, 0.8))
     assert [point.tolist() for point in find(free)] == [point.tolist() for point in find(free)]
 
 
-def test_what_is_walled_off_is_not_found():
+def test_no_path_through_a_wall():
     assert find(free_but((0.45, -1.0, 0.55, 2.0)), max_iterations=100) is None
     assert find(free_but(), max_iterations=0) is None

@@ -1,4 +1,4 @@
-"""Definitions in our names, with as many things as tasks have."""
+"""Activities: definitions with local names, and the numbers of things in tasks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CUPS = ActivityDefinition(
 
 
 @pytest.mark.parametrize("activity", ACTIVITIES, ids=lambda activity: activity.name)
-def test_everything_is_something_that_our_houses_have(activity: Activity) -> None:
+def test_definitions_use_known_categories_and_predicates(activity: Activity) -> None:
     definition = activity.definition()
     assert set(definition.categories.values()) <= set(CATEGORIES) | {"floor", "robot"}
     assert "robot" in definition.categories
@@ -48,12 +48,12 @@ def test_a_floor_without_a_room_is_refused() -> None:
         with_local_names(ActivityDefinition("tea", {"floor_1": "floor.n.01"}, (), ()))
 
 
-def test_a_category_that_we_do_not_have_is_refused() -> None:
+def test_an_unknown_category_is_refused() -> None:
     with pytest.raises(UnknownNameError, match=r"'shelf\.n\.02'\. Did you mean 'shelf\.n\.01'"):
         with_local_names(ActivityDefinition("tea", {"shelf_1": "shelf.n.02"}, (), ()))
 
 
-def test_more_things_are_like_the_old_ones() -> None:
+def test_more_things_are_copies_of_the_old_ones() -> None:
     assert with_counts(CUPS, {"cup": 4}) == ActivityDefinition(
         "tea",
         {"cup_1": "cup", "cup_2": "cup", "cup_3": "cup", "cup_4": "cup", "tray_1": "tray"},
@@ -67,7 +67,7 @@ def test_more_things_are_like_the_old_ones() -> None:
     )
 
 
-def test_fewer_things_leave_nothing_behind_of_the_others() -> None:
+def test_fewer_things_leave_no_literals_of_the_others() -> None:
     assert with_counts(CUPS, {"cup": 1}) == ActivityDefinition(
         "tea",
         {"cup_1": "cup", "tray_1": "tray"},
@@ -76,17 +76,17 @@ def test_fewer_things_leave_nothing_behind_of_the_others() -> None:
     )
 
 
-def test_scaling_to_the_same_numbers_changes_nothing() -> None:
+def test_the_same_counts_change_nothing() -> None:
     assert with_counts(CUPS, {}) == with_counts(CUPS, {"cup": 2, "tray": 1}) == CUPS
 
 
-def test_scaling_what_is_not_there_is_refused() -> None:
+def test_counts_of_an_unknown_category_are_refused() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'cup'"):
         with_counts(CUPS, {"cups": 3})
 
 
-def drawn_counts(name: str, split: Split) -> tuple[dict[str, set[int]], set[int]]:
-    """Return how many things of each category, and how much clutter, there are in many draws."""
+def sampled_counts(name: str, split: Split) -> tuple[dict[str, set[int]], set[int]]:
+    """Return the numbers of things by category, and of clutter, in 200 samples."""
     counts: dict[str, set[int]] = {}
     clutter = set()
     rng = np.random.default_rng(0)
@@ -99,22 +99,22 @@ def drawn_counts(name: str, split: Split) -> tuple[dict[str, set[int]], set[int]
 
 
 def test_training_tasks_have_the_published_numbers_and_some_clutter() -> None:
-    counts, clutter = drawn_counts("opening-presents", Split.TRAIN)
+    counts, clutter = sampled_counts("opening-presents", Split.TRAIN)
     assert counts == {"package": {2}, "floor": {1}, "bed": {1}, "robot": {1}}
     assert clutter == set(range(18, 23))
-    assert drawn_counts("collecting-cans", Split.TRAIN)[0]["pop_can"] == {3}
+    assert sampled_counts("collecting-cans", Split.TRAIN)[0]["pop_can"] == {3}
 
 
-def test_test_tasks_are_larger() -> None:
-    assert drawn_counts("opening-presents", Split.TEST)[0]["package"] == {3, 4}
-    assert drawn_counts("locking-windows", Split.TEST)[0]["window"] == {6}
-    assert drawn_counts("collecting-cans", Split.TEST)[0]["pop_can"] == {6, 7, 8}
-    books, clutter = drawn_counts("sorting-books", Split.TEST)
+def test_test_tasks_have_more_things() -> None:
+    assert sampled_counts("opening-presents", Split.TEST)[0]["package"] == {3, 4}
+    assert sampled_counts("locking-windows", Split.TEST)[0]["window"] == {6}
+    assert sampled_counts("collecting-cans", Split.TEST)[0]["pop_can"] == {6, 7, 8}
+    books, clutter = sampled_counts("sorting-books", Split.TEST)
     assert books["book"] == books["hardback"] == {3, 4}
     assert clutter == set(range(40, 71))
 
 
-def test_cans_lie_half_on_the_bed_and_half_on_the_floor() -> None:
+def test_half_of_the_cans_are_on_the_bed() -> None:
     places = Counter(
         one.arguments[1]
         for one in with_counts(BY_NAME["collecting-cans"].definition(), {"pop_can": 8}).initial

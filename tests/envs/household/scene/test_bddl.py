@@ -1,4 +1,4 @@
-"""The reader of BDDL, on the published files, on handwritten text and on broken text."""
+"""The BDDL reader, on the published files, on handwritten text and on broken text."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_handwritten_definition() -> None:
     )
 
 
-def test_for_all_may_contain_conjunctions_and_another_for_all() -> None:
+def test_forall_may_contain_conjunctions_and_another_forall() -> None:
     goal = "(forall (?a - cup) (and (open ?a) (forall (?b - tray) (ontop ?a ?b))))"
     assert read_bddl(with_goal(goal), "tea").goal == (
         Literal("open", ("cup_1",)),
@@ -71,7 +71,7 @@ def test_the_published_files() -> None:
     }
 
 
-def test_the_licence_of_the_files_is_there() -> None:
+def test_the_bddl_files_have_their_licence() -> None:
     assert "Copyright (c) 2021 Stanford Vision and Learning Lab" in (FILES / "LICENSE").read_text("utf-8")
     assert "bddl/1.0.1" in (FILES / "NOTICE").read_text("utf-8")
 
@@ -119,7 +119,7 @@ def test_unknown_names_are_named(goal: str, message: str) -> None:
         (TEXT.replace(":init", ":start"), "Unknown section in tea, line 5, ':start'"),
     ],
 )
-def test_broken_text_is_refused_with_the_place(text: str, message: str) -> None:
+def test_broken_text_is_refused_with_its_line(text: str, message: str) -> None:
     with pytest.raises(InvalidInputError) as error:
         read_bddl(text, "tea")
     assert message in str(error.value)

@@ -1,4 +1,4 @@
-"""The kinds of things: shapes that make sense."""
+"""The shapes of all categories."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def test_the_origin_is_the_middle_of_the_bottom(category: Category) -> None:
 
 
 @pytest.mark.parametrize("category", ALL)
-def test_what_can_be_carried_is_small_and_loose(category: Category) -> None:
+def test_graspable_things_are_small_and_movable(category: Category) -> None:
     box = bounding_box(category)
     small = 8 * box.half[0] * box.half[1] * box.half[2] < GRASPABLE_VOLUME
     assert category.graspable == (small and not category.fixed)
 
 
 @pytest.mark.parametrize("category", ALL)
-def test_pieces_have_a_size_and_hollows_are_empty(category: Category) -> None:
+def test_parts_have_a_size_and_cavities_are_empty(category: Category) -> None:
     parts = category.parts + (category.hinge.parts if category.hinge else ())
     assert all(min(part.box.half) > 0 for part in parts)
     for cavity in category.cavities:
@@ -61,7 +61,7 @@ def test_surfaces_are_tops_of_parts(category: Category) -> None:
 
 
 @pytest.mark.parametrize("category", ALL)
-def test_handles_are_on_what_turns_away_from_the_axis(category: Category) -> None:
+def test_handles_are_on_the_part_that_turns(category: Category) -> None:
     if category.hinge is None:
         return
     (part,) = category.hinge.parts
@@ -77,7 +77,7 @@ def test_names_are_unique_and_sorted() -> None:
 
 
 @pytest.mark.parametrize("category", ALL)
-def test_what_has_no_hinge_sweeps_over_nothing_but_itself(category: Category) -> None:
+def test_without_a_hinge_the_swept_box_is_the_bounding_box(category: Category) -> None:
     swept, closed = spans(swept_box(category)), spans(bounding_box(category))
     for (low, high), (bottom, top) in zip(swept, closed, strict=True):
         assert low <= bottom + 1e-9

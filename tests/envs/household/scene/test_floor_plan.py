@@ -1,4 +1,4 @@
-"""Plans of houses: rooms fill the outline, walls surround them, doors lead everywhere."""
+"""Floor plans: rooms fill the outline, walls surround them, and doors connect them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def covers(box: Box, x: float, y: float, z: float) -> bool:
     return all(abs(p - c) <= h + 1e-9 for p, c, h in zip((x, y, z), box.centre, box.half, strict=True))
 
 
-def test_rectangles_know_what_they_have_in_common() -> None:
+def test_relations_of_rectangles() -> None:
     square = Rect((0.0, 0.0), (2.0, 2.0))
     assert square.overlaps(Rect((1.9, 1.9), (3.0, 3.0)))
     assert not square.overlaps(Rect((2.0, 0.0), (3.0, 2.0)))
@@ -83,7 +83,7 @@ def test_doors_lead_to_every_room(plan: FloorPlan) -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(PLANS, st.integers(0, 2**32))
-def test_walls_stand_where_there_is_no_opening_and_only_there(plan: FloorPlan, seed: int) -> None:
+def test_walls_are_solid_except_at_openings(plan: FloorPlan, seed: int) -> None:
     rng = np.random.default_rng(seed)
     outer = next(wall for wall in plan.walls if len(wall.rooms) == 1 and wall.length > 1)
     window = Opening(outer, (outer.low + outer.high) / 2, 0.7, 0.8, 1.4)
@@ -96,7 +96,7 @@ def test_walls_stand_where_there_is_no_opening_and_only_there(plan: FloorPlan, s
             one.wall == wall and abs(along - one.centre) < one.width / 2 and one.bottom < height < one.top
             for one in openings
         )
-        # Another wall's end may reach into an opening by half its thickness.
+        # The end of another wall may extend into an opening by half its thickness.
         assert open_there or any(covers(box, x, y, height) for box in boxes)
     for door in openings:
         x, y = (door.centre, door.wall.offset) if door.wall.axis == 0 else (door.wall.offset, door.centre)
@@ -116,7 +116,7 @@ def test_strips_lie_along_walls_on_their_inner_side(wall: Wall, expected: Rect) 
     assert wall.strip(3.0, 1.0, (0.5, 2.0)) == expected
 
 
-def test_the_inside_of_a_room_is_without_its_walls() -> None:
+def test_the_interior_of_a_room_excludes_its_walls() -> None:
     plan = sample_floor_plan(np.random.default_rng(0))
     for room in plan.rooms:
         assert plan.interior(room.name).size == pytest.approx(

@@ -1,4 +1,4 @@
-"""Where a disc can stand, against the definition cell by cell."""
+"""The free space of a disc, compared to the definition cell by cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Houses: everything has its place, and the robot can come to all that matters."""
+"""Sampled houses: nothing overlaps, the definition holds, and the robot can reach the goal's objects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from needful.envs.household.scene.furnishing import NoPlaceError
 from needful.envs.household.scene.layout import sample_scene
 from needful.envs.household.scene.scene import CLEARANCE, RADIUS, REACH, Scene, Thing
 from needful.seeding import rng_for
-from sampled_houses import drawn_house, ground, ground_under
+from sampled_houses import ground, ground_under, sampled_house
 
 HOUSES = [(activity, split, seed) for activity, split, seed in product(range(4), Split, (0, 1))]
 CLUTTER_NAMES = {category.name for category in CLUTTER}
@@ -24,11 +24,11 @@ CLUTTER_NAMES = {category.name for category in CLUTTER}
 
 @pytest.fixture(params=HOUSES, ids=lambda house: f"{ACTIVITIES[house[0]].name}-{house[1].value}-{house[2]}")
 def house(request: pytest.FixtureRequest) -> tuple[ActivityDefinition, Scene]:
-    return drawn_house(*request.param)
+    return sampled_house(*request.param)
 
 
 def pieces(thing: Thing) -> list[tuple[Rect, float, float]]:
-    """Return the ground under each part of a closed thing, and from where to where it is high."""
+    """Return the ground under each part of a closed thing, and its lowest and highest z."""
     category = CATEGORIES[thing.category]
     parts = category.parts + (category.hinge.parts if category.hinge else ())
     return [
@@ -42,14 +42,14 @@ def pieces(thing: Thing) -> list[tuple[Rect, float, float]]:
 
 
 def room_of(scene: Scene, thing: Thing) -> str:
-    # A window is in the middle of a wall: look a little further into its room.
+    # A window is on the centre line of a wall, so look a bit further into its room.
     x = thing.position[0] - WALL_THICKNESS * np.sin(thing.yaw)
     y = thing.position[1] + WALL_THICKNESS * np.cos(thing.yaw)
     (room,) = (r for r in scene.rooms if r.low[0] <= x < r.high[0] and r.low[1] <= y < r.high[1])
     return room.name
 
 
-def test_no_two_things_are_in_the_same_place(house: tuple[ActivityDefinition, Scene]) -> None:
+def test_no_two_things_overlap(house: tuple[ActivityDefinition, Scene]) -> None:
     for one, other in combinations(house[1].things, 2):
         if not ground(one).overlaps(ground(other)):
             continue
@@ -100,7 +100,7 @@ def top_of(thing: Thing) -> float:
 
 
 def test_windows_turn_freely(house: tuple[ActivityDefinition, Scene]) -> None:
-    """What a pane sweeps over, as a circle about its hinge, is free from the sill upwards and below."""
+    """The circular sector that a pane sweeps is free at all heights."""
     _, scene = house
     hinge = CATEGORIES["window"].hinge
     assert hinge is not None
@@ -121,7 +121,7 @@ def test_windows_turn_freely(house: tuple[ActivityDefinition, Scene]) -> None:
                 assert all(body.gap(tip_x, tip_y) > 0 for body in others)
 
 
-def test_the_robot_can_roll_to_all_that_the_goal_speaks_of(house: tuple[ActivityDefinition, Scene]) -> None:
+def test_the_robot_can_drive_to_all_objects_of_the_goal(house: tuple[ActivityDefinition, Scene]) -> None:
     definition, scene = house
     free, xs, ys = count_standing_cells(scene)
     x, y, _ = scene.robot
@@ -137,7 +137,7 @@ def test_the_robot_can_roll_to_all_that_the_goal_speaks_of(house: tuple[Activity
 
 
 def count_standing_cells(scene: Scene) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return on a grid where the base keeps clear of walls and of what stands on the floor."""
+    """Return a grid of where the base is clear of walls and of things on the floor."""
     low = np.min([room.low for room in scene.rooms], axis=0)
     high = np.max([room.high for room in scene.rooms], axis=0)
     xs, ys = (np.arange(low[i] + 0.03, high[i], 0.06) for i in (0, 1))
@@ -149,7 +149,7 @@ def count_standing_cells(scene: Scene) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return gaps.min(axis=2) >= RADIUS + CLEARANCE, xs, ys
 
 
-def test_clutter_is_as_much_as_asked_for() -> None:
+def test_the_amount_of_clutter() -> None:
     rng = rng_for(5, "clutter")
     definition, _ = ACTIVITIES[1].sample(Split.TRAIN, rng)
     scene = sample_scene(definition, 13, rng)
@@ -172,7 +172,7 @@ def test_doors_are_wide_enough_for_the_robot_with_something_in_its_hand() -> Non
     assert DOOR_WIDTH - 2 * (RADIUS + CLEARANCE) > 0.2
 
 
-def test_what_cannot_be_placed_is_named() -> None:
+def test_a_thing_without_a_place_is_named() -> None:
     crowd = {f"package_{n}": "package" for n in range(60)}
     initial = [Literal("ontop", (name, "bedroom_floor")) for name in crowd]
     definition = ActivityDefinition(
@@ -193,7 +193,7 @@ def test_too_many_windows_are_refused() -> None:
         sample_scene(definition, 0, np.random.default_rng(0))
 
 
-def test_something_that_is_nowhere_is_refused() -> None:
+def test_a_thing_without_a_support_is_refused() -> None:
     definition = ActivityDefinition(
         "lost",
         {"book_1": "book", "kitchen_floor": "floor", "robot": "robot"},

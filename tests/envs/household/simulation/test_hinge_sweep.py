@@ -1,4 +1,4 @@
-"""What doors and lids sweep over, against the engine's own kinematics."""
+"""The regions that doors and lids sweep, compared to MuJoCo's kinematics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PACKAGE = Thing("it", "package", (3.0, 1.5, 0.0), yaw=-0.8)
 
 @pytest.mark.parametrize("thing", [FRIDGE, PACKAGE])
 @pytest.mark.parametrize("fraction", [0.0, 1.0])
-def test_all_angles_on_the_way(thing, fraction):
+def test_swept_footprints_agree_with_mujoco(thing, fraction):
     geometry = geometry_of(scene_of([thing]))
     found = swept_footprints(geometry, 0, fraction)
     turning = geometry.model.physics_model.geom_bodyid == geometry.model.physics_model.body("it/hinge").id
@@ -36,23 +36,23 @@ def test_all_angles_on_the_way(thing, fraction):
 
 
 @pytest.mark.parametrize(("place", "hit"), [((3.2, 1.85), True), ((3.2, 1.2), False), ((2.2, 2.5), False)])
-def test_doors_hit_who_stands_in_front(place, hit):
+def test_doors_hit_a_robot_in_front_of_them(place, hit):
     # The robot stands at (3.2, 2.5); the fridge opens to +y.
     geometry = geometry_of(scene_of([Thing("it", "fridge", (*place, 0.0))]))
     assert hits_robot(geometry, 0, 1.0) == hit
     assert not hits_robot(geometry, 0, 0.0)
 
 
-def test_windows_are_above_the_robot():
+def test_windows_open_above_the_robot():
     assert not hits_robot(geometry_of(scene_of([Thing("it", "window", (3.2, 2.2, 0.8))])), 0, 1.0)
 
 
 @pytest.mark.parametrize(
     ("gap", "before", "after"), [(0.7, False, False), (0.5, False, True), (0.4, True, True)]
 )
-def test_a_lid_may_shut_in_the_robot(gap, before, after):
+def test_a_lid_may_enclose_the_robot(gap, before, after):
     geometry = geometry_of(alcove(gap))
     assert geometry.base_planner.is_enclosed() == before
-    # Nothing gets worse for a robot that is shut in already.
+    # A robot that is already enclosed does not count.
     assert encloses_robot(geometry, 0, 1.0) == (after and not before)
     assert not encloses_robot(geometry, 0, 0.0)

@@ -1,4 +1,4 @@
-"""The engine's model of a house."""
+"""The MuJoCo model of a house."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def test_angles_are_radians(model):
     assert window.range == pytest.approx((0.0, 0.45 * pi))
 
 
-def test_what_is_fixed_never_touches_what_is_fixed():
-    # The window lies in the wall, and the table reaches into the shelf.
+def test_fixed_things_do_not_collide_with_each_other():
+    # The window overlaps the wall, and the table overlaps the shelf.
     things = (
         Thing("window", "window", (2.0, -0.05, 0.8), opened=0.5),
         Thing("shelf", "shelf", (5.0, 0.3, 0.0)),
@@ -42,7 +42,7 @@ def test_what_is_fixed_never_touches_what_is_fixed():
     assert data.ncon == 0
 
 
-def test_every_geom_has_its_owner(model):
+def test_every_geom_has_an_owner(model):
     parts = np.bincount(model.owner[model.owner >= 0], minlength=len(model.things))
     for count, category in zip(parts, model.categories, strict=True):
         assert count == len(category.parts) + (len(category.hinge.parts) if category.hinge else 0)

@@ -1,4 +1,4 @@
-"""What is seen in a house in which nothing moves."""
+"""Queries on a house at rest: supports, contacts, bounding boxes, lines of sight."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def settled(things):
     return model, house, snapshot, [obj.name for obj in model.objects]
 
 
-def test_what_lies_on_what():
+def test_supports():
     HOUSE.set_snapshot(SETTLED)
     assert pairs(HOUSE, NAMES) == {
         ("book", "table"),
@@ -45,7 +45,7 @@ def test_what_lies_on_what():
     }
 
 
-def test_what_is_held_lies_on_nothing_and_nothing_on_it():
+def test_the_held_thing_has_no_supports():
     things = [Thing(f"book_{n}", "book", (1.0, 1.0, 0.001 + 0.026 * n)) for n in range(3)]
     _, house, snapshot, names = settled(things)
     assert pairs(house, names) == {("book_0", "bedroom_floor"), ("book_1", "book_0"), ("book_2", "book_1")}
@@ -54,7 +54,7 @@ def test_what_is_held_lies_on_nothing_and_nothing_on_it():
 
 
 @pytest.mark.parametrize(("tilt", "supported"), [(50.0, True), (65.0, False)])
-def test_leaning_is_not_lying_on(tilt, supported):
+def test_leaning_is_no_support(tilt, supported):
     # A book leans with its flat side at the edge of the bed, which is at x = 1.75 and z = 0.45.
     things = [Thing("bed", "bed", (1.0, 1.5, 0.0)), Thing("book", "book", (3.0, 3.0, 0.0))]
     _, house, snapshot, names = settled(things)
@@ -90,7 +90,7 @@ def corners(low, high):
     )
 
 
-def test_boxes_are_around_all_parts():
+def test_bounding_boxes_contain_all_parts():
     window = NAMES.index("window")
     opened = SETTLED.with_feature(window, JOINT, 1.0)
     HOUSE.set_snapshot(opened)
@@ -119,7 +119,7 @@ def test_nearest_points_of_boxes():
 
 
 def first_hits(eye, point, owner):
-    """Return how far along a line others and the owner's own parts begin, by looking at points on it."""
+    """Return where on a line the first other thing and the owner begin, from sampled points."""
     shares = np.linspace(0.0, 1.0, 2000)
     line = eye + shares[:, None] * (point - eye)
     hits = {True: np.inf, False: np.inf}
@@ -136,17 +136,17 @@ def first_hits(eye, point, owner):
 
 @settings(max_examples=60)
 @given(st.floats(0.2, 7.8), st.floats(0.2, 3.8), st.integers(0, len(MODEL.things) - 1))
-def test_sight_against_points_on_the_line(x, y, thing):
+def test_lines_of_sight_agree_with_sampled_points(x, y, thing):
     HOUSE.set_snapshot(SETTLED)
     eye = np.array([x, y, 1.0])
     point = HOUSE.thing_boxes().middle[thing]
     others, own = first_hits(eye, point, thing)
-    # From inside of something one sees its surface from behind; and near misses are left to the engine.
+    # Eyes inside a geom and near misses are left out.
     if min(others, own) > 0.0 and abs(others - min(own, 1.0)) > 0.002:
         assert HOUSE.in_sight(eye, point[None], np.array([thing]))[0] == (others > min(own, 1.0))
 
 
-def test_what_is_held_does_not_hide_anything():
+def test_the_held_thing_hides_nothing():
     things = [Thing("far", "teddy", (2.0, 1.0, 0.0)), Thing("near", "plant", (1.5, 1.0, 0.0))]
     _, house, snapshot, _ = settled(things)
     eye, far = np.array([1.0, 1.0, 0.15]), np.array([[2.0, 1.0, 0.15]])
@@ -155,7 +155,7 @@ def test_what_is_held_does_not_hide_anything():
     assert house.in_sight(eye, far, np.array([0]))[0]
 
 
-def test_borrowed_geoms_are_put_back():
+def test_moved_geoms_are_restored():
     HOUSE.set_snapshot(SETTLED)
     before = HOUSE.centres.copy()
     hand = MODEL.hand_geom

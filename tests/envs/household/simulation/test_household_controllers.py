@@ -1,4 +1,4 @@
-"""The six controllers: what they do, and every reason not to."""
+"""The six controllers: their effects, and every reason for a failure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(state, controller, target, *theta, world=WORLD):
 
 
 def reason(state, controller, target, *theta, world=WORLD):
-    """Return why a controller fails; where it could be known in advance, it was."""
+    """Return why a controller fails, and whether its initiation test reports that."""
     before = {obj: state[obj] for obj in state}
     with pytest.raises(EnvironmentFailure) as failure:
         run(state, controller, target, *theta, world=world)
@@ -56,12 +56,12 @@ def holding_can(at_cans):
 def at_shelf():
     state = run(START, "NavigateTo", "hardback", -0.5, 0.0)
     state = run(state, "Grasp", "hardback", 0.0, 0.0, 0.2)
-    # The shelf faces the near wall, so its front is at its own +y.
+    # The front of the shelf is at its own +y.
     return run(state, "NavigateTo", "shelf", 0.1, 0.6)
 
 
 class TestNavigateTo:
-    def test_it_goes_to_the_offset_and_faces_the_target(self, at_cans):
+    def test_it_drives_to_the_offset_and_faces_the_target(self, at_cans):
         x, y, yaw = at_cans[ROBOT_OBJECT][:3]
         can = START[OBJ["can_1"]]
         assert (x, y) == pytest.approx((can[0], can[1] - 0.6))
@@ -80,7 +80,7 @@ class TestNavigateTo:
         assert y == pytest.approx(package[1] + 0.1 * sin(0.3) + 0.7 * cos(0.3), abs=1e-3)
         assert yaw == pytest.approx(atan2(package[1] - y, package[0] - x), abs=1e-3)
 
-    def test_what_is_held_comes_along(self, at_cans):
+    def test_the_held_thing_moves_with_the_robot(self, at_cans):
         holding = run(at_cans, "Grasp", "can_1", 0.2, 0.0, 0.06)
         after = run(holding, "NavigateTo", "bucket", 0.6, -0.7)
         turn = after[ROBOT_OBJECT][2] - holding[ROBOT_OBJECT][2]
@@ -97,7 +97,7 @@ class TestNavigateTo:
             assert heading(now[3:7]) - heading(before[3:7]) == pytest.approx(turn)
 
     def test_no_clearance(self):
-        # The package is 0.17 to its front; a little less than the clearance fails.
+        # The front of the package is 0.17 from its origin; a bit less than the clearance fails.
         touching = 0.17 + RADIUS + CLEARANCE
         assert reason(START, "NavigateTo", "package", 0.0, touching - 0.005) == ("no clearance", True)
         run(START, "NavigateTo", "package", 0.0, touching + 0.005)
@@ -108,7 +108,7 @@ class TestNavigateTo:
         # The book is on the other side of the wall.
         assert reason(START, "NavigateTo", "book", -1.5, 1.1)[0] == "not reachable"
 
-    def test_not_to_what_is_held(self, holding_can):
+    def test_the_held_thing_is_no_target(self, holding_can):
         assert reason(holding_can, "NavigateTo", "can_1", 0.0, -0.3)[0] in ("no clearance", "not reachable")
 
     def test_no_path(self):
@@ -125,7 +125,7 @@ class TestNavigateTo:
 
 
 class TestGrasp:
-    def test_the_thing_is_carried_over_the_body(self, holding_can):
+    def test_the_thing_is_carried_above_the_base(self, holding_can):
         assert true_of(WORLD, holding_can, "Holding") == {"can_1"}
         x, y = holding_can[ROBOT_OBJECT][:2]
         low, high = WORLD.bounds(holding_can, OBJ["can_1"])
@@ -138,7 +138,7 @@ class TestGrasp:
         gap = np.linalg.norm(hand - np.clip(hand, low, high))
         assert HAND_RADIUS - 0.005 < gap < HAND_RADIUS + 0.02
 
-    def test_it_comes_from_where_it_is_told(self, at_cans):
+    def test_the_hand_approaches_from_the_offset(self, at_cans):
         for theta, axis, sign in (
             ((0.0, 0.0, 0.3), 2, 1),
             ((0.2, 0.0, 0.06), 0, 1),
@@ -148,7 +148,7 @@ class TestGrasp:
             low, high = (np.array(corner) for corner in WORLD.bounds(state, OBJ["can_1"]))
             assert sign * (np.array(state[ROBOT_OBJECT][3:6]) - (low + high) / 2)[axis] > 0.05
 
-    def test_what_lay_on_it_falls(self):
+    def test_things_on_top_of_it_fall(self):
         stack = [Thing("lower", "hardback", (2.0, 2.0, 0.001)), Thing("upper", "candle", (2.0, 2.0, 0.037))]
         world = World(scene_of(stack))
         state = run(world.settled(), "NavigateTo", "lower", -0.6, 0.0, world=world)
@@ -170,7 +170,7 @@ class TestGrasp:
         assert true_of(WORLD, state, "Inside") == {"can_1 bucket"}
         assert reason(state, "Grasp", "bucket", 0.0, -0.2, 0.12)[0] == "no path for the hand"
 
-    def test_an_empty_one_can(self):
+    def test_an_empty_bucket_can_be_lifted(self):
         state = run(START, "NavigateTo", "bucket", 0.0, -0.7)
         state = run(state, "Grasp", "bucket", 0.0, -0.2, 0.12)
         assert true_of(WORLD, state, "Holding") == {"bucket"}
@@ -183,15 +183,15 @@ class TestPlaceOnTop:
         assert true_of(WORLD, after, "OnTop") >= {"hardback shelf"}
         assert true_of(WORLD, after, "HandEmpty") == {""}
         x, y, z = after[OBJ["hardback"]][:3]
-        # The shelf is turned by half a turn.
+        # The shelf has a yaw of pi.
         assert (x, y) == pytest.approx((7.0 - 0.1, 3.8), abs=0.01)
         assert z == pytest.approx(height - 0.01, abs=0.005)
 
-    def test_the_outcome_is_what_physics_says(self, at_shelf):
+    def test_physics_decides_where_it_ends(self, at_shelf):
         after = run(at_shelf, "PlaceOnTop", "shelf", 0.1, 0.45, 0.6)
         assert "hardback living_room_floor" in true_of(WORLD, after, "OnTop")
 
-    def test_the_hand_is_back_over_the_body(self, at_shelf):
+    def test_the_hand_returns_above_the_base(self, at_shelf):
         after = run(at_shelf, "PlaceOnTop", "shelf", 0.1, 0.0, 0.93)
         assert after[ROBOT_OBJECT][3:6] == pytest.approx((*after[ROBOT_OBJECT][:2], CARRY_HEIGHT))
         assert after[ROBOT_OBJECT][:3] == at_shelf[ROBOT_OBJECT][:3]
@@ -204,7 +204,7 @@ class TestPlaceOnTop:
         assert reason(at_shelf, "PlaceOnTop", "shelf", 0.1, 0.0, 0.5) == ("no clearance", True)
 
     def test_no_path(self):
-        # The place on the table is free, but all around it there are walls.
+        # The position on the table is free, but surrounded by walls.
         x, y = 1.5, 1.2
         sides = [
             (x - 0.2, y, 0.02, 0.2),
@@ -232,7 +232,7 @@ class TestPlaceInside:
         at_package = run(state, "NavigateTo", "package", 0.0, 0.6)
         assert reason(at_package, "PlaceInside", "package", 0.0, 0.0, 0.4) == ("closed", True)
 
-    def test_an_open_one_does(self, holding_can):
+    def test_an_open_thing_takes_things(self, holding_can):
         opened = run(run(START, "NavigateTo", "package", 0.0, 0.6), "Open", "package", 0.0, 0.05, 0.05)
         state = run(opened, "NavigateTo", "can_1", 0.0, -0.6)
         state = run(state, "Grasp", "can_1", 0.0, -0.1, 0.15)
@@ -248,12 +248,12 @@ class TestPlaceInside:
 
 
 class TestOpenAndClose:
-    def test_a_present_is_opened_and_closed(self):
+    def test_a_package_is_opened_and_closed(self):
         state = run(START, "NavigateTo", "package", 0.0, 0.6)
         opened = run(state, "Open", "package", 0.0, 0.05, 0.05)
         assert opened.get(OBJ["package"], "joint") == pytest.approx(1.0, abs=1e-3)
         assert true_of(WORLD, opened, "Open") == {"package", "window"}
-        # The handle is now up and behind; one comes to it from the front.
+        # The handle is now above and behind; the hand approaches it from the front.
         closed = run(opened, "Close", "package", 0.0, 0.08, 0.05)
         assert closed.get(OBJ["package"], "joint") == pytest.approx(0.0, abs=1e-3)
 
@@ -269,15 +269,15 @@ class TestOpenAndClose:
         assert reason(holding_can, "Open", "package", 0.0, 0.1, 0.0) == ("the hand is full", True)
         assert reason(at_cans, "Open", "bed", 0.0, 0.1, 0.0) == ("not openable", True)
         assert reason(at_cans, "Close", "package", 0.0, 0.1, 0.0) == ("not reachable", True)
-        # From inside of the present.
+        # From inside the package.
         assert reason(near_package, "Open", "package", 0.0, -0.1, -0.08) == ("no path for the hand", False)
 
-    def test_no_handle_too_far_away(self):
-        # The fridge is reachable at its side, its handle at the far end of its door is not.
+    def test_a_handle_out_of_range(self):
+        # The side of the fridge is reachable, but the handle at the far end of its door is not.
         state = run(START, "NavigateTo", "fridge", -0.7, -0.05)
         assert reason(state, "Open", "fridge", 0.1, 0.1, 0.1)[0] == "out of the hand's range"
 
-    def test_no_lid_that_shuts_in_the_robot(self):
+    def test_a_lid_that_would_enclose_the_robot(self):
         for gap, outcome in ((0.5, ("the robot would be shut in", True)), (0.7, None)):
             world = World(alcove(gap))
             state = run(world.settled(), "NavigateTo", "package", -0.55, 0.1, world=world)

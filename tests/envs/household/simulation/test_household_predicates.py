@@ -1,4 +1,4 @@
-"""The ten predicates in the tiny house, by hand and by their definitions."""
+"""The ten predicates in the tiny house, compared to values by hand and to their definitions."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_reachable_is_near_and_in_sight(x, y):
         ((7.0, 3.0), {"shelf"}),
     ],
 )
-def test_who_is_reachable(place, reachable):
+def test_reachable_things_by_position(place, reachable):
     assert true_of(WORLD, standing_at(*place), "Reachable") == reachable
 
 
@@ -77,8 +77,8 @@ def test_walls_hide_what_is_near():
         assert true_of(world, state, "Reachable") == reachable
 
 
-def test_something_half_hidden_is_in_sight():
-    # The wall hides the nearest point of the table but not its middle, which is over its top.
+def test_a_partly_hidden_thing_is_in_sight():
+    # The wall hides the nearest point of the table's bounding box, but not its centre.
     world = World(
         scene_of([Thing("table", "table", (2.0, 2.0, 0.0))], [Box((2.0, 1.5, 0.35), (1.0, 0.02, 0.35))])
     )
@@ -86,23 +86,23 @@ def test_something_half_hidden_is_in_sight():
 
 
 @pytest.mark.parametrize(
-    ("share", "is_open"),
+    ("fraction", "is_open"),
     [(0.0, False), (OPEN_THRESHOLD, False), (OPEN_THRESHOLD + 1e-9, True), (1.0, True)],
 )
-def test_open_means_past_a_twentieth(share, is_open):
-    state = START.replace({OBJ["fridge"]: {"joint": share}})
+def test_open_means_beyond_the_threshold(fraction, is_open):
+    state = START.replace({OBJ["fridge"]: {"joint": fraction}})
     assert ("fridge" in true_of(WORLD, state, "Open")) == is_open
     assert ("fridge" in true_of(WORLD, state, "Closed")) == (not is_open)
 
 
-def test_inside_is_where_the_middle_is():
+def test_inside_depends_on_the_centre():
     bucket = START[OBJ["bucket"]]
 
     def can_at(dx, dz):
         change = {"x": bucket[0] + dx, "y": bucket[1], "z": bucket[2] + dz}
         return true_of(WORLD, START.replace({OBJ["can_0"]: change}), "Inside")
 
-    # The cavity is 0.142 wide to either side and from 0.008 to 0.24 high; the can's middle is 0.06 up.
+    # The cavity extends 0.142 to either side and from z = 0.008 to 0.24; the can's centre is at 0.06.
     assert can_at(0.0, 0.01) == {"can_0 bucket"}
     assert can_at(0.14, 0.01) == {"can_0 bucket"}
     assert can_at(0.15, 0.01) == set()
@@ -111,7 +111,7 @@ def test_inside_is_where_the_middle_is():
     assert can_at(0.0, -0.06) == set()
 
 
-def test_what_is_held_is_nowhere():
+def test_the_held_thing_is_in_no_relation():
     bucket = START[OBJ["bucket"]]
     inside = START.replace({OBJ["can_0"]: {"x": bucket[0], "y": bucket[1], "z": bucket[2] + 0.01}})
     near = standing_at(1.2, 1.5, inside)

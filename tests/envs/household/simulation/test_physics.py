@@ -1,4 +1,4 @@
-"""Things fall until they rest, and only what has a reason to move does."""
+"""Physics: things come to rest, and only things with a cause move."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOOSE = sorted(name for name, category in CATEGORIES.items() if not category.fix
 
 
 class House:
-    """A scene, settled, with its engine."""
+    """A settled scene with its physics."""
 
     def __init__(self, scene):
         self.model = build_model(scene)
@@ -29,7 +29,7 @@ class House:
         return [thing.name for thing in self.model.things].index(name)
 
     def lifted(self, snapshot, name, *, to):
-        """Return a snapshot with a thing somewhere else."""
+        """Return a snapshot with a thing at another position."""
         pose = snapshot.rows[self.number(name), :7].copy()
         pose[:3] = to
         return snapshot.with_pose(self.number(name), pose)
@@ -63,29 +63,29 @@ def test_every_category_comes_to_rest_however_it_falls(category, tilt):
     assert np.hypot(*(fallen.rows[0, :2] - 2.0)) < 1.0
 
 
-def test_only_what_is_woken_or_hit_moves(house):
+def test_only_woken_and_hit_things_move(house):
     can, bucket = house.number("can_0"), house.number("bucket")
     up = house.lifted(house.start, "can_0", to=(1.2, 2.2, 0.9))
     assert changed(house.start, up) == {can}
     fallen = house.physics.settle(up, [can])
     assert changed(up, fallen) == {can, bucket}
     assert fallen.rows[can, 2] == pytest.approx(0.458, abs=0.002)
-    # Without a reason to move even a can in the air stays where it is.
+    # A can in the air that is not woken does not fall.
     assert changed(up, house.physics.settle(up, [house.number("hardback")])) == {house.number("hardback")}
     assert house.physics.settle(up, [house.number("table")]) is up
 
 
-def test_what_loses_its_support_falls():
+def test_things_without_support_fall():
     stack = [Thing(f"book_{n}", "book", (1.0, 1.0, 0.002 + 0.026 * n)) for n in range(3)]
     house = House(scene_of(stack))
     gone = house.lifted(house.start, "book_0", to=(3.0, 3.0, 0.5)).with_feature(0, HELD, 1.0)
     fallen = house.physics.settle(gone, [1])
-    # The third book comes along, for it touches the second; what is held hangs in the air.
+    # The third book falls too, because it touches the second; the held one stays in the air.
     assert fallen.rows[1:, 2] == pytest.approx([0.0, 0.025], abs=1e-3)
     assert (fallen.rows[0] == gone.rows[0]).all()
 
 
-def test_what_is_held_takes_no_part():
+def test_the_held_thing_does_not_collide():
     blocks = [Thing(name, "toy_block", (x, 1.0, 0.001)) for name, x in (("falling", 1.0), ("held", 2.0))]
     house = House(scene_of(blocks))
     held = house.lifted(house.start, "held", to=(1.0, 1.0, 0.3)).with_feature(1, HELD, 1.0)
@@ -94,7 +94,7 @@ def test_what_is_held_takes_no_part():
     assert (fallen.rows[1] == held.rows[1]).all()
 
 
-def test_the_same_question_has_the_same_answer(house):
+def test_results_are_deterministic(house):
     up = house.lifted(house.start, "can_0", to=(1.25, 2.2, 0.9))
     first = house.physics.settle(up, [house.number("can_0")])
     house.physics.drive_hinge(house.start, house.number("package"), 1.0)
@@ -103,7 +103,7 @@ def test_the_same_question_has_the_same_answer(house):
     assert first.rows.tobytes() == second.rows.tobytes() == third.rows.tobytes()
 
 
-def test_a_heap_of_cans_in_a_bucket_comes_to_rest():
+def test_a_pile_of_cans_in_a_bucket_comes_to_rest():
     cans = [Thing(f"can_{n}", "pop_can", (3.0 + 0.2 * n, 3.0, 0.002)) for n in range(6)]
     house = House(scene_of([Thing("bucket", "bucket", (1.0, 1.0, 0.002)), *cans]))
     rng, snapshot = np.random.default_rng(3), house.start
@@ -135,7 +135,7 @@ def test_an_opening_lid_throws_off_what_lies_on_it():
     assert opened.rows[0, 2] < 0.1
 
 
-def test_what_never_rests_is_stopped():
+def test_things_that_never_rest_are_stopped():
     house = House(scene_of([Thing("it", "toy_block", (2.0, 2.0, 0.0))]))
     far = house.lifted(house.start, "it", to=(2.0, 2.0, 500.0))
     falling = house.physics.settle(far, [0])

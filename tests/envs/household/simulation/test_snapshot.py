@@ -1,4 +1,4 @@
-"""Snapshots and states are two ways to write the same."""
+"""Snapshots: conversion to states and to `qpos`, and back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MODEL = build_model(tiny_scene())
 FIRST = initial_snapshot(MODEL)
 
 
-def test_states_and_snapshots_say_the_same():
+def test_states_and_snapshots_agree():
     state = as_state(MODEL, FIRST)
     again = as_snapshot(MODEL, state)
     assert (again.rows == FIRST.rows).all()
@@ -39,25 +39,25 @@ def test_states_and_snapshots_say_the_same():
 
 @settings(max_examples=50)
 @given(st.lists(st.floats(0.0, 1.0), min_size=11, max_size=11))
-def test_restoring_and_saving_changes_no_bit(shares):
+def test_restoring_and_saving_changes_no_bit(fractions):
     rows = FIRST.rows.copy()
-    rows[MODEL.hinge_address >= 0, JOINT] = np.array(shares)[MODEL.hinge_address >= 0]
+    rows[MODEL.hinge_address >= 0, JOINT] = np.array(fractions)[MODEL.hinge_address >= 0]
     snapshot = type(FIRST)(rows, FIRST.robot)
     saved = with_qpos(MODEL, snapshot, to_qpos(MODEL, snapshot))
     assert saved.rows.tobytes() == snapshot.rows.tobytes()
 
 
-def test_angles_are_shares_of_limits():
+def test_angles_are_fractions_of_limits():
     found = to_qpos(MODEL, FIRST)
     window = [thing.name for thing in MODEL.things].index("window")
     found[MODEL.hinge_address[window]] = 0.5 * MODEL.hinge_limit[window]
     assert with_qpos(MODEL, FIRST, found).rows[window, JOINT] == pytest.approx(0.5)
-    # Engines let hinges go a little past their stops.
+    # MuJoCo lets hinges pass their limits a bit.
     found[MODEL.hinge_address[window]] = -0.001
     assert with_qpos(MODEL, FIRST, found).rows[window, JOINT] == 0.0
 
 
-def test_what_is_held_stays_where_it_is():
+def test_the_held_thing_does_not_move():
     can = [thing.name for thing in MODEL.things].index("can_0")
     held = FIRST.with_feature(can, HELD, 1.0)
     assert (FIRST.held, held.held) == (-1, can)
@@ -67,7 +67,7 @@ def test_what_is_held_stays_where_it_is():
     assert moved.rows[can + 1, 0] == FIRST.rows[can + 1, 0] + 0.25
 
 
-def test_changed_states_share_what_is_the_same():
+def test_changed_states_share_unchanged_features():
     state = as_state(MODEL, FIRST)
     can = [thing.name for thing in MODEL.things].index("can_0")
     pose = np.array([1.0, 2.0, 3.0, 1.0, 0.0, 0.0, 0.0])

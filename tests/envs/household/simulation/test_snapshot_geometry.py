@@ -1,4 +1,4 @@
-"""What is measured in a snapshot."""
+"""The geometry of a snapshot."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from needful.envs.household.scene.scene import HAND_CLEARANCE, HAND_RADIUS, HEIG
 from tiny_house import geometry_of, scene_of
 
 
-def test_an_empty_hand_is_small():
+def test_the_discs_of_an_empty_hand():
     assert geometry_of(scene_of([])).discs == (Disc(RADIUS, 0.0, HEIGHT), Disc(HAND_CLEARANCE, HEIGHT, inf))
 
 
 @pytest.mark.parametrize("yaw", [0.0, 0.7])
-def test_what_is_held_needs_room_however_the_robot_turns(yaw):
-    # A book, 0.14 by 0.21, over the middle of the robot.
+def test_the_held_thing_fits_in_the_upper_disc_at_any_yaw(yaw):
+    # A book of 0.14 by 0.21 above the centre of the robot.
     geometry = geometry_of(scene_of([Thing("book", "book", (3.2, 2.5, 0.8), yaw)]), held=0)
     assert geometry.discs[1].radius == pytest.approx(hypot(0.07, 0.105))
 
 
-def test_what_is_held_is_no_obstacle():
+def test_the_held_thing_is_no_obstacle():
     things = [Thing("book", "book", (3.2, 2.5, 0.8)), Thing("jar", "jar", (1.0, 1.0, 0.0))]
     assert len(geometry_of(scene_of(things)).loose) == 2
     assert len(geometry_of(scene_of(things), held=0).loose) == 1
 
 
-def test_hands_keep_away_at_the_farthest_distance():
+def test_the_contact_free_distance():
     geometry = geometry_of(scene_of([Thing("book", "book", (1.0, 1.0, 0.0))]))
     middle = geometry.boxes.middle[0]
     assert geometry.contact_free_distance(0, middle) == pytest.approx(

@@ -1,4 +1,4 @@
-"""Worlds are functions of states: bit for bit, whatever was asked before and in which process."""
+"""Worlds are functions of states: bit for bit, in any order of calls and in any process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from needful.envs.household.simulation.world import World
 from needful.errors import EnvironmentFailure, UnknownNameError
 from tiny_house import named, tiny_scene, true_of
 
-# From a navigation to things that fall into each other; (controller, target, θ).
+# A plan with all kinds of motion: (controller, target, θ).
 ERRAND = (
     ("NavigateTo", "can_1", (0.0, -0.6)),
     ("Grasp", "can_1", (0.05, -0.1, 0.15)),
@@ -47,12 +47,12 @@ def world() -> World:
     return World(tiny_scene())
 
 
-def test_what_was_asked_before_makes_no_difference(world):
+def test_results_do_not_depend_on_earlier_calls(world):
     states = run_errand(world)
     for (controller, target, theta), before, after in zip(
         ERRAND[::-1], states[-2::-1], states[:0:-1], strict=True
     ):
-        # The same question again, the last one first, and to a world that knows nothing yet.
+        # Repeat the calls in reverse order, and in a new world.
         assert digest([world.run(before, controller, named(before)[target], theta)]) == digest([after])
         copied = State({obj: before[obj] for obj in before})
         assert digest(
@@ -60,7 +60,7 @@ def test_what_was_asked_before_makes_no_difference(world):
         ) == digest([after])
 
 
-def test_other_processes_get_the_same_bytes(world):
+def test_other_processes_compute_the_same_bytes(world):
     here = Path(__file__).parent
     paths = os.pathsep.join(sys.path)
     code = "from test_world import *; print(digest(run_errand(World(tiny_scene()))))"
@@ -77,12 +77,12 @@ def test_other_processes_get_the_same_bytes(world):
         assert found.stdout.strip() == digest(run_errand(world))
 
 
-def test_a_state_says_which_scene_it_is_of(world):
+def test_a_state_identifies_its_scene(world):
     assert world.settled()[HOUSE_OBJECT] == (1.0, 0.0, 7.0)
     assert world.settled()[ROBOT_OBJECT][:3] == (3.2, 2.5, 0.0)
 
 
-def test_settling_keeps_what_the_scene_says(world):
+def test_settling_keeps_the_poses_of_the_scene(world):
     state = world.settled()
     assert world.settled() is state
     for thing in tiny_scene().things:
@@ -96,7 +96,7 @@ def test_bounds_are_those_of_all_parts(world):
     low, high = world.bounds(state, named(state)["table"])
     assert low == pytest.approx((4.4, 0.05, 0.0))
     assert high == pytest.approx((6.0, 0.85, 0.72))
-    # The pane of the open window reaches far into the room.
+    # The pane of the open window extends into the room.
     assert world.bounds(state, named(state)["window"])[1][1] > 0.4
 
 
@@ -116,7 +116,7 @@ def test_unknown_controllers_are_named(world):
         world.run(state, "Navigateto", named(state)["bed"], (0.0, 0.0))
 
 
-def test_only_a_few_states_are_remembered(monkeypatch):
+def test_only_a_few_states_are_cached(monkeypatch):
     monkeypatch.setattr(world_module, "MAX_CACHED_STATES", 2)
     world = World(tiny_scene())
     states = [World(tiny_scene()).settled() for _ in range(4)]
@@ -134,7 +134,7 @@ def test_traces_lead_from_one_state_to_the_next(world, step):
     assert film[0] == states[step]
     assert film[-1] == states[step + 1]
     for one, other in itertools.pairwise(film):
-        # Nothing jumps. What falls is not seen at every moment, but falls are short.
+        # Nothing jumps: things move at most 0.16 m between two states, even while they fall.
         moves = [
             np.subtract(one[obj][:3], other[obj][:3])
             for obj in one

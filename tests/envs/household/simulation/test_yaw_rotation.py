@@ -1,4 +1,4 @@
-"""Turns about the vertical, against matrices."""
+"""Rotations about the vertical axis, compared to matrices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def matrix(quaternion: np.ndarray) -> np.ndarray:
 
 @settings(max_examples=50)
 @given(st.integers(0, 2**32 - 1), angles)
-def test_poses_turn_like_matrices(seed, yaw):
+def test_rotated_poses_agree_with_matrices(seed, yaw):
     rng = np.random.default_rng(seed)
     quaternion = rng.normal(size=4)
     quaternion /= np.linalg.norm(quaternion)
@@ -35,5 +35,5 @@ def test_poses_turn_like_matrices(seed, yaw):
 
 
 @given(angles)
-def test_headings_are_turns(yaw):
+def test_heading_is_the_yaw(yaw):
     assert heading(yaw_quaternion(yaw)) == pytest.approx(yaw)

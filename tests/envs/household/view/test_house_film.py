@@ -19,7 +19,7 @@ def errand():
     return run_errand()
 
 
-def test_a_film_shows_what_happens_and_what_holds(errand, monkeypatch):
+def test_a_film_shows_the_house_and_the_captions(errand, monkeypatch):
     monkeypatch.setattr(film, "MAX_PICTURES", 13)
     monkeypatch.setattr(film, "HEIGHT", 240)
     monkeypatch.setattr(film, "WIDTH", 320)

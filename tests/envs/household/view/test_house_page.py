@@ -1,4 +1,4 @@
-"""The page of a plan: what is written, and what a real browser makes of it."""
+"""The page of a plan: its data, and its behaviour in a browser."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def test_the_page_is_small_and_always_the_same():
     assert make_page(WORLD, RESULT, GOAL, "collecting-cans") == PAGE
 
 
-def test_nothing_may_be_loaded_or_run_but_what_is_in_the_page():
+def test_the_page_loads_and_runs_nothing_else():
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', PAGE)
     assert policy.startswith("default-src 'none'; ")
     assert "unsafe" not in policy
     assert not re.search(r"https?:|//[a-z]+\.|@import|\bsrc=", PAGE)
 
 
-def test_every_body_is_where_the_engine_puts_it_in_every_picture():
+def test_every_body_has_mujocos_pose_in_every_keyframe():
     model = WORLD.model
     data = mujoco.MjData(model.query_model)
     assert len(DATA["moves"]) == len(DATA["stepOf"]) == len(DATA["flips"]) == len(KEYFRAMES)
@@ -62,7 +62,7 @@ def test_every_body_is_where_the_engine_puts_it_in_every_picture():
     assert sum(map(len, DATA["moves"][1:])) < 4 * len(KEYFRAMES)
 
 
-def test_every_part_has_the_size_that_it_has_in_the_scene():
+def test_every_part_has_its_size_in_the_scene():
     scene = WORLD.model.scene
     categories = {category.name: category for category in scene.categories}
     parts = [part for thing in scene.things for part in categories[thing.category].parts]
@@ -95,7 +95,7 @@ def test_atoms_are_lit_exactly_when_they_hold():
     assert set(DATA["goal"]) <= true
 
 
-def test_the_plan_is_told_with_its_subgoals():
+def test_the_page_lists_the_steps_with_their_subgoals():
     names = [step["name"] for step in DATA["steps"]]
     assert names == ["Start", *map(str, RESULT.abstract_plan)]
     for step, subgoal in zip(DATA["steps"], RESULT.subgoals, strict=True):
@@ -105,7 +105,7 @@ def test_the_plan_is_told_with_its_subgoals():
     assert DATA["stepOf"] == [keyframe.step for keyframe in KEYFRAMES]
 
 
-def test_a_failure_is_told_and_no_text_becomes_markup():
+def test_a_failure_is_shown_and_no_text_becomes_markup():
     page = make_page(WORLD, cut_short(RESULT, 2), GOAL, "<b>&-cans")
     assert "Not solved: no &lt;path&gt; &amp; no way" in page
     assert "<h1>&lt;b&gt;&amp; cans</h1>" in page
@@ -117,7 +117,7 @@ def test_a_failure_is_told_and_no_text_becomes_markup():
 
 
 def test_names_of_things_cannot_break_out():
-    # A blank is not filled in twice, and a name cannot end the script that it stands in.
+    # Placeholders in names are not replaced, and a name cannot end the script element.
     step = RESULT.abstract_plan[0]
     evil = Object("</script><!--{{policy}}", step.objects[0].type)
     plan = (step.operator.ground((evil,)), *RESULT.abstract_plan[1:])
@@ -143,7 +143,7 @@ def file(tmp_path_factory):
 
 
 def house_in(browser: Browser) -> np.ndarray:
-    """Return the picture of the house alone."""
+    """Return the screenshot of the 3D view, without the rest of the page."""
     box = browser.run("(({x, y, width, height}) => [x, y, width, height])(view.getBoundingClientRect())")
     x, y, width, height = map(round, box)
     return browser.picture()[y + 4 : y + height - 40, x + 4 : x + width - 4].astype(int)
@@ -169,7 +169,7 @@ def test_a_browser_shows_the_house_and_the_plan(browser, file, width, scheme):
     assert browser.requests == [file.as_uri()]
 
 
-def test_scrubbing_shows_another_moment_and_what_holds_in_it(browser, file):
+def test_the_time_slider_shows_another_moment_and_its_atoms(browser, file):
     browser.open(file, WIDE, HIGH)
     start = house_in(browser)
     assert browser.run("reached.textContent") == "0 of 2"

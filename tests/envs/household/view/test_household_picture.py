@@ -1,4 +1,4 @@
-"""The plan of a house: what is where, and what the goal speaks of."""
+"""Pictures of houses from above."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_goal_things_have_bright_edges_and_the_robot_shows_its_reach() -> None:
     assert {(circle.center, circle.radius) for circle in circles} == {((x, y), REACH), ((x, y), RADIUS)}
 
 
-def test_all_that_is_seen_lies_within_the_picture() -> None:
+def test_all_things_lie_within_the_picture() -> None:
     env = OpeningPresents()
     state = env.task(Split.TEST, 0, seed=0).initial_state
     axes = empty_axes()
@@ -52,7 +52,7 @@ def test_all_that_is_seen_lies_within_the_picture() -> None:
         assert y0 < state.get(obj, "y") < y1
 
 
-def test_a_pane_is_drawn_where_it_turned_to() -> None:
+def test_a_window_pane_is_drawn_at_its_angle() -> None:
     env = LockingWindows()
     state = env.task(Split.TRAIN, 0, seed=0).initial_state
     window = next(obj for obj in state if obj.name == "window_1")
@@ -62,7 +62,7 @@ def test_a_pane_is_drawn_where_it_turned_to() -> None:
         env.draw(state.replace({window: {"joint": joint}}), axes, frozenset({_open(env, window)}))
         points = np.concatenate(bright_outlines(axes))
         extents.append(sorted(np.ptp(points, axis=0)))
-    # Closed, it is as deep as the frame; open, it sticks into the room by its width.
+    # Closed, it is as deep as the frame; open, it extends into the room by its width.
     assert extents[0][0] == pytest.approx(0.13, abs=0.02)
     assert extents[1][0] > 0.6
 

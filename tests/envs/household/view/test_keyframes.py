@@ -1,4 +1,4 @@
-"""What is shown of a plan: every step to its end, as much between as there is room for, nothing jumps."""
+"""Keyframes of a plan: the end of every step, and evenly spaced moments between."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ def test_all_moments_are_there_in_order_and_nothing_jumps():
 
 
 @pytest.mark.parametrize("max_count", [0, 7, 20, 60])
-def test_ends_of_steps_are_kept_and_the_others_left_out_evenly(max_count):
+def test_ends_of_steps_are_kept_and_other_moments_dropped_evenly(max_count):
     every, some = plan_keyframes(WORLD, RESULT, 10_000), plan_keyframes(WORLD, RESULT, max_count)
     assert len(some) <= max(max_count, len(RESULT.states) + 1)
     assert len(some) >= min(max_count, len(every)) * 0.6
     assert tuple(keyframe.state for keyframe in some if keyframe.last) == RESULT.states
-    # Nowhere more is left out between two than evenly done.
+    # No gap between kept moments is larger than with even spacing.
     kept = [every.index(keyframe) for keyframe in some]
     allowed = -(-len(every) // max(1, max_count - len(RESULT.states)))
     assert max(other - one for one, other in itertools.pairwise(kept)) <= max(1, allowed)
 
 
-def test_a_plan_that_failed_is_shown_as_far_as_it_went():
+def test_a_failed_plan_is_shown_up_to_the_failure():
     keyframes = plan_keyframes(WORLD, cut_short(RESULT, 2), 10_000)
     assert keyframes[-1].state == RESULT.states[2]
     assert {keyframe.step for keyframe in keyframes} == {0, 1, 2}
@@ -47,11 +47,11 @@ def test_a_plan_that_failed_is_shown_as_far_as_it_went():
         plan_keyframes(WORLD, PlanningResult(Outcome.TIMEOUT), 10)
 
 
-def test_the_rooms_that_matter_are_those_with_the_robot_and_the_goal():
+def test_the_rooms_of_the_robot_and_the_goal_are_shown():
     keyframes = plan_keyframes(WORLD, RESULT, 20)
     assert len(ERRAND) == keyframes[-1].step
     assert rooms_shown(tiny_scene(), keyframes, GOAL) == ("bedroom",)
-    # The robot goes next door.
+    # The robot moves to the other room.
     moved = keyframes[-1].state.replace({ROBOT_OBJECT: {"x": 6.0, "y": 2.0}})
     gone = (*keyframes, type(keyframes[0])(6, moved, last=True))
     assert rooms_shown(tiny_scene(), gone, GOAL) == ("bedroom", "living_room")
