@@ -134,10 +134,10 @@ class Household(Environment):
 
         Raises `NoPlaceError` with the most common reasons if none of 100 houses fits.
         """
-        number = [activity.name for activity in ACTIVITIES].index(self.name)
+        activity = [one.name for one in ACTIVITIES].index(self.name)
         reasons: Counter[str] = Counter()
         for _ in range(MAX_HOUSES):
-            identity = (float(number), float(SPLITS.index(split)), float(rng.integers(SEED_LIMIT)))
+            identity = (float(activity), float(SPLITS.index(split)), float(rng.integers(SEED_LIMIT)))
             try:
                 return self.task_in(*make_house(identity))
             except NoPlaceError as error:

@@ -84,18 +84,18 @@ def test_collision_checks_agree_with_mujoco(seed):
 def test_the_contact_position_touches_the_thing():
     geometry = geometry_of(scene_of([BLOCK], ()))
     planner = HandPlanner(geometry)
-    middle = at(3.0, 2.0, 0.045)
-    touch = planner.contact_position(0, middle, at(1, 0, 0), 0.5)
+    centre = at(3.0, 2.0, 0.045)
+    touch = planner.contact_position(0, centre, at(1, 0, 0), 0.5)
     assert touch == pytest.approx([3.045 + HAND_RADIUS, 2.0, 0.045], abs=CONTACT_GAP)
-    top = planner.contact_position(0, middle, at(0, 0, 1), 0.5)
+    top = planner.contact_position(0, centre, at(0, 0, 1), 0.5)
     assert top[2] == pytest.approx(0.09 + HAND_RADIUS, abs=CONTACT_GAP)
 
 
 def test_the_contact_position_is_at_most_at_the_centre():
     # From above, the hand reaches the centre of an empty bucket without a contact.
     planner = HandPlanner(geometry_of(scene_of([Thing("bucket", "bucket", (3.0, 2.0, 0.0))], ())))
-    middle = at(3.0, 2.0, 0.12)
-    assert planner.contact_position(0, middle, at(0, 0, 1), 0.5) == pytest.approx(middle)
+    centre = at(3.0, 2.0, 0.12)
+    assert planner.contact_position(0, centre, at(0, 0, 1), 0.5) == pytest.approx(centre)
 
 
 def assert_path(planner, payload, path, start, goal):

@@ -115,7 +115,7 @@ def test_bounding_boxes_contain_all_parts():
 def test_nearest_points_of_boxes():
     boxes = BoundingBoxes(np.zeros((1, 3)), np.ones((1, 3)))
     assert boxes.nearest(np.array([2.0, 0.5, -1.0])).tolist() == [[1.0, 0.5, 0.0]]
-    assert boxes.middle.tolist() == [[0.5, 0.5, 0.5]]
+    assert boxes.centre.tolist() == [[0.5, 0.5, 0.5]]
 
 
 def first_hits(eye, point, owner):
@@ -139,7 +139,7 @@ def first_hits(eye, point, owner):
 def test_lines_of_sight_agree_with_sampled_points(x, y, thing):
     HOUSE.set_snapshot(SETTLED)
     eye = np.array([x, y, 1.0])
-    point = HOUSE.thing_boxes().middle[thing]
+    point = HOUSE.thing_boxes().centre[thing]
     others, own = first_hits(eye, point, thing)
     # Eyes inside a geom and near misses are left out.
     if min(others, own) > 0.0 and abs(others - min(own, 1.0)) > 0.002:

@@ -31,7 +31,7 @@ def test_the_held_thing_is_no_obstacle():
 
 def test_the_contact_free_distance():
     geometry = geometry_of(scene_of([Thing("book", "book", (1.0, 1.0, 0.0))]))
-    middle = geometry.boxes.middle[0]
-    assert geometry.contact_free_distance(0, middle) == pytest.approx(
+    centre = geometry.boxes.centre[0]
+    assert geometry.contact_free_distance(0, centre) == pytest.approx(
         np.linalg.norm([0.07, 0.105, 0.0125]) + 2 * HAND_RADIUS
     )

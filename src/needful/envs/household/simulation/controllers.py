@@ -85,7 +85,7 @@ def navigate(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> Moti
     goal = _goal(geometry, thing, offset)
     path = geometry.base_planner.path((float(goal[0]), float(goal[1])))
     assert path is not None, "navigate_failure reports NO_PATH otherwise"
-    faced = geometry.boxes.middle[thing] - np.array([*goal, 0.0])
+    faced = geometry.boxes.centre[thing] - np.array([*goal, 0.0])
     return Motion(with_robot_at(geometry.snapshot, goal, atan2(faced[1], faced[0])), base_path=path)
 
 

@@ -85,14 +85,14 @@ class HouseModel:
     @cached_property
     def owner(self) -> np.ndarray:
         """For each geom, the index of its thing, or a negative constant such as `OWNER_HOUSE`."""
-        index = {thing.name: number for number, thing in enumerate(self.things)}
+        indices = {thing.name: index for index, thing in enumerate(self.things)}
         model = self.physics_model
         owners = np.full(model.ngeom, OWNER_HOUSE)
         owners[np.isin(model.geom_group, (GROUND, VISUAL_ONLY))] = OWNER_GROUND
         owners[model.geom_group == ROBOT_PARTS] = OWNER_ROBOT
         for geom, body in enumerate(model.geom_bodyid):
             name = model.body(int(body)).name.removesuffix(HINGE_SUFFIX)
-            owners[geom] = index.get(name, owners[geom])
+            owners[geom] = indices.get(name, owners[geom])
         return owners
 
     @property
@@ -136,7 +136,7 @@ class HouseModel:
     @cached_property
     def hinge_body(self) -> np.ndarray:
         """For each thing, the index of the body on its hinge; -1 if it has no hinge."""
-        found = {self.physics_model.body(number).name: number for number in range(self.physics_model.nbody)}
+        found = {self.physics_model.body(index).name: index for index in range(self.physics_model.nbody)}
         return np.array([found.get(thing.name + HINGE_SUFFIX, -1) for thing in self.things], dtype=int)
 
     @cached_property
@@ -172,7 +172,7 @@ class HouseModel:
 
     def _addresses(self, suffix: str) -> np.ndarray:
         model = self.physics_model
-        known = {model.joint(number).name: int(model.jnt_qposadr[number]) for number in range(model.njnt)}
+        known = {model.joint(index).name: int(model.jnt_qposadr[index]) for index in range(model.njnt)}
         return np.array([known.get(thing.name + suffix, -1) for thing in self.things], dtype=int)
 
 
@@ -223,10 +223,10 @@ def _add_house(world: Any, scene: Scene) -> None:
         rgba=[0.5, 0.5, 0.5, 0],
         **_surface(0),
     )
-    for number, room in enumerate(scene.rooms):
+    for index, room in enumerate(scene.rooms):
         (x0, y0), (x1, y1) = room.low, room.high
         slab = Box(((x0 + x1) / 2, (y0 + y1) / 2, -0.02), ((x1 - x0) / 2, (y1 - y0) / 2, 0.02))
-        colour = FLOOR_COLOURS[number % len(FLOOR_COLOURS)]
+        colour = FLOOR_COLOURS[index % len(FLOOR_COLOURS)]
         world.add_geom(**_shape(Part(slab, colour)), group=VISUAL_ONLY, contype=0, conaffinity=0)
     for box in scene.walls:
         world.add_geom(**_shape(Part(box, WALL_COLOUR)), **_surface(0))

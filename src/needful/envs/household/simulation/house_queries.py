@@ -27,10 +27,10 @@ class BoundingBoxes:
     high: np.ndarray
 
     @property
-    def middle(self) -> np.ndarray:
+    def centre(self) -> np.ndarray:
         """The centres of the boxes."""
-        middle: np.ndarray = (self.low + self.high) / 2
-        return middle
+        centre: np.ndarray = (self.low + self.high) / 2
+        return centre
 
     def nearest(self, point: np.ndarray) -> np.ndarray:
         """Return the nearest point of each box to a point."""

@@ -39,7 +39,7 @@ def grasp_failure(geometry: SnapshotGeometry, thing: int) -> FailureReason | Non
         return FailureReason.HAND_FULL
     if geometry.snapshot.rows[thing, GRASPABLE] < 0.5:
         return FailureReason.NOT_GRASPABLE
-    return _reach_failure(geometry, thing, geometry.boxes.middle[thing])
+    return _reach_failure(geometry, thing, geometry.boxes.centre[thing])
 
 
 def grasp(geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters) -> Motion:
@@ -48,10 +48,10 @@ def grasp(geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Para
     The hand moves from there towards the thing's centre until it touches the thing.
     """
     planner, snapshot = HandPlanner(geometry), geometry.snapshot
-    middle = geometry.boxes.middle[thing]
-    outwards, _ = _direction(_point_at_offset(geometry, thing, offset) - middle)
+    centre = geometry.boxes.centre[thing]
+    outwards, _ = _direction(_point_at_offset(geometry, thing, offset) - centre)
     contact = planner.contact_position(
-        thing, middle, outwards, geometry.contact_free_distance(thing, middle)
+        thing, centre, outwards, geometry.contact_free_distance(thing, centre)
     )
     hand_path = planner.approach_path(thing, contact + APPROACH_DISTANCE * outwards, contact)
     payload = planner.payload(contact, thing)
@@ -238,16 +238,16 @@ def _direction(displacement: np.ndarray) -> tuple[np.ndarray, float]:
 
 def _carry_shift(geometry: SnapshotGeometry, thing: int) -> np.ndarray:
     """Return the displacement of a thing from where it is to above the robot's base."""
-    middle, low = geometry.boxes.middle[thing], geometry.boxes.low[thing]
+    centre, low = geometry.boxes.centre[thing], geometry.boxes.low[thing]
     x, y = geometry.snapshot.robot[:2]
-    return np.array([x - middle[0], y - middle[1], CARRY_HEIGHT - low[2]])
+    return np.array([x - centre[0], y - centre[1], CARRY_HEIGHT - low[2]])
 
 
 def _place_shift(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> np.ndarray:
     """Return the displacement of the held thing that puts its bottom at an offset from a thing."""
     held = geometry.snapshot.held
-    middle, low = geometry.boxes.middle[held], geometry.boxes.low[held]
-    shift: np.ndarray = _point_at_offset(geometry, thing, offset) - np.array([middle[0], middle[1], low[2]])
+    centre, low = geometry.boxes.centre[held], geometry.boxes.low[held]
+    shift: np.ndarray = _point_at_offset(geometry, thing, offset) - np.array([centre[0], centre[1], low[2]])
     return shift
 
 

@@ -90,7 +90,7 @@ def _inside(geometry: SnapshotGeometry) -> list[tuple[int, int]]:
         return []
     origins, axes = geometry.house.bodies()
     hosts = model.body[owners]
-    apart = geometry.boxes.middle[None, :, :] - origins[hosts][:, None, :]
+    apart = geometry.boxes.centre[None, :, :] - origins[hosts][:, None, :]
     local = np.einsum("cij,cti->ctj", axes[hosts], apart) - centres[:, None, :]
     within = (np.abs(local) <= halves[:, None, :]).all(axis=2) & (model.free_address >= 0)
     within[np.arange(len(owners)), owners] = False

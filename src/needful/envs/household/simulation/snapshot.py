@@ -69,12 +69,12 @@ def initial_snapshot(model: HouseModel) -> Snapshot:
     """Return the snapshot of the scene before anything has settled, with an empty hand."""
     x, y, yaw = model.scene.robot
     robot = np.array([x, y, yaw, x, y, CARRY_HEIGHT, *yaw_quaternion(yaw)])
-    rows = [_row(model, number, thing) for number, thing in enumerate(model.scene.things)]
+    rows = [_row(model, index, thing) for index, thing in enumerate(model.scene.things)]
     return Snapshot(np.array(rows).reshape(-1, len(OBJ.features)), robot)
 
 
-def _row(model: HouseModel, number: int, thing: Thing) -> list[float]:
-    category = model.categories[number]
+def _row(model: HouseModel, index: int, thing: Thing) -> list[float]:
+    category = model.categories[index]
     half = bounding_box(category).half
     return [
         *thing.position,
@@ -104,9 +104,9 @@ def changed_state(model: HouseModel, state: State, snapshot: Snapshot) -> State:
     """Return the state of a snapshot; features that equal those of `state` are shared with it."""
     changes = {ROBOT_OBJECT: dict(zip(ROBOT_OBJECT.type.features, snapshot.robot.tolist(), strict=True))}
     before = as_snapshot(model, state).rows
-    for number in np.flatnonzero((before != snapshot.rows).any(axis=1)):
-        row = snapshot.rows[number].tolist()
-        changes[model.things[number]] = dict(zip(OBJ.features, row, strict=True))
+    for index in np.flatnonzero((before != snapshot.rows).any(axis=1)):
+        row = snapshot.rows[index].tolist()
+        changes[model.things[index]] = dict(zip(OBJ.features, row, strict=True))
     return state.replace(changes)
 
 

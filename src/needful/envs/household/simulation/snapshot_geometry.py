@@ -100,7 +100,7 @@ class SnapshotGeometry:
         reachable &= things != self.snapshot.held
         rows = np.flatnonzero(reachable)
         if len(rows):
-            points = np.concatenate([nearest[rows], boxes.middle[rows]])
+            points = np.concatenate([nearest[rows], boxes.centre[rows]])
             seen = self.house.in_sight(eye, points, np.concatenate([things[rows], things[rows]]))
             reachable[rows] = seen[: len(rows)] | seen[len(rows) :]
         return reachable

@@ -30,7 +30,7 @@ from needful.envs.household.view.film import Keyframe, plan_keyframes, rooms_sho
 from needful.envs.household.view.rendering import ARM_COLOUR, ARM_RADIUS, WALL_CUT_HEIGHT, WALL_OPACITY
 
 # The digits to which lengths (metres), quaternions and colours are rounded.
-LENGTH_DIGITS, TURN_DIGITS, COLOUR_DIGITS = 3, 4, 3
+LENGTH_DIGITS, QUATERNION_DIGITS, COLOUR_DIGITS = 3, 4, 3
 
 KINDS = {
     mujoco.mjtGeom.mjGEOM_BOX.value: "box",
@@ -82,8 +82,8 @@ def arm(model: HouseModel) -> dict[str, Any]:
 def bodies_of(model: HouseModel) -> dict[str, list[int]]:
     """Return the indices of each thing's bodies, by the thing's name."""
     found: dict[str, list[int]] = {}
-    for number in range(model.query_model.nbody):
-        found.setdefault(model.query_model.body(number).name.removesuffix(HINGE_SUFFIX), []).append(number)
+    for body in range(model.query_model.nbody):
+        found.setdefault(model.query_model.body(body).name.removesuffix(HINGE_SUFFIX), []).append(body)
     return found
 
 
@@ -98,8 +98,8 @@ def movements(model: HouseModel, states: Sequence[State]) -> Iterator[list[list[
         apply_snapshot(model, data, as_snapshot(model, state))
         mujoco.mj_kinematics(model.query_model, data)
         now = [
-            _rounded(place, LENGTH_DIGITS) + _rounded(turn, TURN_DIGITS)
-            for place, turn in zip(data.xpos, data.xquat, strict=True)
+            _rounded(position, LENGTH_DIGITS) + _rounded(quaternion, QUATERNION_DIGITS)
+            for position, quaternion in zip(data.xpos, data.xquat, strict=True)
         ]
         yield [[body, *new] for body, (old, new) in enumerate(zip(before, now, strict=True)) if old != new]
         before = list(now)
@@ -130,7 +130,7 @@ def _data(world: World, result: PlanningResult, goal: AbstractState) -> dict[str
     keyframes, subgoals = plan_keyframes(world, result, MAX_KEYFRAMES), result.expected_atoms(goal)
     states = [keyframe.state for keyframe in keyframes]
     atoms = sorted(goal.union(*subgoals))
-    numbers = {atom: number for number, atom in enumerate(atoms)}
+    indices = {atom: index for index, atom in enumerate(atoms)}
     bodies = bodies_of(model)
     start = {"name": "Start", "bodies": []}
     steps = [start] + [
@@ -146,12 +146,12 @@ def _data(world: World, result: PlanningResult, goal: AbstractState) -> dict[str
         "focus": _focus(scene, keyframes, goal),
         "moves": list(movements(model, states)),
         "steps": [
-            {**step, "subgoal": sorted(numbers[atom] for atom in subgoal)}
+            {**step, "subgoal": sorted(indices[atom] for atom in subgoal)}
             for step, subgoal in zip(steps, subgoals, strict=True)
         ],
         "stepOf": [keyframe.step for keyframe in keyframes],
         "atoms": [str(atom) for atom in atoms],
-        "goal": sorted(numbers[atom] for atom in goal),
+        "goal": sorted(indices[atom] for atom in goal),
         "flips": _flips(atoms, states),
     }
 
@@ -169,7 +169,7 @@ def _flips(atoms: Sequence[GroundAtom], states: Sequence[State]) -> list[list[in
     """Return for each state the indices of the atoms that changed; before the first, all are false."""
     flips, before = [], frozenset[int]()
     for state in states:
-        true = frozenset(number for number, atom in enumerate(atoms) if atom.holds(state))
+        true = frozenset(index for index, atom in enumerate(atoms) if atom.holds(state))
         flips.append(sorted(true ^ before))
         before = true
     return flips

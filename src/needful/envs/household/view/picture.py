@@ -110,21 +110,16 @@ def _outlines(name: str, pose: tuple[float, ...], joint: float) -> tuple[tuple[n
     category = CATEGORIES[name]
     parts = [(part, np.eye(3), np.zeros(3)) for part in category.parts]
     if category.hinge is not None:
-        rotation_about_hinge = _hinge_rotation(category.hinge, joint)
+        turn = _hinge_rotation(category.hinge, joint)
         anchor = np.array(category.hinge.anchor)
-        parts += [
-            (part, rotation_about_hinge, anchor - rotation_about_hinge @ anchor)
-            for part in category.hinge.parts
-        ]
+        parts += [(part, turn, anchor - turn @ anchor) for part in category.hinge.parts]
     rotation, origin = _rotation(pose[3:]), np.array(pose[:3])
     return tuple(
         (
-            _hull(
-                (_corners(part) @ (rotation @ rotation_about_hinge).T + rotation @ shift + origin)[:, :2]
-            ),
+            _hull((_corners(part) @ (rotation @ turn).T + rotation @ shift + origin)[:, :2]),
             part.colour,
         )
-        for part, rotation_about_hinge, shift in parts
+        for part, turn, shift in parts
     )
 
 
