@@ -16,7 +16,7 @@ from needful.envs.household.scene.scene import CLEARANCE, Scene
 Point: TypeAlias = tuple[float, float]
 Cell: TypeAlias = tuple[int, int]
 
-# A cylinder has a round footprint if the z component of its axis is at least this.
+# A cylinder has a round footprint if the absolute z component of its axis exceeds this.
 UPRIGHT = 0.999
 
 # The side of a grid cell, in metres.
@@ -187,7 +187,7 @@ class OccupancyGrid:
 def has_clearance(
     discs: Sequence[Disc], obstacles: Footprints, points: np.ndarray, clearance: float
 ) -> bool:
-    """Return whether the discs, centred at any of the points, have a clearance to all obstacles."""
+    """Return whether the discs, centred at each of the points, keep a clearance from all obstacles."""
     for disc in discs:
         gaps = obstacles.between(disc.low, disc.high).gaps(points[:, 0], points[:, 1])
         if (gaps < disc.radius + clearance).any():
@@ -268,7 +268,7 @@ def _not_touching(discs: Sequence[Disc], loose: Footprints, start: Point) -> Foo
 
 
 def _a_star(free: np.ndarray, start: Cell, goal: Cell) -> list[Cell]:
-    """Return a path over free cells to any of eight neighbours; start and goal must be connected."""
+    """Return a path over free cells, in steps to eight neighbours; start and goal must be connected."""
     width = free.shape[1] + 2
     open_cells = np.pad(free, 1).ravel().tolist()
     steps = [

@@ -53,7 +53,7 @@ SOFA_TABLE_DISTANCE = FRONT_DEPTH
 
 
 class NoPlaceError(NeedfulError):
-    """A thing does not fit into a house; another house may do."""
+    """A thing does not fit into a sampled house; another sample may succeed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,7 +158,7 @@ def _check_access(
     if not space.connected[np.abs(space.xs - x).argmin(), np.abs(space.ys - y).argmin()]:
         raise NoPlaceError("Things enclose the robot.")
     lids = [one for one in arrangement.placed if CATEGORIES[one.thing.category].hinge]
-    # Without the extra clearance the robot enters more cells, and more of them may become isolated.
+    # Without the extra clearance the robot can enter more cells, and more of them may be isolated.
     for candidate in (space, _free_space(plan, obstacles, extra_clearance=0.0)) if lids else ():
         for lid in lids:
             if candidate.count_isolated_cells(lid.body, MAX_STANDING_DISTANCE, plan.interior(lid.room)):

@@ -78,7 +78,7 @@ class Hinge:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A kind of things.
+    """A category of things.
 
     Attributes:
         name: such as `pop_can`; also the name of its type.
