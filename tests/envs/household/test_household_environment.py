@@ -263,9 +263,8 @@ def test_an_unreachable_goal_is_a_failure_with_a_reason() -> None:
     result = plan(unreachable_task(env, False), env.oracle_model(), env.execute, once, seed=0)
     assert result.outcome is Outcome.NOT_INITIABLE
     assert result.failure is not None
-    assert result.failure.detail.startswith(
-        "The controller of NavigateTo(package) cannot start with any of 100 sampled parameters: no path"
-    )
+    for fact in ("NavigateTo(package)", "100", "no path"):
+        assert fact in result.failure.detail
 
 
 def test_a_task_whose_initial_literals_fail_is_refused() -> None:

@@ -77,53 +77,48 @@ def test_the_bddl_files_have_their_licence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("goal", "message"),
+    ("goal", "facts"),
     [
-        ("(onto cup_1 tray_1)", "Unknown predicate in tea, line 6, 'onto'. Did you mean 'ontop'"),
-        ("(or (open cup_1) (open cup_2))", "Unknown predicate in tea, line 6, 'or'"),
-        (
-            "(and (open cup_1)\n(ontop cup_3 tray_1))",
-            "Unknown object in tea, line 7, 'cup_3'. Did you mean 'cup_",
-        ),
-        ("(forall (?x - plate) (open ?x))", "Unknown category in tea, line 6, 'plate'"),
+        ("(onto cup_1 tray_1)", ("predicate", "line 6", "'onto'", "'ontop'")),
+        ("(or (open cup_1) (open cup_2))", ("predicate", "line 6", "'or'")),
+        ("(and (open cup_1)\n(ontop cup_3 tray_1))", ("object", "line 7", "'cup_3'", "'cup_")),
+        ("(forall (?x - plate) (open ?x))", ("category", "line 6", "'plate'")),
     ],
 )
-def test_unknown_names_are_named(goal: str, message: str) -> None:
+def test_unknown_names_are_named(goal: str, facts: tuple[str, ...]) -> None:
     with pytest.raises(UnknownNameError) as error:
         read_bddl(with_goal(goal), "tea")
-    assert message in str(error.value)
+    for fact in ("tea", *facts):
+        assert fact in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "facts"),
     [
-        (with_goal("(open cup_1 cup_2)"), "tea, line 6: open takes 1 arguments, got (cup_1 cup_2)"),
-        (with_goal("(and\n(not (and (open cup_1))))"), "tea, line 7: cannot read (not (and (open cup_1)))"),
-        (with_goal("(forall (?a ?b - cup) (open ?a))"), "tea, line 6: `forall` takes one variable"),
-        (with_goal("(forall () (open cup_1))"), "tea, line 6: `forall` takes one variable, got ()"),
-        (with_goal("(open (cup_1))"), "tea, line 6: expected a name, got (cup_1)"),
-        (with_goal("cup_1"), "tea, line 6: cannot read cup_1"),
-        (with_goal("()"), "tea, line 6: cannot read ()"),
-        (TEXT + ")", "tea: there is a `)` too many in line 7"),
-        (TEXT.rstrip()[:-2], "tea: there are 2 `)` too few; the last `(` without one is in line 6"),
-        (TEXT + TEXT, "tea: a file holds one definition, got 2"),
-        ("", "tea: a file holds one definition, got 0"),
-        ("\n(problem)", "tea, line 2: a definition has the form (define (problem ...) ...)"),
-        (
-            "(define (problem tea))",
-            "tea: the sections [':domain', ':goal', ':init', ':objects'] are missing",
-        ),
-        (TEXT.replace("(problem tea)", "(problem)"), "tea, line 3: the problem has no name"),
-        (TEXT.replace("- tray", ""), "tea, line 4: the objects ['tray_1'] have no category"),
-        (TEXT.replace("- tray", "-"), "tea, line 4: a `-` needs names before it and a category after it"),
-        (TEXT.replace(":init", ":start"), "Unknown section in tea, line 5, ':start'"),
+        (with_goal("(open cup_1 cup_2)"), ("line 6", "open takes 1", "(cup_1 cup_2)")),
+        (with_goal("(and\n(not (and (open cup_1))))"), ("line 7", "(not (and (open cup_1)))")),
+        (with_goal("(forall (?a ?b - cup) (open ?a))"), ("line 6", "`forall`", "one variable")),
+        (with_goal("(forall () (open cup_1))"), ("line 6", "`forall`", "one variable", "()")),
+        (with_goal("(open (cup_1))"), ("line 6", "name", "(cup_1)")),
+        (with_goal("cup_1"), ("line 6", "cup_1")),
+        (with_goal("()"), ("line 6", "()")),
+        (TEXT + ")", (")", "line 7")),
+        (TEXT.rstrip()[:-2], ("2", "line 6")),
+        (TEXT + TEXT, ("one definition", "2")),
+        ("", ("one definition", "0")),
+        ("\n(problem)", ("line 2", "(define (problem ...) ...)")),
+        ("(define (problem tea))", (":domain", ":goal", ":init", ":objects", "missing")),
+        (TEXT.replace("(problem tea)", "(problem)"), ("line 3", "problem", "name")),
+        (TEXT.replace("- tray", ""), ("line 4", "tray_1", "category")),
+        (TEXT.replace("- tray", "-"), ("line 4", "`-`", "category")),
+        (TEXT.replace(":init", ":start"), ("line 5", "section", "':start'")),
     ],
 )
-def test_broken_text_is_refused_with_its_line(text: str, message: str) -> None:
+def test_broken_text_is_refused_with_its_line(text: str, facts: tuple[str, ...]) -> None:
     with pytest.raises(InvalidInputError) as error:
         read_bddl(text, "tea")
-    assert message in str(error.value)
-    assert "tea" in str(error.value)
+    for fact in ("tea", *facts):
+        assert fact in str(error.value)
 
 
 def test_a_category_that_does_not_exist_is_named_with_its_line() -> None:
