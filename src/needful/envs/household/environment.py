@@ -117,7 +117,7 @@ class Household(Environment):
     """The base class of the household domains: an activity in procedural houses, simulated by MuJoCo."""
 
     picture_size = (8.0, 6.0)
-    examples = 5  # sampling a task takes about 0.1 s
+    examples = 5  # drawing a task takes a tenth of a second
 
     def __init__(self) -> None:
         self._worlds = WorldCache()
