@@ -119,7 +119,7 @@ def _cluttered_demonstrations(domain: str) -> Iterator[Demonstration]:
     from needful.envs.household.environment import Household
     from needful.envs.household.scene.activities import ACTIVITIES
     from needful.envs.household.scene.furnishing import NoPlaceError
-    from needful.envs.household.scene.layout import draw_scene
+    from needful.envs.household.scene.layout import sample_scene
     from needful.seeding import rng_for
 
     (activity,) = (one for one in ACTIVITIES if one.name == domain)
@@ -128,9 +128,9 @@ def _cluttered_demonstrations(domain: str) -> Iterator[Demonstration]:
         env = needful.make_environment(domain)
         assert isinstance(env, Household)
         rng = rng_for(number, "benchmark", domain)
-        definition, _ = activity.draw(needful.Split.TRAIN, rng)
+        definition, _ = activity.sample(needful.Split.TRAIN, rng)
         try:
-            task = env.task_in(definition, draw_scene(definition, CLUTTER, rng))
+            task = env.task_in(definition, sample_scene(definition, CLUTTER, rng))
         except NoPlaceError:
             continue
         result = needful.OracleDemonstrator(env).demonstrate(task, number)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import mujoco.egl
 import pytest
 
 from command_line import files_below, needful, succeed
 from needful.envs.household.view import film
+from opengl import break_opengl, skip_without_opengl
 
 SUFFIXES = {"gif": "gif", "mp4": "mp4", "page": "html"}
 
@@ -32,10 +32,9 @@ def plan(model: Path, folder: Path, *options: str, domain: str = "opening-presen
 def test_a_household_plan_is_filmed_and_shown_in_a_page(
     presents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    skip_without_opengl()
     monkeypatch.setattr(film, "MAX_PICTURES", 5)
     said = needful(*plan(presents, tmp_path, "gif", "mp4", "page"))
-    if "need OpenGL" in said.err:
-        pytest.skip(said.err)
     assert (said.code, said.err) == (0, "")
     assert said.out.endswith(
         f"Drew {' and '.join(str(tmp_path / f'plan.{x}') for x in ('gif', 'mp4', 'html'))}.\n"
@@ -52,12 +51,7 @@ def test_a_household_plan_is_filmed_and_shown_in_a_page(
 def test_a_page_needs_no_opengl_but_a_film_does_and_leaves_nothing_half_done(
     presents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(width: int, height: int) -> None:
-        raise RuntimeError("no display")
-
-    monkeypatch.delenv("MUJOCO_GL", raising=False)
-    monkeypatch.setattr(mujoco.egl, "GLContext", broken)
-    monkeypatch.setattr("sys.platform", "linux")
+    break_opengl(monkeypatch, RuntimeError("no display"))
     said = needful(*plan(presents, tmp_path, "page", "gif"))
     assert said.code == 1
     assert "Solved." in said.out

@@ -1,4 +1,4 @@
-"""The household domains: tasks as defined, states that say all, plans that come true."""
+"""The household domains: tasks, states, plans and errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tiny_house import WALLS, scene_of
 
 from needful.abstraction.abstract import abstract
 from needful.core.atoms import GroundAtom
@@ -28,16 +27,17 @@ from needful.envs.household.environment import (
 from needful.envs.household.scene.activities import ACTIVITIES, ActivityDefinition, Literal
 from needful.envs.household.scene.categories import CATEGORIES, CLUTTER
 from needful.envs.household.scene.furnishing import NoPlaceError
-from needful.envs.household.scene.scene import FLOOR, HOUSE_OBJECT, THE_ROBOT, THING, Box, Thing
+from needful.envs.household.scene.scene import FLOOR, HOUSE_OBJECT, ROBOT_OBJECT, THING, Box, Thing
 from needful.envs.household.simulation import world as worlds
 from needful.envs.household.simulation.world import MAX_WORLDS, make_house
 from needful.errors import InvalidInputError
 from needful.planning.bilevel import PlanningConfig, plan
+from tiny_house import WALLS, scene_of
 
 DOMAINS = [OpeningPresents, LockingWindows, CollectingCans, SortingBooks]
 CLUTTER_NAMES = {category.name for category in CLUTTER}
 
-# Far more than is needed, so that no result depends on the speed of the machine.
+# A generous time limit, so that no result depends on the speed of the machine.
 CONFIG = PlanningConfig(timeout=300.0)
 
 
@@ -66,7 +66,7 @@ def test_names_and_activities_belong_together() -> None:
 
 
 @pytest.mark.parametrize("split", list(Split))
-def test_presents_lie_closed_on_the_bedroom_floor_and_shall_be_open(split: Split) -> None:
+def test_opening_presents_starts_closed_and_ends_open(split: Split) -> None:
     env, task = env_of(OpeningPresents), task_of(OpeningPresents, split)
     packages = [obj.name for obj in task.objects if obj.type.name == "package"]
     assert len(packages) == 2 if split is Split.TRAIN else len(packages) in (3, 4)
@@ -77,7 +77,7 @@ def test_presents_lie_closed_on_the_bedroom_floor_and_shall_be_open(split: Split
 
 
 @pytest.mark.parametrize("split", list(Split))
-def test_windows_stand_open_and_shall_be_closed(split: Split) -> None:
+def test_locking_windows_starts_open_and_ends_closed(split: Split) -> None:
     env, task = env_of(LockingWindows), task_of(LockingWindows, split)
     windows = [obj.name for obj in task.objects if obj.type.name == "window"]
     assert len(windows) == (4 if split is Split.TRAIN else 6)
@@ -86,7 +86,7 @@ def test_windows_stand_open_and_shall_be_closed(split: Split) -> None:
 
 
 @pytest.mark.parametrize("split", list(Split))
-def test_cans_and_the_bucket_lie_on_bed_and_floor(split: Split) -> None:
+def test_collecting_cans_starts_on_bed_and_floor_and_ends_in_the_bucket(split: Split) -> None:
     env, task = env_of(CollectingCans), task_of(CollectingCans, split)
     cans = [obj.name for obj in task.objects if obj.type.name == "pop_can"]
     assert len(cans) == 3 if split is Split.TRAIN else len(cans) in (6, 7, 8)
@@ -98,7 +98,7 @@ def test_cans_and_the_bucket_lie_on_bed_and_floor(split: Split) -> None:
 
 
 @pytest.mark.parametrize("split", list(Split))
-def test_books_lie_on_table_and_floor_and_shall_be_on_the_shelf(split: Split) -> None:
+def test_sorting_books_starts_on_table_and_floor_and_ends_on_the_shelf(split: Split) -> None:
     env, task = env_of(SortingBooks), task_of(SortingBooks, split)
     books = [obj.name for obj in task.objects if obj.type.name in ("book", "hardback")]
     assert len(books) == 4 if split is Split.TRAIN else len(books) in (6, 7, 8)
@@ -112,7 +112,7 @@ def test_books_lie_on_table_and_floor_and_shall_be_on_the_shelf(split: Split) ->
 
 @pytest.mark.parametrize("domain", DOMAINS)
 @pytest.mark.parametrize("split", list(Split))
-def test_houses_are_cluttered_and_nothing_wanted_is_within_reach(
+def test_houses_are_cluttered_and_no_goal_object_is_within_reach(
     domain: type[Household], split: Split
 ) -> None:
     env, task = env_of(domain), task_of(domain, split)
@@ -126,20 +126,20 @@ def test_houses_are_cluttered_and_nothing_wanted_is_within_reach(
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_the_robot_starts_where_the_definition_says(domain: type[Household]) -> None:
+def test_the_robot_starts_in_the_room_of_the_definition(domain: type[Household]) -> None:
     state = task_of(domain, Split.TEST).initial_state
     activity, split, seed = state[HOUSE_OBJECT]
     definition, scene = make_house((activity, split, seed))
-    (floor,) = (one.arguments[1] for one in definition.initial if one.arguments[0] == THE_ROBOT.name)
+    (floor,) = (one.arguments[1] for one in definition.initial if one.arguments[0] == ROBOT_OBJECT.name)
     (room,) = (room for room in scene.rooms if room.floor == floor)
-    x, y, *_ = state[THE_ROBOT]
+    x, y, *_ = state[ROBOT_OBJECT]
     assert room.low[0] < x < room.high[0]
     assert room.low[1] < y < room.high[1]
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
 @pytest.mark.parametrize("split", list(Split))
-def test_the_oracle_goes_to_everything_before_it_acts_and_its_predictions_come_true(
+def test_oracle_plans_navigate_before_they_act_and_predict_correctly(
     domain: type[Household], split: Split
 ) -> None:
     env, task, result = env_of(domain), task_of(domain, split), solved(domain, split)
@@ -156,20 +156,20 @@ def test_the_oracle_goes_to_everything_before_it_acts_and_its_predictions_come_t
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_a_state_says_all_that_an_environment_needs_to_know(domain: type[Household]) -> None:
-    """An environment that has never seen the house goes on where another one stopped."""
+def test_a_state_is_enough_for_another_environment_to_continue(domain: type[Household]) -> None:
+    """A new environment continues from a state of another one."""
     result = solved(domain, Split.TRAIN)
-    stranger = domain()
+    other = domain()
     middle = len(result.actions) // 2
     state = pickle.loads(pickle.dumps({obj: result.states[middle][obj] for obj in result.states[middle]}))
     state = State(state)
-    assert held(stranger, state) == held(env_of(domain), result.states[middle])
+    assert held(other, state) == held(env_of(domain), result.states[middle])
     for action, expected in zip(result.actions[middle:], result.states[middle + 1 :], strict=True):
-        state = stranger.simulate(state, action)
+        state = other.simulate(state, action)
         assert state == expected
 
 
-def test_things_of_a_kind_may_change_names() -> None:
+def test_things_of_a_category_are_interchangeable() -> None:
     env, state = env_of(CollectingCans), solved(CollectingCans, Split.TRAIN).states[-1]
     rng = np.random.default_rng(0)
     renaming = {obj: obj for obj in state}
@@ -187,7 +187,7 @@ def test_things_of_a_kind_may_change_names() -> None:
     }
 
 
-def test_the_contract_is_kept_on_the_way_to_the_goal() -> None:
+def test_the_checker_accepts_the_environment_along_a_plan() -> None:
     env = CollectingCans()
     found = check_environment(
         env,
@@ -198,13 +198,13 @@ def test_the_contract_is_kept_on_the_way_to_the_goal() -> None:
     assert found == ()
 
 
-def test_predicates_and_controllers_can_be_sent_to_another_process() -> None:
+def test_predicates_can_be_pickled() -> None:
     env, task = env_of(OpeningPresents), task_of(OpeningPresents, Split.TRAIN)
     copies = pickle.loads(pickle.dumps(env.vocabulary.predicates))
     assert abstract(task.initial_state, copies) == abstract(task.initial_state, env.vocabulary.predicates)
 
 
-def test_only_the_last_worlds_are_kept() -> None:
+def test_only_the_last_worlds_are_cached() -> None:
     env = OpeningPresents()
     tasks = env.tasks(Split.TRAIN, MAX_WORLDS + 2, seed=8)
     first = env._worlds.of(tasks[0].initial_state)
@@ -215,39 +215,39 @@ def test_only_the_last_worlds_are_kept() -> None:
     assert len(env._worlds._worlds) == MAX_WORLDS
 
 
-def test_a_house_in_which_the_definition_broke_is_refused() -> None:
+def test_a_house_in_which_the_definition_fails_is_refused() -> None:
     env, state = env_of(OpeningPresents), task_of(OpeningPresents, Split.TRAIN).initial_state
     activity, split, seed = state[HOUSE_OBJECT]
     definition, _ = make_house((activity, split, seed))
     package = next(obj for obj in state if obj.name == "package_1")
     lifted = state.replace({package: {"z": 1.0}})
-    with pytest.raises(NoPlaceError, match=r"\(ontop package_1 bedroom_floor\) no longer holds"):
+    with pytest.raises(NoPlaceError, match=r"\(ontop package_1 bedroom_floor\)"):
         env._check_start(definition, lifted)
     result = solved(OpeningPresents, Split.TRAIN)
     near = result.states[1]
-    with pytest.raises(NoPlaceError, match=r"package_\d is within reach from the start"):
+    with pytest.raises(NoPlaceError, match=r"package_\d is within reach"):
         env._check_start(definition, near)
 
 
-def test_an_activity_for_which_no_house_is_fit_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_activity_without_a_fitting_house_reports_the_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_house(identity: tuple[float, ...]) -> None:
         raise NoPlaceError("There is no place for elephant_1 on bedroom_floor.")
 
     monkeypatch.setattr(environment, "make_house", no_house)
-    with pytest.raises(NoPlaceError, match=r"None of 100 houses is fit for opening-presents.*elephant_1"):
+    with pytest.raises(NoPlaceError, match=r"100 houses .*opening-presents.*elephant_1"):
         OpeningPresents().task(Split.TRAIN, 0, seed=0)
 
 
-def test_what_finds_no_place_in_any_house_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thing_that_fits_into_no_house_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     crowd = replace(ACTIVITIES[0], counts={Split.TRAIN: {"package": (60, 60)}})
     monkeypatch.setattr(worlds, "ACTIVITIES", (crowd, *ACTIVITIES[1:]))
     monkeypatch.setattr(environment, "MAX_HOUSES", 3)
-    with pytest.raises(NoPlaceError, match=r"None of 3 houses.* no place for package_\d+ on bedroom_floor"):
+    with pytest.raises(NoPlaceError, match=r"3 houses .*package_\d+ on bedroom_floor"):
         OpeningPresents().task(Split.TRAIN, 0, seed=0)
 
 
 def unreachable_task(env: Household, opened: bool) -> Task:
-    """Return the task to open a package in a room without a door, or with one."""
+    """Return the task to open a package in a room with or without a door."""
     package = Thing("package", "package", (2.8, 0.9, 0.0))
     door = () if opened else (Box((4.0, 2.0, 0.75), (0.05, 0.5, 0.75)),)
     scene = replace(scene_of([package], (*WALLS, *door)), robot=(6.0, 2.0, 0.0))
@@ -255,7 +255,7 @@ def unreachable_task(env: Household, opened: bool) -> Task:
     return env.task_in(ActivityDefinition("party", {"package": "package"}, (), goal), scene)
 
 
-def test_a_goal_that_nobody_can_go_to_is_a_failure_with_a_reason() -> None:
+def test_an_unreachable_goal_is_a_failure_with_a_reason() -> None:
     env = OpeningPresents()
     assert plan(unreachable_task(env, True), env.oracle_model(), env.execute, CONFIG, seed=0).solved
     env = OpeningPresents()
@@ -263,24 +263,23 @@ def test_a_goal_that_nobody_can_go_to_is_a_failure_with_a_reason() -> None:
     result = plan(unreachable_task(env, False), env.oracle_model(), env.execute, once, seed=0)
     assert result.outcome is Outcome.NOT_INITIABLE
     assert result.failure is not None
-    assert result.failure.detail.startswith(
-        "The controller of NavigateTo(package) cannot start with any of 100 sampled parameters: no path"
-    )
+    for fact in ("NavigateTo(package)", "100", "no path"):
+        assert fact in result.failure.detail
 
 
-def test_a_task_that_does_not_start_as_defined_is_refused() -> None:
+def test_a_task_whose_initial_literals_fail_is_refused() -> None:
     env = OpeningPresents()
     scene = scene_of([Thing("package", "package", (2.8, 0.9, 0.0), opened=1.0)])
     closed = Literal("open", ("package",), positive=False)
     definition = ActivityDefinition(
         "party", {"package": "package"}, (closed,), (Literal("open", ("package",)),)
     )
-    with pytest.raises(NoPlaceError, match=r"\(not \(open package\)\) no longer holds"):
+    with pytest.raises(NoPlaceError, match=r"\(not \(open package\)\)"):
         env.task_in(definition, scene)
 
 
-def test_a_literal_without_a_meaning_is_refused() -> None:
+def test_a_literal_without_a_predicate_is_refused() -> None:
     env, task = env_of(SortingBooks), task_of(SortingBooks, Split.TRAIN)
     literal = Literal("ontop", ("book_1", "table_1"), positive=False)
-    with pytest.raises(InvalidInputError, match=r"\(not \(ontop book_1 table_1\)\) has no meaning"):
+    with pytest.raises(InvalidInputError, match=r"sorting-books.*\(not \(ontop book_1 table_1\)\)"):
         env._atom(literal, task.initial_state)

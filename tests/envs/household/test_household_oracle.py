@@ -1,4 +1,4 @@
-"""The hand-written operators, against the table of the specification."""
+"""The hand-written operators, compared to the table of the specification."""
 
 from __future__ import annotations
 

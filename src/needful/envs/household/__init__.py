@@ -8,25 +8,26 @@ _GL_VARIABLE = "MUJOCO_GL"
 
 
 def import_mujoco() -> None:
-    """Import MuJoCo, without OpenGL if it is not to be had.
+    """Import MuJoCo, without OpenGL if OpenGL does not work.
 
-    MuJoCo looks for OpenGL as soon as it is imported, and fails if MUJOCO_GL names what is missing.
-    Whoever asks for pictures is told about that; physics goes on. If MuJoCo itself is missing, nothing
-    happens: the first module that needs it says so.
+    MuJoCo loads OpenGL when it is imported, and the import fails if MUJOCO_GL names a library that is
+    missing. Physics needs no OpenGL, so the import is repeated with MUJOCO_GL=disabled; rendering then
+    raises an error that names the missing library. If MuJoCo is not installed, this function does
+    nothing: the first module that needs MuJoCo raises the ImportError.
     """
     try:
         import mujoco
-    except ImportError:
-        return
-    except Exception:
-        wanted = os.environ.get(_GL_VARIABLE)
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == "mujoco":
+            return
+        backend = os.environ.get(_GL_VARIABLE)
         os.environ[_GL_VARIABLE] = "disabled"
         try:
             import mujoco  # noqa: F401
         finally:
             os.environ.pop(_GL_VARIABLE)
-            if wanted is not None:
-                os.environ[_GL_VARIABLE] = wanted
+            if backend is not None:
+                os.environ[_GL_VARIABLE] = backend
 
 
 import_mujoco()

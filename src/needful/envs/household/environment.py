@@ -1,7 +1,4 @@
-"""The household domains: activities of BEHAVIOR in houses of our own, which are drawn for each task.
-
-The types, predicates and controllers of all household domains.
-"""
+"""The household domains: BEHAVIOR activities in procedural houses, with one vocabulary for all of them."""
 
 from __future__ import annotations
 
@@ -24,8 +21,8 @@ from needful.envs.household.oracle import make_oracle
 from needful.envs.household.scene.activities import ACTIVITIES, ActivityDefinition, Literal
 from needful.envs.household.scene.categories import CATEGORIES
 from needful.envs.household.scene.furnishing import NoPlaceError
-from needful.envs.household.scene.scene import FLOOR, HOUSE, OBJ, ROBOT, THE_ROBOT, THING, Scene, type_of
-from needful.envs.household.simulation.world import SEEDS, SPLITS, World, Worlds, make_house
+from needful.envs.household.scene.scene import FLOOR, HOUSE, OBJ, ROBOT, ROBOT_OBJECT, THING, Scene, type_of
+from needful.envs.household.simulation.world import SEED_LIMIT, SPLITS, World, WorldCache, make_house
 from needful.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -48,7 +45,7 @@ PREDICATES: dict[str, tuple[Type, ...]] = {
     "ReachableNothing": (),
 }
 
-# The boxes of the parameters: offsets from the target, in metres and in its own heading.
+# The bounds of the parameters: offsets from the target in metres, in a frame turned to its heading.
 CONTROLLERS: dict[str, tuple[Parameters, Parameters]] = {
     "NavigateTo": ((-2.5, -2.5), (2.5, 2.5)),
     "Grasp": ((-0.2, -0.2, 0.0), (0.2, 0.2, 0.4)),
@@ -58,9 +55,19 @@ CONTROLLERS: dict[str, tuple[Parameters, Parameters]] = {
     "Close": ((-0.1, -0.1, -0.1), (0.1, 0.1, 0.1)),
 }
 
+# The predicate of each BDDL literal, by the literal's predicate and sign.
+LITERAL_PREDICATES = {
+    ("inside", True): "Inside",
+    ("ontop", True): "OnTop",
+    ("open", False): "Closed",
+    ("open", True): "Open",
+}
 
-def make_vocabulary(worlds: Worlds) -> Vocabulary:
-    """Return the vocabulary, decided in the worlds of the states."""
+MAX_HOUSES = 100
+
+
+def make_vocabulary(worlds: WorldCache) -> Vocabulary:
+    """Return the vocabulary; classifiers and initiation tests look up the world of each state."""
     return Vocabulary(
         TYPES,
         tuple(
@@ -76,7 +83,7 @@ def make_vocabulary(worlds: Worlds) -> Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class _Classifier:
-    worlds: Worlds
+    worlds: WorldCache
     name: str
 
     def __call__(self, state: State, objects: Sequence[Object]) -> bool:
@@ -85,7 +92,7 @@ class _Classifier:
 
 @dataclass(frozen=True, slots=True)
 class _Extension:
-    worlds: Worlds
+    worlds: WorldCache
     name: str
 
     def __call__(self, state: State) -> Iterable[tuple[Object, ...]]:
@@ -94,7 +101,7 @@ class _Extension:
 
 @dataclass(frozen=True, slots=True)
 class _InitiationTest:
-    worlds: Worlds
+    worlds: WorldCache
     name: str
 
     def __call__(self, state: State, objects: Sequence[Object], parameters: Parameters) -> bool:
@@ -106,97 +113,92 @@ class _InitiationTest:
         return self.worlds.of(state).start_failure(state, self.name, objects[0], parameters)
 
 
-MAX_HOUSES = 100
-
-# The atoms that literals of BDDL stand for.
-MEANINGS = {
-    ("inside", True): "Inside",
-    ("ontop", True): "OnTop",
-    ("open", False): "Closed",
-    ("open", True): "Open",
-}
-
-
 class Household(Environment):
-    """An activity in procedural houses, simulated by MuJoCo."""
+    """The base class of the household domains: an activity in procedural houses, simulated by MuJoCo."""
 
     picture_size = (8.0, 6.0)
     size_sample_count = 5  # sampling a task takes a tenth of a second
 
     def __init__(self) -> None:
-        self._worlds = Worlds()
+        self._worlds = WorldCache()
         self.vocabulary = make_vocabulary(self._worlds)
         self._predicates = {predicate.name: predicate for predicate in self.vocabulary.predicates}
 
     def simulate(self, state: State, action: GroundController) -> State:
-        """Let the robot carry out a controller; whatever moves, moves as physics says."""
+        """Run a controller; raise `EnvironmentFailure` with the reason if it cannot be done."""
         world = self._worlds.of(state)
         return world.run(state, action.controller.name, action.objects[0], action.parameters)
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Draw houses until one has a place for everything and keeps it when things have settled."""
-        number = [activity.name for activity in ACTIVITIES].index(self.name)
+        """Sample houses until the definition holds in one after all things have come to rest.
+
+        Raises `NoPlaceError` with the most common reasons if none of 100 houses fits.
+        """
+        activity = [one.name for one in ACTIVITIES].index(self.name)
         reasons: Counter[str] = Counter()
         for _ in range(MAX_HOUSES):
-            identity = (float(number), float(SPLITS.index(split)), float(rng.integers(SEEDS)))
+            identity = (float(activity), float(SPLITS.index(split)), float(rng.integers(SEED_LIMIT)))
             try:
                 return self.task_in(*make_house(identity))
-            except NoPlaceError as reason:
-                reasons[str(reason)] += 1
+            except NoPlaceError as error:
+                reasons[str(error)] += 1
         listed = " ".join(reason for reason, _ in reasons.most_common(3))
-        raise NoPlaceError(f"None of {MAX_HOUSES} houses is fit for {self.name}, mostly because: {listed}")
+        raise NoPlaceError(f"None of {MAX_HOUSES} houses fits {self.name}. Most common reasons: {listed}")
 
     def task_in(self, definition: ActivityDefinition, scene: Scene) -> Task:
-        """Return the task of a definition in a house in which everything has come to rest.
+        """Return the task of a definition in a house, after all things have come to rest.
 
-        Raises `NoPlaceError` if the definition does not hold there, or what the goal speaks of is
-        within reach. A house that did not come from `make_house` is known as long as it is among the
-        last few that were used.
+        Raises `NoPlaceError` if the definition does not hold there, or if an object of the goal is
+        within reach. A house that was not made by `make_house` is forgotten after `MAX_WORLDS` others
+        have been used.
         """
         world = World(scene)
-        self._worlds.keep(world)
+        self._worlds.add(world)
         state = world.settled()
         self._check_start(definition, state)
-        return Task(state, frozenset(self._atom(one, state) for one in definition.goal))
+        return Task(state, frozenset(self._atom(literal, state) for literal in definition.goal))
 
     def oracle_model(self) -> PlanningModel:
-        """Return an operator for each controller, with samplers that know the furniture."""
+        """Return hand-written operators, with samplers that use the shapes of the furniture."""
         return make_oracle(self.vocabulary, self._worlds)
 
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
-        """Draw the plan of the house from above; what the goal speaks of has a bright edge."""
+        """Draw the house from above; objects of the goal have a bright outline."""
         from needful.envs.household.view.picture import draw_top_view
 
         draw_top_view(self._worlds.of(state).model.scene, state, axes, goal)
 
     def film(self, result: PlanningResult, goal: AbstractState) -> Film:
-        """Return a film of a plan, seen from above at an angle; needs OpenGL."""
+        """Return a film of a plan, seen obliquely from above; needs OpenGL."""
         from needful.envs.household.view.film import film_house
 
         return film_house(self._worlds.of(result.states[0]), result, goal)
 
     def page(self, result: PlanningResult, goal: AbstractState) -> str:
-        """Return a page in which one can walk around the house while the plan is carried out."""
+        """Return an HTML page that plays the plan in a 3D view of the house."""
         from needful.envs.household.view.page import make_page
 
         return make_page(self._worlds.of(result.states[0]), result, goal, self.name)
 
     def _atom(self, literal: Literal, state: State) -> GroundAtom:
-        """Return the atom that a literal means."""
-        name = MEANINGS.get((literal.predicate, literal.positive))
+        """Return the atom of a literal; raise if no predicate stands for it."""
+        name = LITERAL_PREDICATES.get((literal.predicate, literal.positive))
         if name is None:
-            raise InvalidInputError(f"{self.name}: {literal} has no meaning as an initial atom or a goal.")
+            raise InvalidInputError(
+                f"{self.name}: {literal} cannot be an initial atom or a goal. "
+                "Use inside, ontop, open or (not (open ...))."
+            )
         objects = {obj.name: obj for obj in state}
         return self._predicates[name](*(objects[argument] for argument in literal.arguments))
 
     def _check_start(self, definition: ActivityDefinition, state: State) -> None:
-        """Raise unless a definition holds, with nothing within reach that the goal speaks of."""
+        """Raise unless the definition holds and no object of the goal is within reach."""
         for literal in definition.initial:
-            # The robot and rooms are no objects that atoms speak of, and physics cannot move them.
-            if literal.predicate == "inroom" or THE_ROBOT.name in literal.arguments:
+            # No atom has the robot or a room as an argument, and physics does not move them.
+            if literal.predicate == "inroom" or ROBOT_OBJECT.name in literal.arguments:
                 continue
             if not self._atom(literal, state).holds(state):
-                raise NoPlaceError(f"{literal} no longer holds when things have settled.")
+                raise NoPlaceError(f"{literal} no longer holds after all things have come to rest.")
         for obj in self._goal_objects(definition, state):
             if self._predicates["Reachable"](obj).holds(state):
                 raise NoPlaceError(f"{obj.name} is within reach from the start.")

@@ -1,6 +1,7 @@
-"""The hand-written model of the household domains: an operator for each controller, two for one.
+"""The hand-written planning model of the household domains: operators and samplers.
 
-Samplers that know how things are used; what cannot start is sorted out by the controllers themselves.
+There is one operator per controller, and two for PlaceInside. Samplers propose plausible parameters; the
+initiation tests of the controllers reject the infeasible ones.
 """
 
 from __future__ import annotations
@@ -24,160 +25,35 @@ from needful.envs.household.scene.scene import (
     HAND_RANGE,
     OBJ,
     RADIUS,
+    ROBOT_OBJECT,
     SHOULDER_HEIGHT,
-    THE_ROBOT,
     THING,
     Box,
     Vector,
     heading,
 )
-from needful.envs.household.simulation.world import Worlds
+from needful.envs.household.simulation.world import WorldCache
 
-# How far from a thing the robot stands: its base between these distances from the bounding box.
-NEAREST, FURTHEST = RADIUS + 0.02, 0.7
+# The robot's centre is between these distances from the thing's bounding box, in metres.
+MIN_DISTANCE, MAX_DISTANCE = RADIUS + 0.02, 0.7
 
-DRAWS = 100
+# How many standing positions are tried, and how many surface positions are compared.
+SAMPLE_COUNT = 100
 
-NO_SIZE: Vector = (0.0, 0.0, 0.0)
+ZERO_SIZE: Vector = (0.0, 0.0, 0.0)
 
-# Things are let go this high above a surface, and so far from others on it.
-RELEASE, GAP = 0.02, 0.01
+# Things are released at this height above a surface, with at least this gap to other things on it.
+RELEASE_HEIGHT, MIN_GAP = 0.02, 0.01
 
-# Things are dropped into a container from between these heights above its bottom.
-DROPPED_FROM = (0.2, 0.5)
+# The range of heights above a container's bottom from which things are dropped into it.
+DROP_HEIGHTS = (0.2, 0.5)
 
-
-@dataclass(frozen=True, slots=True)
-class StandingPlaceSampler:
-    """Samples where to stand: anywhere around a thing, or in front of what is used from its front."""
-
-    worlds: Worlds
-
-    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Draw an offset from the thing in its own heading."""
-        (target,) = objects
-        category = CATEGORIES[target.type.name]
-        if category.fixed and (category.hinge or len(category.surfaces) > 1):
-            half = bounding_box(category).half
-            low, high = (-half[0], half[1] + NEAREST), (half[0], half[1] + FURTHEST)
-            return tuple(rng.uniform(low, high).tolist())
-        turn = _turn(state, target)
-        if category.hinge:
-            # The robot stands near the handle, but not where the lid turns.
-            body, wanted = (
-                _ground_rect(swept_box(category)),
-                _ground_rect(Box(category.hinge.handle, NO_SIZE)),
-            )
-        else:
-            body = wanted = _ground_rect(self._box(state, target, turn))
-        around = wanted.grown(FURTHEST)
-        for _ in range(DRAWS):
-            x, y = rng.uniform(around.low, around.high).tolist()
-            if body.gap(x, y) >= NEAREST and wanted.gap(x, y) <= FURTHEST:
-                break
-        return x, y
-
-    def _box(self, state: State, target: Object, turn: np.ndarray) -> Box:
-        """Return a box around a thing in its own heading, however it lies there."""
-        low, high = map(np.array, self.worlds.of(state).bounds(state, target))
-        x, y = (turn.T @ ((low + high)[:2] / 2 - state[target][:2])).tolist()
-        hx, hy = (np.abs(turn.T) @ (high - low)[:2] / 2).tolist()
-        return Box((x, y, 0.0), (hx, hy, 0.0))
-
-
-@dataclass(frozen=True, slots=True)
-class GraspOffsetSampler:
-    """Samples where the hand comes from to take hold of a thing: its sides or above."""
-
-    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Draw an offset of the hand."""
-        return (*rng.uniform(-0.2, 0.2, size=2).tolist(), float(rng.uniform(0.0, 0.2)))
-
-
-@dataclass(frozen=True, slots=True)
-class HandleOffsetSampler:
-    """Samples where the hand comes from to take hold of a handle."""
-
-    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Draw an offset of the hand."""
-        return tuple(rng.uniform(-0.1, 0.1, size=3).tolist())
-
-
-@dataclass(frozen=True, slots=True)
-class CavitySampler:
-    """Samples where above the second object to let go of the first."""
-
-    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Draw an offset over the middle of the container."""
-        _, container = objects
-        hx, hy = state.get(container, "hx"), state.get(container, "hy")
-        low, high = (-hx / 2, -hy / 2, DROPPED_FROM[0]), (hx / 2, hy / 2, DROPPED_FROM[1])
-        return tuple(rng.uniform(low, high).tolist())
-
-
-@dataclass(frozen=True, slots=True)
-class SurfaceSampler:
-    """Samples a free place for the first object on the surfaces of the second, within the hand's range."""
-
-    worlds: Worlds
-
-    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Draw places and return one that is free, or just any if none is."""
-        held, target = objects
-        world = self.worlds.of(state)
-        low, high = map(np.array, world.bounds(state, held))
-        turn = _turn(state, target)
-        half = (high - low) / 2
-        own_half = np.abs(turn.T) @ half[:2]
-        offsets = _on_surfaces(target, own_half, rng)
-        places = np.column_stack((offsets[:, :2] @ turn.T, offsets[:, 2])) + state[target][:3]
-        shoulder = (*state[THE_ROBOT][:2], SHOULDER_HEIGHT)
-        good = np.linalg.norm(places - shoulder, axis=1) < HAND_RANGE
-        good &= ~_taken(places, half + GAP, [world.bounds(state, obj) for obj in _others(state, objects)])
-        return tuple(offsets[good.argmax()].tolist())
-
-
-def _others(state: State, objects: Sequence[Object]) -> list[Object]:
-    return [obj for obj in state.of_type(THING) if obj not in objects]
-
-
-def _taken(places: np.ndarray, half: np.ndarray, others: Sequence[tuple[Vector, Vector]]) -> np.ndarray:
-    """Return where a box, given by the middles of its bottom, would overlap others."""
-    lows, highs = (np.array([box[i] for box in others]).reshape(-1, 3) for i in (0, 1))
-    middles = (places + half * (0, 0, 1))[:, None, :]
-    apart = np.any((middles - half >= highs) | (middles + half <= lows), axis=2)
-    return np.asarray(~apart.all(axis=1))
-
-
-def _on_surfaces(target: Object, half: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw offsets at which something of that size is on the target, as far as it is large enough."""
-    category = CATEGORIES[target.type.name]
-    surfaces = category.surfaces or (bounding_box(category),)
-    chosen = rng.integers(len(surfaces), size=DRAWS)
-    centres = np.array([surface.centre for surface in surfaces])[chosen]
-    halves = np.array([surface.half for surface in surfaces])[chosen]
-    room = np.maximum(halves[:, :2] - half, 0.0)
-    heights = centres[:, 2] + halves[:, 2] + RELEASE
-    return np.column_stack((centres[:, :2] + rng.uniform(-room, room), heights))
-
-
-def _ground_rect(box: Box) -> Rect:
-    (x, y, _), (hx, hy, _) = box.centre, box.half
-    return Rect((x - hx, y - hy), (x + hx, y + hy))
-
-
-def _turn(state: State, target: Object) -> np.ndarray:
-    """Return the rotation from the target's heading to the house."""
-    yaw = heading(state[target][3:7])
-    return np.array(((cos(yaw), -sin(yaw)), (sin(yaw), cos(yaw))))
-
-
-# Floors are left out: the robot can do nothing to them.
+# Operators range over things, not floors: no controller acts on a floor.
 OBJ_VARIABLE, HELD_VARIABLE = Variable("?obj", THING), Variable("?held", THING)
 
 
-def make_oracle(vocabulary: Vocabulary, worlds: Worlds) -> PlanningModel:
-    """Return the operators with their samplers."""
+def make_oracle(vocabulary: Vocabulary, worlds: WorldCache) -> PlanningModel:
+    """Return the hand-written operators with their samplers."""
     samplers: dict[str, Sampler] = {
         "NavigateTo": StandingPlaceSampler(worlds),
         "Grasp": GraspOffsetSampler(),
@@ -191,19 +67,22 @@ def make_oracle(vocabulary: Vocabulary, worlds: Worlds) -> PlanningModel:
 
 
 def _operators(vocabulary: Vocabulary) -> tuple[Operator, ...]:
-    is_ = {predicate.name: predicate for predicate in vocabulary.predicates}
-    do = {controller.name: controller for controller in vocabulary.controllers}
-    reachable, holding = is_["Reachable"].lifted(OBJ_VARIABLE), is_["Holding"].lifted(OBJ_VARIABLE)
-    opened, closed = is_["Open"].lifted(OBJ_VARIABLE), is_["Closed"].lifted(OBJ_VARIABLE)
-    hand_empty, held = is_["HandEmpty"].lifted(), is_["Holding"].lifted(HELD_VARIABLE)
+    predicates = {predicate.name: predicate for predicate in vocabulary.predicates}
+    controllers = {controller.name: controller for controller in vocabulary.controllers}
+    reachable, holding = (
+        predicates["Reachable"].lifted(OBJ_VARIABLE),
+        predicates["Holding"].lifted(OBJ_VARIABLE),
+    )
+    opened, closed = predicates["Open"].lifted(OBJ_VARIABLE), predicates["Closed"].lifted(OBJ_VARIABLE)
+    hand_empty, held = predicates["HandEmpty"].lifted(), predicates["Holding"].lifted(HELD_VARIABLE)
 
     def placing(name: str, controller: str, relation: str, *condition: str) -> Operator:
         return oracle_operator(
             name,
             (HELD_VARIABLE, OBJ_VARIABLE),
-            (do[controller], (OBJ_VARIABLE,)),
-            needs=[held, reachable, *(is_[one].lifted(OBJ_VARIABLE) for one in condition)],
-            adds=[hand_empty, is_[relation].lifted(HELD_VARIABLE, OBJ_VARIABLE)],
+            (controllers[controller], (OBJ_VARIABLE,)),
+            needs=[held, reachable, *(predicates[one].lifted(OBJ_VARIABLE) for one in condition)],
+            adds=[hand_empty, predicates[relation].lifted(HELD_VARIABLE, OBJ_VARIABLE)],
             deletes=[held],
         )
 
@@ -211,7 +90,7 @@ def _operators(vocabulary: Vocabulary) -> tuple[Operator, ...]:
         return oracle_operator(
             name,
             (OBJ_VARIABLE,),
-            (do[name], (OBJ_VARIABLE,)),
+            (controllers[name], (OBJ_VARIABLE,)),
             needs=[hand_empty, reachable, before],
             adds=[after],
             deletes=[before],
@@ -222,21 +101,21 @@ def _operators(vocabulary: Vocabulary) -> tuple[Operator, ...]:
         oracle_operator(
             "NavigateTo",
             (OBJ_VARIABLE,),
-            (do["NavigateTo"], (OBJ_VARIABLE,)),
+            (controllers["NavigateTo"], (OBJ_VARIABLE,)),
             adds=[reachable],
-            deletes=[is_["ReachableNothing"].lifted()],
-            forgets=[is_["Reachable"]],
+            deletes=[predicates["ReachableNothing"].lifted()],
+            forgets=[predicates["Reachable"]],
         ),
         oracle_operator(
             "Grasp",
             (OBJ_VARIABLE,),
-            (do["Grasp"], (OBJ_VARIABLE,)),
+            (controllers["Grasp"], (OBJ_VARIABLE,)),
             needs=[hand_empty, reachable],
             adds=[holding],
             deletes=[hand_empty, reachable],
-            # The held object is on nothing and in nothing, and nothing is on it or in it.
+            # No OnTop or Inside atom holds for an object in the hand.
             forgets=[
-                DeletePattern(is_[relation], arguments)
+                DeletePattern(predicates[relation], arguments)
                 for relation in ("Inside", "OnTop")
                 for arguments in ((OBJ_VARIABLE, anything), (anything, OBJ_VARIABLE))
             ],
@@ -247,3 +126,128 @@ def _operators(vocabulary: Vocabulary) -> tuple[Operator, ...]:
         turning("Open", before=closed, after=opened),
         turning("Close", before=opened, after=closed),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class StandingPlaceSampler:
+    """Sample where to stand: around a thing, or in front of furniture that is used from the front."""
+
+    worlds: WorldCache
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
+        """Sample an offset from the thing, in a frame turned to its heading."""
+        (target,) = objects
+        category = CATEGORIES[target.type.name]
+        if category.fixed and (category.hinge or len(category.surfaces) > 1):
+            half = bounding_box(category).half
+            low, high = (-half[0], half[1] + MIN_DISTANCE), (half[0], half[1] + MAX_DISTANCE)
+            return tuple(rng.uniform(low, high).tolist())
+        rotation = _rotation(state, target)
+        if category.hinge:
+            # The robot stands near the handle, but outside the region that the lid sweeps.
+            body = Rect.under(swept_box(category))
+            grasp_region = Rect.under(Box(category.hinge.handle, ZERO_SIZE))
+        else:
+            body = grasp_region = Rect.under(self._bounds(state, target, rotation))
+        around = grasp_region.grown(MAX_DISTANCE)
+        for _ in range(SAMPLE_COUNT):
+            x, y = rng.uniform(around.low, around.high).tolist()
+            if body.gap(x, y) >= MIN_DISTANCE and grasp_region.gap(x, y) <= MAX_DISTANCE:
+                break
+        return x, y
+
+    def _bounds(self, state: State, target: Object, rotation: np.ndarray) -> Box:
+        """Return a box around a thing, whatever its pose, in a frame turned to its heading."""
+        low, high = map(np.array, self.worlds.of(state).bounds(state, target))
+        x, y = (rotation.T @ ((low + high)[:2] / 2 - state[target][:2])).tolist()
+        hx, hy = (np.abs(rotation.T) @ (high - low)[:2] / 2).tolist()
+        return Box((x, y, 0.0), (hx, hy, 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class GraspOffsetSampler:
+    """Sample from where the hand approaches a thing: from its sides or from above."""
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
+        """Sample an offset of the hand."""
+        return (*rng.uniform(-0.2, 0.2, size=2).tolist(), float(rng.uniform(0.0, 0.2)))
+
+
+@dataclass(frozen=True, slots=True)
+class HandleOffsetSampler:
+    """Sample from where the hand approaches a handle."""
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
+        """Sample an offset of the hand."""
+        return tuple(rng.uniform(-0.1, 0.1, size=3).tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class CavitySampler:
+    """Sample where to release the first object above the second."""
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
+        """Sample an offset above the middle of the container."""
+        _, container = objects
+        hx, hy = state.get(container, "hx"), state.get(container, "hy")
+        low, high = (-hx / 2, -hy / 2, DROP_HEIGHTS[0]), (hx / 2, hy / 2, DROP_HEIGHTS[1])
+        return tuple(rng.uniform(low, high).tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceSampler:
+    """Sample a free position for the first object on a surface of the second, within the hand's range."""
+
+    worlds: WorldCache
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
+        """Sample offsets and return the first free one, or the first of all if none is free."""
+        held, target = objects
+        world = self.worlds.of(state)
+        low, high = map(np.array, world.bounds(state, held))
+        rotation = _rotation(state, target)
+        half = (high - low) / 2
+        own_half = np.abs(rotation.T) @ half[:2]
+        offsets = _sample_surface_offsets(target, own_half, rng)
+        positions = np.column_stack((offsets[:, :2] @ rotation.T, offsets[:, 2])) + state[target][:3]
+        shoulder = (*state[ROBOT_OBJECT][:2], SHOULDER_HEIGHT)
+        acceptable = np.linalg.norm(positions - shoulder, axis=1) < HAND_RANGE
+        acceptable &= ~_overlaps_others(
+            positions, half + MIN_GAP, [world.bounds(state, obj) for obj in _other_things(state, objects)]
+        )
+        return tuple(offsets[acceptable.argmax()].tolist())
+
+
+def _other_things(state: State, objects: Sequence[Object]) -> list[Object]:
+    return [obj for obj in state.of_type(THING) if obj not in objects]
+
+
+def _overlaps_others(
+    positions: np.ndarray, half: np.ndarray, others: Sequence[tuple[Vector, Vector]]
+) -> np.ndarray:
+    """Return at which positions a box overlaps another; a position is the middle of the box's bottom."""
+    lows, highs = (np.array([box[i] for box in others]).reshape(-1, 3) for i in (0, 1))
+    middles = (positions + half * (0, 0, 1))[:, None, :]
+    apart = np.any((middles - half >= highs) | (middles + half <= lows), axis=2)
+    return np.asarray(~apart.all(axis=1))
+
+
+def _sample_surface_offsets(target: Object, half: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Sample offsets at which a thing with these half-extents lies within a surface of the target.
+
+    On a surface that is too small the thing is centred.
+    """
+    category = CATEGORIES[target.type.name]
+    surfaces = category.surfaces or (bounding_box(category),)
+    chosen = rng.integers(len(surfaces), size=SAMPLE_COUNT)
+    centres = np.array([surface.centre for surface in surfaces])[chosen]
+    halves = np.array([surface.half for surface in surfaces])[chosen]
+    room = np.maximum(halves[:, :2] - half, 0.0)
+    heights = centres[:, 2] + halves[:, 2] + RELEASE_HEIGHT
+    return np.column_stack((centres[:, :2] + rng.uniform(-room, room), heights))
+
+
+def _rotation(state: State, target: Object) -> np.ndarray:
+    """Return the rotation from the target's heading to the frame of the house."""
+    yaw = heading(state[target][3:7])
+    return np.array(((cos(yaw), -sin(yaw)), (sin(yaw), cos(yaw))))

@@ -1,6 +1,6 @@
-"""What is found in our houses: furniture, the things that activities are about, and clutter.
+"""The categories of things in the houses: furniture, the things of activities, and clutter.
 
-Furniture stands with its back, at -y, to a wall and is used from its front, at +y.
+The back of furniture, at -y, is at a wall; the robot uses it from its front, at +y.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ GOLD: Colour = (0.95, 0.72, 0.02)
 PURPLE: Colour = (0.48, 0.37, 0.65)
 INK: Colour = (0.13, 0.15, 0.17)
 
-# In how many steps something is opened to see what space that takes.
+# The number of steps in which a hinge is opened to compute the region that it sweeps.
 SWEEP_STEPS = 20
 
-# How thick a surface is on which things are put: it only says where its top is.
+# The thickness of surfaces; only the height of their top matters.
 SURFACE_THICKNESS = 0.005
 
 WINDOW_WIDTH, WINDOW_HEIGHT, WINDOW_SILL = 0.7, 0.6, 0.8
@@ -46,7 +46,7 @@ def _box(low: Vector, high: Vector) -> Box:
 
 
 def _upright(width: float, depth: float, bottom: float, top: float) -> Box:
-    """Return a box in the middle of its body."""
+    """Return a box that is centred on its body's vertical axis."""
     return _box((-width / 2, -depth / 2, bottom), (width / 2, depth / 2, top))
 
 
@@ -55,7 +55,7 @@ def _surface(width: float, depth: float, height: float) -> Box:
 
 
 def _block(name: str, size: Vector, colour: Colour, mass: float, *, round_: bool = False) -> Category:
-    """Return something small and solid that stands upright."""
+    """Return a small graspable thing of one box or upright cylinder."""
     width, depth, height = size
     part = Part(_upright(width, depth, 0.0, height), colour, round_)
     return Category(name, (part,), mass, graspable=True)
@@ -92,7 +92,7 @@ def _sofa() -> Category:
 
 
 def _shelf() -> Category:
-    """Return a shelf of three boards and a top, wide enough apart for a hand with a book."""
+    """Return a shelf of three boards and a top, with gaps for a hand that holds a book."""
     width, depth, board = 1.3, 0.36, 0.03
     tops = (0.12, 0.52, 0.92, 1.32)
     boards = tuple(Part(_upright(width, depth, top - board, top), WOOD) for top in tops)
@@ -107,7 +107,7 @@ def _shelf() -> Category:
 
 
 def _cupboard(name: str, size: Vector, colour: Colour) -> Category:
-    """Return a hollow piece of furniture with one door that fills its front."""
+    """Return a hollow piece of furniture whose front is one door."""
     width, depth, height = size
     wall, door = 0.03, 0.03
     x, back, front = width / 2, -depth / 2, depth / 2 - door
@@ -152,7 +152,7 @@ def _window() -> Category:
 
 
 def _package() -> Category:
-    """Return a present: a cardboard box whose lid turns about its rear edge; too big to be carried."""
+    """Return a cardboard box whose lid turns about its rear edge; it is too large to carry."""
     x, y, height, wall, lid = 0.17, 0.17, 0.25, 0.012, 0.02
     top = height - lid
     parts = (
@@ -165,7 +165,7 @@ def _package() -> Category:
     hinge = Hinge(
         parts=(Part(_box((-x, -y, top), (x, y, height)), RIBBON),),
         anchor=(0.0, -y, top),
-        # The front edge, at +y, goes up.
+        # Positive angles raise the front edge, at +y.
         axis=(1.0, 0.0, 0.0),
         limit=0.6 * pi,
         handle=(0.0, y, top + lid / 2),
@@ -234,21 +234,21 @@ CATEGORIES = _by_name((*FURNITURE, *TASK_THINGS, *CLUTTER))
 
 @cache
 def bounding_box(category: Category) -> Box:
-    """Return the box around all parts of a category, closed, in its body's frame."""
+    """Return the box around all parts of a closed thing, in its body's frame."""
     parts = category.parts + (category.hinge.parts if category.hinge else ())
-    return _around([corner for part in parts for corner in _corners(part.box)])
+    return _box_around([corner for part in parts for corner in _corners(part.box)])
 
 
 @cache
 def swept_box(category: Category) -> Box:
-    """Return the box around all parts of a category from when it is closed until it is open."""
+    """Return the box around all parts of a thing at any hinge angle, in its body's frame."""
     corners = [corner for part in category.parts for corner in _corners(part.box)]
     if category.hinge:
         turning = [corner for part in category.hinge.parts for corner in _corners(part.box)]
         for step in range(SWEEP_STEPS + 1):
             angle = category.hinge.limit * step / SWEEP_STEPS
-            corners += [_turned(corner, category.hinge, angle) for corner in turning]
-    return _around(corners)
+            corners += [_rotate_about_hinge(corner, category.hinge, angle) for corner in turning]
+    return _box_around(corners)
 
 
 def _corners(box: Box) -> list[Vector]:
@@ -256,14 +256,14 @@ def _corners(box: Box) -> list[Vector]:
     return [(x + i * hx, y + j * hy, z + k * hz) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)]
 
 
-def _turned(point: Vector, hinge: Hinge, angle: float) -> Vector:
-    """Turn a point about an axis (Rodrigues' formula)."""
+def _rotate_about_hinge(point: Vector, hinge: Hinge, angle: float) -> Vector:
+    """Rotate a point about the axis of a hinge (Rodrigues' formula)."""
     arm, axis = np.subtract(point, hinge.anchor), np.array(hinge.axis)
     turned = arm * cos(angle) + np.cross(axis, arm) * sin(angle) + axis * (axis @ arm) * (1 - cos(angle))
     x, y, z = (turned + hinge.anchor).tolist()
     return x, y, z
 
 
-def _around(points: Sequence[Vector]) -> Box:
+def _box_around(points: Sequence[Vector]) -> Box:
     xs, ys, zs = zip(*points, strict=True)
     return _box((min(xs), min(ys), min(zs)), (max(xs), max(ys), max(zs)))

@@ -1,4 +1,4 @@
-"""Draw the plan of a house: rooms that fill a rectangle, the walls between them, and doors."""
+"""Sample the floor plan of a house: rooms that fill a rectangle, the walls between them, and doors."""
 
 from __future__ import annotations
 
@@ -14,37 +14,43 @@ from needful.envs.household.scene.scene import Box, Room
 
 Point: TypeAlias = tuple[float, float]
 
-WALL = 0.1
+WALL_THICKNESS = 0.1
 WALL_HEIGHT = 1.5
 DOOR_WIDTH = 0.95
 
-# Where people live always comes first; further rooms are named as they are needed.
+# The largest room is always the living room. A house has the first three to five of these rooms.
 ROOM_NAMES = ("living_room", "bedroom", "kitchen", "study", "bathroom")
 ROOM_COUNTS = (3, 4, 5)
-ROOM_AREA = (15.0, 18.0)
-SPLIT_RANGE = (0.9, 1.3)
-NARROWEST_ROOM = 3.0
+ROOM_AREA = (15.0, 18.0)  # the range of the average area, in square metres
+SPLIT_RANGE = (0.9, 1.3)  # how much a cut deviates from dividing the area evenly, as a factor
+MIN_ROOM_WIDTH = 3.0
 EXTRA_DOOR_PROBABILITY = 0.4
 
-# What a door keeps from the ends of its wall, so that it is not in a corner.
+# The minimum distance of a door from the ends of its wall.
 DOOR_MARGIN = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class Rect:
-    """A rectangle along the axes of the plan."""
+    """An axis-aligned rectangle in the plan."""
 
     low: Point
     high: Point
 
+    @classmethod
+    def under(cls, box: Box) -> Rect:
+        """Return the ground that a box covers."""
+        (x, y, _), (hx, hy, _) = box.centre, box.half
+        return cls((x - hx, y - hy), (x + hx, y + hy))
+
     def overlaps(self, other: Rect) -> bool:
-        """Return whether the two have more than an edge in common."""
+        """Return whether the two share more than an edge."""
         (x0, y0), (x1, y1) = self.low, self.high
         (a0, b0), (a1, b1) = other.low, other.high
         return x0 < a1 and a0 < x1 and y0 < b1 and b0 < y1
 
     def contains(self, other: Rect) -> bool:
-        """Return whether the other one lies inside of this one."""
+        """Return whether the other rectangle lies in this one."""
         (x0, y0), (x1, y1) = self.low, self.high
         (a0, b0), (a1, b1) = other.low, other.high
         return x0 <= a0 and a1 <= x1 and y0 <= b0 and b1 <= y1
@@ -55,32 +61,32 @@ class Rect:
         return Rect((x0 - margin, y0 - margin), (x1 + margin, y1 + margin))
 
     def gap(self, x: float, y: float) -> float:
-        """Return the distance of a point."""
+        """Return the distance to a point; 0 inside."""
         dx = max(self.low[0] - x, 0.0, x - self.high[0])
         dy = max(self.low[1] - y, 0.0, y - self.high[1])
         return hypot(dx, dy)
 
     @property
     def size(self) -> Point:
-        """Width and depth."""
+        """The width and the depth."""
         return self.high[0] - self.low[0], self.high[1] - self.low[1]
 
 
 @dataclass(frozen=True, slots=True)
 class Wall:
-    """A straight stretch of wall between two rooms, or between a room and the outside.
+    """A straight piece of wall between two rooms, or between a room and the outside.
 
     Attributes:
-        axis: 0 if it runs in x, 1 if it runs in y.
-        at: its place on the other axis.
+        axis: 0 if it runs along x, 1 if it runs along y.
+        offset: its coordinate on the other axis.
         low: where it begins on its own axis.
         high: where it ends.
-        rooms: whom it belongs to; one room for outer walls.
-        inward: +1 if the first of the rooms lies on the side of higher coordinates, -1 otherwise.
+        rooms: the rooms on its sides; outer walls have one.
+        inward: +1 if the first room lies on the side of higher coordinates, -1 otherwise.
     """
 
     axis: int
-    at: float
+    offset: float
     low: float
     high: float
     rooms: tuple[str, ...]
@@ -88,12 +94,15 @@ class Wall:
 
     @property
     def length(self) -> float:
-        """How long it is."""
+        """The length along its own axis."""
         return self.high - self.low
 
     def strip(self, centre: float, width: float, depth: Point) -> Rect:
-        """Return the rectangle along a part of the wall, between two depths inwards from its middle."""
-        across = sorted(self.at + self.inward * d for d in depth)
+        """Return the rectangle along a part of the wall, between two distances from its centre line.
+
+        Distances are positive inwards.
+        """
+        across = sorted(self.offset + self.inward * d for d in depth)
         along = (centre - width / 2, centre + width / 2)
         low, high = (along[0], across[0]), (along[1], across[1])
         return Rect(low, high) if self.axis == 0 else Rect(low[::-1], high[::-1])
@@ -101,7 +110,7 @@ class Wall:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A hole in a wall from `bottom` to `top`: a door or the place of a window."""
+    """A hole in a wall between two heights, for a door or a window."""
 
     wall: Wall
     centre: float
@@ -112,20 +121,20 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class FloorPlan:
-    """Rooms, all stretches of wall, and the doors by which every room can be reached."""
+    """The rooms, all walls, and doors that connect all rooms."""
 
     rooms: tuple[Room, ...]
     walls: tuple[Wall, ...]
     doors: tuple[Opening, ...]
 
     def room(self, name: str) -> Rect:
-        """Return a room up to the middle of its walls."""
+        """Return a room up to the centre lines of its walls."""
         (found,) = (room for room in self.rooms if room.name == name)
         return Rect(found.low, found.high)
 
-    def inner(self, name: str) -> Rect:
-        """Return what is between the walls of a room."""
-        return self.room(name).grown(-WALL / 2)
+    def interior(self, name: str) -> Rect:
+        """Return a room without its walls."""
+        return self.room(name).grown(-WALL_THICKNESS / 2)
 
     @property
     def outline(self) -> Rect:
@@ -136,13 +145,13 @@ class FloorPlan:
 
 
 def sample_floor_plan(rng: np.random.Generator) -> FloorPlan:
-    """Draw three to five rooms, the largest of which is the living room, and doors between them."""
+    """Sample three to five rooms, the largest of which is the living room, and doors between them."""
     count = int(rng.choice(ROOM_COUNTS))
     while True:
         rects = _split(_outline(count, rng), count, rng)
-        if min(side for rect in rects for side in rect.size) < NARROWEST_ROOM:
+        if min(side for rect in rects for side in rect.size) < MIN_ROOM_WIDTH:
             continue
-        rooms = _named(rects, rng)
+        rooms = _name_rooms(rects, rng)
         walls = tuple(_walls(rooms))
         doors = _doors(rooms, [wall for wall in walls if len(wall.rooms) == 2], rng)
         if doors is not None:
@@ -155,7 +164,7 @@ def _outline(count: int, rng: np.random.Generator) -> Rect:
 
 
 def _split(rect: Rect, count: int, rng: np.random.Generator) -> list[Rect]:
-    """Cut a rectangle into smaller ones of about the same area, always across the longer side."""
+    """Cut a rectangle into some of about the same area, always across the longer side."""
     if count == 1:
         return [rect]
     first = count // 2
@@ -170,8 +179,8 @@ def _split(rect: Rect, count: int, rng: np.random.Generator) -> list[Rect]:
     return _split(halves[0], first, rng) + _split(halves[1], count - first, rng)
 
 
-def _named(rects: list[Rect], rng: np.random.Generator) -> tuple[Room, ...]:
-    """Name the largest rectangle and then the others, in any order."""
+def _name_rooms(rects: list[Rect], rng: np.random.Generator) -> tuple[Room, ...]:
+    """Name the largest rectangle first and the others in random order."""
     largest = max(rects, key=lambda rect: rect.size[0] * rect.size[1])
     others = [rect for rect in rects if rect is not largest]
     order = [largest, *(others[i] for i in rng.permutation(len(others)))]
@@ -182,7 +191,7 @@ def _named(rects: list[Rect], rng: np.random.Generator) -> tuple[Room, ...]:
 
 
 def _walls(rooms: Sequence[Room]) -> Iterator[Wall]:
-    """Yield the stretches that two rooms share, then what is left over for the outside."""
+    """Yield the walls that two rooms share, then the outer walls."""
     shared: list[Wall] = []
     for one, other in combinations(rooms, 2):
         for axis in (0, 1):
@@ -196,18 +205,18 @@ def _walls(rooms: Sequence[Room]) -> Iterator[Wall]:
     yield from shared
     for room in rooms:
         for axis in (0, 1):
-            for at, inward in ((room.low[1 - axis], 1), (room.high[1 - axis], -1)):
+            for offset, inward in ((room.low[1 - axis], 1), (room.high[1 - axis], -1)):
                 taken = [
                     (wall.low, wall.high)
                     for wall in shared
-                    if room.name in wall.rooms and (wall.axis, wall.at) == (axis, at)
+                    if room.name in wall.rooms and (wall.axis, wall.offset) == (axis, offset)
                 ]
                 for low, high in _uncovered_intervals(room.low[axis], room.high[axis], taken):
-                    yield Wall(axis, at, low, high, (room.name,), inward)
+                    yield Wall(axis, offset, low, high, (room.name,), inward)
 
 
 def _uncovered_intervals(low: float, high: float, taken: Sequence[Point]) -> Iterator[Point]:
-    """Yield what some intervals leave of one that contains them."""
+    """Yield the parts of an interval that the taken intervals in it do not cover."""
     for start, end in sorted(taken):
         if low < start:
             yield low, start
@@ -219,41 +228,43 @@ def _uncovered_intervals(low: float, high: float, taken: Sequence[Point]) -> Ite
 def _doors(
     rooms: Sequence[Room], shared: list[Wall], rng: np.random.Generator
 ) -> tuple[Opening, ...] | None:
-    """Draw doors that connect all rooms, and a few more; None if the shared walls are too short."""
-    leader = {room.name: room.name for room in rooms}
+    """Sample doors that connect all rooms, and a few more; None if the shared walls are too short."""
+    component = {room.name: room.name for room in rooms}
     doors: list[Opening] = []
     for wall in (shared[i] for i in rng.permutation(len(shared))):
         room_for_door = wall.length - DOOR_WIDTH - 2 * DOOR_MARGIN
-        one, other = (leader[name] for name in wall.rooms)
-        place, wanted = rng.uniform(), rng.uniform() < EXTRA_DOOR_PROBABILITY
-        if room_for_door < 0 or (one == other and not wanted):
+        one, other = (component[name] for name in wall.rooms)
+        position, extra = rng.uniform(), rng.uniform() < EXTRA_DOOR_PROBABILITY
+        if room_for_door < 0 or (one == other and not extra):
             continue
-        leader = {name: one if head == other else head for name, head in leader.items()}
-        centre = wall.low + DOOR_MARGIN + DOOR_WIDTH / 2 + place * room_for_door
+        component = {name: one if own == other else own for name, own in component.items()}
+        centre = wall.low + DOOR_MARGIN + DOOR_WIDTH / 2 + position * room_for_door
         doors.append(Opening(wall, centre, DOOR_WIDTH))
-    return tuple(doors) if len(set(leader.values())) == 1 else None
+    return tuple(doors) if len(set(component.values())) == 1 else None
 
 
 def wall_boxes(walls: Sequence[Wall], openings: Sequence[Opening]) -> tuple[Box, ...]:
-    """Return the walls as boxes, without their openings."""
+    """Return the walls as boxes that leave out the openings."""
     return tuple(
-        box for wall in walls for box in _pieces(wall, [one for one in openings if one.wall == wall])
+        box for wall in walls for box in _boxes_of_wall(wall, [one for one in openings if one.wall == wall])
     )
 
 
-def _pieces(wall: Wall, openings: Sequence[Opening]) -> Iterator[Box]:
+def _boxes_of_wall(wall: Wall, openings: Sequence[Opening]) -> Iterator[Box]:
     holes = [(one.centre - one.width / 2, one.centre + one.width / 2) for one in openings]
-    # Walls reach over their ends by half their thickness: that closes the corners.
-    for low, high in _uncovered_intervals(wall.low - WALL / 2, wall.high + WALL / 2, holes):
-        yield _piece(wall, (low, high), (0.0, WALL_HEIGHT))
+    # Walls extend beyond their ends by half their thickness, which closes the corners.
+    for low, high in _uncovered_intervals(
+        wall.low - WALL_THICKNESS / 2, wall.high + WALL_THICKNESS / 2, holes
+    ):
+        yield _wall_box(wall, (low, high), (0.0, WALL_HEIGHT))
     for one, hole in zip(openings, holes, strict=True):
         for bottom, top in _uncovered_intervals(0.0, WALL_HEIGHT, [(one.bottom, one.top)]):
-            yield _piece(wall, hole, (bottom, top))
+            yield _wall_box(wall, hole, (bottom, top))
 
 
-def _piece(wall: Wall, along: Point, height: Point) -> Box:
+def _wall_box(wall: Wall, along: Point, height: Point) -> Box:
     middle, half = (along[0] + along[1]) / 2, (along[1] - along[0]) / 2
     z, half_height = (height[0] + height[1]) / 2, (height[1] - height[0]) / 2
     if wall.axis == 0:
-        return Box((middle, wall.at, z), (half, WALL / 2, half_height))
-    return Box((wall.at, middle, z), (WALL / 2, half, half_height))
+        return Box((middle, wall.offset, z), (half, WALL_THICKNESS / 2, half_height))
+    return Box((wall.offset, middle, z), (WALL_THICKNESS / 2, half, half_height))

@@ -1,6 +1,6 @@
-"""Put windows and furniture into the rooms of a plan, with room to stand in front of them.
+"""Place windows and furniture in the rooms of a plan, and measure where the robot can stand.
 
-Where a disc can stand in a plan, and what it can reach from there by rolling.
+Furniture and windows keep a zone in front of them free, in which the robot stands to use them.
 """
 
 from __future__ import annotations
@@ -21,21 +21,231 @@ from needful.envs.household.scene.categories import (
     WINDOW_WIDTH,
     bounding_box,
 )
-from needful.envs.household.scene.floor_plan import WALL, FloorPlan, Opening, Rect, Wall
+from needful.envs.household.scene.floor_plan import WALL_THICKNESS, FloorPlan, Opening, Rect, Wall
 from needful.envs.household.scene.scene import Thing
 from needful.errors import NeedfulError
 
+# The side of a grid cell, in metres.
 CELL = 0.05
+
+# The furniture of each room, as far as it fits.
+USUAL_FURNITURE = {
+    "bathroom": ("cabinet",),
+    "bedroom": ("bed", "cabinet"),
+    "kitchen": ("table", "fridge", "cabinet"),
+    "living_room": ("shelf", "table", "sofa", "coffee_table"),
+    "study": ("shelf", "coffee_table"),
+}
+ROOMS_WITH_WINDOW = ("bedroom", "kitchen", "living_room")
+
+MAX_TRIES = 100
+
+# The range of the hinge angle of open windows, as a fraction of its limit.
+WINDOW_OPENING_RANGE = (0.5, 1.0)
+GAP = 0.01
+
+# The depth of the free zone in front of furniture: the robot stands there, and doors turn there.
+FRONT_DEPTH = 0.7
+DOORWAY_DEPTH = 0.75
+WINDOW_DEPTH, WINDOW_MARGIN = 1.0, 0.15
+# The distance from the sofa to a coffee table: the robot passes between them.
+SOFA_TABLE_DISTANCE = FRONT_DEPTH
+
+
+class NoPlaceError(NeedfulError):
+    """A thing does not fit into a sampled house; another sample may succeed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of furniture or a window: the ground that it covers and the zones that it keeps free."""
+
+    thing: Thing
+    room: str
+    body: Rect
+    zones: tuple[Rect, ...] = ()
+
+
+@dataclass(slots=True)
+class Furnishing:
+    """The furniture and windows that have been placed so far."""
+
+    plan: FloorPlan
+    pieces: list[Piece] = field(default_factory=list)
+    windows: list[Opening] = field(default_factory=list)
+
+    def doorways(self) -> Iterator[Rect]:
+        """Yield the ground around each door, on both sides."""
+        for door in self.plan.doors:
+            yield door.wall.strip(door.centre, door.width, (-DOORWAY_DEPTH, DOORWAY_DEPTH))
+
+    def zones(self) -> Iterator[Rect]:
+        """Yield the ground on which no furniture may stand."""
+        yield from self.doorways()
+        for piece in self.pieces:
+            yield from piece.zones
+
+    def fits(self, piece: Piece) -> bool:
+        """Return whether a piece lies within its room and does not conflict with other pieces or zones."""
+        inner = self.plan.interior(piece.room)
+        bodies = [other.body for other in self.pieces]
+        return (
+            all(inner.contains(rect) for rect in (piece.body, *piece.zones))
+            and not any(piece.body.overlaps(other.grown(GAP)) for other in bodies)
+            and not any(piece.body.overlaps(zone) for zone in self.zones())
+            and not any(zone.overlaps(body) for zone in piece.zones for body in bodies)
+        )
+
+
+def furnish(plan: FloorPlan, definition: ActivityDefinition, rng: np.random.Generator) -> Furnishing:
+    """Place the furniture that the definition names, then the usual furniture as far as it fits.
+
+    Raises `NoPlaceError` if furniture of the definition does not fit.
+    """
+    rooms = {
+        one.arguments[0]: one.arguments[1]
+        for one in definition.initial
+        if one.predicate == "inroom" and definition.categories[one.arguments[0]] in CATEGORIES
+    }
+    opened = {
+        one.arguments[0]: float(rng.uniform(*WINDOW_OPENING_RANGE)) if one.positive else 0.0
+        for one in definition.initial
+        if one.predicate == "open"
+    }
+    furnishing = Furnishing(plan)
+    names = _NameCounter(definition.categories)
+    windows = [name for name in rooms if definition.categories[name] == "window"]
+    for name in windows or [names.next("window") for _ in ROOMS_WITH_WINDOW]:
+        room = rooms.get(name) or ROOMS_WITH_WINDOW[len(furnishing.windows)]
+        _place_window(furnishing, name, room, opened.get(name, 0.0), rng)
+    for name, room in rooms.items():
+        if name not in windows:
+            _place_furniture(furnishing, name, definition.categories[name], room, rng)
+    for room in (one.name for one in plan.rooms):
+        for category in USUAL_FURNITURE[room]:
+            if any(piece.room == room and piece.thing.category == category for piece in furnishing.pieces):
+                continue
+            try:
+                _place_furniture(furnishing, names.next(category), category, room, rng)
+            except NoPlaceError:
+                names.release(category)
+    return furnishing
+
+
+class _NameCounter:
+    """Number the things of each category, beginning after those that already have a name."""
+
+    def __init__(self, named: Mapping[str, str]) -> None:
+        self._last = {category: list(named.values()).count(category) for category in CATEGORIES}
+
+    def next(self, category: str) -> str:
+        self._last[category] += 1
+        return f"{category}_{self._last[category]}"
+
+    def release(self, category: str) -> None:
+        self._last[category] -= 1
+
+
+def _place_window(
+    furnishing: Furnishing, name: str, room: str, opened: float, rng: np.random.Generator
+) -> None:
+    """Place a window in an outer wall; the ground below the region that it sweeps stays free."""
+    wide = WINDOW_WIDTH + 2 * WINDOW_MARGIN
+    walls = [
+        wall
+        for wall in furnishing.plan.walls
+        if wall.rooms == (room,) and wall.length > wide + WALL_THICKNESS
+    ]
+    for _ in range(MAX_TRIES if walls else 0):
+        wall = walls[rng.integers(len(walls))]
+        centre = float(
+            rng.uniform(wall.low + (wide + WALL_THICKNESS) / 2, wall.high - (wide + WALL_THICKNESS) / 2)
+        )
+        x, y = (centre, wall.offset) if wall.axis == 0 else (wall.offset, centre)
+        thing = Thing(name, "window", (x, y, WINDOW_SILL), _yaw_facing_room(wall), opened)
+        zone = wall.strip(centre, wide, (WALL_THICKNESS / 2, WINDOW_DEPTH))
+        piece = Piece(
+            thing, room, wall.strip(centre, wide, (WALL_THICKNESS / 2, WALL_THICKNESS / 2 + GAP)), (zone,)
+        )
+        # Neighbouring windows could collide when they open, so their zones must not overlap.
+        beside = any(zone.overlaps(other) for done in furnishing.pieces for other in done.zones)
+        if furnishing.fits(piece) and not beside:
+            furnishing.pieces.append(piece)
+            furnishing.windows.append(
+                Opening(wall, centre, WINDOW_WIDTH, WINDOW_SILL, WINDOW_SILL + WINDOW_HEIGHT)
+            )
+            return
+    raise NoPlaceError(f"There is no place for {name} in the walls of the {room}.")
+
+
+def _yaw_facing_room(wall: Wall) -> float:
+    """Return the yaw of a thing with its back to a wall."""
+    if wall.axis == 0:
+        return 0.0 if wall.inward > 0 else pi
+    return -pi / 2 if wall.inward > 0 else pi / 2
+
+
+def _place_furniture(
+    furnishing: Furnishing, name: str, category: str, room: str, rng: np.random.Generator
+) -> None:
+    """Place a piece of furniture with its back to a wall, or a coffee table in front of the sofa."""
+    sofas = [piece for piece in furnishing.pieces if piece.room == room and piece.thing.category == "sofa"]
+    for _ in range(MAX_TRIES):
+        if category == "coffee_table" and sofas:
+            piece = _in_front_of_sofa(sofas[0], name)
+        else:
+            piece = _sample_at_wall(furnishing.plan, name, category, room, rng)
+        if furnishing.fits(piece):
+            furnishing.pieces.append(piece)
+            return
+    raise NoPlaceError(f"There is no place for {name} in the {room}.")
+
+
+def _sample_at_wall(
+    plan: FloorPlan, name: str, category: str, room: str, rng: np.random.Generator
+) -> Piece:
+    half_width, half_depth, _ = bounding_box(CATEGORIES[category]).half
+    inner = plan.interior(room)
+    axis, inward = int(rng.integers(2)), int(rng.choice((-1, 1)))
+    offset = (inner.low if inward > 0 else inner.high)[1 - axis]
+    wall = Wall(axis, offset, inner.low[axis], inner.high[axis], (room,), inward)
+    margin = half_width + GAP
+    centre = float(rng.uniform(wall.low + margin, max(wall.high - margin, wall.low + margin)))
+    depth = 2 * half_depth + GAP
+    body = wall.strip(centre, 2 * half_width, (GAP, depth))
+    zones = [wall.strip(centre, 2 * half_width, (depth, depth + FRONT_DEPTH))]
+    if category == "bed":
+        # The robot uses a bed from its foot and from one side.
+        beside = centre + float(rng.choice((-1, 1))) * (half_width + FRONT_DEPTH / 2)
+        zones.append(wall.strip(beside, FRONT_DEPTH, (GAP, depth)))
+    return Piece(_upright_thing(name, category, body, _yaw_facing_room(wall)), room, body, tuple(zones))
+
+
+def _in_front_of_sofa(sofa: Piece, name: str) -> Piece:
+    yaw = sofa.thing.yaw
+    half_width, half_depth, _ = bounding_box(CATEGORIES["coffee_table"]).half
+    ahead = bounding_box(CATEGORIES["sofa"]).half[1] + SOFA_TABLE_DISTANCE + half_depth
+    x = sofa.thing.position[0] - ahead * np.sin(yaw)
+    y = sofa.thing.position[1] + ahead * np.cos(yaw)
+    if abs(np.sin(yaw)) > 0.5:
+        half_width, half_depth = half_depth, half_width
+    body = Rect((x - half_width, y - half_depth), (x + half_width, y + half_depth))
+    return Piece(_upright_thing(name, "coffee_table", body, yaw), sofa.room, body)
+
+
+def _upright_thing(name: str, category: str, body: Rect, yaw: float) -> Thing:
+    x, y = ((body.low[i] + body.high[i]) / 2 for i in (0, 1))
+    return Thing(name, category, (float(x), float(y), 0.0), yaw)
 
 
 @dataclass(frozen=True)
 class FreeSpace:
-    """A grid over the plan.
+    """A grid over the plan with the cells on which a disc, such as the robot's base, fits.
 
     Attributes:
-        xs: the x coordinates of the cells' middles.
+        xs: the x coordinates of the cells' centres.
         ys: their y coordinates.
-        free: whether the disc fits with its middle there.
+        free: for each cell, whether the disc fits with its centre there.
     """
 
     xs: np.ndarray
@@ -44,7 +254,7 @@ class FreeSpace:
 
     @classmethod
     def around(cls, obstacles: Iterable[Rect], outline: Rect, radius: float) -> FreeSpace:
-        """Return where a disc has all obstacles at least its radius away."""
+        """Return the grid for a disc that must not overlap the obstacles."""
         (x0, y0), (x1, y1) = outline.low, outline.high
         xs, ys = np.arange(x0 + CELL / 2, x1, CELL), np.arange(y0 + CELL / 2, y1, CELL)
         space = cls(xs, ys, np.ones((len(xs), len(ys)), dtype=bool))
@@ -55,7 +265,7 @@ class FreeSpace:
 
     @cached_property
     def connected(self) -> np.ndarray:
-        """The largest part of the free cells that hangs together."""
+        """The largest connected component of the free cells, as a mask."""
         labels, count = ndimage.label(self.free)
         if count == 0:
             return self.free
@@ -64,11 +274,11 @@ class FreeSpace:
         return np.asarray(labels == sizes.argmax())
 
     def count_standing_cells(self, target: Rect, within: float, room: Rect) -> int:
-        """Count the connected cells of a room from which a target is no further away than `within`."""
+        """Count the connected cells of a room whose distance to a target is at most `within`."""
         return self._count(self.connected, target, within, room)
 
-    def pockets(self, target: Rect, within: float, room: Rect) -> int:
-        """Count the free cells near a target that are cut off from the connected ones."""
+    def count_isolated_cells(self, target: Rect, within: float, room: Rect) -> int:
+        """Count the free cells of a room near a target that are not connected to the others."""
         return self._count(self.free & ~self.connected, target, within, room)
 
     def _count(self, cells: np.ndarray, target: Rect, within: float, room: Rect) -> int:
@@ -82,7 +292,7 @@ class FreeSpace:
         return count
 
     def _near(self, target: Rect, distance: float) -> Iterator[tuple[tuple[slice, slice], np.ndarray]]:
-        """Yield the window of cells around a target and their squared distances, if there are any."""
+        """Yield the window of cells around a target and their squared distances; nothing if it is empty."""
         slices, gaps = [], []
         for axis, coordinates in enumerate((self.xs, self.ys)):
             low, high = target.low[axis], target.high[axis]
@@ -93,198 +303,3 @@ class FreeSpace:
             slices.append(slice(first, last))
             gaps.append(np.maximum(np.maximum(low - near, near - high), 0.0))
         yield (slices[0], slices[1]), gaps[0][:, None] ** 2 + gaps[1][None, :] ** 2
-
-
-# What stands in each kind of room if there is a place for it.
-USUAL_FURNITURE = {
-    "bathroom": ("cabinet",),
-    "bedroom": ("bed", "cabinet"),
-    "kitchen": ("table", "fridge", "cabinet"),
-    "living_room": ("shelf", "table", "sofa", "coffee_table"),
-    "study": ("shelf", "coffee_table"),
-}
-ROOMS_WITH_WINDOW = ("bedroom", "kitchen", "living_room")
-
-TRIES = 100
-
-# From where to where windows stand open.
-WINDOW_OPENING_RANGE = (0.5, 1.0)
-GAP = 0.01
-
-# How deep the place in front of furniture is that stays empty: the robot stands there, doors turn there.
-FRONT_DEPTH = 0.7
-DOORWAY_DEPTH = 0.75
-WINDOW_DEPTH, WINDOW_MARGIN = 1.0, 0.15
-# A coffee table stands this far in front of the sofa: the robot passes between them.
-SOFA_TABLE_DISTANCE = FRONT_DEPTH
-
-
-class NoPlaceError(NeedfulError):
-    """Something found no place, so that the house is to be drawn anew."""
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A fixed thing in its room: the ground that it covers and the zones that it wants empty."""
-
-    thing: Thing
-    room: str
-    body: Rect
-    zones: tuple[Rect, ...] = ()
-
-
-@dataclass(slots=True)
-class Furnishing:
-    """What is in the rooms so far."""
-
-    plan: FloorPlan
-    pieces: list[Piece] = field(default_factory=list)
-    windows: list[Opening] = field(default_factory=list)
-
-    def doorways(self) -> Iterator[Rect]:
-        """Yield the ground in front of doors, on both sides."""
-        for door in self.plan.doors:
-            yield door.wall.strip(door.centre, door.width, (-DOORWAY_DEPTH, DOORWAY_DEPTH))
-
-    def zones(self) -> Iterator[Rect]:
-        """Yield all that no furniture may stand on."""
-        yield from self.doorways()
-        for piece in self.pieces:
-            yield from piece.zones
-
-    def fits(self, piece: Piece) -> bool:
-        """Return whether a piece stands within its room and in nobody's way, and nobody in its own."""
-        inner = self.plan.inner(piece.room)
-        bodies = [other.body for other in self.pieces]
-        return (
-            all(inner.contains(rect) for rect in (piece.body, *piece.zones))
-            and not any(piece.body.overlaps(other.grown(GAP)) for other in bodies)
-            and not any(piece.body.overlaps(zone) for zone in self.zones())
-            and not any(zone.overlaps(body) for zone in piece.zones for body in bodies)
-        )
-
-
-def furnish(plan: FloorPlan, definition: ActivityDefinition, rng: np.random.Generator) -> Furnishing:
-    """Place what the definition names, then what is usual in such rooms as far as there is a place."""
-    rooms = {
-        one.arguments[0]: one.arguments[1]
-        for one in definition.initial
-        if one.predicate == "inroom" and definition.categories[one.arguments[0]] in CATEGORIES
-    }
-    opened = {
-        one.arguments[0]: float(rng.uniform(*WINDOW_OPENING_RANGE)) if one.positive else 0.0
-        for one in definition.initial
-        if one.predicate == "open"
-    }
-    furnishing = Furnishing(plan)
-    numbers = _Numbers(definition.categories)
-    windows = [name for name in rooms if definition.categories[name] == "window"]
-    for name in windows or [numbers.next("window") for _ in ROOMS_WITH_WINDOW]:
-        room = rooms.get(name) or ROOMS_WITH_WINDOW[len(furnishing.windows)]
-        _place_window(furnishing, name, room, opened.get(name, 0.0), rng)
-    for name, room in rooms.items():
-        if name not in windows:
-            _place(furnishing, name, definition.categories[name], room, rng)
-    for room in (one.name for one in plan.rooms):
-        for category in USUAL_FURNITURE[room]:
-            if any(piece.room == room and piece.thing.category == category for piece in furnishing.pieces):
-                continue
-            try:
-                _place(furnishing, numbers.next(category), category, room, rng)
-            except NoPlaceError:
-                numbers.give_back(category)
-    return furnishing
-
-
-class _Numbers:
-    """Counts things of each category on from those that have a name."""
-
-    def __init__(self, named: Mapping[str, str]) -> None:
-        self._last = {category: list(named.values()).count(category) for category in CATEGORIES}
-
-    def next(self, category: str) -> str:
-        self._last[category] += 1
-        return f"{category}_{self._last[category]}"
-
-    def give_back(self, category: str) -> None:
-        self._last[category] -= 1
-
-
-def _place_window(
-    furnishing: Furnishing, name: str, room: str, opened: float, rng: np.random.Generator
-) -> None:
-    """Put a window into an outer wall, with its swept volume empty down to the ground."""
-    wide = WINDOW_WIDTH + 2 * WINDOW_MARGIN
-    walls = [wall for wall in furnishing.plan.walls if wall.rooms == (room,) and wall.length > wide + WALL]
-    for _ in range(TRIES if walls else 0):
-        wall = walls[rng.integers(len(walls))]
-        centre = float(rng.uniform(wall.low + (wide + WALL) / 2, wall.high - (wide + WALL) / 2))
-        x, y = (centre, wall.at) if wall.axis == 0 else (wall.at, centre)
-        thing = Thing(name, "window", (x, y, WINDOW_SILL), _facing(wall), opened)
-        zone = wall.strip(centre, wide, (WALL / 2, WINDOW_DEPTH))
-        piece = Piece(thing, room, wall.strip(centre, wide, (WALL / 2, WALL / 2 + GAP)), (zone,))
-        # Two windows beside each other would turn into each other: their zones count as bodies here.
-        beside = any(zone.overlaps(other) for done in furnishing.pieces for other in done.zones)
-        if furnishing.fits(piece) and not beside:
-            furnishing.pieces.append(piece)
-            furnishing.windows.append(
-                Opening(wall, centre, WINDOW_WIDTH, WINDOW_SILL, WINDOW_SILL + WINDOW_HEIGHT)
-            )
-            return
-    raise NoPlaceError(f"There is no place for {name} in the walls of the {room}.")
-
-
-def _facing(wall: Wall) -> float:
-    """Return the yaw of what looks from a wall into its room."""
-    if wall.axis == 0:
-        return 0.0 if wall.inward > 0 else pi
-    return -pi / 2 if wall.inward > 0 else pi / 2
-
-
-def _place(furnishing: Furnishing, name: str, category: str, room: str, rng: np.random.Generator) -> None:
-    """Put a piece of furniture with its back to a wall, or a coffee table in front of the sofa."""
-    sofas = [piece for piece in furnishing.pieces if piece.room == room and piece.thing.category == "sofa"]
-    for _ in range(TRIES):
-        if category == "coffee_table" and sofas:
-            piece = _before_sofa(sofas[0], name)
-        else:
-            piece = _at_wall(furnishing.plan, name, category, room, rng)
-        if furnishing.fits(piece):
-            furnishing.pieces.append(piece)
-            return
-    raise NoPlaceError(f"There is no place for {name} in the {room}.")
-
-
-def _at_wall(plan: FloorPlan, name: str, category: str, room: str, rng: np.random.Generator) -> Piece:
-    half_width, half_depth, _ = bounding_box(CATEGORIES[category]).half
-    inner = plan.inner(room)
-    axis, inward = int(rng.integers(2)), int(rng.choice((-1, 1)))
-    at = (inner.low if inward > 0 else inner.high)[1 - axis]
-    wall = Wall(axis, at, inner.low[axis], inner.high[axis], (room,), inward)
-    margin = half_width + GAP
-    centre = float(rng.uniform(wall.low + margin, max(wall.high - margin, wall.low + margin)))
-    depth = 2 * half_depth + GAP
-    body = wall.strip(centre, 2 * half_width, (GAP, depth))
-    zones = [wall.strip(centre, 2 * half_width, (depth, depth + FRONT_DEPTH))]
-    if category == "bed":
-        # A bed is used from its foot and from one of its sides.
-        beside = centre + float(rng.choice((-1, 1))) * (half_width + FRONT_DEPTH / 2)
-        zones.append(wall.strip(beside, FRONT_DEPTH, (GAP, depth)))
-    return Piece(_standing(name, category, body, _facing(wall)), room, body, tuple(zones))
-
-
-def _before_sofa(sofa: Piece, name: str) -> Piece:
-    yaw = sofa.thing.yaw
-    half_width, half_depth, _ = bounding_box(CATEGORIES["coffee_table"]).half
-    ahead = bounding_box(CATEGORIES["sofa"]).half[1] + SOFA_TABLE_DISTANCE + half_depth
-    x = sofa.thing.position[0] - ahead * np.sin(yaw)
-    y = sofa.thing.position[1] + ahead * np.cos(yaw)
-    if abs(np.sin(yaw)) > 0.5:
-        half_width, half_depth = half_depth, half_width
-    body = Rect((x - half_width, y - half_depth), (x + half_width, y + half_depth))
-    return Piece(_standing(name, "coffee_table", body, yaw), sofa.room, body)
-
-
-def _standing(name: str, category: str, body: Rect, yaw: float) -> Thing:
-    x, y = ((body.low[i] + body.high[i]) / 2 for i in (0, 1))
-    return Thing(name, category, (float(x), float(y), 0.0), yaw)

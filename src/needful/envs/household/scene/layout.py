@@ -1,6 +1,6 @@
-"""Draw whole houses: rooms, furniture and all that lies about, for an activity to take place in.
+"""Sample whole houses: rooms, furniture, the things of an activity, and clutter.
 
-Put movable things on floors and furniture: what an activity is about first, then clutter.
+The things of the activity are placed first. Clutter must leave the robot a path to them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from needful.envs.household.scene.categories import CATEGORIES, CLUTTER, swept_b
 from needful.envs.household.scene.floor_plan import FloorPlan, Rect, sample_floor_plan, wall_boxes
 from needful.envs.household.scene.furnishing import (
     CELL,
-    TRIES,
+    MAX_TRIES,
     FreeSpace,
     Furnishing,
     NoPlaceError,
@@ -27,31 +27,40 @@ from needful.envs.household.scene.scene import (
     CLEARANCE,
     RADIUS,
     REACH,
-    THE_ROBOT,
+    ROBOT_OBJECT,
     Box,
     Scene,
     Thing,
     Vector,
 )
 
-# Furniture on which clutter lies; nobody needs to reach what is on a fridge.
-CLUTTERED = ("bed", "cabinet", "coffee_table", "sofa", "table")
+# The furniture on which clutter is placed.
+CLUTTER_SURFACES = ("bed", "cabinet", "coffee_table", "sofa", "table")
 ON_FURNITURE_PROBABILITY = 0.5
 
-# How high above a surface things are before they settle.
-DROP = 0.002
+# The height above a surface at which things are placed before they settle.
+DROP_HEIGHT = 0.002
 
-# How much air is around things: about a hand's breadth where the hand must come.
+# The minimum gap between things, and the larger one around things that the hand must grasp.
 GAP, HAND_GAP = 0.03, 0.12
 
-# A place to stand is no further away than this from what is to be reached, and there are several.
+# The robot must have at least this many cells to stand on within this distance of a thing that it uses.
 MAX_STANDING_DISTANCE = 0.75
 MIN_STANDING_CELLS = 20
+
+# Paths are wider than the robot by this much on each side, so that its motion planner finds them.
+EXTRA_CLEARANCE = 0.03
+
+# How many arrangements of things, and then of clutter, are tried per house.
+MAX_ARRANGEMENTS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedThing:
-    """A movable thing, the ground that it covers, open or closed, and what it is on; None for the floor."""
+    """A movable thing and the ground that it covers when open or closed.
+
+    `on` is the furniture that supports it; None for the floor.
+    """
 
     thing: Thing
     body: Rect
@@ -59,8 +68,8 @@ class PlacedThing:
     on: str | None = None
 
     @property
-    def grip(self) -> Rect:
-        """Where the hand must get to: the handle, or any side of what has none."""
+    def grasp_region(self) -> Rect:
+        """The ground below the handle, or below the whole thing if it has none."""
         hinge = CATEGORIES[self.thing.category].hinge
         if hinge is None:
             return self.body
@@ -69,7 +78,7 @@ class PlacedThing:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """What lies about so far, where the robot starts, and the ground on which nothing may lie."""
+    """The things that have been placed so far, the robot's start, and the ground that stays free."""
 
     furnishing: Furnishing
     start: Vector
@@ -77,201 +86,26 @@ class Arrangement:
     placed: tuple[PlacedThing, ...] = ()
 
     def obstacles(self) -> Iterator[Rect]:
-        """Yield the ground that the robot cannot stand on, but for walls."""
+        """Yield the ground, except walls, on which the robot cannot stand."""
         yield from (piece.body for piece in self.furnishing.pieces)
         yield from (one.body for one in self.placed if one.on is None)
 
 
-def sample_start(
-    furnishing: Furnishing, definition: ActivityDefinition, space: FreeSpace, rng: np.random.Generator
-) -> Vector:
-    """Draw a place for the robot in its room, away from the furniture that the goal speaks of."""
-    room = furnishing.plan.inner(_room_of_floor(_support(definition, THE_ROBOT.name)))
-    wanted = _wanted(definition)
-    away_from = [piece.body for piece in furnishing.pieces if piece.thing.name in wanted]
-    cells = np.argwhere(space.connected)
-    for cell in cells[rng.permutation(len(cells))]:
-        x, y = float(space.xs[cell[0]]), float(space.ys[cell[1]])
-        if room.gap(x, y) == 0.0 and all(body.gap(x, y) > REACH + CELL for body in away_from):
-            return x, y, float(rng.uniform(-pi, pi))
-    raise NoPlaceError("The robot finds no place to start.")
-
-
-def arrange(
-    furnishing: Furnishing, definition: ActivityDefinition, space: FreeSpace, rng: np.random.Generator
-) -> Arrangement:
-    """Place the robot and the things of a definition, each within reach of a place to stand.
-
-    `space` is where the robot can stand among the furniture. Nothing that the goal speaks of is
-    within reach of the robot's start: a plan would else depend on the accident.
-    """
-    windows = (z for p in furnishing.pieces if p.thing.category == "window" for z in p.zones)
-    bodies = (piece.body for piece in furnishing.pieces)
-    blocked_ground = (*furnishing.doorways(), *windows, *bodies)
-    arrangement = Arrangement(furnishing, sample_start(furnishing, definition, space, rng), blocked_ground)
-    movable = [n for n, c in definition.categories.items() if c in CATEGORIES and not CATEGORIES[c].fixed]
-    # The largest first: they find a place hardest.
-    for name in sorted(movable, key=lambda name: -_footprint(definition.categories[name])):
-        arrangement = _with_wanted(arrangement, name, definition, space, rng)
-    return arrangement
-
-
-def scatter(
-    arrangement: Arrangement, definition: ActivityDefinition, clutter: int, rng: np.random.Generator
-) -> Arrangement:
-    """Add clutter, but none on the floor in front of furniture that the activity needs."""
-    pieces = arrangement.furnishing.pieces
-    needed = [zone for p in pieces if p.thing.name in definition.categories for zone in p.zones]
-    arrangement = replace(arrangement, blocked_ground=(*arrangement.blocked_ground, *needed))
-    counts = dict.fromkeys((category.name for category in CLUTTER), 0)
-    for kind in rng.integers(len(CLUTTER), size=clutter):
-        category = CLUTTER[kind].name
-        counts[category] += 1
-        arrangement = _with_clutter(arrangement, f"{category}_{counts[category]}", category, rng)
-    return arrangement
-
-
-def _support(definition: ActivityDefinition, name: str) -> str:
-    """Return what something is on, according to a definition."""
-    for one in definition.initial:
-        if one.predicate == "ontop" and one.arguments[0] == name:
-            return one.arguments[1]
-    raise NoPlaceError(f"{definition.name} does not say where {name} is.")
-
-
-def _wanted(definition: ActivityDefinition) -> set[str]:
-    return {name for one in definition.goal for name in one.arguments}
-
-
-def _room_of_floor(floor: str) -> str:
-    return floor.removesuffix("_floor")
-
-
-def _footprint(category: str) -> float:
-    half = _swept(category).half
-    return half[0] * half[1]
-
-
-def _swept(category: str) -> Box:
-    return swept_box(CATEGORIES[category])
-
-
-def _with_wanted(
-    arrangement: Arrangement,
-    name: str,
-    definition: ActivityDefinition,
-    space: FreeSpace,
-    rng: np.random.Generator,
-) -> Arrangement:
-    """Place one thing of the definition on what it is said to be on."""
-    support, category = _support(definition, name), definition.categories[name]
-    pieces = [piece for piece in arrangement.furnishing.pieces if piece.thing.name == support]
-    away = REACH + CELL if name in _wanted(definition) else 0.0
-    for _ in range(TRIES):
-        if pieces:
-            placed = _on_piece(arrangement, name, category, pieces[0], HAND_GAP, rng)
-        else:
-            placed = _on_floor(arrangement, name, category, _room_of_floor(support), HAND_GAP, rng)
-        if placed is None or placed.body.gap(*arrangement.start[:2]) < away:
-            continue
-        room = arrangement.furnishing.plan.inner(placed.room)
-        if space.count_standing_cells(placed.grip, MAX_STANDING_DISTANCE, room) >= MIN_STANDING_CELLS:
-            return replace(arrangement, placed=(*arrangement.placed, placed))
-    raise NoPlaceError(f"There is no place for {name} on {support}.")
-
-
-def _with_clutter(
-    arrangement: Arrangement, name: str, category: str, rng: np.random.Generator
-) -> Arrangement:
-    """Place one thing on any floor or furniture."""
-    rooms = arrangement.furnishing.plan.rooms
-    surfaces = [p for p in arrangement.furnishing.pieces if p.thing.category in CLUTTERED]
-    for _ in range(TRIES):
-        if rng.random() < ON_FURNITURE_PROBABILITY:
-            piece = surfaces[rng.integers(len(surfaces))]
-            placed = _on_piece(arrangement, name, category, piece, GAP, rng)
-        else:
-            room = rooms[rng.integers(len(rooms))].name
-            placed = _on_floor(arrangement, name, category, room, GAP, rng)
-        if placed is not None and placed.body.gap(*arrangement.start[:2]) > RADIUS + CELL:
-            return replace(arrangement, placed=(*arrangement.placed, placed))
-    raise NoPlaceError(f"There is no place for {name} among so much clutter.")
-
-
-def _on_floor(
-    arrangement: Arrangement, name: str, category: str, room: str, gap: float, rng: np.random.Generator
-) -> PlacedThing | None:
-    """Draw a place on the floor of a room; None if something is in the way."""
-    inner = arrangement.furnishing.plan.inner(room).grown(-gap)
-    drawn = _drawn(name, category, inner, 0.0, rng)
-    if drawn is None:
-        return None
-    body = drawn[1].grown(gap)
-    others = (one.body for one in arrangement.placed if one.on is None)
-    in_the_way = any(map(body.overlaps, (*arrangement.blocked_ground, *others)))
-    return None if in_the_way else PlacedThing(*drawn, room)
-
-
-def _on_piece(
-    arrangement: Arrangement, name: str, category: str, piece: Piece, gap: float, rng: np.random.Generator
-) -> PlacedThing | None:
-    """Draw a place on the top of a piece of furniture; None if something is in the way."""
-    top = CATEGORIES[piece.thing.category].surfaces[-1]
-    surface = _ground_rect(piece.thing, top).grown(-GAP)
-    height = piece.thing.position[2] + top.centre[2] + top.half[2]
-    drawn = _drawn(name, category, surface, height, rng)
-    if drawn is None:
-        return None
-    body = drawn[1].grown(gap)
-    others = (one.body for one in arrangement.placed if one.on == piece.thing.name)
-    in_the_way = any(map(body.overlaps, others))
-    return None if in_the_way else PlacedThing(*drawn, piece.room, piece.thing.name)
-
-
-def _drawn(
-    name: str, category: str, surface: Rect, height: float, rng: np.random.Generator
-) -> tuple[Thing, Rect] | None:
-    """Draw a thing on a surface, with the ground that it covers; None if it juts out."""
-    u, v, turn = rng.random(3).tolist()
-    x = surface.low[0] + u * (surface.high[0] - surface.low[0])
-    y = surface.low[1] + v * (surface.high[1] - surface.low[1])
-    thing = Thing(name, category, (x, y, height + DROP), (2 * turn - 1) * pi)
-    body = _ground_rect(thing, _swept(category))
-    return (thing, body) if surface.contains(body) else None
-
-
-def _ground_rect(thing: Thing, box: Box) -> Rect:
-    """Return the bounding rectangle of a box of a thing that stands upright."""
-    c, s = cos(thing.yaw), sin(thing.yaw)
-    x = thing.position[0] + c * box.centre[0] - s * box.centre[1]
-    y = thing.position[1] + s * box.centre[0] + c * box.centre[1]
-    hx = abs(c) * box.half[0] + abs(s) * box.half[1]
-    hy = abs(s) * box.half[0] + abs(c) * box.half[1]
-    return Rect((x - hx, y - hy), (x + hx, y + hy))
-
-
-# Ways are a little wider than the robot needs, so that its planner need not thread a needle.
-EXTRA_CLEARANCE = 0.03
-
-# How often things are put into a house, and then clutter, before another house is drawn.
-ARRANGEMENTS = 5
-
-
-def draw_scene(
+def sample_scene(
     definition: ActivityDefinition,
     clutter: int,
     rng: np.random.Generator,
     identity: Vector = (0.0, 0.0, 0.0),
 ) -> Scene:
-    """Draw a house in which a definition holds, with some clutter.
+    """Sample a house in which a definition holds, with some pieces of clutter.
 
-    Raises `NoPlaceError`, which says what found no place, if this house turns out too small or too
-    full; another one may do.
+    Raises `NoPlaceError`, which names the thing that does not fit, if the sampled house is too small or
+    too full; another draw may succeed.
     """
     plan = sample_floor_plan(rng)
     furnishing = furnish(plan, definition, rng)
     walls = wall_boxes(plan.walls, (*plan.doors, *furnishing.windows))
-    arrangement = _arranged(furnishing, definition, clutter, [_ground(wall) for wall in walls], rng)
+    arrangement = _arrange_house(furnishing, definition, clutter, [Rect.under(wall) for wall in walls], rng)
     things = [*(piece.thing for piece in furnishing.pieces), *(one.thing for one in arrangement.placed)]
     used = {thing.category for thing in things}
     return Scene(
@@ -284,22 +118,22 @@ def draw_scene(
     )
 
 
-def _arranged(
+def _arrange_house(
     furnishing: Furnishing,
     definition: ActivityDefinition,
     clutter: int,
     walls: list[Rect],
     rng: np.random.Generator,
 ) -> Arrangement:
-    """Put everything into a furnished house: what matters first, then clutter that leaves ways to it."""
-    space = _space(furnishing.plan, [*walls, *(piece.body for piece in furnishing.pieces)])
-    important = _retry(lambda: _checked(arrange(furnishing, definition, space, rng), definition, walls))
-    return _retry(lambda: _checked(scatter(important, definition, clutter, rng), definition, walls))
+    """Place the things of the definition in a furnished house, then clutter that leaves paths to them."""
+    space = _free_space(furnishing.plan, [*walls, *(piece.body for piece in furnishing.pieces)])
+    tidy = _retry(lambda: _check_access(arrange(furnishing, definition, space, rng), definition, walls))
+    return _retry(lambda: _check_access(add_clutter(tidy, definition, clutter, rng), definition, walls))
 
 
 def _retry(draw: Callable[[], Arrangement]) -> Arrangement:
-    """Return the first draw that succeeds; raise the reason of the last one if none does."""
-    for _ in range(ARRANGEMENTS - 1):
+    """Return the first draw that succeeds; raise the error of the last one if none does."""
+    for _ in range(MAX_ARRANGEMENTS - 1):
         try:
             return draw()
         except NoPlaceError:
@@ -307,36 +141,206 @@ def _retry(draw: Callable[[], Arrangement]) -> Arrangement:
     return draw()
 
 
-def _ground(wall: Box) -> Rect:
-    (x, y, _), (hx, hy, _) = wall.centre, wall.half
-    return Rect((x - hx, y - hy), (x + hx, y + hy))
+def _free_space(
+    plan: FloorPlan, obstacles: Iterable[Rect], extra_clearance: float = EXTRA_CLEARANCE
+) -> FreeSpace:
+    return FreeSpace.around(obstacles, plan.outline, RADIUS + CLEARANCE + extra_clearance)
 
 
-def _space(plan: FloorPlan, obstacles: Iterable[Rect], ease: float = EXTRA_CLEARANCE) -> FreeSpace:
-    return FreeSpace.around(obstacles, plan.outline, RADIUS + CLEARANCE + ease)
-
-
-def _checked(arrangement: Arrangement, definition: ActivityDefinition, walls: list[Rect]) -> Arrangement:
-    """Raise unless the robot can go to all furniture and, with ease, to what the goal speaks of."""
+def _check_access(
+    arrangement: Arrangement, definition: ActivityDefinition, walls: list[Rect]
+) -> Arrangement:
+    """Raise unless the robot can go to all furniture and has ample room beside the objects of the goal."""
     plan = arrangement.furnishing.plan
     obstacles = [*walls, *arrangement.obstacles()]
-    space = _space(plan, obstacles)
+    space = _free_space(plan, obstacles)
     x, y, _ = arrangement.start
     if not space.connected[np.abs(space.xs - x).argmin(), np.abs(space.ys - y).argmin()]:
-        raise NoPlaceError("Things shut in the robot.")
+        raise NoPlaceError("Things enclose the robot.")
     lids = [one for one in arrangement.placed if CATEGORIES[one.thing.category].hinge]
-    # A robot that just about fits through may come into places that are pockets only for it.
-    for tight in (space, _space(plan, obstacles, ease=0.0)) if lids else ():
+    # Without the extra clearance the robot can enter more cells, and more of them may be isolated.
+    for candidate in (space, _free_space(plan, obstacles, extra_clearance=0.0)) if lids else ():
         for lid in lids:
-            if tight.pockets(lid.body, MAX_STANDING_DISTANCE, plan.inner(lid.room)):
-                raise NoPlaceError(f"When {lid.thing.name} is opened, it may shut in the robot.")
-    wanted = {name for one in definition.goal for name in one.arguments}
-    grips = [(one.thing.name, one.body, one.room) for one in arrangement.furnishing.pieces]
-    grips += [
-        (one.thing.name, one.grip, one.room) for one in arrangement.placed if one.thing.name in wanted
+            if candidate.count_isolated_cells(lid.body, MAX_STANDING_DISTANCE, plan.interior(lid.room)):
+                raise NoPlaceError(f"{lid.thing.name} may enclose the robot when it is opened.")
+    goal_objects = _goal_objects(definition)
+    grasp_regions = [(one.thing.name, one.body, one.room) for one in arrangement.furnishing.pieces]
+    grasp_regions += [
+        (one.thing.name, one.grasp_region, one.room)
+        for one in arrangement.placed
+        if one.thing.name in goal_objects
     ]
-    for name, grip, where in grips:
-        places = space.count_standing_cells(grip, MAX_STANDING_DISTANCE, plan.inner(where))
-        if places < (MIN_STANDING_CELLS if name in wanted else 1):
-            raise NoPlaceError(f"There is hardly a place to stand near {name}.")
+    for name, grasp_region, room in grasp_regions:
+        count = space.count_standing_cells(grasp_region, MAX_STANDING_DISTANCE, plan.interior(room))
+        if count < (MIN_STANDING_CELLS if name in goal_objects else 1):
+            raise NoPlaceError(f"There is too little room to stand near {name}.")
     return arrangement
+
+
+def sample_start(
+    furnishing: Furnishing, definition: ActivityDefinition, space: FreeSpace, rng: np.random.Generator
+) -> Vector:
+    """Sample the robot's start in its room, out of reach of the furniture in the goal."""
+    room = furnishing.plan.interior(_room_of_floor(_support(definition, ROBOT_OBJECT.name)))
+    goal_objects = _goal_objects(definition)
+    away_from = [piece.body for piece in furnishing.pieces if piece.thing.name in goal_objects]
+    cells = np.argwhere(space.connected)
+    for cell in cells[rng.permutation(len(cells))]:
+        x, y = float(space.xs[cell[0]]), float(space.ys[cell[1]])
+        if room.gap(x, y) == 0.0 and all(body.gap(x, y) > REACH + CELL for body in away_from):
+            return x, y, float(rng.uniform(-pi, pi))
+    raise NoPlaceError("There is no place where the robot can start.")
+
+
+def arrange(
+    furnishing: Furnishing, definition: ActivityDefinition, space: FreeSpace, rng: np.random.Generator
+) -> Arrangement:
+    """Place the robot and the things of a definition, each with room for the robot to stand beside it.
+
+    `space` is the free space among the furniture. No object of the goal is within reach of the robot's
+    start: otherwise it would depend on chance whether a plan has to navigate to it.
+    """
+    windows = (z for p in furnishing.pieces if p.thing.category == "window" for z in p.zones)
+    bodies = (piece.body for piece in furnishing.pieces)
+    blocked_ground = (*furnishing.doorways(), *windows, *bodies)
+    arrangement = Arrangement(furnishing, sample_start(furnishing, definition, space, rng), blocked_ground)
+    movable = [n for n, c in definition.categories.items() if c in CATEGORIES and not CATEGORIES[c].fixed]
+    # The largest first: they are the hardest to fit.
+    for name in sorted(movable, key=lambda name: -_footprint_area(definition.categories[name])):
+        arrangement = _place_defined_thing(arrangement, name, definition, space, rng)
+    return arrangement
+
+
+def add_clutter(
+    arrangement: Arrangement, definition: ActivityDefinition, clutter: int, rng: np.random.Generator
+) -> Arrangement:
+    """Add pieces of clutter, but not on the floor in front of furniture that the activity needs."""
+    pieces = arrangement.furnishing.pieces
+    needed = [zone for p in pieces if p.thing.name in definition.categories for zone in p.zones]
+    arrangement = replace(arrangement, blocked_ground=(*arrangement.blocked_ground, *needed))
+    counts = dict.fromkeys((category.name for category in CLUTTER), 0)
+    for kind in rng.integers(len(CLUTTER), size=clutter):
+        category = CLUTTER[kind].name
+        counts[category] += 1
+        arrangement = _place_clutter(arrangement, f"{category}_{counts[category]}", category, rng)
+    return arrangement
+
+
+def _support(definition: ActivityDefinition, name: str) -> str:
+    """Return the support of an object according to a definition."""
+    for one in definition.initial:
+        if one.predicate == "ontop" and one.arguments[0] == name:
+            return one.arguments[1]
+    raise NoPlaceError(f"{definition.name} does not state what {name} is on top of.")
+
+
+def _goal_objects(definition: ActivityDefinition) -> set[str]:
+    return {name for one in definition.goal for name in one.arguments}
+
+
+def _room_of_floor(floor: str) -> str:
+    return floor.removesuffix("_floor")
+
+
+def _footprint_area(category: str) -> float:
+    half = _swept_box(category).half
+    return half[0] * half[1]
+
+
+def _swept_box(category: str) -> Box:
+    return swept_box(CATEGORIES[category])
+
+
+def _place_defined_thing(
+    arrangement: Arrangement,
+    name: str,
+    definition: ActivityDefinition,
+    space: FreeSpace,
+    rng: np.random.Generator,
+) -> Arrangement:
+    """Place one thing of the definition on its support."""
+    support, category = _support(definition, name), definition.categories[name]
+    pieces = [piece for piece in arrangement.furnishing.pieces if piece.thing.name == support]
+    min_distance = REACH + CELL if name in _goal_objects(definition) else 0.0
+    for _ in range(MAX_TRIES):
+        if pieces:
+            placed = _sample_on_furniture(arrangement, name, category, pieces[0], HAND_GAP, rng)
+        else:
+            placed = _sample_on_floor(arrangement, name, category, _room_of_floor(support), HAND_GAP, rng)
+        if placed is None or placed.body.gap(*arrangement.start[:2]) < min_distance:
+            continue
+        room = arrangement.furnishing.plan.interior(placed.room)
+        count = space.count_standing_cells(placed.grasp_region, MAX_STANDING_DISTANCE, room)
+        if count >= MIN_STANDING_CELLS:
+            return replace(arrangement, placed=(*arrangement.placed, placed))
+    raise NoPlaceError(f"There is no place for {name} on {support}.")
+
+
+def _place_clutter(
+    arrangement: Arrangement, name: str, category: str, rng: np.random.Generator
+) -> Arrangement:
+    """Place one piece of clutter on a random floor or piece of furniture."""
+    rooms = arrangement.furnishing.plan.rooms
+    surfaces = [p for p in arrangement.furnishing.pieces if p.thing.category in CLUTTER_SURFACES]
+    for _ in range(MAX_TRIES):
+        if rng.random() < ON_FURNITURE_PROBABILITY:
+            piece = surfaces[rng.integers(len(surfaces))]
+            placed = _sample_on_furniture(arrangement, name, category, piece, GAP, rng)
+        else:
+            room = rooms[rng.integers(len(rooms))].name
+            placed = _sample_on_floor(arrangement, name, category, room, GAP, rng)
+        if placed is not None and placed.body.gap(*arrangement.start[:2]) > RADIUS + CELL:
+            return replace(arrangement, placed=(*arrangement.placed, placed))
+    raise NoPlaceError(f"There is no place for {name} among the other clutter.")
+
+
+def _sample_on_floor(
+    arrangement: Arrangement, name: str, category: str, room: str, gap: float, rng: np.random.Generator
+) -> PlacedThing | None:
+    """Sample a position on the floor of a room; None if it is not free."""
+    interior = arrangement.furnishing.plan.interior(room).grown(-gap)
+    sample = _sample_thing(name, category, interior, 0.0, rng)
+    if sample is None:
+        return None
+    body = sample[1].grown(gap)
+    others = (one.body for one in arrangement.placed if one.on is None)
+    in_the_way = any(map(body.overlaps, (*arrangement.blocked_ground, *others)))
+    return None if in_the_way else PlacedThing(*sample, room)
+
+
+def _sample_on_furniture(
+    arrangement: Arrangement, name: str, category: str, piece: Piece, gap: float, rng: np.random.Generator
+) -> PlacedThing | None:
+    """Sample a position on the top of a piece of furniture; None if it is not free."""
+    top = CATEGORIES[piece.thing.category].surfaces[-1]
+    surface = _ground_rect(piece.thing, top).grown(-GAP)
+    height = piece.thing.position[2] + top.centre[2] + top.half[2]
+    sample = _sample_thing(name, category, surface, height, rng)
+    if sample is None:
+        return None
+    body = sample[1].grown(gap)
+    others = (one.body for one in arrangement.placed if one.on == piece.thing.name)
+    in_the_way = any(map(body.overlaps, others))
+    return None if in_the_way else PlacedThing(*sample, piece.room, piece.thing.name)
+
+
+def _sample_thing(
+    name: str, category: str, surface: Rect, height: float, rng: np.random.Generator
+) -> tuple[Thing, Rect] | None:
+    """Sample a thing on a surface, with the ground that it covers; None if it overhangs the edge."""
+    u, v, turn = rng.random(3).tolist()
+    x = surface.low[0] + u * (surface.high[0] - surface.low[0])
+    y = surface.low[1] + v * (surface.high[1] - surface.low[1])
+    thing = Thing(name, category, (x, y, height + DROP_HEIGHT), (2 * turn - 1) * pi)
+    body = _ground_rect(thing, _swept_box(category))
+    return (thing, body) if surface.contains(body) else None
+
+
+def _ground_rect(thing: Thing, box: Box) -> Rect:
+    """Return the bounding rectangle of a box in the frame of an upright thing."""
+    c, s = cos(thing.yaw), sin(thing.yaw)
+    x = thing.position[0] + c * box.centre[0] - s * box.centre[1]
+    y = thing.position[1] + s * box.centre[0] + c * box.centre[1]
+    hx = abs(c) * box.half[0] + abs(s) * box.half[1]
+    hy = abs(s) * box.half[0] + abs(c) * box.half[1]
+    return Rect((x - hx, y - hy), (x + hx, y + hy))

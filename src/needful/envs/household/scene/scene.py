@@ -1,13 +1,8 @@
-"""The types of objects: floors and one for each category of things, all below `obj`; the robot; the house.
+"""The data model of a house: scenes as plain values, the object types of states, and the robot's size.
 
-A state holds all that is needed to restore the simulation exactly. `house` says which scene it is of.
-
-The robot's size and reach: a round mobile base with a floating hand, all in metres.
-
-A house and what is in it, as plain values: what a simulator is built from.
-
-Lengths are in metres, angles in radians, z points up, floors are at z = 0. A scene can be written as
-JSON and read back without loss.
+Lengths are in metres, angles in radians, z points up, and floors are at z = 0. A scene holds all that the
+simulator is built from. A state holds all that is needed to restore the simulation exactly; the features
+of its object `house` identify the scene.
 """
 
 from __future__ import annotations
@@ -19,22 +14,23 @@ from dataclasses import dataclass
 
 from needful.core.objects import Object, Type
 
+# The robot: a round mobile base with a floating hand.
 RADIUS = 0.22
 HEIGHT = 0.75
 
-# What is nearer to the shoulder than REACH is within reach; the hand goes no further than HAND_RANGE.
+# A thing is within reach if it is nearer to the shoulder than REACH; the hand stays within HAND_RANGE.
 SHOULDER_HEIGHT = 0.7
 REACH = 1.0
 HAND_RANGE = 1.2
 
-# How high its eye is: higher than tables, or their edges would hide what lies on them.
+# The camera is higher than tables, whose edges would otherwise hide the things on them.
 EYE_HEIGHT = 1.0
 
-# What the base keeps from everything around it where it stops.
+# The minimum distance of the base from all obstacles where it stops.
 CLEARANCE = 0.01
 
-# The hand is a ball. Where the robot drives there must be some room around it, and what it holds is then
-# over its body, with its bottom at this height.
+# The hand is a ball. While the robot drives it needs HAND_CLEARANCE around it, and the held thing is above
+# the base, with its bottom at CARRY_HEIGHT.
 HAND_RADIUS = 0.035
 HAND_CLEARANCE = 0.12
 CARRY_HEIGHT = 0.8
@@ -46,7 +42,7 @@ Colour = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A box along the axes of the frame that it is given in: its centre and half its size."""
+    """An axis-aligned box in some frame: its centre and its half-extents."""
 
     centre: Vector
     half: Vector
@@ -54,7 +50,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a body: a box, or a cylinder that stands upright in its bounding box."""
+    """A piece of a body: a box, or the upright cylinder that a box bounds."""
 
     box: Box
     colour: Colour
@@ -63,14 +59,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Hinge:
-    """The moving parts of something that opens, and how they turn.
+    """The parts of a thing that turn when it is opened, and the joint.
 
     Attributes:
-        parts: what turns; given in the body's frame, in the closed position.
+        parts: the parts that turn, in the body's frame and in the closed position.
         anchor: a point on the axis.
-        axis: the direction of the axis; turning by positive angles opens.
+        axis: the direction of the axis; positive angles open.
         limit: the angle when fully open; closed is 0.
-        handle: where the hand takes hold, closed, in the body's frame.
+        handle: where the hand grasps, in the body's frame and in the closed position.
     """
 
     parts: tuple[Part, ...]
@@ -82,17 +78,17 @@ class Hinge:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A kind of thing.
+    """A category of things.
 
     Attributes:
         name: such as `pop_can`; also the name of its type.
-        parts: its rigid pieces in the body's frame, whose origin is the middle of the bottom.
-        mass: in kilograms; ignored for what is fixed.
-        fixed: whether it is part of the house or too heavy to move.
+        parts: its rigid parts in the body's frame, whose origin is the centre of the bottom.
+        mass: in kilograms; ignored if it is fixed.
+        fixed: whether it cannot move, as furniture and windows.
         graspable: whether the hand can carry it.
-        hinge: how it opens, if it does.
-        cavities: where things can be inside of it.
-        surfaces: thin boxes on which things can be put: the top of a table, the boards of a shelf.
+        hinge: how it opens; None if it does not.
+        cavities: the boxes in which things count as inside.
+        surfaces: thin boxes on which things can be placed: the top of a table, the boards of a shelf.
     """
 
     name: str
@@ -107,7 +103,10 @@ class Category:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """One object of a scene: what it is and where its body's origin is before physics settles it."""
+    """One object of a scene: its category, and its pose before physics settles it.
+
+    `opened` is the hinge angle as a fraction of its limit.
+    """
 
     name: str
     category: str
@@ -118,7 +117,7 @@ class Thing:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A rectangle of the plan; its floor is the object `floor`."""
+    """A rectangle of the floor plan; `floor` is the name of the object for its floor."""
 
     name: str
     floor: str
@@ -131,12 +130,12 @@ class Scene:
     """A house.
 
     Attributes:
-        categories: what occurs, by name, sorted.
-        rooms: they do not overlap; floors are objects without a body of their own, of the type floor.
-        walls: boxes in the frame of the house; doors and window openings are left out of them.
-        things: all objects but floors and the robot, sorted by name; fixed ones too.
-        robot: where the robot starts: x, y, yaw.
-        identity: the features of the object `house`, by which the scene can be made again.
+        categories: the categories of its things, sorted by name.
+        rooms: they do not overlap; their floors are objects without a body.
+        walls: boxes in the frame of the house, with gaps for doors and windows.
+        things: all objects except floors and the robot, sorted by name.
+        robot: the robot's start: x, y, yaw.
+        identity: the features of the object `house`, from which `make_house` makes the scene again.
     """
 
     categories: tuple[Category, ...]
@@ -149,15 +148,15 @@ class Scene:
 
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 
-# The half-extents are those of the closed body's bounding box in its own frame; `joint` is a share of
-# the hinge's limit.
+# `hx`, `hy` and `hz` are the half-extents of the closed body's bounding box in its own frame; `joint` is
+# the hinge angle as a fraction of its limit.
 OBJ = Type("obj", (*POSE, "hx", "hy", "hz", "joint", "graspable", "held"))
 FLOOR = Type("floor", OBJ.features, OBJ)
 THING = Type("thing", OBJ.features, OBJ)
 ROBOT = Type("robot", ("x", "y", "yaw", *(f"hand_{feature}" for feature in POSE)))
 HOUSE = Type("house", ("activity", "split", "seed"))
 
-THE_ROBOT: Object = ROBOT("robot")
+ROBOT_OBJECT: Object = ROBOT("robot")
 HOUSE_OBJECT: Object = HOUSE("house")
 
 
@@ -168,6 +167,6 @@ def type_of(category: str) -> Type:
 
 
 def heading(quaternion: Sequence[float]) -> float:
-    """Return the yaw of an orientation: the direction of the body's x axis as seen from above."""
+    """Return the yaw of an orientation: the direction of the body's x axis seen from above."""
     w, x, y, z = quaternion
     return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))

@@ -1,9 +1,8 @@
-"""The six controllers by name.
+"""Dispatch of the six controllers by name, and NavigateTo, which drives to a thing and faces it.
 
-θ is measured from the origin of the target's body, in a frame that is turned with it about the vertical
-only; for Open and Close it is measured from the handle. A floor cannot be a target: it is never reachable.
-
-NavigateTo: drive to a place next to a thing and face it.
+The parameters θ are an offset from the origin of the target's body, or from the handle for Open and Close.
+The frame of the offset has the target's yaw and is upright. Floors are never reachable, so they cannot be
+targets.
 """
 
 from __future__ import annotations
@@ -17,92 +16,97 @@ from needful.core.controllers import Parameters
 from needful.envs.household.motion.base_motion import has_clearance
 from needful.envs.household.scene.scene import CLEARANCE, heading
 from needful.envs.household.simulation import manipulate
-from needful.envs.household.simulation.course import FailureReason, Motion
+from needful.envs.household.simulation.controller_motion import FailureReason, Motion
 from needful.envs.household.simulation.physics import Physics
-from needful.envs.household.simulation.situation import SnapshotGeometry
-from needful.envs.household.simulation.snapshot import POSE, Snapshot, rotate_pose_yaw, turned
+from needful.envs.household.simulation.snapshot import POSE, Snapshot, rotate_pose_yaw, rotate_yaw
+from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
 from needful.errors import EnvironmentFailure, UnknownNameError
 
-
-def navigate_failure(view: SnapshotGeometry, thing: int, offset: Parameters) -> FailureReason | None:
-    """Return why the robot cannot stand at an offset from a thing and reach it, or None.
-
-    Of the way there it is only checked that the free space hangs together.
-    """
-    goal = _goal(view, thing, offset)
-    if not view.grid.contains(goal) or not has_clearance(view.discs, view.obstacles, goal[None], CLEARANCE):
-        return FailureReason.NO_CLEARANCE
-    if not view.reachable_from(goal, np.array([thing])).all():
-        return FailureReason.NOT_REACHABLE
-    return None if view.drives.reach((float(goal[0]), float(goal[1]))) else FailureReason.NO_PATH
-
-
-def navigate(view: SnapshotGeometry, thing: int, offset: Parameters) -> Motion:
-    """Drive to an offset from a thing; what is held comes along."""
-    goal = _goal(view, thing, offset)
-    path = view.drives.path((float(goal[0]), float(goal[1])))
-    assert path is not None, "navigation was refused otherwise"
-    faced = view.boxes.middle[thing] - np.array([*goal, 0.0])
-    return Motion(driven(view.snapshot, goal, atan2(faced[1], faced[0])), base=path)
-
-
-def driven(snapshot: Snapshot, place: np.ndarray, yaw: float) -> Snapshot:
-    """Return a snapshot with the robot, its hand and what it holds at another place."""
-    before = snapshot.robot
-    base, there = np.array([*before[:2], 0.0]), np.array([*place, 0.0])
-
-    def carried(pose: np.ndarray) -> np.ndarray:
-        relative = np.array([*(pose[:3] - base), *pose[3:]])
-        moved = rotate_pose_yaw(relative, yaw - before[2])
-        moved[:3] += there
-        return moved
-
-    after = snapshot.with_robot(np.array([*place, yaw, *carried(before[3:])]))
-    if snapshot.held < 0:
-        return after
-    return after.with_pose(snapshot.held, carried(snapshot.rows[snapshot.held, POSE]))
-
-
-def _goal(view: SnapshotGeometry, thing: int, offset: Parameters) -> np.ndarray:
-    row = view.snapshot.rows[thing]
-    goal: np.ndarray = row[:2] + turned(np.array(offset), heading(row[3:7].tolist()))
-    return goal
-
-
-# To which share of its limit a hinge is driven: Close goes all the way to the stop.
+# The hinge angle that a controller turns to, as a fraction of its limit.
 HINGE_TARGETS = MappingProxyType({"Open": 1.0, "Close": 0.0})
 
 CONTROLLER_NAMES = ("Close", "Grasp", "NavigateTo", "Open", "PlaceInside", "PlaceOnTop")
 
 
-def refusal(view: SnapshotGeometry, name: str, thing: int, theta: Parameters) -> FailureReason | None:
-    """Return why a controller cannot start, or None; this is cheap, as no motion is planned."""
+def start_failure_reason(
+    geometry: SnapshotGeometry, name: str, thing: int, theta: Parameters
+) -> FailureReason | None:
+    """Return why a controller cannot start, or None; this is cheap because it plans no motion."""
     match name:
         case "NavigateTo":
-            return navigate_failure(view, thing, theta)
+            return navigate_failure(geometry, thing, theta)
         case "Grasp":
-            return manipulate.grasp_failure(view, thing)
+            return manipulate.grasp_failure(geometry, thing)
         case "PlaceOnTop" | "PlaceInside":
-            return manipulate.place_failure(view, thing, theta, inside=name == "PlaceInside")
+            return manipulate.place_failure(geometry, thing, theta, inside=name == "PlaceInside")
         case "Open" | "Close":
-            return manipulate.hinge_failure(view, thing, theta, HINGE_TARGETS[name])
+            return manipulate.hinge_failure(geometry, thing, theta, HINGE_TARGETS[name])
         case _:
             raise UnknownNameError("household controller", name, CONTROLLER_NAMES)
 
 
 def run_controller(
-    view: SnapshotGeometry, physics: Physics, name: str, thing: int, theta: Parameters
+    geometry: SnapshotGeometry, physics: Physics, name: str, thing: int, theta: Parameters
 ) -> Motion:
     """Run a controller; raise `EnvironmentFailure` with the reason if it cannot be done."""
-    reason = refusal(view, name, thing, theta)
+    reason = start_failure_reason(geometry, name, thing, theta)
     if reason is not None:
         raise EnvironmentFailure(reason.value)
     match name:
         case "NavigateTo":
-            return navigate(view, thing, theta)
+            return navigate(geometry, thing, theta)
         case "Grasp":
-            return manipulate.grasp(view, physics, thing, theta)
+            return manipulate.grasp(geometry, physics, thing, theta)
         case "PlaceOnTop" | "PlaceInside":
-            return manipulate.place(view, physics, thing, theta)
+            return manipulate.place(geometry, physics, thing, theta)
         case _:
-            return manipulate.turn(view, physics, thing, theta, HINGE_TARGETS[name])
+            return manipulate.turn_hinge(geometry, physics, thing, theta, HINGE_TARGETS[name])
+
+
+def navigate_failure(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> FailureReason | None:
+    """Return why the robot cannot stand at an offset from a thing and reach it, or None.
+
+    Whether a path exists is only checked by the connected components of the free space.
+    """
+    goal = _goal(geometry, thing, offset)
+    if not geometry.grid.contains(goal):
+        return FailureReason.NO_CLEARANCE
+    if not has_clearance(geometry.discs, geometry.obstacles, goal[None], CLEARANCE):
+        return FailureReason.NO_CLEARANCE
+    if not geometry.reachable_from(goal, np.array([thing])).all():
+        return FailureReason.NOT_REACHABLE
+    if not geometry.base_planner.can_reach((float(goal[0]), float(goal[1]))):
+        return FailureReason.NO_PATH
+    return None
+
+
+def navigate(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> Motion:
+    """Drive to an offset from a thing and face it; `navigate_failure` must have returned None."""
+    goal = _goal(geometry, thing, offset)
+    path = geometry.base_planner.path((float(goal[0]), float(goal[1])))
+    assert path is not None, "navigate_failure reports NO_PATH otherwise"
+    faced = geometry.boxes.centre[thing] - np.array([*goal, 0.0])
+    return Motion(with_robot_at(geometry.snapshot, goal, atan2(faced[1], faced[0])), base_path=path)
+
+
+def with_robot_at(snapshot: Snapshot, position: np.ndarray, yaw: float) -> Snapshot:
+    """Return a snapshot with the robot, its hand and the held thing at another position."""
+    before = snapshot.robot
+    base, target = np.array([*before[:2], 0.0]), np.array([*position, 0.0])
+
+    def carried(pose: np.ndarray) -> np.ndarray:
+        relative = np.array([*(pose[:3] - base), *pose[3:]])
+        moved = rotate_pose_yaw(relative, yaw - before[2])
+        moved[:3] += target
+        return moved
+
+    after = snapshot.with_robot(np.array([*position, yaw, *carried(before[3:])]))
+    if snapshot.held < 0:
+        return after
+    return after.with_pose(snapshot.held, carried(snapshot.rows[snapshot.held, POSE]))
+
+
+def _goal(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> np.ndarray:
+    row = geometry.snapshot.rows[thing]
+    goal: np.ndarray = row[:2] + rotate_yaw(np.array(offset), heading(row[3:7].tolist()))
+    return goal

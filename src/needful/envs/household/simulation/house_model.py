@@ -1,7 +1,4 @@
-"""Build a MuJoCo model from a scene.
-
-A compiled house: the engine's model, and what its numbers stand for.
-"""
+"""Compile a scene into a MuJoCo model, and map things to the indices in MuJoCo's arrays."""
 
 from __future__ import annotations
 
@@ -29,103 +26,123 @@ from needful.envs.household.scene.scene import (
     type_of,
 )
 
-# The groups of geoms: what blocks rays, the ground, what is only to be seen, and the robot.
-SOLID, GROUND, SEEN, ROBOT_PARTS = 0, 1, 2, 3
+# The groups of geoms: those that block rays, the ground, those that are only visible, and the robot's.
+SOLID, GROUND, VISUAL_ONLY, ROBOT_PARTS = 0, 1, 2, 3
 
-# Whose part a geom is if it is no thing's.
+# The owner of a geom that is not part of a thing.
 OWNER_HOUSE, OWNER_GROUND, OWNER_ROBOT = -1, -2, -3
 
-# The names of the robot's two bodies, and what follows a thing's name in that of the body on its hinge.
+# The names of the robot's two bodies, and the suffix for the body on a thing's hinge.
 ROBOT_BODY, ROBOT_HAND = "robot/body", "robot/hand"
 HINGE_SUFFIX = "/hinge"
+
+TIMESTEP = 0.004
+
+# With MuJoCo's defaults a pile of cans in a bucket takes long to come to rest. Therefore contacts resist
+# rolling, bodies lose speed at these rates (per second), and slow bodies fall asleep.
+FRICTION = (0.9, 0.01, 0.004)
+CONTACT_DIMENSIONS = 6
+LINEAR_DAMPING, ANGULAR_DAMPING = 0.5, 6.0
+SLEEP_TOLERANCE = 0.02
+
+# A lid keeps its angle: gravity does not act on it, and it is hard to turn.
+HINGE_ARMATURE, HINGE_DAMPING = 10.0, 10.0
+
+# Bodies at rest count as touching up to this distance.
+CONTACT_MARGIN = 0.001
+
+WALL_COLOUR = (0.90, 0.89, 0.86)
+FLOOR_COLOURS = ((0.80, 0.72, 0.60), (0.72, 0.74, 0.70), (0.76, 0.70, 0.66), (0.68, 0.72, 0.76))
+SKY_COLOUR = (0.94, 0.95, 0.97)
+BODY_COLOUR, FACE_COLOUR, HAND_COLOUR = (0.27, 0.33, 0.42), (0.55, 0.85, 0.95), (0.95, 0.55, 0.15)
 
 
 @dataclass(frozen=True)
 class HouseModel:
-    """A compiled scene and where everything is in the engine's arrays.
+    """A compiled scene and the indices of its things in MuJoCo's arrays.
 
     Attributes:
-        scene: what it was built from.
-        moving: the model that physics runs in, with sleeping.
-        still: the same without sleeping, in which all contacts of bodies at rest are seen.
-        things: the objects of the scene's things, in their order.
-        floors: the objects of the rooms' floors, in the rooms' order.
+        scene: the scene.
+        physics_model: the MuJoCo model for simulation, in which bodies at rest sleep.
+        query_model: the same without sleeping and with a contact margin, so that all contacts are found.
+        things: the objects of the scene's things, in the same order.
+        floors: the objects of the rooms' floors, in the order of the rooms.
         categories: the category of each thing.
     """
 
     scene: Scene
-    moving: Any
-    still: Any
+    physics_model: Any
+    query_model: Any
     things: tuple[Object, ...]
     floors: tuple[Object, ...]
     categories: tuple[Category, ...]
 
     @cached_property
     def objects(self) -> tuple[Object, ...]:
-        """The things and then the floors."""
+        """The things followed by the floors."""
         return self.things + self.floors
 
     @cached_property
     def owner(self) -> np.ndarray:
-        """For each geom, the index of the thing that it is part of, or what else it belongs to."""
-        index = {thing.name: number for number, thing in enumerate(self.things)}
-        model = self.moving
+        """For each geom, the index of its thing, or a negative constant such as `OWNER_HOUSE`."""
+        indices = {thing.name: index for index, thing in enumerate(self.things)}
+        model = self.physics_model
         owners = np.full(model.ngeom, OWNER_HOUSE)
-        owners[np.isin(model.geom_group, (GROUND, SEEN))] = OWNER_GROUND
+        owners[np.isin(model.geom_group, (GROUND, VISUAL_ONLY))] = OWNER_GROUND
         owners[model.geom_group == ROBOT_PARTS] = OWNER_ROBOT
         for geom, body in enumerate(model.geom_bodyid):
             name = model.body(int(body)).name.removesuffix(HINGE_SUFFIX)
-            owners[geom] = index.get(name, owners[geom])
+            owners[geom] = indices.get(name, owners[geom])
         return owners
 
     @property
     def hand_geom(self) -> int:
-        """The number of the hand's geom."""
-        return int(self.moving.geom(ROBOT_HAND).id)
+        """The index of the hand's geom."""
+        return int(self.physics_model.geom(ROBOT_HAND).id)
 
     @cached_property
     def is_loose(self) -> np.ndarray:
         """For each geom, whether it is part of a thing and can move."""
-        trees = self.moving.body_treeid[self.moving.geom_bodyid]
+        trees = self.physics_model.body_treeid[self.physics_model.geom_bodyid]
         loose: np.ndarray = (self.owner >= 0) & (trees >= 0)
         return loose
 
     @cached_property
     def is_fixed(self) -> np.ndarray:
-        """For each geom, whether it is part of the house or of a thing and cannot move."""
+        """For each geom, whether it is part of the house or of a thing, and cannot move."""
         fixed: np.ndarray = (self.owner >= OWNER_HOUSE) & ~self.is_loose
         return fixed
 
     @cached_property
     def free_address(self) -> np.ndarray:
-        """For each thing, where its pose is in `qpos`; -1 if it is fixed."""
+        """For each thing, the index of its pose in `qpos`; -1 if it is fixed."""
         return self._addresses("")
 
     @cached_property
     def hinge_address(self) -> np.ndarray:
-        """For each thing, where its hinge's angle is in `qpos`; -1 if it has none."""
+        """For each thing, the index of its hinge angle in `qpos`; -1 if it has no hinge."""
         return self._addresses(HINGE_SUFFIX)
 
     @cached_property
     def hinge_limit(self) -> np.ndarray:
-        """For each thing, the angle at which it is fully open; 1 if it does not open."""
+        """For each thing, the hinge angle when fully open; 1 if it has no hinge."""
         return np.array([c.hinge.limit if c.hinge else 1.0 for c in self.categories])
 
     @cached_property
     def body(self) -> np.ndarray:
-        """For each thing, the number of its body."""
-        return np.array([self.moving.body(thing.name).id for thing in self.things], dtype=int)
+        """For each thing, the index of its body."""
+        return np.array([self.physics_model.body(thing.name).id for thing in self.things], dtype=int)
 
     @cached_property
     def hinge_body(self) -> np.ndarray:
-        """For each thing, the number of the body on its hinge; -1 if it has none."""
-        found = {self.moving.body(number).name: number for number in range(self.moving.nbody)}
+        """For each thing, the index of the body on its hinge; -1 if it has no hinge."""
+        found = {self.physics_model.body(index).name: index for index in range(self.physics_model.nbody)}
         return np.array([found.get(thing.name + HINGE_SUFFIX, -1) for thing in self.things], dtype=int)
 
     @cached_property
     def tree(self) -> np.ndarray:
-        """For each thing, the kinematic tree that moves with it; -1 if nothing of it moves."""
-        model = self.moving
+        """For each thing, the index of its kinematic tree; -1 if no part of it moves."""
+        model = self.physics_model
         trees = np.full(len(self.things), -1)
         for geom, owner in enumerate(self.owner):
             if owner >= 0:
@@ -134,7 +151,7 @@ class HouseModel:
 
     @cached_property
     def cavities(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """For each cavity, whose it is, and its middle and half its size in that thing's frame."""
+        """For each cavity, the index of its thing, and its centre and half-extents in the thing's frame."""
         found = [(owner, box) for owner, c in enumerate(self.categories) for box in c.cavities]
         return (
             np.array([owner for owner, _ in found], dtype=int),
@@ -144,8 +161,8 @@ class HouseModel:
 
     @cached_property
     def half_sizes(self) -> np.ndarray:
-        """For each geom, half the size of the box around it in its own frame."""
-        model = self.moving
+        """For each geom, the half-extents of its bounding box in its own frame."""
+        model = self.physics_model
         sizes = np.array(model.geom_size)
         cylinder = model.geom_type == mujoco.mjtGeom.mjGEOM_CYLINDER
         sizes[cylinder] = sizes[cylinder][:, [0, 0, 1]]
@@ -154,42 +171,21 @@ class HouseModel:
         return sizes
 
     def _addresses(self, suffix: str) -> np.ndarray:
-        model = self.moving
-        known = {model.joint(number).name: int(model.jnt_qposadr[number]) for number in range(model.njnt)}
+        model = self.physics_model
+        known = {model.joint(index).name: int(model.jnt_qposadr[index]) for index in range(model.njnt)}
         return np.array([known.get(thing.name + suffix, -1) for thing in self.things], dtype=int)
 
 
-TIMESTEP = 0.004
-
-# With the engine's own figures a heap of cans in a bucket does not come to rest for long: these contacts
-# resist rolling, what moves loses speed at these rates (per second), and what hardly moves sleeps.
-FRICTION = (0.9, 0.01, 0.004)
-CONTACT_DIMENSIONS = 6
-LINEAR_DAMPING, ANGULAR_DAMPING = 0.5, 6.0
-SLEEP_TOLERANCE = 0.02
-
-# A lid stays where it is put: it weighs nothing and is hard to turn.
-HINGE_ARMATURE, HINGE_DAMPING = 10.0, 10.0
-
-# Resting contacts are found even if the bodies are this far apart.
-CONTACT_MARGIN = 0.001
-
-WALL_COLOUR = (0.90, 0.89, 0.86)
-FLOOR_COLOURS = ((0.80, 0.72, 0.60), (0.72, 0.74, 0.70), (0.76, 0.70, 0.66), (0.68, 0.72, 0.76))
-SKY_COLOUR = (0.94, 0.95, 0.97)
-BODY_COLOUR, FACE_COLOUR, HAND_COLOUR = (0.27, 0.33, 0.42), (0.55, 0.85, 0.95), (0.95, 0.55, 0.15)
-
-
 def build_model(scene: Scene) -> HouseModel:
-    """Compile a scene; what is fixed, walls too, never collides with what is fixed."""
+    """Compile a scene; fixed things and walls do not collide with each other."""
     spec = mujoco.MjSpec()
-    # Otherwise angles would be read as degrees.
+    # MuJoCo reads angles as degrees by default.
     spec.compiler.degree = False
     spec.option.timestep = TIMESTEP
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.sleep_tolerance = SLEEP_TOLERANCE
     spec.option.enableflags |= mujoco.mjtEnableBit.mjENBL_SLEEP
-    # An unstable simulation must not start anew behind our back.
+    # By default MuJoCo silently resets an unstable simulation.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
     spec.add_texture(
         type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
@@ -204,15 +200,15 @@ def build_model(scene: Scene) -> HouseModel:
     categories = {category.name: category for category in scene.categories}
     for thing in scene.things:
         _add_thing(spec.worldbody, thing, categories[thing.category])
-    moving = spec.compile()
-    _damp(moving)
-    still = copy.copy(moving)
-    still.opt.enableflags = 0
-    still.geom_margin[:] = CONTACT_MARGIN / 2
+    physics_model = spec.compile()
+    _damp(physics_model)
+    query_model = copy.copy(physics_model)
+    query_model.opt.enableflags = 0
+    query_model.geom_margin[:] = CONTACT_MARGIN / 2
     return HouseModel(
         scene,
-        moving,
-        still,
+        physics_model,
+        query_model,
         things=tuple(type_of(thing.category)(thing.name) for thing in scene.things),
         floors=tuple(FLOOR(room.floor) for room in scene.rooms),
         categories=tuple(categories[thing.category] for thing in scene.things),
@@ -227,11 +223,11 @@ def _add_house(world: Any, scene: Scene) -> None:
         rgba=[0.5, 0.5, 0.5, 0],
         **_surface(0),
     )
-    for number, room in enumerate(scene.rooms):
+    for index, room in enumerate(scene.rooms):
         (x0, y0), (x1, y1) = room.low, room.high
         slab = Box(((x0 + x1) / 2, (y0 + y1) / 2, -0.02), ((x1 - x0) / 2, (y1 - y0) / 2, 0.02))
-        colour = FLOOR_COLOURS[number % len(FLOOR_COLOURS)]
-        world.add_geom(**_shape(Part(slab, colour)), group=SEEN, contype=0, conaffinity=0)
+        colour = FLOOR_COLOURS[index % len(FLOOR_COLOURS)]
+        world.add_geom(**_shape(Part(slab, colour)), group=VISUAL_ONLY, contype=0, conaffinity=0)
     for box in scene.walls:
         world.add_geom(**_shape(Part(box, WALL_COLOUR)), **_surface(0))
     world.add_light(
@@ -244,7 +240,7 @@ def _add_house(world: Any, scene: Scene) -> None:
 
 
 def _add_robot(world: Any) -> None:
-    """Add the body, with a face in front, and the hand; they take no part in physics."""
+    """Add the base, with a face in front, and the hand; they do not collide with anything."""
     apart = {"group": ROBOT_PARTS, "contype": 0, "conaffinity": 0}
     trunk = Part(Box((0, 0, HEIGHT / 2), (RADIUS, RADIUS, HEIGHT / 2)), BODY_COLOUR, round=True)
     face = Part(Box((RADIUS - 0.03, 0, HEIGHT - 0.1), (0.035, 0.08, 0.05)), FACE_COLOUR)
@@ -299,7 +295,7 @@ def _shape(part: Part) -> dict[str, Any]:
 
 
 def _surface(collides: int) -> dict[str, Any]:
-    """Return how a geom meets others; two of which neither `collides` pass through each other."""
+    """Return the contact options of a geom; two geoms touch only if at least one `collides`."""
     return {
         "contype": collides,
         "conaffinity": 1,
@@ -314,7 +310,7 @@ def _volume(part: Part) -> float:
 
 
 def _damp(model: Any) -> None:
-    """Slow down free bodies in proportion to their mass and inertia."""
+    """Damp free bodies in proportion to their mass and inertia."""
     for joint in range(model.njnt):
         if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
             first, body = model.jnt_dofadr[joint], model.jnt_bodyid[joint]

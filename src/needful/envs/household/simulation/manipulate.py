@@ -1,6 +1,7 @@
-"""Grasp, PlaceOnTop, PlaceInside, Open and Close: what the hand does.
+"""The controllers of the hand: Grasp, PlaceOnTop, PlaceInside, Open and Close.
 
-Where the parts on a hinge are while they turn.
+Each has a function that returns why it cannot start, and one that runs it. Open and Close also check the
+region that the parts on the hinge sweep.
 """
 
 from __future__ import annotations
@@ -18,229 +19,250 @@ from needful.envs.household.scene.scene import (
     SHOULDER_HEIGHT,
     heading,
 )
-from needful.envs.household.simulation.course import FailureReason, Motion
+from needful.envs.household.simulation.controller_motion import FailureReason, Motion
 from needful.envs.household.simulation.physics import Physics
-from needful.envs.household.simulation.predicates import OPEN_FROM
-from needful.envs.household.simulation.situation import SnapshotGeometry
-from needful.envs.household.simulation.snapshot import GRASPABLE, HELD, JOINT, POSE, Snapshot, turned
+from needful.envs.household.simulation.predicates import OPEN_THRESHOLD
+from needful.envs.household.simulation.snapshot import GRASPABLE, HELD, JOINT, POSE, Snapshot, rotate_yaw
+from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
 from needful.errors import EnvironmentFailure
 
-# At how many angles one looks.
+# The number of hinge angles at which the swept region is computed.
 SWEEP_STEPS = 10
 
-
-def hits_robot(view: SnapshotGeometry, thing: int, share: float) -> bool:
-    """Return whether a thing that turns on its hinge to a share of its limit hits the robot's body."""
-    x, y = view.snapshot.robot[:2]
-    return bool((swept(view, thing, share).between(0.0, HEIGHT).gaps(x, y) < RADIUS).any())
+# The distance from the contact at which the hand begins its straight approach to a thing.
+APPROACH_DISTANCE = 0.01
 
 
-def encloses_robot(view: SnapshotGeometry, thing: int, share: float) -> bool:
-    """Return whether the robot could no longer go away with a thing's hinge at a share of its limit."""
-    if view.drives.is_enclosed():
+def grasp_failure(geometry: SnapshotGeometry, thing: int) -> FailureReason | None:
+    """Return why a thing cannot be grasped, or None if only the path of the hand is left to plan."""
+    if geometry.snapshot.held >= 0:
+        return FailureReason.HAND_FULL
+    if geometry.snapshot.rows[thing, GRASPABLE] < 0.5:
+        return FailureReason.NOT_GRASPABLE
+    return _reach_failure(geometry, thing, geometry.boxes.centre[thing])
+
+
+def grasp(geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters) -> Motion:
+    """Grasp a thing from the side of the offset, and bring it above the robot's base.
+
+    The hand moves from there towards the thing's centre until it touches the thing.
+    """
+    planner, snapshot = HandPlanner(geometry), geometry.snapshot
+    centre = geometry.boxes.centre[thing]
+    outwards, _ = _direction(_point_at_offset(geometry, thing, offset) - centre)
+    contact = planner.contact_position(
+        thing, centre, outwards, geometry.contact_free_distance(thing, centre)
+    )
+    hand_path = planner.approach_path(thing, contact + APPROACH_DISTANCE * outwards, contact)
+    payload = planner.payload(contact, thing)
+    carry_position = contact + _carry_shift(geometry, thing)
+    return_path = planner.plan(payload, carry_position, contact)
+    if hand_path is None or return_path is None:
+        raise EnvironmentFailure(FailureReason.NO_HAND_PATH.value)
+    left_behind = geometry.house.things_touching(thing)
+    held = _with_thing_moved(snapshot, thing, carry_position - contact).with_feature(thing, HELD, 1.0)
+    after = physics.settle(_with_hand(held, carry_position), left_behind)
+    return Motion(after, hand_path=hand_path, return_path=return_path[::-1])
+
+
+def place_failure(
+    geometry: SnapshotGeometry, thing: int, offset: Parameters, *, inside: bool
+) -> FailureReason | None:
+    """Return why the held thing cannot be released, or None if only the hand's path is left to plan."""
+    if geometry.snapshot.held < 0:
+        return FailureReason.HAND_EMPTY
+    if (
+        inside
+        and geometry.model.hinge_address[thing] >= 0
+        and geometry.snapshot.rows[thing, JOINT] <= OPEN_THRESHOLD
+    ):
+        return FailureReason.CLOSED
+    goal = geometry.snapshot.hand + _place_shift(geometry, thing, offset)
+    reason = _reach_failure(geometry, thing, goal)
+    if reason is not None:
+        return reason
+    planner = HandPlanner(geometry)
+    payload = planner.payload(geometry.snapshot.hand, geometry.snapshot.held)
+    return None if planner.is_free(payload, [goal]) else FailureReason.NO_CLEARANCE
+
+
+def place(geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters) -> Motion:
+    """Release the held thing with its bottom at an offset from a thing, and simulate until it rests."""
+    planner, snapshot = HandPlanner(geometry), geometry.snapshot
+    shift = _place_shift(geometry, thing, offset)
+    path = planner.plan(planner.payload(snapshot.hand, snapshot.held), snapshot.hand, snapshot.hand + shift)
+    if path is None:
+        raise EnvironmentFailure(FailureReason.NO_HAND_PATH.value)
+    released = _with_thing_moved(snapshot, snapshot.held, shift).with_feature(snapshot.held, HELD, 0.0)
+    after = physics.settle(_with_hand_at_rest(released), [snapshot.held])
+    return Motion(after, hand_path=path, return_path=path[::-1])
+
+
+def hinge_failure(
+    geometry: SnapshotGeometry, thing: int, offset: Parameters, fraction: float
+) -> FailureReason | None:
+    """Return why a hinge cannot be turned, or None if only the path of the hand is left to plan."""
+    if geometry.snapshot.held >= 0:
+        return FailureReason.HAND_FULL
+    if geometry.model.hinge_address[thing] < 0:
+        return FailureReason.NOT_OPENABLE
+    reason = _reach_failure(geometry, thing, _point_from_handle(geometry, thing, offset))
+    return reason or _sweep_failure(geometry, thing, fraction)
+
+
+def turn_hinge(
+    geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters, fraction: float
+) -> Motion:
+    """Grasp a thing's handle from an offset, and turn its hinge to a fraction of its limit."""
+    planner = HandPlanner(geometry)
+    handle, before = _handle(geometry, thing), _point_from_handle(geometry, thing, offset)
+    outwards, distance = _direction(before - handle)
+    hand_path = planner.approach_path(
+        thing, before, planner.contact_position(thing, handle, outwards, distance)
+    )
+    if hand_path is None:
+        raise EnvironmentFailure(FailureReason.NO_HAND_PATH.value)
+    return Motion(
+        physics.drive_hinge(_with_hand_at_rest(geometry.snapshot), thing, fraction),
+        hand_path=hand_path,
+        return_path=hand_path[::-1],
+    )
+
+
+def hits_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> bool:
+    """Return whether a thing hits the robot's base when its hinge turns to a fraction of its limit."""
+    x, y = geometry.snapshot.robot[:2]
+    return bool(
+        (swept_footprints(geometry, thing, fraction).between(0.0, HEIGHT).gaps(x, y) < RADIUS).any()
+    )
+
+
+def encloses_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> bool:
+    """Return whether a thing's hinge at a fraction of its limit would enclose the robot.
+
+    It is False if the robot is already enclosed.
+    """
+    if geometry.base_planner.is_enclosed():
         return False
-    model = view.model
-    turning = model.moving.geom_bodyid == model.hinge_body[thing]
-    still = view.house.footprints()[model.is_loose & ~turning]
+    model = geometry.model
+    turning = model.physics_model.geom_bodyid == model.hinge_body[thing]
+    others = geometry.house.footprints()[model.is_loose & ~turning]
     count = int(turning.sum())
-    turned = swept(view, thing, share)[np.arange(-count, 0)]
-    x, y = view.snapshot.robot[:2].tolist()
-    return BasePlanner(view.grid, view.discs, still.joined(turned), (x, y)).is_enclosed()
+    rotated = swept_footprints(geometry, thing, fraction)[np.arange(-count, 0)]
+    x, y = geometry.snapshot.robot[:2].tolist()
+    return BasePlanner(geometry.grid, geometry.discs, others.joined(rotated), (x, y)).is_enclosed()
 
 
-def swept(view: SnapshotGeometry, thing: int, share: float) -> Footprints:
-    """Return the plan view of what turns on a thing's hinge, at angles from now to a share of its limit."""
-    model, house = view.model, view.house
+def swept_footprints(geometry: SnapshotGeometry, thing: int, fraction: float) -> Footprints:
+    """Return the footprints of the parts on a thing's hinge, on the way to a fraction of its limit.
+
+    Rows are grouped by angle, from the current one to the last.
+    """
+    model, house = geometry.model, geometry.house
     hinge = model.categories[thing].hinge
     assert hinge is not None
     body = model.hinge_body[thing]
     origins, axes = house.bodies()
     anchor = origins[body] + axes[body] @ np.array(hinge.anchor)
-    angles = np.linspace(0.0, (share - view.snapshot.rows[thing, JOINT]) * hinge.limit, SWEEP_STEPS)
-    turns = _turns(axes[body] @ np.array(hinge.axis), angles)
-    geoms = np.flatnonzero(model.moving.geom_bodyid == body)
-    centres = anchor + np.einsum("aij,gj->agi", turns, house.centres[geoms] - anchor)
-    turned = np.einsum("aij,gjk->agik", turns, house.axes[geoms])
+    angles = np.linspace(0.0, (fraction - geometry.snapshot.rows[thing, JOINT]) * hinge.limit, SWEEP_STEPS)
+    rotations = _rotations(axes[body] @ np.array(hinge.axis), angles)
+    geoms = np.flatnonzero(model.physics_model.geom_bodyid == body)
+    centres = anchor + np.einsum("aij,gj->agi", rotations, house.centres[geoms] - anchor)
+    rotated = np.einsum("aij,gjk->agik", rotations, house.axes[geoms])
     return Footprints.of(
         centres.reshape(-1, 3),
-        turned.reshape(-1, 3, 3),
+        rotated.reshape(-1, 3, 3),
         np.tile(model.half_sizes[geoms], (SWEEP_STEPS, 1)),
         np.zeros(SWEEP_STEPS * len(geoms), dtype=bool),
     )
 
 
-def _turns(axis: np.ndarray, angles: np.ndarray) -> np.ndarray:
-    """Return the matrices of turns about an axis (Rodrigues' formula)."""
+def _rotations(axis: np.ndarray, angles: np.ndarray) -> np.ndarray:
+    """Return the rotation matrices about an axis (Rodrigues' formula)."""
     x, y, z = axis / np.sqrt(axis @ axis)
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     sines, cosines = np.sin(angles)[:, None, None], np.cos(angles)[:, None, None]
-    turns: np.ndarray = np.eye(3) + sines * cross + (1.0 - cosines) * (cross @ cross)
-    return turns
+    rotations: np.ndarray = np.eye(3) + sines * cross + (1.0 - cosines) * (cross @ cross)
+    return rotations
 
 
-# From how far outside the hand closes in on what it takes hold of.
-APPROACH = 0.01
-
-
-def grasp_failure(view: SnapshotGeometry, thing: int) -> FailureReason | None:
-    """Return why the hand cannot take hold of a thing, or None if that depends on its way alone."""
-    if view.snapshot.held >= 0:
-        return FailureReason.HAND_FULL
-    if view.snapshot.rows[thing, GRASPABLE] < 0.5:
-        return FailureReason.NOT_GRASPABLE
-    return _reach_failure(view, thing, view.boxes.middle[thing])
-
-
-def grasp(view: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters) -> Motion:
-    """Take hold of a thing from the side that the offset is on, and bring it over the robot's body.
-
-    The hand closes in on the thing's middle until it touches it.
-    """
-    planner, snapshot = HandPlanner(view), view.snapshot
-    middle = view.boxes.middle[thing]
-    outwards, _ = _direction(_at(view, thing, offset) - middle)
-    touch = planner.touching(thing, middle, outwards, view.contact_free_distance(thing, middle))
-    reach = planner.approach_path(thing, touch + APPROACH * outwards, touch)
-    load = planner.load(touch, thing)
-    home = touch + _lift(view, thing)
-    back = planner.plan(load, home, touch)
-    if reach is None or back is None:
-        raise EnvironmentFailure(FailureReason.NO_HAND_PATH.value)
-    left_behind = view.house.touched(thing)
-    held = _moved(snapshot, thing, home - touch).with_feature(thing, HELD, 1.0)
-    after = physics.settle(_with_hand(held, home), left_behind)
-    return Motion(after, reach=reach, back=back[::-1])
-
-
-def place_failure(
-    view: SnapshotGeometry, thing: int, offset: Parameters, *, inside: bool
-) -> FailureReason | None:
-    """Return why what is held cannot be released over a thing, or None if that depends on the way alone."""
-    if view.snapshot.held < 0:
-        return FailureReason.HAND_EMPTY
-    if inside and view.model.hinge_address[thing] >= 0 and view.snapshot.rows[thing, JOINT] <= OPEN_FROM:
-        return FailureReason.CLOSED
-    goal = view.snapshot.hand + _shift(view, thing, offset)
-    refusal = _reach_failure(view, thing, goal)
-    if refusal is not None:
-        return refusal
-    planner = HandPlanner(view)
-    load = planner.load(view.snapshot.hand, view.snapshot.held)
-    return None if planner.is_free(load, [goal]) else FailureReason.NO_CLEARANCE
-
-
-def place(view: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters) -> Motion:
-    """Let go of what is held where the offset says its bottom shall be; then physics takes over."""
-    planner, snapshot = HandPlanner(view), view.snapshot
-    shift = _shift(view, thing, offset)
-    path = planner.plan(planner.load(snapshot.hand, snapshot.held), snapshot.hand, snapshot.hand + shift)
-    if path is None:
-        raise EnvironmentFailure(FailureReason.NO_HAND_PATH.value)
-    released = _moved(snapshot, snapshot.held, shift).with_feature(snapshot.held, HELD, 0.0)
-    after = physics.settle(_at_rest(released), [snapshot.held])
-    return Motion(after, reach=path, back=path[::-1])
-
-
-def hinge_failure(
-    view: SnapshotGeometry, thing: int, offset: Parameters, share: float
-) -> FailureReason | None:
-    """Return why a thing cannot be opened or closed, or None if that depends on the hand's way alone."""
-    if view.snapshot.held >= 0:
-        return FailureReason.HAND_FULL
-    if view.model.hinge_address[thing] < 0:
-        return FailureReason.NOT_OPENABLE
-    refusal = _reach_failure(view, thing, _from_handle(view, thing, offset))
-    return refusal or _swing_failure(view, thing, share)
-
-
-def turn(view: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters, share: float) -> Motion:
-    """Take hold of a thing's handle, coming from an offset, and turn its hinge to a share of its limit."""
-    planner = HandPlanner(view)
-    handle, before = _handle(view, thing), _from_handle(view, thing, offset)
-    outwards, distance = _direction(before - handle)
-    reach = planner.approach_path(thing, before, planner.touching(thing, handle, outwards, distance))
-    if reach is None:
-        raise EnvironmentFailure(FailureReason.NO_HAND_PATH.value)
-    return Motion(physics.drive(_at_rest(view.snapshot), thing, share), reach=reach, back=reach[::-1])
-
-
-def _reach_failure(view: SnapshotGeometry, thing: int, hand: np.ndarray) -> FailureReason | None:
-    base = view.snapshot.robot[:2]
-    if not view.reachable_from(base, np.array([thing])).all():
+def _reach_failure(geometry: SnapshotGeometry, thing: int, hand: np.ndarray) -> FailureReason | None:
+    base = geometry.snapshot.robot[:2]
+    if not geometry.reachable_from(base, np.array([thing])).all():
         return FailureReason.NOT_REACHABLE
-    way = hand - np.array([*base, SHOULDER_HEIGHT])
-    return FailureReason.OUT_OF_RANGE if way @ way > HAND_RANGE**2 else None
+    displacement = hand - np.array([*base, SHOULDER_HEIGHT])
+    return FailureReason.OUT_OF_RANGE if displacement @ displacement > HAND_RANGE**2 else None
 
 
-def _swing_failure(view: SnapshotGeometry, thing: int, share: float) -> FailureReason | None:
-    """Return why a hinge cannot be turned from where the robot is, whatever the hand does, or None."""
-    if (thing, share) not in view.swing_failures:
-        refusal = None
-        if hits_robot(view, thing, share):
-            refusal = FailureReason.NO_CLEARANCE
-        elif encloses_robot(view, thing, share):
-            refusal = FailureReason.SHUT_IN
-        view.swing_failures[thing, share] = refusal
-    return view.swing_failures[thing, share]
+def _sweep_failure(geometry: SnapshotGeometry, thing: int, fraction: float) -> FailureReason | None:
+    """Return why a hinge cannot be turned with the robot at its current position, or None."""
+    if (thing, fraction) not in geometry.sweep_failures:
+        reason = None
+        if hits_robot(geometry, thing, fraction):
+            reason = FailureReason.NO_CLEARANCE
+        elif encloses_robot(geometry, thing, fraction):
+            reason = FailureReason.SHUT_IN
+        geometry.sweep_failures[thing, fraction] = reason
+    return geometry.sweep_failures[thing, fraction]
 
 
-def _at(view: SnapshotGeometry, thing: int, offset: Parameters) -> np.ndarray:
+def _point_at_offset(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> np.ndarray:
     """Return the point at an offset from a thing's origin."""
-    row = view.snapshot.rows[thing]
-    point: np.ndarray = row[:3] + turned(np.array(offset), heading(row[3:7].tolist()))
+    row = geometry.snapshot.rows[thing]
+    point: np.ndarray = row[:3] + rotate_yaw(np.array(offset), heading(row[3:7].tolist()))
     return point
 
 
-def _handle(view: SnapshotGeometry, thing: int) -> np.ndarray:
-    """Return where a thing's handle is now."""
-    hinge = view.model.categories[thing].hinge
+def _handle(geometry: SnapshotGeometry, thing: int) -> np.ndarray:
+    """Return the current position of a thing's handle."""
+    hinge = geometry.model.categories[thing].hinge
     assert hinge is not None
-    origins, axes = view.house.bodies()
-    body = view.model.hinge_body[thing]
+    origins, axes = geometry.house.bodies()
+    body = geometry.model.hinge_body[thing]
     handle: np.ndarray = origins[body] + axes[body] @ np.array(hinge.handle)
     return handle
 
 
-def _from_handle(view: SnapshotGeometry, thing: int, offset: Parameters) -> np.ndarray:
+def _point_from_handle(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> np.ndarray:
     """Return the point at an offset from a thing's handle."""
-    yaw = heading(view.snapshot.rows[thing, 3:7].tolist())
-    point: np.ndarray = _handle(view, thing) + turned(np.array(offset), yaw)
+    yaw = heading(geometry.snapshot.rows[thing, 3:7].tolist())
+    point: np.ndarray = _handle(geometry, thing) + rotate_yaw(np.array(offset), yaw)
     return point
 
 
-def _direction(way: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the direction and the length of a way; no way at all goes up."""
-    length = float(np.sqrt(way @ way))
-    return (way / length, length) if length > 1e-6 else (np.array([0.0, 0.0, 1.0]), 0.0)
+def _direction(displacement: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the direction and the length of a vector; the direction of zero is up."""
+    length = float(np.sqrt(displacement @ displacement))
+    return (displacement / length, length) if length > 1e-6 else (np.array([0.0, 0.0, 1.0]), 0.0)
 
 
-def _lift(view: SnapshotGeometry, thing: int) -> np.ndarray:
-    """Return the way of a thing from where it is to over the robot's body."""
-    middle, low = view.boxes.middle[thing], view.boxes.low[thing]
-    x, y = view.snapshot.robot[:2]
-    return np.array([x - middle[0], y - middle[1], CARRY_HEIGHT - low[2]])
+def _carry_shift(geometry: SnapshotGeometry, thing: int) -> np.ndarray:
+    """Return the displacement of a thing from where it is to above the robot's base."""
+    centre, low = geometry.boxes.centre[thing], geometry.boxes.low[thing]
+    x, y = geometry.snapshot.robot[:2]
+    return np.array([x - centre[0], y - centre[1], CARRY_HEIGHT - low[2]])
 
 
-def _shift(view: SnapshotGeometry, thing: int, offset: Parameters) -> np.ndarray:
-    """Return the way of what is held to where the middle of its bottom is at an offset from a thing."""
-    held = view.snapshot.held
-    middle, low = view.boxes.middle[held], view.boxes.low[held]
-    shift: np.ndarray = _at(view, thing, offset) - np.array([middle[0], middle[1], low[2]])
+def _place_shift(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> np.ndarray:
+    """Return the displacement of the held thing that puts its bottom at an offset from a thing."""
+    held = geometry.snapshot.held
+    centre, low = geometry.boxes.centre[held], geometry.boxes.low[held]
+    shift: np.ndarray = _point_at_offset(geometry, thing, offset) - np.array([centre[0], centre[1], low[2]])
     return shift
 
 
-def _moved(snapshot: Snapshot, thing: int, way: np.ndarray) -> Snapshot:
+def _with_thing_moved(snapshot: Snapshot, thing: int, displacement: np.ndarray) -> Snapshot:
     pose = snapshot.rows[thing, POSE].copy()
-    pose[:3] += way
+    pose[:3] += displacement
     return snapshot.with_pose(thing, pose)
 
 
-def _with_hand(snapshot: Snapshot, place: np.ndarray) -> Snapshot:
+def _with_hand(snapshot: Snapshot, position: np.ndarray) -> Snapshot:
     robot = snapshot.robot.copy()
-    robot[3:6] = place
+    robot[3:6] = position
     return snapshot.with_robot(robot)
 
 
-def _at_rest(snapshot: Snapshot) -> Snapshot:
-    """Return a snapshot with the hand over the robot's body."""
+def _with_hand_at_rest(snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot with the hand above the robot's base."""
     return _with_hand(snapshot, np.array([*snapshot.robot[:2], CARRY_HEIGHT]))

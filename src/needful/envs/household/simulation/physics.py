@@ -1,7 +1,7 @@
-"""Let things fall until they rest, and drive hinges; always from a snapshot, to a snapshot.
+"""Simulate things until they rest, and turn hinges; both map a snapshot to a snapshot.
 
-The engine's sleep is what makes this fast: all things at rest sleep, and only those that were let go
-of, or that lose their support, are woken, with whatever touches them.
+MuJoCo's sleeping makes this fast: all things at rest sleep. Only things that were released or lost their
+support are awake, together with all that touch them.
 """
 
 from __future__ import annotations
@@ -13,84 +13,84 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from needful.envs.household.simulation.course import FailureReason
+from needful.envs.household.simulation.controller_motion import FailureReason
 from needful.envs.household.simulation.house_model import HouseModel
-from needful.envs.household.simulation.snapshot import FAR_AWAY, Snapshot, positions, with_qpos
+from needful.envs.household.simulation.snapshot import FAR_AWAY, Snapshot, to_qpos, with_qpos
 from needful.errors import EnvironmentFailure
 
-# How many steps things get to come to rest, and how often one looks whether they do.
+# The maximum number of steps until things rest, and the number of steps between two checks.
 MAX_STEPS, STEPS_PER_CHECK = 1000, 5
 
-# How fast lids and windows turn, in radians a second.
+# The speed of lids and windows, in radians per second.
 HINGE_SPEED = 3.0
 
 
 class Physics:
-    """The engine that moves the things of one house; it remembers nothing between calls."""
+    """The simulation of the things in one house; calls do not depend on earlier calls."""
 
     def __init__(self, model: HouseModel) -> None:
         self._model = model
-        self._data = mujoco.MjData(model.moving)
+        self._data = mujoco.MjData(model.physics_model)
 
     def settle_all(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot in which everything has come to rest."""
+        """Return the snapshot after all things came to rest."""
         self._restore(snapshot)
-        return self._rest(snapshot)
+        return self._run_until_rest(snapshot)
 
     def settle(self, snapshot: Snapshot, woken: Iterable[int]) -> Snapshot:
-        """Return the snapshot after the given things, and all that they touch and hit, came to rest."""
+        """Return the snapshot after the woken things, and all that they touch or hit, came to rest."""
         trees = sorted({int(self._model.tree[thing]) for thing in woken} - {-1})
         if not trees:
             return snapshot
         self._restore(snapshot)
         self._sleep_all_except(trees)
-        return self._rest(snapshot)
+        return self._run_until_rest(snapshot)
 
-    def drive(self, snapshot: Snapshot, thing: int, share: float) -> Snapshot:
-        """Return the snapshot after a hinge was turned to a share of its limit and all came to rest."""
+    def drive_hinge(self, snapshot: Snapshot, thing: int, fraction: float) -> Snapshot:
+        """Return the snapshot after a hinge was turned to a fraction of its limit and all things rest."""
         model, data = self._model, self._data
         self._restore(snapshot)
         self._sleep_all_except([int(model.tree[thing])])
         address, limit = model.hinge_address[thing], model.hinge_limit[thing]
-        dof = model.moving.jnt_dofadr[model.moving.jnt_qposadr == address]
-        start, end = float(data.qpos[address]), share * limit
-        steps = max(1, int(np.ceil(abs(end - start) / (HINGE_SPEED * model.moving.opt.timestep))))
+        dof = model.physics_model.jnt_dofadr[model.physics_model.jnt_qposadr == address]
+        start, end = float(data.qpos[address]), fraction * limit
+        steps = max(1, int(np.ceil(abs(end - start) / (HINGE_SPEED * model.physics_model.opt.timestep))))
         for step in range(1, steps + 1):
-            data.qvel[dof] = (end - start) / (steps * model.moving.opt.timestep)
+            data.qvel[dof] = (end - start) / (steps * model.physics_model.opt.timestep)
             self._advance(1)
             data.qpos[address] = start + (end - start) * step / steps
         data.qvel[dof] = 0.0
-        return self._rest(snapshot)
+        return self._run_until_rest(snapshot)
 
     def _advance(self, steps: int) -> None:
-        """Let some time pass."""
-        mujoco.mj_step(self._model.moving, self._data, nstep=steps)
+        """Simulate some steps."""
+        mujoco.mj_step(self._model.physics_model, self._data, nstep=steps)
 
     def _restore(self, snapshot: Snapshot) -> None:
-        """Put the engine into a snapshot, everything awake and without any trace of what was before."""
+        """Reset the simulation to a snapshot, with all things awake."""
         model, data = self._model, self._data
-        mujoco.mj_resetData(model.moving, data)
-        data.qpos[:] = positions(model, snapshot)
+        mujoco.mj_resetData(model.physics_model, data)
+        data.qpos[:] = to_qpos(model, snapshot)
         if snapshot.held >= 0:
             address = model.free_address[snapshot.held]
             data.qpos[address + 2] = FAR_AWAY
 
     def _sleep_all_except(self, trees: list[int]) -> None:
-        """Put everything to sleep but the given kinematic trees and all that hangs together with them."""
-        moving, data = self._model.moving, self._data
-        # The engine insists that what touches sleeps and wakes together: sleepers form cycles.
+        """Put all things to sleep except the given kinematic trees and the islands that they belong to."""
+        physics_model, data = self._model.physics_model, self._data
+        # MuJoCo requires that trees in contact sleep and wake together; it stores them as cycles.
         for island in self._islands():
             data.tree_asleep[island] = np.roll(island, -1)
         data.tree_awake[:] = 0
         for tree in trees:
-            first = moving.tree_dofadr[tree]
-            # The engine wakes what is given a speed, and looks only at the bits of it.
-            data.qvel[first : first + moving.tree_dofnum[tree]] = -0.0
+            first = physics_model.tree_dofadr[tree]
+            # MuJoCo wakes trees with a nonzero velocity. It compares bits, so -0.0 wakes without motion.
+            data.qvel[first : first + physics_model.tree_dofnum[tree]] = -0.0
 
     def _islands(self) -> list[np.ndarray]:
-        """Return the groups of trees that touch each other."""
-        model, data = self._model.moving, self._data
-        # What sleeps is not looked at again until it is woken, so its inertia must be known by then.
+        """Return the groups of trees that are connected by contacts."""
+        model, data = self._model.physics_model, self._data
+        # MuJoCo does not update sleeping bodies, so their inertia must be computed before they sleep.
         mujoco.mj_fwdPosition(model, data)
         trees = model.body_treeid[model.geom_bodyid[data.contact.geom]]
         trees = trees[(trees >= 0).all(axis=1)]
@@ -100,10 +100,10 @@ class Physics:
         count, labels = connected_components(graph, directed=False)
         return [np.flatnonzero(labels == label) for label in range(count)]
 
-    def _rest(self, snapshot: Snapshot) -> Snapshot:
-        """Run until all sleep; what does not within the time limit is stopped where it is."""
-        moving, data = self._model.moving, self._data
-        mujoco.mj_forward(moving, data)
+    def _run_until_rest(self, snapshot: Snapshot) -> Snapshot:
+        """Simulate until all things sleep; after `MAX_STEPS` they are stopped where they are."""
+        physics_model, data = self._model.physics_model, self._data
+        mujoco.mj_forward(physics_model, data)
         for _ in range(MAX_STEPS // STEPS_PER_CHECK):
             if data.ntree_awake == 0:
                 break

@@ -1,4 +1,4 @@
-"""The ten predicates, decided for all objects of a snapshot at once."""
+"""The ten predicates, evaluated for all objects of a snapshot at once."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TypeAlias
 import numpy as np
 
 from needful.core.objects import Object
-from needful.envs.household.simulation.situation import SnapshotGeometry
 from needful.envs.household.simulation.snapshot import JOINT
+from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
 
 Extension: TypeAlias = tuple[tuple[Object, ...], ...]
 
-# Something is open if its hinge is past this share of its limit.
-OPEN_FROM = 0.05
+# A thing is open if its hinge angle exceeds this fraction of its limit.
+OPEN_THRESHOLD = 0.05
 
 PREDICATE_NAMES = (
     "Closed",
@@ -32,34 +32,34 @@ PREDICATE_NAMES = (
 
 
 class Facts:
-    """What holds in the snapshot that a view is of."""
+    """The ground atoms that hold in a snapshot."""
 
-    def __init__(self, view: SnapshotGeometry) -> None:
-        self.view = view
+    def __init__(self, geometry: SnapshotGeometry) -> None:
+        self.geometry = geometry
 
     @cached_property
     def extensions(self) -> Mapping[str, Extension]:
-        """For each predicate all tuples of objects for which it holds.
+        """For each predicate, all tuples of objects for which it holds.
 
-        They are in the order of the model's things, followed by floors.
+        Objects are in the order of the model's things, followed by the floors.
         """
-        model, snapshot = self.view.model, self.view.snapshot
+        model, snapshot = self.geometry.model, self.geometry.snapshot
         held, things = snapshot.held, np.arange(len(model.things))
-        opens = model.hinge_address >= 0
-        is_open = snapshot.rows[:, JOINT] > OPEN_FROM
-        near = self.view.reachable_from(snapshot.robot[:2], things)
+        openable = model.hinge_address >= 0
+        is_open = snapshot.rows[:, JOINT] > OPEN_THRESHOLD
+        reachable = self.geometry.reachable_from(snapshot.robot[:2], things)
         floors = range(len(model.things), len(model.objects))
         return {
-            "Closed": self._each(np.flatnonzero(opens & ~is_open)),
+            "Closed": self._singles(np.flatnonzero(openable & ~is_open)),
             "HandEmpty": ((),) if held < 0 else (),
-            "Holding": self._each([held] if held >= 0 else []),
-            "Inside": self._pairs(_inside(self.view)),
-            "NotOpenable": self._each([*np.flatnonzero(~opens), *floors]),
-            "OnTop": self._pairs(self.view.house.supports()),
-            "Open": self._each(np.flatnonzero(opens & is_open)),
-            "Openable": self._each(np.flatnonzero(opens)),
-            "Reachable": self._each(np.flatnonzero(near)),
-            "ReachableNothing": () if near.any() else ((),),
+            "Holding": self._singles([held] if held >= 0 else []),
+            "Inside": self._pairs(_inside(self.geometry)),
+            "NotOpenable": self._singles([*np.flatnonzero(~openable), *floors]),
+            "OnTop": self._pairs(self.geometry.house.supports()),
+            "Open": self._singles(np.flatnonzero(openable & is_open)),
+            "Openable": self._singles(np.flatnonzero(openable)),
+            "Reachable": self._singles(np.flatnonzero(reachable)),
+            "ReachableNothing": () if reachable.any() else ((),),
         }
 
     @cached_property
@@ -67,27 +67,30 @@ class Facts:
         return {name: frozenset(extension) for name, extension in self.extensions.items()}
 
     def holds(self, predicate: str, objects: tuple[Object, ...]) -> bool:
-        """Decide one ground atom."""
+        """Return whether a ground atom holds."""
         return objects in self._sets[predicate]
 
-    def _each(self, indices: Iterable[int]) -> Extension:
-        objects = self.view.model.objects
+    def _singles(self, indices: Iterable[int]) -> Extension:
+        objects = self.geometry.model.objects
         return tuple((objects[index],) for index in indices)
 
     def _pairs(self, found: Iterable[tuple[int, int]]) -> Extension:
-        objects = self.view.model.objects
+        objects = self.geometry.model.objects
         return tuple((objects[one], objects[other]) for one, other in found)
 
 
-def _inside(view: SnapshotGeometry) -> list[tuple[int, int]]:
-    """Return the pairs (a, b) of which a's middle lies in a cavity of b; what is held is in nothing."""
-    model, held = view.model, view.snapshot.held
+def _inside(geometry: SnapshotGeometry) -> list[tuple[int, int]]:
+    """Return the pairs (a, b) in which the centre of a lies in a cavity of b.
+
+    The held thing is in no pair.
+    """
+    model, held = geometry.model, geometry.snapshot.held
     owners, centres, halves = model.cavities
     if len(owners) == 0:
         return []
-    origins, axes = view.house.bodies()
+    origins, axes = geometry.house.bodies()
     hosts = model.body[owners]
-    apart = view.boxes.middle[None, :, :] - origins[hosts][:, None, :]
+    apart = geometry.boxes.centre[None, :, :] - origins[hosts][:, None, :]
     local = np.einsum("cij,cti->ctj", axes[hosts], apart) - centres[:, None, :]
     within = (np.abs(local) <= halves[:, None, :]).all(axis=2) & (model.free_address >= 0)
     within[np.arange(len(owners)), owners] = False

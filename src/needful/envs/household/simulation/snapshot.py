@@ -1,8 +1,6 @@
-"""Put everything in a house, the robot too, where it is to be seen.
+"""Convert between states, snapshots (states as arrays) and MuJoCo's data, without loss.
 
-Turn points and quaternions about the vertical.
-
-States as arrays, and back without the loss of a bit.
+Also rotations about the vertical axis, for points and poses.
 """
 
 from __future__ import annotations
@@ -17,39 +15,19 @@ import numpy as np
 from needful.core.objects import Object
 from needful.core.state import State
 from needful.envs.household.scene.categories import bounding_box
-from needful.envs.household.scene.scene import CARRY_HEIGHT, HOUSE_OBJECT, OBJ, THE_ROBOT, Thing
+from needful.envs.household.scene.scene import CARRY_HEIGHT, HOUSE_OBJECT, OBJ, ROBOT_OBJECT, Thing
 from needful.envs.household.simulation.house_model import ROBOT_BODY, ROBOT_HAND, HouseModel
-
-
-def yaw_quaternion(yaw: float) -> np.ndarray:
-    """Return the quaternion of a turn about the vertical."""
-    return np.array([cos(yaw / 2), 0.0, 0.0, sin(yaw / 2)])
-
-
-def turned(vector: np.ndarray, yaw: float) -> np.ndarray:
-    """Return a vector, of two or three numbers, turned about the vertical."""
-    x, y = vector[0], vector[1]
-    c, s = cos(yaw), sin(yaw)
-    return np.array([c * x - s * y, s * x + c * y, *vector[2:]])
-
-
-def rotate_pose_yaw(pose: np.ndarray, yaw: float) -> np.ndarray:
-    """Return a pose, of position and quaternion, turned about the vertical through the origin."""
-    w, z = cos(yaw / 2), sin(yaw / 2)
-    a, b, c, d = pose[3:]
-    return np.array([*turned(pose[:3], yaw), w * a - z * d, w * b - z * c, w * c + z * b, w * d + z * a])
-
 
 JOINT, GRASPABLE, HELD = (OBJ.features.index(name) for name in ("joint", "graspable", "held"))
 POSE = slice(0, 7)
 
-# Where what is held is put while physics runs without it.
+# The height at which the held thing is parked while physics runs without it.
 FAR_AWAY = 1000.0
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a state says of all things and of the robot.
+    """A state as arrays.
 
     Attributes:
         rows: the features of each thing, in the order of the model's things.
@@ -62,12 +40,12 @@ class Snapshot:
     @cached_property
     def held(self) -> int:
         """The index of the thing in the hand, or -1."""
-        found = np.flatnonzero(self.rows[:, HELD] > 0.5)
-        return int(found[0]) if len(found) else -1
+        qpos = np.flatnonzero(self.rows[:, HELD] > 0.5)
+        return int(qpos[0]) if len(qpos) else -1
 
     @property
     def hand(self) -> np.ndarray:
-        """Where the hand is."""
+        """The position of the hand."""
         return self.robot[3:6]
 
     def with_robot(self, robot: np.ndarray) -> Snapshot:
@@ -75,28 +53,28 @@ class Snapshot:
         return Snapshot(self.rows, robot)
 
     def with_pose(self, thing: int, pose: np.ndarray) -> Snapshot:
-        """Return this snapshot with a thing elsewhere."""
+        """Return this snapshot with another pose of a thing."""
         rows = self.rows.copy()
         rows[thing, POSE] = pose
         return Snapshot(rows, self.robot)
 
     def with_feature(self, thing: int, feature: int, value: float) -> Snapshot:
-        """Return this snapshot with another value of one feature, by its number, of a thing."""
+        """Return this snapshot with another value of one feature of a thing; features are indices."""
         rows = self.rows.copy()
         rows[thing, feature] = value
         return Snapshot(rows, self.robot)
 
 
 def initial_snapshot(model: HouseModel) -> Snapshot:
-    """Return the scene as it was drawn, before anything has settled; the hand is empty."""
+    """Return the snapshot of the scene before anything has settled, with an empty hand."""
     x, y, yaw = model.scene.robot
     robot = np.array([x, y, yaw, x, y, CARRY_HEIGHT, *yaw_quaternion(yaw)])
-    rows = [_row(model, number, thing) for number, thing in enumerate(model.scene.things)]
+    rows = [_row(model, index, thing) for index, thing in enumerate(model.scene.things)]
     return Snapshot(np.array(rows).reshape(-1, len(OBJ.features)), robot)
 
 
-def _row(model: HouseModel, number: int, thing: Thing) -> list[float]:
-    category = model.categories[number]
+def _row(model: HouseModel, index: int, thing: Thing) -> list[float]:
+    category = model.categories[index]
     half = bounding_box(category).half
     return [
         *thing.position,
@@ -117,48 +95,48 @@ def as_state(model: HouseModel, snapshot: Snapshot) -> State:
         (x0, y0), (x1, y1) = room.low, room.high
         half = ((x1 - x0) / 2, (y1 - y0) / 2, 0.0)
         vectors[floor] = (x0 + half[0], y0 + half[1], 0.0, 1.0, 0.0, 0.0, 0.0, *half, 0.0, 0.0, 0.0)
-    vectors[THE_ROBOT] = tuple(snapshot.robot.tolist())
+    vectors[ROBOT_OBJECT] = tuple(snapshot.robot.tolist())
     vectors[HOUSE_OBJECT] = model.scene.identity
     return State(vectors)
 
 
 def changed_state(model: HouseModel, state: State, snapshot: Snapshot) -> State:
-    """Return the state of a snapshot that was made from another state; it shares what has not changed."""
-    changes = {THE_ROBOT: dict(zip(THE_ROBOT.type.features, snapshot.robot.tolist(), strict=True))}
+    """Return the state of a snapshot; features that equal those of `state` are shared with it."""
+    changes = {ROBOT_OBJECT: dict(zip(ROBOT_OBJECT.type.features, snapshot.robot.tolist(), strict=True))}
     before = as_snapshot(model, state).rows
-    for number in np.flatnonzero((before != snapshot.rows).any(axis=1)):
-        row = snapshot.rows[number].tolist()
-        changes[model.things[number]] = dict(zip(OBJ.features, row, strict=True))
+    for index in np.flatnonzero((before != snapshot.rows).any(axis=1)):
+        row = snapshot.rows[index].tolist()
+        changes[model.things[index]] = dict(zip(OBJ.features, row, strict=True))
     return state.replace(changes)
 
 
 def as_snapshot(model: HouseModel, state: State) -> Snapshot:
-    """Return what a state says, as arrays."""
+    """Return a state as arrays."""
     rows = np.array([state[thing] for thing in model.things]).reshape(-1, len(OBJ.features))
-    return Snapshot(rows, np.array(state[THE_ROBOT]))
+    return Snapshot(rows, np.array(state[ROBOT_OBJECT]))
 
 
-def positions(model: HouseModel, snapshot: Snapshot) -> np.ndarray:
-    """Return the engine's vector `qpos` of a snapshot."""
-    found = np.array(model.moving.qpos0)
+def to_qpos(model: HouseModel, snapshot: Snapshot) -> np.ndarray:
+    """Return MuJoCo's position vector `qpos` of a snapshot."""
+    qpos = np.array(model.physics_model.qpos0)
     free, hinged = model.free_address >= 0, model.hinge_address >= 0
-    found[model.free_address[free][:, None] + np.arange(7)] = snapshot.rows[free, POSE]
-    found[model.hinge_address[hinged]] = _angles(model, snapshot)[hinged]
-    return found
+    qpos[model.free_address[free][:, None] + np.arange(7)] = snapshot.rows[free, POSE]
+    qpos[model.hinge_address[hinged]] = _angles(model, snapshot)[hinged]
+    return qpos
 
 
-def with_qpos(model: HouseModel, snapshot: Snapshot, found: np.ndarray) -> Snapshot:
-    """Return a snapshot with the poses and angles of `qpos`; what is held stays where it is."""
+def with_qpos(model: HouseModel, snapshot: Snapshot, qpos: np.ndarray) -> Snapshot:
+    """Return a snapshot with the poses and hinge angles in `qpos`; the held thing does not move."""
     rows = snapshot.rows.copy()
     free = model.free_address >= 0
     if snapshot.held >= 0:
         free[snapshot.held] = False
-    rows[free, POSE] = found[model.free_address[free][:, None] + np.arange(7)]
-    # A share that has not changed is kept: dividing might change its last bit.
+    rows[free, POSE] = qpos[model.free_address[free][:, None] + np.arange(7)]
+    # An unchanged fraction is kept, because dividing could change its last bit.
     angles, hinged = _angles(model, snapshot), model.hinge_address >= 0
-    hinged[hinged] = found[model.hinge_address[hinged]] != angles[hinged]
-    shares = found[model.hinge_address[hinged]] / model.hinge_limit[hinged]
-    rows[hinged, JOINT] = np.clip(shares, 0.0, 1.0)
+    hinged[hinged] = qpos[model.hinge_address[hinged]] != angles[hinged]
+    fractions = qpos[model.hinge_address[hinged]] / model.hinge_limit[hinged]
+    rows[hinged, JOINT] = np.clip(fractions, 0.0, 1.0)
     return replace(snapshot, rows=rows)
 
 
@@ -167,11 +145,32 @@ def _angles(model: HouseModel, snapshot: Snapshot) -> np.ndarray:
     return angles
 
 
-def pose(model: HouseModel, data: Any, snapshot: Snapshot) -> None:
-    """Set the positions in the engine's data of the still model; what follows from them is not computed."""
-    data.qpos[:] = positions(model, snapshot)
+def apply_snapshot(model: HouseModel, data: Any, snapshot: Snapshot) -> None:
+    """Set the positions of all bodies in `data` of the query model; derived quantities are not computed."""
+    data.qpos[:] = to_qpos(model, snapshot)
     x, y, yaw = snapshot.robot[:3]
-    body, hand = (model.still.body(name).mocapid[0] for name in (ROBOT_BODY, ROBOT_HAND))
+    body, hand = (model.query_model.body(name).mocapid[0] for name in (ROBOT_BODY, ROBOT_HAND))
     data.mocap_pos[body] = (x, y, 0.0)
     data.mocap_quat[body] = (np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2))
     data.mocap_pos[hand] = snapshot.hand
+
+
+def yaw_quaternion(yaw: float) -> np.ndarray:
+    """Return the quaternion of a rotation about the vertical axis."""
+    return np.array([cos(yaw / 2), 0.0, 0.0, sin(yaw / 2)])
+
+
+def rotate_yaw(vector: np.ndarray, yaw: float) -> np.ndarray:
+    """Return a vector of two or three numbers, rotated about the vertical axis."""
+    x, y = vector[0], vector[1]
+    c, s = cos(yaw), sin(yaw)
+    return np.array([c * x - s * y, s * x + c * y, *vector[2:]])
+
+
+def rotate_pose_yaw(pose: np.ndarray, yaw: float) -> np.ndarray:
+    """Return a pose (position and quaternion), rotated about the vertical axis through the origin."""
+    w, z = cos(yaw / 2), sin(yaw / 2)
+    a, b, c, d = pose[3:]
+    return np.array(
+        [*rotate_yaw(pose[:3], yaw), w * a - z * d, w * b - z * c, w * c + z * b, w * d + z * a]
+    )

@@ -1,8 +1,6 @@
-"""The simulated houses of the states that are looked at, made again from what a state says of its house.
+"""The simulator of a house: run controllers and evaluate predicates as functions of states.
 
-A house in which controllers run and predicates are decided: everything is a function of states.
-
-What happens between two states, for films.
+The features of a state's object `house` identify its house, so the simulator can be rebuilt from any state.
 """
 
 from __future__ import annotations
@@ -21,16 +19,19 @@ from needful.core.state import State
 from needful.envs.contract import Split
 from needful.envs.household.motion.base_motion import OccupancyGrid, Point
 from needful.envs.household.motion.hand_motion import Path
-from needful.envs.household.motion.still_house import HouseQueries
 from needful.envs.household.scene.activities import ACTIVITIES, ActivityDefinition
-from needful.envs.household.scene.layout import draw_scene
+from needful.envs.household.scene.layout import sample_scene
 from needful.envs.household.scene.scene import HOUSE_OBJECT, Scene, Vector
-from needful.envs.household.simulation.controllers import driven, refusal, run_controller
-from needful.envs.household.simulation.course import FailureReason, Motion
+from needful.envs.household.simulation.controller_motion import FailureReason, Motion
+from needful.envs.household.simulation.controllers import (
+    run_controller,
+    start_failure_reason,
+    with_robot_at,
+)
 from needful.envs.household.simulation.house_model import HouseModel, build_model
+from needful.envs.household.simulation.house_queries import HouseQueries
 from needful.envs.household.simulation.physics import Physics
 from needful.envs.household.simulation.predicates import Extension, Facts
-from needful.envs.household.simulation.situation import SnapshotGeometry
 from needful.envs.household.simulation.snapshot import (
     HELD,
     POSE,
@@ -41,21 +42,151 @@ from needful.envs.household.simulation.snapshot import (
     initial_snapshot,
     with_qpos,
 )
+from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
 from needful.errors import EnvironmentFailure, UnknownNameError
 from needful.seeding import rng_for
 
-# How far the base, the hand and the engine's clock move from one picture to the next.
+SPLITS = tuple(Split)
+
+# Seeds are features of a state. These are floats, which would round larger integers.
+SEED_LIMIT = 2**53
+
+# How many worlds a cache keeps, and of how many states a world keeps the facts.
+MAX_WORLDS = 8
+MAX_CACHED_STATES = 32
+
+# The distance of the base and the hand (in metres), and the number of physics steps, between two frames.
 BASE_STEP = 0.08
 HAND_STEP = 0.05
 STEPS_PER_FRAME = 10
 
 
+def make_house(identity: Vector) -> tuple[ActivityDefinition, Scene]:
+    """Return the definition and the scene for the features of `house`: activity, split and seed.
+
+    Raises `NoPlaceError` if this seed yields no house.
+    """
+    activity, split = ACTIVITIES[int(identity[0])], SPLITS[int(identity[1])]
+    rng = rng_for(int(identity[2]), "house", activity.name, split.value)
+    definition, clutter = activity.sample(split, rng)
+    return definition, sample_scene(definition, clutter, rng, identity)
+
+
+class WorldCache:
+    """A cache of the most recently used worlds, because building one is slow."""
+
+    def __init__(self) -> None:
+        self._worlds: OrderedDict[Vector, World] = OrderedDict()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return WorldCache, ()
+
+    def of(self, state: State) -> World:
+        """Return the world of a state; build it if it is not in the cache."""
+        activity, split, seed = state[HOUSE_OBJECT]
+        identity = (activity, split, seed)
+        if identity not in self._worlds:
+            self.add(World(make_house(identity)[1]))
+        self._worlds.move_to_end(identity)
+        return self._worlds[identity]
+
+    def add(self, world: World) -> None:
+        """Add a world; the least recently used one is dropped if the cache is full."""
+        self._worlds[world.model.scene.identity] = world
+        if len(self._worlds) > MAX_WORLDS:
+            self._worlds.popitem(last=False)
+
+
+class World:
+    """The simulator of one scene.
+
+    Results depend on the given state only. The facts of the last states are cached.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self.model = build_model(scene)
+        self._physics = Physics(self.model)
+        self._house = HouseQueries(self.model)
+        self._house.set_snapshot(initial_snapshot(self.model))
+        self._grid = OccupancyGrid(scene, self._house.footprints()[self.model.is_fixed])
+        self._indices = {thing: index for index, thing in enumerate(self.model.things)}
+        # Keyed by id, because comparing states is slow; keeping the state keeps its id unique.
+        self._facts_by_id: OrderedDict[int, tuple[State, Facts]] = OrderedDict()
+
+    @cached_property
+    def _settled_state(self) -> State:
+        settled = self._physics.settle_all(initial_snapshot(self.model))
+        return as_state(self.model, settled)
+
+    def settled(self) -> State:
+        """Return the state after all things of the scene came to rest."""
+        return self._settled_state
+
+    def run(self, state: State, controller: str, target: Object, theta: Parameters) -> State:
+        """Return the state after a controller; raise `EnvironmentFailure` with a reason if it fails."""
+        motion = self._run_controller(state, controller, target, theta, self._physics)
+        return changed_state(self.model, state, motion.after)
+
+    def trace(self, state: State, controller: str, target: Object, theta: Parameters) -> tuple[State, ...]:
+        """Return the states along a controller's motion, including the first and the last."""
+        physics = RecordingPhysics(self.model)
+        motion = self._run_controller(state, controller, target, theta, physics)
+        snapshots = trace(self.model, self._facts(state).geometry.snapshot, motion, physics)
+        return tuple(changed_state(self.model, state, snapshot) for snapshot in snapshots)
+
+    def start_failure(self, state: State, controller: str, target: Object, theta: Parameters) -> str | None:
+        """Return why a controller cannot start, or None if only its motion is left to plan."""
+        thing = self._index_of(target)
+        if thing is None:
+            return FailureReason.NOT_REACHABLE.value
+        reason = start_failure_reason(self._facts(state).geometry, controller, thing, theta)
+        return None if reason is None else reason.value
+
+    def holds(self, state: State, predicate: str, objects: tuple[Object, ...]) -> bool:
+        """Return whether a ground atom holds."""
+        return self._facts(state).holds(predicate, objects)
+
+    def extension(self, state: State, predicate: str) -> Extension:
+        """Return all tuples of objects for which a predicate holds."""
+        return self._facts(state).extensions[predicate]
+
+    def bounds(self, state: State, obj: Object) -> tuple[Vector, Vector]:
+        """Return the lowest and the highest corner of a thing's bounding box, with all of its parts."""
+        thing = self._index_of(obj)
+        if thing is None:
+            raise UnknownNameError("thing", obj.name, (thing.name for thing in self.model.things))
+        boxes = self._facts(state).geometry.boxes
+        low, high = boxes.low[thing].tolist(), boxes.high[thing].tolist()
+        return (low[0], low[1], low[2]), (high[0], high[1], high[2])
+
+    def _run_controller(
+        self, state: State, controller: str, target: Object, theta: Parameters, physics: Physics
+    ) -> Motion:
+        thing = self._index_of(target)
+        if thing is None:
+            raise EnvironmentFailure(FailureReason.NOT_REACHABLE.value)
+        return run_controller(self._facts(state).geometry, physics, controller, thing, theta)
+
+    def _index_of(self, target: Object) -> int | None:
+        return self._indices.get(target)
+
+    def _facts(self, state: State) -> Facts:
+        known = self._facts_by_id.get(id(state))
+        if known is None:
+            snapshot = as_snapshot(self.model, state)
+            facts = Facts(SnapshotGeometry(self.model, self._house, self._grid, snapshot))
+            known = self._facts_by_id[id(state)] = (state, facts)
+            if len(self._facts_by_id) > MAX_CACHED_STATES:
+                self._facts_by_id.popitem(last=False)
+        return known[1]
+
+
 class RecordingPhysics(Physics):
-    """Physics that keeps pictures of what happens while things move."""
+    """Physics that records `qpos` while things move."""
 
     def __init__(self, model: HouseModel) -> None:
         super().__init__(model)
-        self.pictures: list[np.ndarray] = []
+        self.qpos_frames: list[np.ndarray] = []
         self._steps = 0
 
     def _advance(self, steps: int) -> None:
@@ -63,35 +194,35 @@ class RecordingPhysics(Physics):
         self._steps += steps
         if self._steps >= STEPS_PER_FRAME:
             self._steps = 0
-            self.pictures.append(np.array(self._data.qpos))
+            self.qpos_frames.append(np.array(self._data.qpos))
 
 
 def trace(
-    model: HouseModel, before: Snapshot, course: Motion, physics: RecordingPhysics
+    model: HouseModel, before: Snapshot, motion: Motion, physics: RecordingPhysics
 ) -> Iterator[Snapshot]:
-    """Yield snapshots from before a controller started to after it ended, both included.
+    """Yield the snapshots of a controller's motion, including the first and the last.
 
-    The controller must just have run with the physics given.
+    The controller must be the last one that ran with the given physics.
     """
-    after = course.after
+    after = motion.after
     yield before
-    for place, yaw in _drive(course.base):
-        yield driven(before, place, yaw)
-    reached = before
-    for reached in _carry(before, course.reach):
-        yield reached
-    settling = (with_qpos(model, after, picture) for picture in physics.pictures)
+    for position, yaw in _base_positions(motion.base_path):
+        yield with_robot_at(before, position, yaw)
+    at_target = before
+    for at_target in _move_hand(before, motion.hand_path):
+        yield at_target
+    settling = (with_qpos(model, after, frame) for frame in physics.qpos_frames)
     if after.held != before.held and after.held >= 0:
-        yield from _carry(reached.with_feature(after.held, HELD, 1.0), course.back)
+        yield from _move_hand(at_target.with_feature(after.held, HELD, 1.0), motion.return_path)
         yield from settling
     else:
-        yield from (picture.with_robot(reached.robot) for picture in settling)
-        yield from _carry(after.with_robot(reached.robot), course.back)
+        yield from (frame.with_robot(at_target.robot) for frame in settling)
+        yield from _move_hand(after.with_robot(at_target.robot), motion.return_path)
     yield after
 
 
-def _drive(path: tuple[Point, ...]) -> Iterator[tuple[np.ndarray, float]]:
-    """Yield places on a way and where the robot then looks: ahead."""
+def _base_positions(path: tuple[Point, ...]) -> Iterator[tuple[np.ndarray, float]]:
+    """Yield positions along a path, with the yaw of a robot that looks ahead."""
     for one, other in itertools.pairwise(path):
         dx, dy = other[0] - one[0], other[1] - one[1]
         count = max(1, ceil(hypot(dx, dy) / BASE_STEP))
@@ -99,8 +230,8 @@ def _drive(path: tuple[Point, ...]) -> Iterator[tuple[np.ndarray, float]]:
             yield np.array([one[0] + dx * step / count, one[1] + dy * step / count]), atan2(dy, dx)
 
 
-def _carry(snapshot: Snapshot, path: Path) -> Iterator[Snapshot]:
-    """Yield snapshots with the hand, and what it holds, along a way."""
+def _move_hand(snapshot: Snapshot, path: Path) -> Iterator[Snapshot]:
+    """Yield snapshots in which the hand moves along a path, with the thing that it holds."""
     for one, other in itertools.pairwise(path):
         count = max(1, ceil(float(np.sqrt(((other - one) ** 2).sum())) / HAND_STEP))
         for step in range(1, count + 1):
@@ -113,135 +244,3 @@ def _carry(snapshot: Snapshot, path: Path) -> Iterator[Snapshot]:
                 pose[:3] += hand - snapshot.hand
                 moved = moved.with_pose(snapshot.held, pose)
             yield moved
-
-
-# How many states are remembered with what holds in them.
-MAX_CACHED_STATES = 32
-
-
-class World:
-    """The simulator of one scene.
-
-    It remembers what it found out about the last states that it was asked about, and nothing else.
-    """
-
-    def __init__(self, scene: Scene) -> None:
-        self.model = build_model(scene)
-        self._physics = Physics(self.model)
-        self._house = HouseQueries(self.model)
-        self._house.show(initial_snapshot(self.model))
-        self._grid = OccupancyGrid(scene, self._house.footprints()[self.model.is_fixed])
-        self._numbers = {thing: number for number, thing in enumerate(self.model.things)}
-        # By identity, for states are large; each is kept along so that no other gets its identity.
-        self._known: OrderedDict[int, tuple[State, Facts]] = OrderedDict()
-
-    @cached_property
-    def _first_state(self) -> State:
-        settled = self._physics.settle_all(initial_snapshot(self.model))
-        return as_state(self.model, settled)
-
-    def settled(self) -> State:
-        """Return the state in which everything that was put into the scene has come to rest."""
-        return self._first_state
-
-    def run(self, state: State, controller: str, target: Object, theta: Parameters) -> State:
-        """Return the state after a controller; raise `EnvironmentFailure` with a reason if it fails."""
-        course = self._run_controller(state, controller, target, theta, self._physics)
-        return changed_state(self.model, state, course.after)
-
-    def trace(self, state: State, controller: str, target: Object, theta: Parameters) -> tuple[State, ...]:
-        """Return the states of a controller's whole motion, the first and the last included."""
-        physics = RecordingPhysics(self.model)
-        course = self._run_controller(state, controller, target, theta, physics)
-        snapshots = trace(self.model, self._facts(state).view.snapshot, course, physics)
-        return tuple(changed_state(self.model, state, snapshot) for snapshot in snapshots)
-
-    def start_failure(self, state: State, controller: str, target: Object, theta: Parameters) -> str | None:
-        """Return why a controller cannot start, or None if only its motion is yet to be planned."""
-        thing = self._number(target)
-        if thing is None:
-            return FailureReason.NOT_REACHABLE.value
-        reason = refusal(self._facts(state).view, controller, thing, theta)
-        return None if reason is None else reason.value
-
-    def holds(self, state: State, predicate: str, objects: tuple[Object, ...]) -> bool:
-        """Decide one ground atom."""
-        return self._facts(state).holds(predicate, objects)
-
-    def extension(self, state: State, predicate: str) -> Extension:
-        """Return all tuples of objects for which a predicate holds."""
-        return self._facts(state).extensions[predicate]
-
-    def bounds(self, state: State, obj: Object) -> tuple[Vector, Vector]:
-        """Return the lowest and the highest corner of the box around a thing with all of its parts."""
-        thing = self._number(obj)
-        if thing is None:
-            raise UnknownNameError("thing", obj.name, (thing.name for thing in self.model.things))
-        boxes = self._facts(state).view.boxes
-        low, high = boxes.low[thing].tolist(), boxes.high[thing].tolist()
-        return (low[0], low[1], low[2]), (high[0], high[1], high[2])
-
-    def _run_controller(
-        self, state: State, controller: str, target: Object, theta: Parameters, physics: Physics
-    ) -> Motion:
-        thing = self._number(target)
-        if thing is None:
-            raise EnvironmentFailure(FailureReason.NOT_REACHABLE.value)
-        return run_controller(self._facts(state).view, physics, controller, thing, theta)
-
-    def _number(self, target: Object) -> int | None:
-        return self._numbers.get(target)
-
-    def _facts(self, state: State) -> Facts:
-        known = self._known.get(id(state))
-        if known is None:
-            snapshot = as_snapshot(self.model, state)
-            facts = Facts(SnapshotGeometry(self.model, self._house, self._grid, snapshot))
-            known = self._known[id(state)] = (state, facts)
-            if len(self._known) > MAX_CACHED_STATES:
-                self._known.popitem(last=False)
-        return known[1]
-
-
-SPLITS = tuple(Split)
-
-# Seeds are features of a state, which are floats: larger integers would be rounded.
-SEEDS = 2**53
-
-MAX_WORLDS = 8
-
-
-def make_house(identity: Vector) -> tuple[ActivityDefinition, Scene]:
-    """Return the activity and the house that belong to the features of `house`: activity, split and seed.
-
-    Raises `NoPlaceError` if no house comes of this seed.
-    """
-    activity, split = ACTIVITIES[int(identity[0])], SPLITS[int(identity[1])]
-    rng = rng_for(int(identity[2]), "house", activity.name, split.value)
-    definition, clutter = activity.draw(split, rng)
-    return definition, draw_scene(definition, clutter, rng, identity)
-
-
-class Worlds:
-    """Keeps the worlds that were used last, because making one takes a while; it knows nothing else."""
-
-    def __init__(self) -> None:
-        self._worlds: OrderedDict[Vector, World] = OrderedDict()
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Worlds, ()
-
-    def of(self, state: State) -> World:
-        """Return the world of a state."""
-        activity, split, seed = state[HOUSE_OBJECT]
-        identity = (activity, split, seed)
-        if identity not in self._worlds:
-            self.keep(World(make_house(identity)[1]))
-        self._worlds.move_to_end(identity)
-        return self._worlds[identity]
-
-    def keep(self, world: World) -> None:
-        """Remember a world in the place of the one that was not used for the longest time."""
-        self._worlds[world.model.scene.identity] = world
-        if len(self._worlds) > MAX_WORLDS:
-            self._worlds.popitem(last=False)

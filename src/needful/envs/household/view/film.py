@@ -1,7 +1,4 @@
-"""A film of a plan in a house: what happens on the left, the step and its subgoal on the right.
-
-What happens while a plan is carried out, from moment to moment.
-"""
+"""Films of plans in a house: the house on the left, the current step and its subgoal on the right."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from needful.core.plans import PlanningResult
 from needful.core.state import State
 from needful.envs.drawing.film import DOTS_PER_INCH, LAST_FRAME_MILLISECONDS, Film, draw_caption
 from needful.envs.drawing.pictures import Caption, make_caption, step_titles
-from needful.envs.household.scene.scene import THE_ROBOT, Scene
+from needful.envs.household.scene.scene import ROBOT_OBJECT, Scene
 from needful.envs.household.simulation.world import World
 from needful.envs.household.view.rendering import HouseRenderer, overview_camera
 from needful.errors import InvalidInputError
@@ -24,14 +21,19 @@ from needful.errors import InvalidInputError
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+# Without a GPU, rendering one picture takes about 0.2 s.
+MAX_PICTURES = 80
+WIDTH, HEIGHT = 640, 480
+MILLISECONDS, STEP_MILLISECONDS = 100, 400
+
 
 @dataclass(frozen=True, slots=True)
 class Keyframe:
-    """A moment of a plan.
+    """A moment in the execution of a plan.
 
     Attributes:
-        step: the number of the step that is being carried out; 0 is the start.
-        state: where everything is.
+        step: the number of the current step; 0 is the start.
+        state: the state at this moment.
         last: whether the step ends here.
     """
 
@@ -40,67 +42,67 @@ class Keyframe:
     last: bool
 
 
-def footage(world: World, result: PlanningResult, most: int) -> tuple[Keyframe, ...]:
-    """Return the moments of a plan, evenly left out until there are at most so many.
+def plan_keyframes(world: World, result: PlanningResult, max_count: int) -> tuple[Keyframe, ...]:
+    """Return at most `max_count` evenly spaced moments of a plan, but at least the end of each step.
 
-    The end of each step is always kept. A plan that failed is shown as far as it went.
+    A plan that failed is shown up to the failure.
     """
     if not result.states:
         raise InvalidInputError("There is nothing to show: planning ended before the first step.")
-    shots = [Keyframe(0, result.states[0], last=True)]
-    done = zip(result.actions, result.states, result.states[1:], strict=False)
-    for step, (action, before, after) in enumerate(done, 1):
+    keyframes = [Keyframe(0, result.states[0], last=True)]
+    executed = zip(result.actions, result.states, result.states[1:], strict=False)
+    for step, (action, before, after) in enumerate(executed, 1):
         theta = action.controller.clip(action.parameters)
         between = world.trace(before, action.controller.name, action.objects[0], theta)[1:-1]
-        shots += [Keyframe(step, state, last=False) for state in between]
-        shots.append(Keyframe(step, after, last=True))
-    ends = sum(shot.last for shot in shots)
-    every = ceil((len(shots) - ends) / max(1, most - ends)) or 1
-    return tuple(shot for number, shot in enumerate(shots) if shot.last or number % every == 0)
+        keyframes += [Keyframe(step, state, last=False) for state in between]
+        keyframes.append(Keyframe(step, after, last=True))
+    ends = sum(keyframe.last for keyframe in keyframes)
+    every = ceil((len(keyframes) - ends) / max(1, max_count - ends)) or 1
+    return tuple(
+        keyframe for index, keyframe in enumerate(keyframes) if keyframe.last or index % every == 0
+    )
 
 
-def rooms_shown(scene: Scene, shots: Sequence[Keyframe], goal: AbstractState) -> tuple[str, ...]:
-    """Return the names of the rooms that the robot is in, or in which the goal's objects are."""
-    places = [_place(shot.state, THE_ROBOT) for shot in shots]
-    wanted = sorted({obj for atom in goal for obj in atom.objects})
-    places += [_place(shot.state, obj) for shot in (shots[0], shots[-1]) for obj in wanted]
+def rooms_shown(scene: Scene, keyframes: Sequence[Keyframe], goal: AbstractState) -> tuple[str, ...]:
+    """Return the names of the rooms in which the robot or an object of the goal is."""
+    positions = [_position(keyframe.state, ROBOT_OBJECT) for keyframe in keyframes]
+    goal_objects = sorted({obj for atom in goal for obj in atom.objects})
+    positions += [
+        _position(keyframe.state, obj) for keyframe in (keyframes[0], keyframes[-1]) for obj in goal_objects
+    ]
     return tuple(
         room.name
         for room in scene.rooms
         if any(
-            room.low[0] <= x <= room.high[0] and room.low[1] <= y <= room.high[1] for x, y in set(places)
+            room.low[0] <= x <= room.high[0] and room.low[1] <= y <= room.high[1] for x, y in set(positions)
         )
     )
 
 
-def _place(state: State, obj: Object) -> tuple[float, float]:
+def _position(state: State, obj: Object) -> tuple[float, float]:
     return state.get(obj, "x"), state.get(obj, "y")
 
 
-# Without a graphics card a picture takes about a fifth of a second.
-MAX_PICTURES = 80
-WIDTH, HEIGHT = 640, 480
-MILLISECONDS, STEP_MILLISECONDS = 100, 400
-
-
 def film_house(world: World, result: PlanningResult, goal: AbstractState) -> Film:
-    """Return a film of a plan as far as it went; needs OpenGL."""
+    """Return a film of a plan, up to the failure if it failed; needs OpenGL."""
     from PIL import Image
 
     scene = world.model.scene
-    shots = footage(world, result, MAX_PICTURES)
+    keyframes = plan_keyframes(world, result, MAX_PICTURES)
     titles, subgoals = step_titles(result.steps), result.expected_atoms(goal)
-    captions = [make_caption(titles[shot.step], subgoals[shot.step], shot.state) for shot in shots]
-    camera = overview_camera(scene, rooms_shown(scene, shots, goal), WIDTH / HEIGHT)
-    sheets: dict[Caption, Image.Image] = {}
+    captions = [
+        make_caption(titles[keyframe.step], subgoals[keyframe.step], keyframe.state) for keyframe in keyframes
+    ]
+    camera = overview_camera(scene, rooms_shown(scene, keyframes, goal), WIDTH / HEIGHT)
+    caption_images: dict[Caption, Image.Image] = {}
     pictures = []
     with HouseRenderer(world.model, WIDTH, HEIGHT) as renderer:
-        for shot, caption in zip(shots, captions, strict=True):
-            if caption not in sheets:
-                sheets[caption] = draw_caption(caption, HEIGHT / DOTS_PER_INCH)
-            house = Image.fromarray(renderer.frame(shot.state, camera))
-            pictures.append(_side_by_side(house, sheets[caption]))
-    pauses = [STEP_MILLISECONDS if shot.last else MILLISECONDS for shot in shots]
+        for keyframe, caption in zip(keyframes, captions, strict=True):
+            if caption not in caption_images:
+                caption_images[caption] = draw_caption(caption, HEIGHT / DOTS_PER_INCH)
+            house = Image.fromarray(renderer.frame(keyframe.state, camera))
+            pictures.append(_side_by_side(house, caption_images[caption]))
+    pauses = [STEP_MILLISECONDS if keyframe.last else MILLISECONDS for keyframe in keyframes]
     return Film(tuple(pictures), (*pauses[:-1], LAST_FRAME_MILLISECONDS))
 
 

@@ -1,6 +1,6 @@
-"""Write the page of a plan that is carried out in a house.
+"""Make an HTML page that plays a plan in a 3D view of the house.
 
-What stands in a house and how it moves, as numbers for the page to draw.
+The data of the page are the shapes in the house, their motion, the steps, and which atoms hold when.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from needful.envs.household.simulation.house_model import (
     ROBOT_HAND,
     HouseModel,
 )
-from needful.envs.household.simulation.snapshot import as_snapshot, pose
+from needful.envs.household.simulation.snapshot import apply_snapshot, as_snapshot
 from needful.envs.household.simulation.world import World
-from needful.envs.household.view.film import Keyframe, footage, rooms_shown
+from needful.envs.household.view.film import Keyframe, plan_keyframes, rooms_shown
 from needful.envs.household.view.rendering import ARM_COLOUR, ARM_RADIUS, WALL_CUT_HEIGHT, WALL_OPACITY
 
-# To the millimetre, a thousandth of a quaternion, and what an eye tells apart of colours.
-LENGTH_DIGITS, TURN_DIGITS, COLOUR_DIGITS = 3, 4, 3
+# The digits to which lengths (metres), quaternions and colours are rounded.
+LENGTH_DIGITS, QUATERNION_DIGITS, COLOUR_DIGITS = 3, 4, 3
 
 KINDS = {
     mujoco.mjtGeom.mjGEOM_BOX.value: "box",
@@ -40,17 +40,17 @@ KINDS = {
 
 
 def shapes(model: HouseModel) -> list[dict[str, Any]]:
-    """Return all that is seen: the body that it moves with, its place in it, half its size, its colour.
+    """Return all visible shapes: kind, body, centre in the body's frame, half-extents and colour.
 
-    Walls are cut off and can be seen through, so that one can look into the rooms.
+    Walls are cut off and transparent, so that the rooms are visible.
     """
-    still, found = model.still, []
+    query_model, found = model.query_model, []
     for geom, owner in enumerate(model.owner):
-        kind = KINDS.get(int(still.geom_type[geom]))
+        kind = KINDS.get(int(query_model.geom_type[geom]))
         if kind is None:
-            continue  # the ground, which is a plane under all floors
-        centre, half = still.geom_pos[geom].copy(), model.half_sizes[geom].copy()
-        opacity = float(still.geom_rgba[geom, 3])
+            continue  # the ground plane below all floors
+        centre, half = query_model.geom_pos[geom].copy(), model.half_sizes[geom].copy()
+        opacity = float(query_model.geom_rgba[geom, 3])
         if owner == OWNER_HOUSE:
             low, high = centre[2] - half[2], min(centre[2] + half[2], WALL_CUT_HEIGHT)
             if high <= low:
@@ -59,66 +59,66 @@ def shapes(model: HouseModel) -> list[dict[str, Any]]:
         found.append(
             {
                 "kind": kind,
-                "body": int(still.geom_bodyid[geom]),
+                "body": int(query_model.geom_bodyid[geom]),
                 "centre": _rounded(centre, LENGTH_DIGITS),
                 "half": _rounded(half, LENGTH_DIGITS),
-                "colour": _rounded([*still.geom_rgba[geom, :3], opacity], COLOUR_DIGITS),
+                "colour": _rounded([*query_model.geom_rgba[geom, :3], opacity], COLOUR_DIGITS),
             }
         )
     return found
 
 
 def arm(model: HouseModel) -> dict[str, Any]:
-    """Return between which bodies the arm is, from what height, and how it looks."""
+    """Return the bodies that the arm connects, the height of the shoulder, and the arm's appearance."""
     return {
-        "from": int(model.still.body(ROBOT_BODY).id),
+        "from": int(model.query_model.body(ROBOT_BODY).id),
         "shoulder": SHOULDER_HEIGHT,
-        "to": int(model.still.body(ROBOT_HAND).id),
+        "to": int(model.query_model.body(ROBOT_HAND).id),
         "radius": ARM_RADIUS,
         "colour": list(ARM_COLOUR),
     }
 
 
 def bodies_of(model: HouseModel) -> dict[str, list[int]]:
-    """Return the bodies that each thing is made of, by its name."""
+    """Return the indices of each thing's bodies, by the thing's name."""
     found: dict[str, list[int]] = {}
-    for number in range(model.still.nbody):
-        found.setdefault(model.still.body(number).name.removesuffix(HINGE_SUFFIX), []).append(number)
+    for body in range(model.query_model.nbody):
+        found.setdefault(model.query_model.body(body).name.removesuffix(HINGE_SUFFIX), []).append(body)
     return found
 
 
 def movements(model: HouseModel, states: Sequence[State]) -> Iterator[list[list[float]]]:
-    """Yield for each state the bodies that are not where they were in the one before.
+    """Yield for each state the bodies whose pose differs from that in the state before.
 
-    Each is a list of the body's number, its place and its quaternion, w first.
+    Each is a list of the body's index, its position and its quaternion, w first.
     """
-    data = mujoco.MjData(model.still)
-    before: list[list[float] | None] = [None] * model.still.nbody
+    data = mujoco.MjData(model.query_model)
+    before: list[list[float] | None] = [None] * model.query_model.nbody
     for state in states:
-        pose(model, data, as_snapshot(model, state))
-        mujoco.mj_kinematics(model.still, data)
+        apply_snapshot(model, data, as_snapshot(model, state))
+        mujoco.mj_kinematics(model.query_model, data)
         now = [
-            _rounded(place, LENGTH_DIGITS) + _rounded(turn, TURN_DIGITS)
-            for place, turn in zip(data.xpos, data.xquat, strict=True)
+            _rounded(position, LENGTH_DIGITS) + _rounded(quaternion, QUATERNION_DIGITS)
+            for position, quaternion in zip(data.xpos, data.xquat, strict=True)
         ]
         yield [[body, *new] for body, (old, new) in enumerate(zip(before, now, strict=True)) if old != new]
         before = list(now)
 
 
 def _rounded(numbers: Sequence[float] | np.ndarray, digits: int) -> list[float]:
-    """Return numbers that are short when they are written down; whole ones without a point."""
+    """Return rounded numbers, whole ones as int, to keep the JSON text short."""
     rounded = (round(float(number), digits) for number in numbers)
     return [int(number) if number.is_integer() else number for number in rounded]
 
 
-# Enough for half a minute of pictures; the page fills in what is between them.
+# The page interpolates between keyframes.
 MAX_KEYFRAMES = 1_500
 
 
 def make_page(world: World, result: PlanningResult, goal: AbstractState, domain: str) -> str:
-    """Return the page of a plan, as far as it went, as one HTML file without a link to anything.
+    """Return the page of a plan, up to the failure if it failed, as one self-contained HTML file.
 
-    Its policy lets nothing run or load but the script and the style that are in it.
+    Its content security policy allows only the script and the style in the file.
     """
     script = _asset("viewer.js") + _asset("player.js")
     texts = {"heading": domain.replace("-", " ").capitalize(), "outcome": _outcome(result)}
@@ -127,10 +127,10 @@ def make_page(world: World, result: PlanningResult, goal: AbstractState, domain:
 
 def _data(world: World, result: PlanningResult, goal: AbstractState) -> dict[str, Any]:
     model, scene = world.model, world.model.scene
-    shots, subgoals = footage(world, result, MAX_KEYFRAMES), result.expected_atoms(goal)
-    states = [shot.state for shot in shots]
+    keyframes, subgoals = plan_keyframes(world, result, MAX_KEYFRAMES), result.expected_atoms(goal)
+    states = [keyframe.state for keyframe in keyframes]
     atoms = sorted(goal.union(*subgoals))
-    numbers = {atom: number for number, atom in enumerate(atoms)}
+    indices = {atom: index for index, atom in enumerate(atoms)}
     bodies = bodies_of(model)
     start = {"name": "Start", "bodies": []}
     steps = [start] + [
@@ -143,22 +143,22 @@ def _data(world: World, result: PlanningResult, goal: AbstractState) -> dict[str
     return {
         "shapes": shapes(model),
         "arm": arm(model),
-        "focus": _focus(scene, shots, goal),
+        "focus": _focus(scene, keyframes, goal),
         "moves": list(movements(model, states)),
         "steps": [
-            {**step, "subgoal": sorted(numbers[atom] for atom in subgoal)}
+            {**step, "subgoal": sorted(indices[atom] for atom in subgoal)}
             for step, subgoal in zip(steps, subgoals, strict=True)
         ],
-        "stepOf": [shot.step for shot in shots],
+        "stepOf": [keyframe.step for keyframe in keyframes],
         "atoms": [str(atom) for atom in atoms],
-        "goal": sorted(numbers[atom] for atom in goal),
+        "goal": sorted(indices[atom] for atom in goal),
         "flips": _flips(atoms, states),
     }
 
 
-def _focus(scene: Scene, shots: Sequence[Keyframe], goal: AbstractState) -> list[list[float]]:
-    """Return the low and the high corner of the rooms that matter."""
-    shown = rooms_shown(scene, shots, goal)
+def _focus(scene: Scene, keyframes: Sequence[Keyframe], goal: AbstractState) -> list[list[float]]:
+    """Return the low and the high corner of the rooms to show at first."""
+    shown = rooms_shown(scene, keyframes, goal)
     rooms = [room for room in scene.rooms if room.name in shown]
     low = np.min([room.low for room in rooms], axis=0)
     high = np.max([room.high for room in rooms], axis=0)
@@ -166,10 +166,10 @@ def _focus(scene: Scene, shots: Sequence[Keyframe], goal: AbstractState) -> list
 
 
 def _flips(atoms: Sequence[GroundAtom], states: Sequence[State]) -> list[list[int]]:
-    """Return for each state the numbers of the atoms that became true or false; at first all are false."""
+    """Return for each state the indices of the atoms that changed; before the first, all are false."""
     flips, before = [], frozenset[int]()
     for state in states:
-        true = frozenset(number for number, atom in enumerate(atoms) if atom.holds(state))
+        true = frozenset(index for index, atom in enumerate(atoms) if atom.holds(state))
         flips.append(sorted(true ^ before))
         before = true
     return flips

@@ -1,4 +1,4 @@
-"""The plan of a house from above."""
+"""A picture of a house from above."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from needful.envs.household.scene.floor_plan import WALL_HEIGHT
 from needful.envs.household.scene.scene import (
     RADIUS,
     REACH,
-    THE_ROBOT,
+    ROBOT_OBJECT,
     THING,
     Box,
     Colour,
@@ -41,11 +41,11 @@ def draw_top_view(scene: Scene, state: State, axes: Axes, goal: AbstractState) -
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     axes.axis("off")
     _draw_house(scene, axes)
-    wanted = {obj for atom in goal for obj in atom.objects}
+    goal_objects = {obj for atom in goal for obj in atom.objects}
     things = sorted(
         state.of_type(THING), key=lambda obj: (state.get(obj, "held"), state.get(obj, "z"), obj)
     )
-    _draw_things(state, things, axes, wanted)
+    _draw_things(state, things, axes, goal_objects)
     _draw_robot(state, axes)
 
 
@@ -68,14 +68,14 @@ def _draw_house(scene: Scene, axes: Axes) -> None:
         )
     walls = PolyCollection(
         [_rectangle(wall) for wall in scene.walls],
-        # What is left of the wall below and above windows is no wall to look at.
+        # The pieces of wall below and above windows are drawn faintly.
         facecolors=[
             palette.DARK_GREY if 2 * wall.half[2] >= WALL_HEIGHT else palette.LIGHT_GREY
             for wall in scene.walls
         ],
         linewidths=0,
     )
-    walls.set_gid(f"walls {scene.identity}")  # tells that they look the same in all pictures
+    walls.set_gid(f"walls {scene.identity}")  # equal ids mark artists that look the same in all pictures
     axes.add_collection(walls, autolim=False)
 
 
@@ -84,12 +84,12 @@ def _rectangle(box: Box) -> list[tuple[float, float]]:
     return [(x - hx, y - hy), (x + hx, y - hy), (x + hx, y + hy), (x - hx, y + hy)]
 
 
-def _draw_things(state: State, things: Sequence[Object], axes: Axes, wanted: set[Object]) -> None:
-    """Draw things one above the other, as one collection: hundreds of patches would take long."""
+def _draw_things(state: State, things: Sequence[Object], axes: Axes, goal_objects: set[Object]) -> None:
+    """Draw things in order, as one collection: hundreds of patches would be slow."""
     from matplotlib.collections import PolyCollection
 
     drawn = [
-        (hull, colour, obj in wanted)
+        (hull, colour, obj in goal_objects)
         for obj in things
         for hull, colour in _outlines(obj.type.name, state[obj][:7], state.get(obj, "joint"))
     ]
@@ -104,14 +104,14 @@ def _draw_things(state: State, things: Sequence[Object], axes: Axes, wanted: set
 
 @lru_cache(maxsize=MAX_CACHED_OUTLINES)
 def _outlines(name: str, pose: tuple[float, ...], joint: float) -> tuple[tuple[np.ndarray, Colour], ...]:
-    """Return what each part of a thing of a category covers, seen from above, and its colour.
+    """Return the outline of each part of a thing seen from above, and its colour.
 
-    They are kept because most things stand still from one picture of a plan to the next.
+    The cache pays off because most things do not move between two pictures of a plan.
     """
     category = CATEGORIES[name]
     parts = [(part, np.eye(3), np.zeros(3)) for part in category.parts]
     if category.hinge is not None:
-        turn = _turned(category.hinge, joint)
+        turn = _hinge_rotation(category.hinge, joint)
         anchor = np.array(category.hinge.anchor)
         parts += [(part, turn, anchor - turn @ anchor) for part in category.hinge.parts]
     rotation, origin = _rotation(pose[3:]), np.array(pose[:3])
@@ -127,7 +127,7 @@ def _outlines(name: str, pose: tuple[float, ...], joint: float) -> tuple[tuple[n
 def _draw_robot(state: State, axes: Axes) -> None:
     from matplotlib.patches import Circle
 
-    x, y, yaw, hand_x, hand_y, *_ = state[THE_ROBOT]
+    x, y, yaw, hand_x, hand_y, *_ = state[ROBOT_OBJECT]
     axes.add_patch(
         Circle((x, y), REACH, facecolor="none", edgecolor=palette.PURPLE, linestyle=":", alpha=0.6)
     )
@@ -163,7 +163,7 @@ def _rotation(quaternion: tuple[float, ...]) -> np.ndarray:
     return np.asarray(Rotation.from_quat(quaternion, scalar_first=True).as_matrix())
 
 
-def _turned(hinge: Hinge, joint: float) -> np.ndarray:
+def _hinge_rotation(hinge: Hinge, joint: float) -> np.ndarray:
     from scipy.spatial.transform import Rotation
 
     return np.asarray(Rotation.from_rotvec(np.array(hinge.axis) * hinge.limit * joint).as_matrix())

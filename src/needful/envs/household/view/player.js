@@ -1,4 +1,4 @@
-// Plays the film and shows beside it which atoms hold.
+// Play the film and show beside it which atoms hold.
 
 const FRAMES_PER_SECOND = 20;
 
@@ -12,7 +12,7 @@ const player = { time: 0, playing: false, before: 0, shown: -1, waiting: false }
 const colours = { sky: [1, 1, 1], mark: [1, 1, 0] };
 const viewer = makeViewer();
 
-// Each frame lists only the bodies that moved.
+// Each frame lists only the bodies that moved since the one before.
 function unpackPoses(moves) {
   let poses = new Float32Array(moves[0].length * 7);
   return moves.map((moved) => {
@@ -42,20 +42,20 @@ function makeViewer() {
 
 function posesAt(time) {
   const one = poses[Math.floor(time)], other = poses[Math.min(Math.floor(time) + 1, lastFrame)];
-  const share = time - Math.floor(time);
-  if (share === 0 || one === other) return one;
-  const between = one.map((value, i) => value + (other[i] - value) * share);
-  for (let q = 3; q < one.length; q += 7) turnBetween(between, one, other, q, share);
+  const fraction = time - Math.floor(time);
+  if (fraction === 0 || one === other) return one;
+  const between = one.map((value, i) => value + (other[i] - value) * fraction);
+  for (let q = 3; q < one.length; q += 7) turnBetween(between, one, other, q, fraction);
   return between;
 }
 
-function turnBetween(between, one, other, q, share) {
+function turnBetween(between, one, other, q, fraction) {
   let dot = 0, square = 0;
   for (let i = q; i < q + 4; i++) dot += one[i] * other[i];
-  // A quaternion and its opposite are the same turn: go the short way.
+  // A quaternion and its negative are the same rotation: interpolate along the shorter arc.
   const sign = dot < 0 ? -1 : 1;
   for (let i = q; i < q + 4; i++) {
-    between[i] = one[i] + (sign * other[i] - one[i]) * share;
+    between[i] = one[i] + (sign * other[i] - one[i]) * fraction;
     square += between[i] ** 2;
   }
   for (let i = q; i < q + 4; i++) between[i] /= Math.sqrt(square);
@@ -100,11 +100,11 @@ function currentStep() {
 function goTo(time) {
   player.time = clamp(time, 0, lastFrame);
   $("time").value = player.time;
-  tellPlan();
+  showPlan();
   redraw();
 }
 
-function tellPlan() {
+function showPlan() {
   const frame = Math.floor(player.time);
   if (frame === player.shown) return;
   const stepBefore = player.shown < 0 ? -1 : stage.stepOf[player.shown];
@@ -114,10 +114,10 @@ function tellPlan() {
   }
   const reached = stage.goal.filter((atom) => truths[frame][atom]).length;
   $("reached").textContent = `${reached} of ${stage.goal.length}`;
-  if (currentStep() !== stepBefore) tellStep(currentStep());
+  if (currentStep() !== stepBefore) showStep(currentStep());
 }
 
-function tellStep(step) {
+function showStep(step) {
   const name = step ? `Step ${step} of ${stage.steps.length - 1}` : "Start";
   $("now").textContent = name;
   $("time").setAttribute("aria-valuetext", `${name}: ${stage.steps[step].name}`);
@@ -126,7 +126,7 @@ function tellStep(step) {
     if (number === step) item.setAttribute("aria-current", "step");
     else item.removeAttribute("aria-current");
   });
-  // On a wide screen the list scrolls, on a narrow one all that is beside the picture.
+  // On wide screens the list scrolls; on narrow ones the whole panel does.
   const list = $("steps"), scrolled = list.scrollHeight > list.clientHeight ? list : list.parentElement;
   const top = list.children[step].offsetTop - (scrolled === list ? list.offsetTop : 0);
   scrolled.scrollTop = step ? top - scrolled.clientHeight / 4 : 0;

@@ -1,4 +1,4 @@
-"""Pictures of houses in three dimensions, made offscreen.
+"""Offscreen 3D rendering of houses.
 
 This needs OpenGL: `MUJOCO_GL=egl`, which is the default on Linux, or `MUJOCO_GL=osmesa`.
 """
@@ -19,34 +19,34 @@ import numpy as np
 from needful.core.state import State
 from needful.envs.household.scene.scene import SHOULDER_HEIGHT, Scene
 from needful.envs.household.simulation.house_model import OWNER_HOUSE, HouseModel
-from needful.envs.household.simulation.snapshot import as_snapshot, pose
+from needful.envs.household.simulation.snapshot import apply_snapshot, as_snapshot
 from needful.errors import InvalidInputError
 
-# Walls are cut off at this height, so that one can look into the rooms.
+# Walls are cut off at this height and transparent, so that the rooms are visible.
 WALL_CUT_HEIGHT = 0.9
 WALL_OPACITY = 0.35
 
-# How high what stands in a room may be, and how much of a picture rooms may fill, of its height and width.
+# The height of the tallest furniture, and the fraction of the picture's height or width that rooms fill.
 MAX_FURNITURE_HEIGHT, FILL_FRACTION = 1.8, 0.97
 ELEVATION = -55.0
-FIELD_OF_VIEW = 45.0  # the engine's, in degrees, from the bottom of a picture to its top
+FIELD_OF_VIEW = 45.0  # MuJoCo's default vertical field of view, in degrees
 
 ARM_RADIUS, ARM_COLOUR = 0.025, (0.55, 0.58, 0.63, 1.0)
 MAX_GEOMS = 2000
 
-# Where the engine keeps what starts OpenGL offscreen, by the value of MUJOCO_GL.
+# MuJoCo's modules for offscreen OpenGL contexts, by the value of MUJOCO_GL.
 CONTEXTS = {"egl": "mujoco.egl", "osmesa": "mujoco.osmesa"}
 
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """Where a picture is taken from.
+    """The position and direction of a camera.
 
     Attributes:
-        centre: the point that is in the middle of the picture.
-        distance: from there, in metres.
-        azimuth: the direction of sight in plan, in degrees; 90 looks along +y.
-        elevation: how much it looks down, as a negative number of degrees.
+        centre: the point in the middle of the picture.
+        distance: the distance of the camera from it, in metres.
+        azimuth: the horizontal viewing direction in degrees; 90 looks along +y.
+        elevation: the vertical viewing direction in degrees; negative looks down.
     """
 
     centre: tuple[float, float, float]
@@ -56,9 +56,9 @@ class Camera:
 
 
 def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4 / 3) -> Camera:
-    """Return a camera that sees all of some rooms, or of the house, from above at an angle.
+    """Return a camera that shows some rooms, or the whole house, obliquely from above.
 
-    `aspect` is the width of the picture in units of its height.
+    `aspect` is the ratio of the picture's width to its height.
     """
     chosen = [room for room in scene.rooms if not rooms or room.name in rooms]
     if not chosen:
@@ -68,19 +68,19 @@ def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4
     high = np.max([room.high for room in chosen], axis=0)
     corners = np.array(list(product((low[0], high[0]), (low[1], high[1]), (0.0, MAX_FURNITURE_HEIGHT))))
     x, y = ((low + high) / 2).tolist()
-    # What is near the camera looks larger, so the middle of the picture is not that of the rooms.
+    # Perspective enlarges near objects, so the best centre of the picture is not that of the rooms.
     cameras = [
-        (*_fitted(corners - (x, y + shift, 0.3), aspect), y + shift)
+        (*_fit_camera(corners - (x, y + shift, 0.3), aspect), y + shift)
         for shift in np.linspace(-1.5, 1.5, 61).tolist()
     ]
     _, distance, y = min(cameras)
     return Camera((x, y, 0.3), distance)
 
 
-def _fitted(corners: np.ndarray, aspect: float) -> tuple[float, float]:
-    """Return how far up or down corners reach in a picture that shows all, and its camera's distance.
+def _fit_camera(corners: np.ndarray, aspect: float) -> tuple[float, float]:
+    """Return the height of the corners in a picture that shows all of them, and its camera's distance.
 
-    Corners are given from the centre of the picture.
+    Corners are relative to the centre of the picture.
     """
     down = np.radians(-ELEVATION)
     ahead, up = np.array([0.0, np.cos(down), -np.sin(down)]), np.array([0.0, np.sin(down), np.cos(down)])
@@ -91,14 +91,17 @@ def _fitted(corners: np.ndarray, aspect: float) -> tuple[float, float]:
 
 
 class HouseRenderer:
-    """Makes pictures of the states of one house; close it, or use it in a `with` statement."""
+    """Render the states of one house; use it in a `with` statement, or close it.
+
+    Raises `InvalidInputError`, which states what to install, if OpenGL does not work.
+    """
 
     def __init__(self, model: HouseModel, width: int = 960, height: int = 720) -> None:
         self._model = model
-        self._data = mujoco.MjData(model.still)
+        self._data = mujoco.MjData(model.query_model)
         self._rect = mujoco.MjrRect(0, 0, width, height)
-        self._scene = mujoco.MjvScene(model.still, MAX_GEOMS)
-        visual = model.still.vis
+        self._scene = mujoco.MjvScene(model.query_model, MAX_GEOMS)
+        visual = model.query_model.vis
         visual.global_.offwidth, visual.global_.offheight = width, height
         visual.headlight.ambient[:], visual.headlight.diffuse[:], visual.headlight.specular[:] = (
             0.4,
@@ -120,21 +123,31 @@ class HouseRenderer:
         self.close()
 
     def close(self) -> None:
-        """Give back the memory of the graphics driver."""
+        """Free the OpenGL context."""
         self._gl.make_current()
         self._context.free()
         self._gl.free()
 
     def frame(self, state: State, camera: Camera | None = None) -> np.ndarray:
         """Return a picture of a state as an array of height × width × 3 bytes."""
-        self._show(state)
+        self._apply_state(state)
         camera = camera or overview_camera(self._model.scene)
-        eye = mujoco.MjvCamera()
-        eye.lookat[:] = camera.centre
-        eye.distance, eye.azimuth, eye.elevation = camera.distance, camera.azimuth, camera.elevation
+        mujoco_camera = mujoco.MjvCamera()
+        mujoco_camera.lookat[:] = camera.centre
+        mujoco_camera.distance, mujoco_camera.azimuth, mujoco_camera.elevation = (
+            camera.distance,
+            camera.azimuth,
+            camera.elevation,
+        )
         self._gl.make_current()
         mujoco.mjv_updateScene(
-            self._model.still, self._data, _options(), None, eye, mujoco.mjtCatBit.mjCAT_ALL, self._scene
+            self._model.query_model,
+            self._data,
+            _options(),
+            None,
+            mujoco_camera,
+            mujoco.mjtCatBit.mjCAT_ALL,
+            self._scene,
         )
         self._cut_walls()
         self._add_arm()
@@ -143,10 +156,10 @@ class HouseRenderer:
         mujoco.mjr_readPixels(pixels, None, self._rect, self._context)
         return pixels[::-1].copy()
 
-    def _show(self, state: State) -> None:
+    def _apply_state(self, state: State) -> None:
         snapshot = as_snapshot(self._model, state)
-        pose(self._model, self._data, snapshot)
-        mujoco.mj_forward(self._model.still, self._data)
+        apply_snapshot(self._model, self._data, snapshot)
+        mujoco.mj_forward(self._model.query_model, self._data)
         x, y = snapshot.robot[:2]
         self._arm = (np.array([x, y, SHOULDER_HEIGHT]), snapshot.hand.copy())
 
@@ -177,18 +190,21 @@ def _options() -> Any:
 
 
 def _start_opengl(model: HouseModel, width: int, height: int) -> tuple[Any, Any]:
-    """Return a current OpenGL context and one to draw with, or raise an error that says what to install."""
+    """Return an OpenGL context, made current, and MuJoCo's rendering context.
+
+    Any failure, even an AttributeError from a missing library, becomes an error with the remedy.
+    """
     backend = os.environ.get("MUJOCO_GL", "")
-    # The engine's own default wants a screen.
+    # MuJoCo's default on Linux needs a display.
     wanted = backend or ("egl" if sys.platform.startswith("linux") else "")
     try:
         context = import_module(CONTEXTS.get(wanted, "mujoco.gl_context")).GLContext(width, height)
         context.make_current()
-        return context, mujoco.MjrContext(model.still, mujoco.mjtFontScale.mjFONTSCALE_100.value)
+        return context, mujoco.MjrContext(model.query_model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
     except Exception as error:
         reason = str(error).rstrip(".")
         raise InvalidInputError(
-            f"Pictures of houses need OpenGL, which did not start with MUJOCO_GL={backend!r}: {reason}. "
+            f"Rendering houses needs OpenGL, which failed with MUJOCO_GL={backend!r}: {reason}. "
             "Set MUJOCO_GL=egl (Debian: apt install libegl1 libegl-mesa0 libgl1-mesa-dri libopengl0) or "
             "MUJOCO_GL=osmesa (apt install libosmesa6)."
         ) from error

@@ -1,8 +1,8 @@
 "use strict";
 
-// Draws boxes, cylinders and balls with one light and its shadows.
+// Draw boxes, cylinders and balls with one light and shadows.
 
-const INSTANCE_FLOATS = 16; // three columns of the turned and scaled axes, the place, and the colour
+const INSTANCE_FLOATS = 16; // three rotated and scaled axes, the position, and the colour
 const SHADOW_SIZE = 2048;
 const FIELD_OF_VIEW = (40 * Math.PI) / 180;
 const LIGHT = normalized([-0.35, -0.5, 1]);
@@ -61,7 +61,7 @@ class Viewer {
     this.gl = canvas.getContext("webgl2", { antialias: true, premultipliedAlpha: true });
     if (!this.gl) throw new Error("no WebGL 2");
     this.arm = stage.arm;
-    // What can be seen through is drawn last, over everything else.
+    // Transparent shapes are drawn last, over everything else.
     const seen = [...stage.shapes].sort((a, b) => b.colour[3] - a.colour[3]);
     this.solid = this.batches(seen.filter((shape) => shape.colour[3] === 1), true);
     this.clear = this.batches(seen.filter((shape) => shape.colour[3] < 1), false);
@@ -79,7 +79,7 @@ class Viewer {
     this.azimuth = -Math.PI / 2;
     this.elevation = 0.95;
     this.zoom = 1;
-    // Where there is more room than the rooms that matter need, it shows other rooms and not the outside.
+    // If the canvas is wider than the focused rooms, show neighbouring rooms and not the outside.
     const [west, east] = this.house.map((corner) => corner[0]);
     const half = Math.min((this.span() * this.aspect()) / 2, (east - west) / 2);
     this.centre = [clamp((low[0] + high[0]) / 2, west + half, east - half), (low[1] + high[1]) / 2, 0.2];
@@ -105,7 +105,7 @@ class Viewer {
     return Math.max(1, this.canvas.clientWidth) / Math.max(1, this.canvas.clientHeight);
   }
 
-  // How much is to be seen from top to bottom, in metres at the near end of the rooms that matter.
+  // The visible height in metres, at the near end of the focused rooms.
   span() {
     const [low, high] = this.focus;
     return Math.max((high[0] - low[0] + 0.4) / this.aspect(), 0.85 * (high[1] - low[1]) + 0.8);
@@ -162,7 +162,7 @@ class Viewer {
     return product(perspective(FIELD_OF_VIEW, this.aspect(), 0.2, distance + 40), lookAt(eye, this.centre));
   }
 
-  // All shapes of a kind are drawn at once.
+  // One batch per kind of shape: each is drawn by one call.
   batches(shapes, withArm) {
     return Object.entries(MESHES).map(([kind, mesh]) => {
       const chosen = shapes.filter((shape) => shape.kind === kind);
@@ -252,7 +252,7 @@ class Viewer {
   }
 }
 
-// Each corner is followed by the direction that its face looks in.
+// Each vertex is followed by the normal of its face.
 const MESHES = { box: boxMesh, cylinder: () => roundMesh(false), ball: () => roundMesh(true) };
 
 function boxMesh() {
@@ -300,7 +300,7 @@ function put(floats, number, axes, place, colour) {
   floats.set(colour, start + 12);
 }
 
-// The axes of a body, from the quaternion (w first) at a place in an array.
+// Return the axes of a body from the quaternion (w first) at an index of an array.
 function turned(poses, start) {
   const [w, x, y, z] = [poses[start], poses[start + 1], poses[start + 2], poses[start + 3]];
   return [
@@ -310,7 +310,7 @@ function turned(poses, start) {
   ];
 }
 
-// The low and the high corner, in plan, of what never moves.
+// Return the low and the high corner of all fixed shapes, in the ground plane.
 function houseBounds(shapes) {
   const still = shapes.filter((shape) => shape.body === 0);
   const corner = (sign, choose) => [0, 1].map(
@@ -318,7 +318,7 @@ function houseBounds(shapes) {
   return [corner(-1, Math.min), corner(1, Math.max)];
 }
 
-// The light comes from so far away that its rays are parallel; its picture covers the whole house.
+// An orthographic projection along the light that covers the whole house.
 function lampMatrix([low, high]) {
   const middle = [(low[0] + high[0]) / 2, (low[1] + high[1]) / 2, 0];
   const radius = Math.hypot(high[0] - low[0], high[1] - low[1]) / 2 + 1;
@@ -341,7 +341,7 @@ function lookAt(eye, centre) {
   return [0, 1, 2].flatMap((i) => [right[i], up[i], back[i], 0]).concat(moved, 1);
 }
 
-// Matrices are lists of sixteen numbers, column by column.
+// Matrices are arrays of sixteen numbers in column-major order.
 function product(a, b) {
   const result = new Float32Array(16);
   for (let column = 0; column < 4; column++) {
@@ -361,8 +361,8 @@ function normalized(vector) {
   return vector.map((value) => value / length);
 }
 
-function mixed(one, other, share) {
-  return one.map((value, i) => (i < 3 ? value + (other[i] - value) * share : value));
+function mixed(one, other, fraction) {
+  return one.map((value, i) => (i < 3 ? value + (other[i] - value) * fraction : value));
 }
 
 function clamp(value, low, high) {

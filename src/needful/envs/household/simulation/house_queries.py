@@ -1,0 +1,168 @@
+"""Queries on a house at rest: bounding boxes, contacts, supports, lines of sight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from needful.envs.household.motion.base_motion import Footprints
+from needful.envs.household.simulation.house_model import OWNER_GROUND, OWNER_HOUSE, SOLID, HouseModel
+from needful.envs.household.simulation.snapshot import Snapshot, to_qpos
+
+# The minimum vertical component of a contact's normal for the lower body to support the upper one.
+MIN_SUPPORT_NORMAL = 0.5
+
+_SOLID_ONLY = np.array([group == SOLID for group in range(6)], dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class BoundingBoxes:
+    """Axis-aligned boxes, one per row: their lowest and highest corners."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+    @property
+    def centre(self) -> np.ndarray:
+        """The centres of the boxes."""
+        centre: np.ndarray = (self.low + self.high) / 2
+        return centre
+
+    def nearest(self, point: np.ndarray) -> np.ndarray:
+        """Return the nearest point of each box to a point."""
+        nearest: np.ndarray = np.clip(point, self.low, self.high)
+        return nearest
+
+
+class HouseQueries:
+    """Answer queries about a house in the snapshot that was set last."""
+
+    def __init__(self, model: HouseModel) -> None:
+        self._model = model
+        self._data = mujoco.MjData(model.query_model)
+        self._snapshot: Snapshot | None = None
+        # The geoms of a thing are contiguous, and things are in order.
+        owned = np.flatnonzero(model.owner >= 0)
+        self._starts = owned[np.diff(model.owner[owned], prepend=-1) > 0]
+
+    def set_snapshot(self, snapshot: Snapshot) -> None:
+        """Set the snapshot that all queries refer to."""
+        if snapshot is not self._snapshot:
+            self._data.qpos[:] = to_qpos(self._model, snapshot)
+            mujoco.mj_kinematics(self._model.query_model, self._data)
+            self._snapshot = snapshot
+
+    @property
+    def centres(self) -> np.ndarray:
+        """The centre of each geom."""
+        centres: np.ndarray = self._data.geom_xpos
+        return centres
+
+    @property
+    def axes(self) -> np.ndarray:
+        """The axes of each geom, as the columns of a matrix."""
+        axes: np.ndarray = self._data.geom_xmat.reshape(-1, 3, 3)
+        return axes
+
+    def bodies(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the origin and the axes, as the columns of a matrix, of each body."""
+        return self._data.xpos, self._data.xmat.reshape(-1, 3, 3)
+
+    def geom_boxes(self) -> BoundingBoxes:
+        """Return the bounding box of each geom."""
+        reach = np.einsum("gij,gj->gi", np.abs(self.axes), self._model.half_sizes)
+        return BoundingBoxes(self.centres - reach, self.centres + reach)
+
+    def thing_boxes(self) -> BoundingBoxes:
+        """Return the bounding box of each thing, including its parts on a hinge at their current angle."""
+        geoms = self.geom_boxes()
+        if len(self._starts) == 0:
+            return BoundingBoxes(np.empty((0, 3)), np.empty((0, 3)))
+        return BoundingBoxes(
+            np.minimum.reduceat(geoms.low, self._starts), np.maximum.reduceat(geoms.high, self._starts)
+        )
+
+    def supports(self) -> list[tuple[int, int]]:
+        """Return the pairs (a, b) in which b supports a, as indices of things followed by floors.
+
+        The held thing has no support and supports nothing.
+        """
+        model, data = self._model, self._data
+        mujoco.mj_collision(model.query_model, data)
+        contacts = data.contact
+        owners, up = model.owner[contacts.geom], contacts.frame[:, 2]
+        owners = np.where((up > 0)[:, None], owners, owners[:, ::-1])
+        lower, upper = owners[:, 0], owners[:, 1]
+        assert self._snapshot is not None
+        held = self._snapshot.held
+        is_support = (
+            (np.abs(up) > MIN_SUPPORT_NORMAL) & (upper >= 0) & (lower != upper) & (lower != OWNER_HOUSE)
+        )
+        is_support &= (lower != held) & (upper != held) if held >= 0 else True
+        is_support[is_support] = model.free_address[upper[is_support]] >= 0
+        ground = is_support & (lower == OWNER_GROUND)
+        lower = lower.copy()
+        lower[ground] = len(model.things) + self._rooms(contacts.pos[ground])
+        return sorted(set(zip(upper[is_support].tolist(), lower[is_support].tolist(), strict=True)))
+
+    def in_sight(self, eye: np.ndarray, points: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Return for each point whether nothing except its owner is between it and the eye.
+
+        The robot and the held thing never block a line of sight.
+        """
+        assert self._snapshot is not None
+        directions = points - eye
+        lengths = np.sqrt((directions * directions).sum(axis=1))
+        directions = directions / np.maximum(lengths, 1e-9)[:, None]
+        hits, distances = np.empty(len(points), dtype=np.int32), np.empty(len(points))
+        held = self._snapshot.held
+        excluded = int(self._model.body[held]) if held >= 0 else -1
+        mujoco.mj_multiRay(
+            self._model.query_model, self._data, eye, directions.ravel(), _SOLID_ONLY, True, excluded,
+            hits, distances, None, len(points), float(lengths.max(initial=0.0)) + 0.01,
+        )  # fmt: skip
+        free: np.ndarray = (hits < 0) | (distances >= lengths) | (self._model.owner[hits] == owners)
+        return free
+
+    def distance(self, one: int, other: int, limit: float) -> float:
+        """Return the distance of two geoms, at most a limit; it is negative if they overlap."""
+        found: float = mujoco.mj_geomDistance(self._model.query_model, self._data, one, other, limit, None)
+        return found
+
+    def move_geom(self, geom: int, centre: np.ndarray) -> None:
+        """Move a geom; call this in `restoring_geoms` only."""
+        self._data.geom_xpos[geom] = centre
+
+    @contextmanager
+    def restoring_geoms(self, geoms: np.ndarray) -> Iterator[None]:
+        """Restore the positions of geoms at the end of the block."""
+        before = self._data.geom_xpos[geoms].copy()
+        try:
+            yield
+        finally:
+            self._data.geom_xpos[geoms] = before
+
+    def things_touching(self, thing: int) -> list[int]:
+        """Return the things that touch a thing."""
+        mujoco.mj_collision(self._model.query_model, self._data)
+        owners = self._model.owner[self._data.contact.geom]
+        beside = np.concatenate([owners[owners[:, 0] == thing, 1], owners[owners[:, 1] == thing, 0]])
+        return sorted(set(beside[(beside >= 0) & (beside != thing)].tolist()))
+
+    def footprints(self) -> Footprints:
+        """Return the footprints of all geoms."""
+        round_ = self._model.physics_model.geom_type == mujoco.mjtGeom.mjGEOM_CYLINDER
+        return Footprints.of(self.centres, self.axes, self._model.half_sizes, round_)
+
+    def _rooms(self, points: np.ndarray) -> np.ndarray:
+        """Return the index of the room that contains each point, or of the nearest one."""
+        low = np.array([room.low for room in self._model.scene.rooms])
+        high = np.array([room.high for room in self._model.scene.rooms])
+        flat = points[:, None, :2]
+        outside = np.maximum(np.maximum(low - flat, flat - high), 0.0)
+        nearest: np.ndarray = (outside**2).sum(axis=2).argmin(axis=1)
+        return nearest

@@ -1,0 +1,106 @@
+"""The geometry of one snapshot: bounding boxes, obstacles, reachability; each computed once, on demand."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from needful.envs.household.motion.base_motion import BasePlanner, Disc, Footprints, OccupancyGrid
+from needful.envs.household.scene.scene import (
+    EYE_HEIGHT,
+    HAND_CLEARANCE,
+    HAND_RADIUS,
+    HEIGHT,
+    RADIUS,
+    REACH,
+    SHOULDER_HEIGHT,
+)
+from needful.envs.household.simulation.house_model import HouseModel
+from needful.envs.household.simulation.house_queries import BoundingBoxes, HouseQueries
+from needful.envs.household.simulation.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from needful.envs.household.simulation.controller_motion import FailureReason
+
+_CORNERS = np.array([(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)], dtype=float)
+
+
+class SnapshotGeometry:
+    """A snapshot and the geometry that follows from it."""
+
+    def __init__(
+        self, model: HouseModel, house: HouseQueries, grid: OccupancyGrid, snapshot: Snapshot
+    ) -> None:
+        self.model = model
+        self.grid = grid
+        self.snapshot = snapshot
+        self._house = house
+        # Why the hinge of a thing cannot be turned to a fraction of its limit, as far as it was computed.
+        self.sweep_failures: dict[tuple[int, float], FailureReason | None] = {}
+
+    @property
+    def house(self) -> HouseQueries:
+        """The house in this snapshot."""
+        self._house.set_snapshot(self.snapshot)
+        return self._house
+
+    @cached_property
+    def boxes(self) -> BoundingBoxes:
+        """The bounding boxes of all things."""
+        return self.house.thing_boxes()
+
+    @cached_property
+    def loose(self) -> Footprints:
+        """The footprints of all movable geoms, except those of the held thing."""
+        model = self.model
+        return self.house.footprints()[model.is_loose & (model.owner != self.snapshot.held)]
+
+    @cached_property
+    def obstacles(self) -> Footprints:
+        """The footprints of everything that the robot must not drive into."""
+        return self.grid.fixed.joined(self.loose)
+
+    @cached_property
+    def discs(self) -> tuple[Disc, ...]:
+        """The footprint of the robot and of the thing that it holds, at any yaw."""
+        apart = self.snapshot.hand[:2] - self.snapshot.robot[:2]
+        upper = max(HAND_CLEARANCE, HAND_RADIUS + float(np.hypot(apart[0], apart[1])))
+        if self.snapshot.held >= 0:
+            geoms = np.flatnonzero(self.model.owner == self.snapshot.held)
+            reach = np.einsum(
+                "gij,gj,cj->gci", self.house.axes[geoms], self.model.half_sizes[geoms], _CORNERS
+            )
+            corners = self.house.centres[geoms][:, None, :2] + reach[:, :, :2] - self.snapshot.robot[:2]
+            upper = max(upper, float(np.hypot(corners[..., 0], corners[..., 1]).max()))
+        return Disc(RADIUS, 0.0, HEIGHT), Disc(upper, HEIGHT, inf)
+
+    @cached_property
+    def base_planner(self) -> BasePlanner:
+        """The planner for paths of the base from where the robot stands."""
+        x, y = self.snapshot.robot[:2].tolist()
+        return BasePlanner(self.grid, self.discs, self.loose, (x, y))
+
+    def contact_free_distance(self, thing: int, point: np.ndarray) -> float:
+        """Return a distance from a point at which the hand cannot touch a thing, in any direction."""
+        corner = np.maximum(np.abs(self.boxes.low[thing] - point), np.abs(self.boxes.high[thing] - point))
+        return float(np.sqrt(corner @ corner)) + 2 * HAND_RADIUS
+
+    def reachable_from(self, base: np.ndarray, things: np.ndarray) -> np.ndarray:
+        """Return which of some things are reachable with the base at a position: near enough and in sight.
+
+        A thing is in sight if the nearest point of its bounding box is, or the centre of that box.
+        """
+        shoulder, eye = np.array([*base, SHOULDER_HEIGHT]), np.array([*base, EYE_HEIGHT])
+        boxes = BoundingBoxes(self.boxes.low[things], self.boxes.high[things])
+        nearest = boxes.nearest(shoulder)
+        reachable: np.ndarray = ((nearest - shoulder) ** 2).sum(axis=1) < REACH**2
+        reachable &= things != self.snapshot.held
+        rows = np.flatnonzero(reachable)
+        if len(rows):
+            points = np.concatenate([nearest[rows], boxes.centre[rows]])
+            seen = self.house.in_sight(eye, points, np.concatenate([things[rows], things[rows]]))
+            reachable[rows] = seen[: len(rows)] | seen[len(rows) :]
+        return reachable

@@ -1,0 +1,241 @@
+"""The page of a plan: its data, and its behaviour in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import mujoco
+import numpy as np
+import pytest
+
+from headless_browser import CHROMIUM, Browser, open_browser
+from needful.core.objects import Object
+from needful.core.plans import PlanningResult
+from needful.envs.drawing.inline_page import as_safe_json
+from needful.envs.household.simulation.snapshot import apply_snapshot, as_snapshot
+from needful.envs.household.view.film import plan_keyframes
+from needful.envs.household.view.page import MAX_KEYFRAMES, make_page
+from needful.envs.household.view.rendering import WALL_CUT_HEIGHT
+from tiny_errand import cut_short, run_errand
+
+WORLD, RESULT = run_errand()
+GOAL = RESULT.subgoals[-1]
+PAGE = make_page(WORLD, RESULT, GOAL, "collecting-cans")
+KEYFRAMES = plan_keyframes(WORLD, RESULT, MAX_KEYFRAMES)
+WIDE, HIGH = 900, 600
+
+
+def data_of(page: str):
+    found = re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+DATA = data_of(PAGE)
+
+
+def test_the_page_is_small_and_always_the_same():
+    assert len(PAGE) < 200_000
+    assert make_page(WORLD, RESULT, GOAL, "collecting-cans") == PAGE
+
+
+def test_the_page_loads_and_runs_nothing_else():
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', PAGE)
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    assert not re.search(r"https?:|//[a-z]+\.|@import|\bsrc=", PAGE)
+
+
+def test_every_body_has_mujocos_pose_in_every_keyframe():
+    model = WORLD.model
+    data = mujoco.MjData(model.query_model)
+    assert len(DATA["moves"]) == len(DATA["stepOf"]) == len(DATA["flips"]) == len(KEYFRAMES)
+    bodies: dict[int, list[float]] = {}
+    for keyframe, moves in zip(KEYFRAMES, DATA["moves"], strict=True):
+        bodies |= {body: numbers for body, *numbers in moves}
+        apply_snapshot(model, data, as_snapshot(model, keyframe.state))
+        mujoco.mj_forward(model.query_model, data)
+        shown = np.array([bodies[body] for body in range(model.query_model.nbody)])
+        assert np.abs(shown[:, :3] - data.xpos).max() <= 0.0005001
+        assert np.abs(shown[:, 3:] - data.xquat).max() <= 0.0000501
+    assert sum(map(len, DATA["moves"][1:])) < 4 * len(KEYFRAMES)
+
+
+def test_every_part_has_its_size_in_the_scene():
+    scene = WORLD.model.scene
+    categories = {category.name: category for category in scene.categories}
+    parts = [part for thing in scene.things for part in categories[thing.category].parts]
+    parts += [
+        part
+        for thing in scene.things
+        if (hinge := categories[thing.category].hinge)
+        for part in hinge.parts
+    ]
+    shown = sorted((shape["kind"], *shape["half"]) for shape in DATA["shapes"] if shape["body"] > 0)
+    robot = [("ball", 0.035, 0.035, 0.035), ("box", 0.035, 0.08, 0.05), ("cylinder", 0.22, 0.22, 0.375)]
+    wanted = robot + [
+        ("cylinder" if part.round else "box", *(round(length, 3) for length in part.box.half))
+        for part in parts
+    ]
+    assert len(shown) == len(wanted)
+    assert np.allclose([row[1:] for row in shown], [row[1:] for row in sorted(wanted)], atol=0.001)
+    walls = [shape for shape in DATA["shapes"] if shape["colour"][3] < 1]
+    assert len(walls) == len(scene.walls)
+    assert all(wall["centre"][2] + wall["half"][2] == pytest.approx(WALL_CUT_HEIGHT) for wall in walls)
+
+
+def test_atoms_are_lit_exactly_when_they_hold():
+    atoms = sorted(GOAL.union(*RESULT.subgoals))
+    assert DATA["atoms"] == [str(atom) for atom in atoms]
+    true: set[int] = set()
+    for keyframe, flips in zip(KEYFRAMES, DATA["flips"], strict=True):
+        true ^= set(flips)
+        assert true == {number for number, atom in enumerate(atoms) if atom.holds(keyframe.state)}
+    assert set(DATA["goal"]) <= true
+
+
+def test_the_page_lists_the_steps_with_their_subgoals():
+    names = [step["name"] for step in DATA["steps"]]
+    assert names == ["Start", *map(str, RESULT.abstract_plan)]
+    for step, subgoal in zip(DATA["steps"], RESULT.subgoals, strict=True):
+        assert {DATA["atoms"][number] for number in step["subgoal"]} == set(map(str, subgoal))
+    package = WORLD.model.query_model.body("package").id
+    assert package in DATA["steps"][-1]["bodies"]
+    assert DATA["stepOf"] == [keyframe.step for keyframe in KEYFRAMES]
+
+
+def test_a_failure_is_shown_and_no_text_becomes_markup():
+    page = make_page(WORLD, cut_short(RESULT, 2), GOAL, "<b>&-cans")
+    assert "Not solved: no &lt;path&gt; &amp; no way" in page
+    assert "<h1>&lt;b&gt;&amp; cans</h1>" in page
+    assert max(data_of(page)["stepOf"]) == 2
+    nasty = ["</script><script>alert(1)</script>", "<!--", "]]>", "&amp;", "{{script}}", "\u2028"]
+    text = as_safe_json(nasty)
+    assert not set(text) & set("<>&\u2028")
+    assert json.loads(text) == nasty
+
+
+def test_names_of_things_cannot_break_out():
+    # Placeholders in names are not replaced, and a name cannot end the script element.
+    step = RESULT.abstract_plan[0]
+    evil = Object("</script><!--{{policy}}", step.objects[0].type)
+    plan = (step.operator.ground((evil,)), *RESULT.abstract_plan[1:])
+    result = PlanningResult(RESULT.outcome, plan, RESULT.actions, RESULT.states, RESULT.subgoals)
+    page = make_page(WORLD, result, GOAL, "cans")
+    assert page.count("</script>") == PAGE.count("</script>") == 2
+    assert data_of(page)["steps"][1]["name"] == "NavigateTo(</script><!--{{policy}})"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    if CHROMIUM is None:
+        pytest.skip("There is no Chromium (Debian: apt install chromium).")
+    with open_browser(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "task.html"
+    path.write_text(PAGE)
+    return path
+
+
+def house_in(browser: Browser) -> np.ndarray:
+    """Return the screenshot of the 3D view, without the rest of the page."""
+    box = browser.run("(({x, y, width, height}) => [x, y, width, height])(view.getBoundingClientRect())")
+    x, y, width, height = map(round, box)
+    return browser.picture()[y + 4 : y + height - 40, x + 4 : x + width - 4].astype(int)
+
+
+def changed(one: np.ndarray, other: np.ndarray) -> float:
+    return float((np.abs(one - other).max(axis=2) > 12).mean())
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(WIDE, "light"), (WIDE, "dark"), (390, "light")])
+def test_a_browser_shows_the_house_and_the_plan(browser, file, width, scheme):
+    browser.open(file, width, HIGH, scheme)
+    house = house_in(browser)
+    assert house.std() > 15
+    sky, paper = house[2, 2].mean(), browser.run("getComputedStyle(steps.parentElement).backgroundColor")
+    assert (sky < 100) == (scheme == "dark") == (paper != "rgb(255, 255, 255)")
+    assert browser.run("[...steps.children].map(step => step.querySelector('button').innerText)") == [
+        "Start",
+        *(f"{number}\n{step}" for number, step in enumerate(RESULT.abstract_plan, 1)),
+    ]
+    assert browser.run("document.documentElement.scrollWidth") == width
+    assert browser.complaints == []
+    assert browser.requests == [file.as_uri()]
+
+
+def test_the_time_slider_shows_another_moment_and_its_atoms(browser, file):
+    browser.open(file, WIDE, HIGH)
+    start = house_in(browser)
+    assert browser.run("reached.textContent") == "0 of 2"
+    browser.run("time.value = time.max, time.dispatchEvent(new Event('input'))")
+    end = house_in(browser)
+    assert changed(start, end) > 0.005
+    assert browser.run("reached.textContent") == "2 of 2"
+    assert browser.run("now.textContent") == "Step 6 of 6"
+    assert (
+        browser.run("document.querySelector('[aria-current=step] button').innerText") == "6\nOpen(package)"
+    )
+    lit = browser.run("[...document.querySelectorAll('[aria-current] .true')].map(item => item.innerText)")
+    assert sorted(lit) == sorted(map(str, GOAL))
+    browser.run("steps.children[0].querySelector('button').click()")
+    assert changed(start, house_in(browser)) == 0
+
+
+def test_it_plays_to_the_end_and_pauses(browser, file):
+    browser.open(file, WIDE, HIGH)
+    browser.run("speed.value = 4, play.click()")
+    assert browser.run("play.getAttribute('aria-label')") == "Pause"
+    browser.run("new Promise(done => setTimeout(done, 400))")
+    browser.run("play.click()")
+    moment = browser.run("Number(time.value)")
+    assert 0 < moment <= len(KEYFRAMES) - 1
+    browser.run("new Promise(done => setTimeout(done, 200))")
+    assert browser.run("Number(time.value)") == moment
+    browser.run("time.value = time.max - 1, time.dispatchEvent(new Event('input')), play.click()")
+    browser.run("new Promise(done => setInterval(() => play.ariaLabel === 'Play' && done(), 20))")
+    assert browser.run("[Number(time.value), play.getAttribute('aria-label')]") == [
+        len(KEYFRAMES) - 1,
+        "Play",
+    ]
+
+
+def test_the_mouse_and_the_keyboard_turn_the_house(browser, file):
+    browser.open(file, WIDE, HIGH)
+    start = house_in(browser)
+    browser.mouse("mousePressed", 200, 200, button="left", buttons=1)
+    browser.mouse("mouseMoved", 280, 230, button="left", buttons=1)
+    browser.mouse("mouseReleased", 280, 230, button="left")
+    assert changed(start, house_in(browser)) > 0.05
+    browser.run("view.focus()")
+    browser.press("0", "0")
+    assert changed(start, house_in(browser)) == 0
+    for key in ("ArrowLeft", "ArrowUp"):
+        browser.press(key)
+        assert changed(start, house_in(browser)) > 0.02
+    browser.press("0", "0")
+    browser.mouse("mouseWheel", 200, 200, deltaX=0, deltaY=-300)
+    assert changed(start, house_in(browser)) > 0.05
+    browser.press(" ", " ")
+    assert browser.run("play.getAttribute('aria-label')") == "Pause"
+    browser.press(" ", " ")
+    assert browser.run("play.getAttribute('aria-label')") == "Play"
+    assert browser.complaints == []
+
+
+def test_without_webgl_the_plan_can_still_be_followed(browser, file):
+    blind = "HTMLCanvasElement.prototype.getContext = () => null"
+    number = browser.tell("Page.addScriptToEvaluateOnNewDocument", source=blind)["identifier"]
+    try:
+        browser.open(file, WIDE, HIGH)
+        assert browser.run("unseen.hidden") is False
+        browser.run("next.click()")
+        assert browser.run("now.textContent") == "Step 1 of 6"
+        assert browser.complaints == []
+    finally:
+        browser.tell("Page.removeScriptToEvaluateOnNewDocument", identifier=number)
