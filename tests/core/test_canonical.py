@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from needful.core.canonical import canonical_form, interchangeable, rename, shape
+from needful.core.canonical import canonical_form, interchangeable, rename, untyped_form
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
 from tiny_worlds import BLOCK, CLEAN, ON, PUSH, STACK, THING, all_lifted_atoms, all_patterns, operators
@@ -112,12 +112,12 @@ def same_but_for_types(one: Operator, other: Operator) -> bool:
 @settings(max_examples=150, deadline=None)
 @given(one=any_operator, other=any_operator, data=st.data())
 def test_equal_shapes_mean_equal_but_for_types(one, other, data):
-    assert (shape(one)[0] == shape(other)[0]) == same_but_for_types(one, other)
+    assert (untyped_form(one)[0] == untyped_form(other)[0]) == same_but_for_types(one, other)
     order = data.draw(st.permutations(one.parameters))
     wide = rename(one, {old: Variable(f"?w{place}", old.type) for place, old in enumerate(order)})
     extra = data.draw(st.frozensets(st.sampled_from(all_lifted_atoms(wide.parameters)), max_size=1))
     near = replace(wide, add_effects=wide.add_effects ^ extra)
-    assert (shape(one)[0] == shape(near)[0]) == same_but_for_types(one, near)
+    assert (untyped_form(one)[0] == untyped_form(near)[0]) == same_but_for_types(one, near)
 
 
 @settings(deadline=None)
@@ -125,7 +125,7 @@ def test_equal_shapes_mean_equal_but_for_types(one, other, data):
 def test_variables_at_the_same_place_of_a_shape_correspond(operator, data):
     order = data.draw(st.permutations(operator.parameters))
     twin = rename(operator, {old: Variable(f"?w{place}", old.type) for place, old in enumerate(order)})
-    pairs = dict(zip(shape(operator)[1], shape(twin)[1], strict=True))
+    pairs = dict(zip(untyped_form(operator)[1], untyped_form(twin)[1], strict=True))
     assert replace(rename(operator, pairs), parameters=twin.parameters) == twin
 
 
@@ -134,8 +134,8 @@ def test_types_settle_what_the_shape_leaves_alike():
     x, y, z = Variable("?x", THING), Variable("?y", BLOCK), Variable("?z", THING)
     one = with_adds((x, y, z), [ON.lifted(x, y), ON.lifted(x, z)])
     other = with_adds((x, z, y), [ON.lifted(x, y), ON.lifted(x, z)])
-    assert shape(one) == shape(other)
-    assert [variable.type for variable in shape(one)[1]] == [THING, BLOCK, THING]
+    assert untyped_form(one) == untyped_form(other)
+    assert [variable.type for variable in untyped_form(one)[1]] == [THING, BLOCK, THING]
 
 
 def test_by_hand():

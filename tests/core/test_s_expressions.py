@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needful.core.s_expressions import MAX_NESTING, Form, Word, read_expression, shown
+from needful.core.s_expressions import MAX_NESTING, Form, Word, read_expression, expression_text
 from needful.errors import InvalidInputError
 
 WORDS = st.text("abcXYZ?:-_=.0ä", min_size=1)
@@ -19,7 +19,7 @@ def text_of(tree: str | list) -> str:
 def test_what_is_written_is_read(tree: str | list) -> None:
     read = read_expression(text_of(tree), "here")
     assert read == tree  # words are strings, forms are lists
-    assert shown(read) == text_of(tree)
+    assert expression_text(read) == text_of(tree)
 
 
 def test_lines_and_comments() -> None:
@@ -51,4 +51,4 @@ def test_broken_text(text: str, message: str) -> None:
 
 def test_the_deepest_nesting_is_read() -> None:
     depth = MAX_NESTING - 1
-    assert shown(read_expression("(" * depth + ")" * depth, "here")).count("(") == depth
+    assert expression_text(read_expression("(" * depth + ")" * depth, "here")).count("(") == depth

@@ -21,7 +21,7 @@ from needful.core.tasks import Task
 from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.demos.episodes import (
     Episode,
-    Recorded,
+    RecordedEpisode,
     Segment,
     Segmenter,
     demonstrations_from_episodes,
@@ -56,7 +56,7 @@ def record(view: GymView, demonstration: Demonstration) -> Episode:
     return Episode(observations, actions)
 
 
-def from_view(view: GymView, episodes: Sequence[Recorded]) -> tuple[Demonstration, ...]:
+def from_view(view: GymView, episodes: Sequence[RecordedEpisode]) -> tuple[Demonstration, ...]:
     encoding = view.encoding
     return demonstrations_from_episodes(
         episodes,
@@ -129,7 +129,7 @@ def walk(*targets: float) -> tuple[Episode, list[float]]:
     return Episode(observations, actions), labels
 
 
-def imported_walk(episode: Recorded, segment: Segmenter) -> Demonstration:
+def imported_walk(episode: RecordedEpisode, segment: Segmenter) -> Demonstration:
     (found,) = demonstrations_from_episodes(
         [episode], WALK.vocabulary, state_of=walk_state, goal_of=to_the_right, segment=segment
     )

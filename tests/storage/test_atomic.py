@@ -100,7 +100,7 @@ def test_folders_of_other_things_are_never_replaced(tmp_path: Path, force: bool)
 def test_outputs_are_known_by_their_marks(tmp_path: Path, kind: FolderKind, mark: str, text: str) -> None:
     path = tmp_path / "out"
     path.mkdir()
-    for other in kind.others:
+    for other in kind.other_files:
         (path / other).parent.mkdir(exist_ok=True)
         (path / other).write_text("whatever it is")
     with pytest.raises(OutputExistsError, match=f"holds {min(names(path))!r}, which is no part"):

@@ -100,8 +100,8 @@ def test_accessors_return_what_is_there() -> None:
     assert parsed('"a"').text() == parsed('"a"').name() == "a"
     assert parsed("3").integer() == 3
     assert parsed("[3,0.5]").numbers() == (3.0, 0.5)
-    assert parsed('{"a":[1]}').plain() == {"a": [1]}
-    assert parsed('"b"').one_of("letter", {"a": 1, "b": 2}) == 2
+    assert parsed('{"a":[1]}').as_dict() == {"a": [1]}
+    assert parsed('"b"').look_up("letter", {"a": 1, "b": 2}) == 2
 
 
 def test_records_have_exactly_their_fields() -> None:
@@ -115,7 +115,7 @@ def test_records_have_exactly_their_fields() -> None:
 
 def test_unknown_names_get_the_nearest() -> None:
     with pytest.raises(ModelError, match=r"Unknown predicate 'nextto'. Did you mean 'NextTo'"):
-        parsed('"nextto"').one_of("predicate", {"NextTo": 0, "Grasped": 1})
+        parsed('"nextto"').look_up("predicate", {"NextTo": 0, "Grasped": 1})
 
 
 def test_formats_and_versions_are_told_apart() -> None:

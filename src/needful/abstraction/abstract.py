@@ -21,7 +21,7 @@ def abstract(state: State, predicates: Iterable[Predicate]) -> AbstractState:
 
 def _extension(state: State, predicate: Predicate) -> Iterable[tuple[Object, ...]]:
     """Return the objects for which a predicate holds, asked for at once if it can be."""
-    if predicate.extension is not None:
-        return predicate.extension(state)
+    if predicate.batch_classifier is not None:
+        return predicate.batch_classifier(state)
     every = itertools.product(*(state.of_type(kind) for kind in predicate.types))
     return (objects for objects in every if predicate.holds(state, objects))

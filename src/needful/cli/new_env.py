@@ -246,10 +246,10 @@ def new_env(
 
 def _unedited(texts: Mapping[str, str]) -> FolderKind:
     """Return the kind of folder that holds these files as they are here: edits are never replaced."""
-    marks = {
+    marker_files = {
         file: FileKind(file, re.compile(re.escape(text.encode()) + rb"\Z")) for file, text in texts.items()
     }
-    return FolderKind("an unedited environment", marks)
+    return FolderKind("an unedited environment", marker_files)
 
 
 def _class_name(name: str) -> str:

@@ -11,7 +11,7 @@ from needful.core.state import State
 from needful.errors import InvalidInputError
 
 Classifier: TypeAlias = Callable[[State, Sequence[Object]], bool]
-Extension: TypeAlias = Callable[[State], Iterable[tuple[Object, ...]]]
+BatchClassifier: TypeAlias = Callable[[State], Iterable[tuple[Object, ...]]]
 
 
 class Typed(Protocol):
@@ -35,7 +35,7 @@ class Predicate:
     name: str
     types: tuple[Type, ...]
     classifier: Classifier | None = field(default=None, compare=False, repr=False)
-    extension: Extension | None = field(default=None, compare=False, repr=False)
+    batch_classifier: BatchClassifier | None = field(default=None, compare=False, repr=False)
 
     def __hash__(self) -> int:
         return hash(self.name)

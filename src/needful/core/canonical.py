@@ -19,7 +19,7 @@ from needful.core.operators import DeletePattern, Operator
 Incidence: TypeAlias = tuple[str, tuple[int, ...]]
 
 # What an operator is without the types of its variables: the controller and the atoms over places.
-Shape: TypeAlias = tuple[str, tuple[int, ...], int, tuple[Incidence, ...]]
+UntypedForm: TypeAlias = tuple[str, tuple[int, ...], int, tuple[Incidence, ...]]
 
 
 def canonical_form(operator: Operator) -> tuple[Operator, dict[Variable, Variable]]:
@@ -60,7 +60,7 @@ def rename(operator: Operator, renaming: dict[Variable, Variable]) -> Operator:
     )
 
 
-def shape(operator: Operator) -> tuple[Shape, tuple[Variable, ...]]:
+def untyped_form(operator: Operator) -> tuple[UntypedForm, tuple[Variable, ...]]:
     """Return the operator's shape, and its variables in the order of the places that the shape has.
 
     Operators of equal shape are equal but for the names and types of their variables, and those at

@@ -37,7 +37,7 @@ def always_initiable(state: State, objects: Sequence[Object], parameters: Parame
     return True
 
 
-class Policy(Protocol):
+class ControllerPolicy(Protocol):
     """The closed loop of a multi-step controller.
 
     `memory` is a fresh dictionary for each execution; a policy may keep there what it needs.
@@ -64,7 +64,7 @@ class Controller:
     low: Parameters = ()
     high: Parameters = ()
     initiable: InitiationTest = field(default=always_initiable, compare=False, repr=False)
-    policy: Policy | None = field(default=None, compare=False, repr=False)
+    policy: ControllerPolicy | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.low) != len(self.high):

@@ -70,8 +70,8 @@ def read_expression(text: str, source: str) -> Expression:
     return root[0]
 
 
-def shown(expression: Expression | list[Expression]) -> str:
+def expression_text(expression: Expression | list[Expression]) -> str:
     """Return an expression as one line of text."""
     if isinstance(expression, Word):
         return str(expression)
-    return f"({' '.join(map(shown, expression))})"
+    return f"({' '.join(map(expression_text, expression))})"

@@ -76,7 +76,7 @@ StateOf: TypeAlias = Callable[[Any], State]
 GoalOf: TypeAlias = Callable[[Any, State], AbstractState]
 
 
-class Recorded(Protocol):
+class RecordedEpisode(Protocol):
     """What an episode must have; Minari's `EpisodeData` does."""
 
     @property
@@ -102,7 +102,7 @@ class Episode:
 
 
 def demonstrations_from_episodes(
-    episodes: Iterable[Recorded],
+    episodes: Iterable[RecordedEpisode],
     vocabulary: Vocabulary,
     *,
     state_of: StateOf,
@@ -134,7 +134,7 @@ class _Reader:
     goal_of: GoalOf
     segment: Segmenter
 
-    def read(self, number: int, episode: Recorded) -> Demonstration:
+    def read(self, number: int, episode: RecordedEpisode) -> Demonstration:
         with _locate_errors(f"Episode {number}"):
             observations, actions = _steps(episode)
         states = self._states(number, observations)
@@ -239,7 +239,7 @@ def _check_known(objects: Iterable[Object], state: State, what: str) -> None:
             raise UnknownNameError(what, str(obj), map(str, state.objects))
 
 
-def _steps(episode: Recorded) -> tuple[list[Any], list[Any]]:
+def _steps(episode: RecordedEpisode) -> tuple[list[Any], list[Any]]:
     """Return the observations and the actions, one entry for each step."""
     observations = _unstacked(episode.observations, "observations")
     actions = _unstacked(episode.actions, "actions")

@@ -24,7 +24,7 @@ from needful.errors import DemonstrationError
 from needful.seeding import rng_for
 
 # Draws that come to nothing are repeated, but not for ever: so many times the number that is wanted.
-MOST_DRAWS = 20
+MAX_DRAWS_PER_REPLAY = 20
 
 
 def collect_replays(
@@ -45,7 +45,7 @@ def collect_replays(
     usable = [demonstration for demonstration in demonstrations if len(demonstration)]
     oracle, rng = environment.oracle_model(), rng_for(seed, "replays", environment.name)
     found: list[Demonstration] = []
-    for _ in range(MOST_DRAWS * count if usable else 0):
+    for _ in range(MAX_DRAWS_PER_REPLAY * count if usable else 0):
         if len(found) == count:
             break
         replay = _replay(environment, oracle, _choose(usable, rng), rng)

@@ -28,7 +28,7 @@ def check_output_file(path: Path, kind: FileKind, force: bool = False) -> None:
     if os.path.isdir(path):
         raise OutputExistsError(f"{path} is a folder, but a file is to be written. Choose another path.")
     _check_writable(path, force)
-    if os.path.exists(path) and not (os.path.isfile(path) and kind.fits(path)):
+    if os.path.exists(path) and not (os.path.isfile(path) and kind.matches(path)):
         raise OutputExistsError(
             f"{path} is not {kind.name}, so it is not replaced. Choose another path, or move it away."
         )
@@ -56,10 +56,10 @@ def _check_replaceable(path: Path, kind: FolderKind) -> None:
     if path.is_symlink():  # only the link is replaced
         return
     with _translate_os_errors(path):
-        stranger = kind.stranger(path)
-    if stranger is not None:
+        foreign_entry = kind.foreign_entry(path)
+    if foreign_entry is not None:
         raise OutputExistsError(
-            f"{path} holds {stranger!r}, which is no part of {kind.name} that needful wrote, "
+            f"{path} holds {foreign_entry!r}, which is no part of {kind.name} that needful wrote, "
             "so it is not replaced. Choose another path, or move that away."
         )
 
@@ -103,13 +103,13 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 @contextmanager
 def staged_directory(
-    path: Path, kind: FolderKind, force: bool = False, keep: bool = False
+    path: Path, kind: FolderKind, force: bool = False, keep_on_error: bool = False
 ) -> Iterator[Path]:
     """Yield a fresh folder that takes the place of `path` when the block ends without an error.
 
     For outputs that are written in one go. What was at `path` is moved aside, then the new folder
     gets the name, then the old one is removed: a kill at any moment leaves either of them whole.
-    `check_output_directory` says what may be replaced. With `keep`, a finished folder that cannot get the
+    `check_output_directory` says what may be replaced. With `keep_on_error`, a finished folder that cannot get the
     name stays where it is, and the error says where: long work is in it.
     """
     check_output_directory(path, kind, force)
@@ -123,12 +123,12 @@ def staged_directory(
         shutil.rmtree(staging, ignore_errors=True)
         raise
     try:
-        check_output_directory(path, kind, force)  # others may have put something there meanwhile
+        check_output_directory(path, kind, force)  # other_files may have put something there meanwhile
         with _translate_os_errors(path):
             _sync_folder(staging)
             _put_in_place(staging, path)
     except BaseException as error:
-        if keep and staging.exists():
+        if keep_on_error and staging.exists():
             error.add_note(f"What was finished is in {staging}.")
         else:
             shutil.rmtree(staging, ignore_errors=True)

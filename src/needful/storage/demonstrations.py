@@ -21,7 +21,7 @@ from needful.storage.output_kinds import DEMONSTRATIONS
 from needful.storage.vocabulary_json import (
     VOCABULARY_FIELDS,
     GroundAtomReader,
-    Names,
+    VocabularyIndex,
     atoms_to_json,
     objects_from_json,
     objects_to_json,
@@ -118,7 +118,7 @@ def _parse(data: bytes, file: str) -> DemonstrationSet:
 class _DemonstrationReader:
     """Reads one line."""
 
-    def __init__(self, names: Names, field: Field) -> None:
+    def __init__(self, names: VocabularyIndex, field: Field) -> None:
         self.names = names
         self.field = field
         self.record = field.record("objects", "goal", "atoms", "actions", optional=("states",))
@@ -145,8 +145,8 @@ class _DemonstrationReader:
 
     def _read_action(self, field: Field) -> GroundController:
         record = field.record("controller", "objects", "params")
-        controller = record["controller"].one_of("controller", self.names.controllers)
-        objects = tuple(item.one_of("object", self.objects) for item in record["objects"].items())
+        controller = record["controller"].look_up("controller", self.names.controllers)
+        objects = tuple(item.look_up("object", self.objects) for item in record["objects"].items())
         parameters = record["params"].numbers()
         with field.locate_errors():
             action = GroundController(controller, objects, parameters)
@@ -165,7 +165,7 @@ class _DemonstrationReader:
     def _read_state(self, field: Field) -> State:
         vectors = field.entries()
         for name in vectors:
-            Field(name, field.source, field.path).one_of("object", self.objects)
+            Field(name, field.source, field.path).look_up("object", self.objects)
         absent = sorted(self.objects.keys() - vectors.keys())
         if absent:
             raise field.fault(f"the object {absent[0]!r} is missing.", "Give a vector for each object.")

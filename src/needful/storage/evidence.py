@@ -23,7 +23,7 @@ from needful.storage.json_fields import Field, JsonValue
 from needful.storage.model_directory import load_document
 from needful.storage.vocabulary_json import (
     GroundAtomReader,
-    Names,
+    VocabularyIndex,
     atom_to_json,
     atoms_to_json,
     objects_from_json,
@@ -55,7 +55,7 @@ def load_evidence(path: Path, model: PlanningModel) -> dict[str, tuple[Transitio
     field = load_document(path, EVIDENCE_FILE)
     field.check_format(EVIDENCE_FORMAT, EVIDENCE_VERSION)
     record = field.record("format", "version", "demonstrations", "operators")
-    names = Names.of(model.vocabulary)
+    names = VocabularyIndex.of(model.vocabulary)
     demonstrations = []
     for item in record["demonstrations"].items():
         objects = objects_from_json(item, names.types)
@@ -92,7 +92,7 @@ def _transition_from_json(
     if not 0 <= place < len(demonstrations):
         raise record["demonstration"].fault(f"there is no demonstration {place}.", "Learn the model again.")
     known, reader = demonstrations[place]
-    objects = tuple(one.one_of("object", known) for one in record["objects"].items())
+    objects = tuple(one.look_up("object", known) for one in record["objects"].items())
     with record["objects"].locate_errors():
         operator.ground(objects)
     needed_by = {}

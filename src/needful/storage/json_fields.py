@@ -97,7 +97,7 @@ class Field:
         assert isinstance(self.value, list)
         return Field(self.value[index], self.source, f"{self.path}[{index}]")
 
-    def plain(self) -> dict[str, JsonValue]:
+    def as_dict(self) -> dict[str, JsonValue]:
         """Return an object as it is, for content that is only passed on."""
         if not isinstance(self.value, dict):
             raise self._wrong_type("an object")
@@ -106,7 +106,7 @@ class Field:
     def entries(self) -> dict[str, Field]:
         """Return the members of an object whose keys are data, such as a map from names."""
         return {
-            key: Field(value, self.source, self._child_path(key)) for key, value in self.plain().items()
+            key: Field(value, self.source, self._child_path(key)) for key, value in self.as_dict().items()
         }
 
     def record(self, *required: str, optional: Sequence[str] = ()) -> dict[str, Field]:
@@ -122,7 +122,7 @@ class Field:
                 raise self.fault(f"the field {name!r} is missing.", f"Needed: {', '.join(required)}.")
         return found
 
-    def one_of(self, kind: str, known: Mapping[str, T]) -> T:
+    def look_up(self, kind: str, known: Mapping[str, T]) -> T:
         """Return what a name stands for."""
         name = self.text()
         if name not in known:

@@ -220,7 +220,7 @@ def _parse_model(description: bytes, tensors: bytes, path: Path) -> StoredModel:
         )
     with root.locate_errors():
         model = PlanningModel(names.vocabulary(), tuple(operators), samplers)
-    return StoredModel(model, record["provenance"].plain())
+    return StoredModel(model, record["provenance"].as_dict())
 
 
 POLICY_FORMAT = "needful-policy"
@@ -273,9 +273,9 @@ def _parse_policy(description: bytes, weights: bytes, path: Path) -> StoredPolic
     root = parse_json(description, Source(str(path / POLICY_FILE), ModelError))
     root.check_format(POLICY_FORMAT, POLICY_VERSION)
     record = root.record("format", "version", "policy", *VOCABULARY_FIELDS, "weights_sha256", "provenance")
-    kind = record["policy"].one_of("policy", POLICIES)
+    kind = record["policy"].look_up("policy", POLICIES)
     vocabulary = vocabulary_from_json(record).vocabulary()
     arrays = parse_arrays(weights, record["weights_sha256"].text(), path / WEIGHTS_FILE, POLICY_FILE)
     with record["weights_sha256"].locate_errors():
         policy = GraphPolicy(vocabulary, arrays)
-    return StoredPolicy(policy, kind, record["provenance"].plain())
+    return StoredPolicy(policy, kind, record["provenance"].as_dict())

@@ -24,7 +24,7 @@ from needful.storage.json_fields import Field, JsonValue, Source, dump_json, par
 from needful.storage.vocabulary_json import (
     VOCABULARY_FIELDS,
     GroundAtomReader,
-    Names,
+    VocabularyIndex,
     atom_to_json,
     objects_from_json,
     objects_to_json,
@@ -181,7 +181,7 @@ def _end_to_json(end: RecordedFailure) -> dict[str, JsonValue]:
 class _PlanReader:
     """Reads one line."""
 
-    def __init__(self, names: Names, field: Field) -> None:
+    def __init__(self, names: VocabularyIndex, field: Field) -> None:
         self.names = names
         self.record = field.record(
             "task",
@@ -223,10 +223,10 @@ class _PlanReader:
         )
 
     def _outcome(self, field: Field) -> str:
-        return field.one_of("outcome", {one.value: one.value for one in Outcome})
+        return field.look_up("outcome", {one.value: one.value for one in Outcome})
 
     def _named(self, fields: Sequence[Field]) -> tuple[Object, ...]:
-        return tuple(item.one_of("object", self.objects) for item in fields)
+        return tuple(item.look_up("object", self.objects) for item in fields)
 
     def _atoms_at(self, field: Field) -> AbstractState:
         found = set()
@@ -245,7 +245,7 @@ class _PlanReader:
         parts = field.items()
         if len(parts) != 3:
             raise field.fault("an action is a controller, its objects and its parameters.")
-        controller = parts[0].one_of("controller", self.names.controllers)
+        controller = parts[0].look_up("controller", self.names.controllers)
         with field.locate_errors():
             return GroundController(controller, self._named(parts[1].items()), parts[2].numbers())
 
@@ -254,7 +254,7 @@ class _PlanReader:
         vectors: dict[Object, tuple[float, ...]] = {}
         for item in field.items():
             for name, vector in item.entries().items():
-                known = Field(name, item.source, item.path).one_of("object", self.objects)
+                known = Field(name, item.source, item.path).look_up("object", self.objects)
                 vectors[known] = vector.numbers()
             absent = sorted(obj.name for obj in self.objects.values() if obj not in vectors)
             if absent:

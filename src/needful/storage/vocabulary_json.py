@@ -23,7 +23,7 @@ VOCABULARY_FIELDS = ("types", "predicates", "controllers")
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class VocabularyIndex:
     """The vocabulary of a file by name."""
 
     types: Mapping[str, Type]
@@ -31,7 +31,7 @@ class Names:
     controllers: Mapping[str, Controller]
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary) -> Names:
+    def of(cls, vocabulary: Vocabulary) -> VocabularyIndex:
         """Return a vocabulary by name."""
         return cls(
             {kind.name: kind for kind in vocabulary.types},
@@ -73,7 +73,7 @@ def vocabulary_to_json(vocabulary: Vocabulary) -> dict[str, JsonValue]:
     }
 
 
-def vocabulary_from_json(fields: Mapping[str, Field]) -> Names:
+def vocabulary_from_json(fields: Mapping[str, Field]) -> VocabularyIndex:
     """Read the three fields of a vocabulary; predicates get no classifiers, controllers no tests."""
     types = _read_types(fields["types"])
     predicates: dict[str, Predicate] = {}
@@ -88,7 +88,7 @@ def vocabulary_from_json(fields: Mapping[str, Field]) -> Names:
         low, high = record["low"].numbers(), record["high"].numbers()
         with item.locate_errors():
             controllers[name] = Controller(name, _type_tuple(record["types"], types), low, high)
-    return Names(types, predicates, controllers)
+    return VocabularyIndex(types, predicates, controllers)
 
 
 def _read_types(field: Field) -> dict[str, Type]:
@@ -119,7 +119,7 @@ def _unbuilt_ancestry(
         parent = declared[current]["parent"]
         if parent.value is None:
             break
-        parent.one_of("type", declared)
+        parent.look_up("type", declared)
         current = parent.text()
         if current in chain:
             raise parent.fault(
@@ -129,7 +129,7 @@ def _unbuilt_ancestry(
 
 
 def _type_tuple(field: Field, types: Mapping[str, Type]) -> tuple[Type, ...]:
-    return tuple(item.one_of("type", types) for item in field.items())
+    return tuple(item.look_up("type", types) for item in field.items())
 
 
 def _new_name(field: Field, known: Mapping[str, object], kind: str) -> str:
@@ -149,7 +149,7 @@ def objects_from_json(field: Field, types: Mapping[str, Type]) -> dict[str, Obje
     found: dict[str, Object] = {}
     for name, kind in field.entries().items():
         Field(name, field.source, field.path).name()
-        found[name] = Object(name, kind.one_of("type", types))
+        found[name] = Object(name, kind.look_up("type", types))
     return found
 
 
@@ -166,7 +166,7 @@ def atoms_to_json(atoms: Iterable[GroundAtom]) -> list[JsonValue]:
 class GroundAtomReader:
     """Reads atoms over given objects. They are looked up by their raw JSON, so each is built once."""
 
-    def __init__(self, names: Names, objects: Mapping[str, Object]) -> None:
+    def __init__(self, names: VocabularyIndex, objects: Mapping[str, Object]) -> None:
         self._names = names
         self._objects = objects
         self._known: dict[tuple[object, ...], GroundAtom] = {}
@@ -185,8 +185,8 @@ class GroundAtomReader:
         items = field.items()
         if not items:
             raise field.fault("an atom needs a predicate.", 'Write it as ["Predicate", "object", ...].')
-        predicate = items[0].one_of("predicate", self._names.predicates)
-        objects = tuple(item.one_of("object", self._objects) for item in items[1:])
+        predicate = items[0].look_up("predicate", self._names.predicates)
+        objects = tuple(item.look_up("object", self._objects) for item in items[1:])
         with field.locate_errors():
             atom = GroundAtom(predicate, objects)
         self._known[tuple(item.text() for item in items)] = atom
@@ -235,7 +235,7 @@ def lifted_to_json(part: LiftedAtom | DeletePattern) -> list[JsonValue]:
     return [part.predicate.name, *map(_argument_to_json, arguments)]
 
 
-def operator_from_json(field: Field, record: Mapping[str, Field], names: Names) -> Operator:
+def operator_from_json(field: Field, record: Mapping[str, Field], names: VocabularyIndex) -> Operator:
     """Read an operator; `record` holds the members of `field`, `OPERATOR_FIELDS` among them."""
     variables: dict[str, Variable] = {}
     for item in record["parameters"].items():
@@ -248,7 +248,7 @@ def operator_from_json(field: Field, record: Mapping[str, Field], names: Names) 
         return frozenset(_read_atom(item, names, variables) for item in record[name].items())
 
     patterns = (_read_pattern(item, names, variables) for item in record["delete_patterns"].items())
-    arguments = (item.one_of("parameter", variables) for item in record["controller_arguments"].items())
+    arguments = (item.look_up("parameter", variables) for item in record["controller_arguments"].items())
     with field.locate_errors():
         return Operator(
             record["name"].name(),
@@ -257,7 +257,7 @@ def operator_from_json(field: Field, record: Mapping[str, Field], names: Names) 
             atoms("add_effects"),
             atoms("delete_effects"),
             frozenset(patterns),
-            record["controller"].one_of("controller", names.controllers),
+            record["controller"].look_up("controller", names.controllers),
             tuple(arguments),
         )
 
@@ -269,27 +269,27 @@ def _argument_to_json(argument: PatternArgument) -> JsonValue:
 def _read_variable(field: Field, types: Mapping[str, Type]) -> Variable:
     record = field.record("name", "type")
     with field.locate_errors():
-        return Variable(record["name"].name(), record["type"].one_of("type", types))
+        return Variable(record["name"].name(), record["type"].look_up("type", types))
 
 
-def _read_atom(field: Field, names: Names, variables: Mapping[str, Variable]) -> LiftedAtom:
+def _read_atom(field: Field, names: VocabularyIndex, variables: Mapping[str, Variable]) -> LiftedAtom:
     predicate, *arguments = _atom_items(field)
     with field.locate_errors():
         return LiftedAtom(
-            predicate.one_of("predicate", names.predicates),
-            tuple(item.one_of("parameter", variables) for item in arguments),
+            predicate.look_up("predicate", names.predicates),
+            tuple(item.look_up("parameter", variables) for item in arguments),
         )
 
 
-def _read_pattern(field: Field, names: Names, variables: Mapping[str, Variable]) -> DeletePattern:
+def _read_pattern(field: Field, names: VocabularyIndex, variables: Mapping[str, Variable]) -> DeletePattern:
     first, *items = _atom_items(field)
-    predicate = first.one_of("predicate", names.predicates)
+    predicate = first.look_up("predicate", names.predicates)
     arguments: list[PatternArgument] = []
     for item in items:
         if isinstance(item.value, dict):
-            arguments.append(Wildcard(item.record("any")["any"].one_of("type", names.types)))
+            arguments.append(Wildcard(item.record("any")["any"].look_up("type", names.types)))
         else:
-            arguments.append(item.one_of("parameter", variables))
+            arguments.append(item.look_up("parameter", variables))
     with field.locate_errors():
         # A pattern itself does not check its arguments; an argument has a type, as a variable has.
         predicate.check_arguments([Variable("?any", argument.type) for argument in arguments])
