@@ -1,4 +1,4 @@
-"""Train on one thread: how many cores a machine has then changes no bit of what is learned."""
+"""Train on one thread, so that the number of cores does not change the learned weights."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 @contextmanager
 def single_thread() -> Iterator[None]:
-    """Give torch one thread for the time being."""
+    """Limit torch to one thread inside the block."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

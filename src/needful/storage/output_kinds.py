@@ -1,4 +1,4 @@
-"""What outputs look like, so that a new one takes the place of an earlier one and of nothing else."""
+"""Kinds of outputs and how to recognise them, so that an output replaces only its own kind."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ MAX_HEADER_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """A kind of file that is written: what it is called, and how such a file begins."""
+    """A kind of output file: its name in messages, and the pattern that its first bytes match."""
 
     name: str
     header_pattern: re.Pattern[bytes]
 
     def matches(self, path: Path) -> bool:
-        """Return whether a file is of this kind; an empty one is of every kind."""
+        """Return whether a file is of this kind; an empty file matches every kind."""
         try:
             with path.open("rb") as file:
                 data = file.read(MAX_HEADER_BYTES)
@@ -34,12 +34,12 @@ class FileKind:
 
 @dataclass(frozen=True, slots=True)
 class FolderKind:
-    """A kind of folder that is written.
+    """A kind of output folder.
 
     Attributes:
-        name: what it is called.
-        marker_files: files by name, one of which is always there.
-        other_files: the paths of all other files that may be in it.
+        name: the name in messages.
+        marker_files: kinds of files by name; each folder of this kind has at least one of them.
+        other_files: the relative paths of all other files that may be in the folder.
     """
 
     name: str
@@ -47,22 +47,20 @@ class FolderKind:
     other_files: frozenset[str] = field(default=frozenset())
 
     def foreign_entry(self, folder: Path) -> str | None:
-        """Return what in a folder belongs to no output of this kind; None if there is no such thing."""
-        held = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+        """Return an entry of a folder that is not part of an output of this kind, or None."""
+        entries = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
         files = self.marker_files.keys() | self.other_files
         known = files | {parent.as_posix() for file in files for parent in PurePosixPath(file).parents}
-        foreign_entries = [one for one in held if one not in known and not _is_leftover(one)]
-        marker_files = [one for one in held if one in self.marker_files]
-        foreign_entries += [
-            mark for mark in marker_files if not self.marker_files[mark].matches(folder / mark)
-        ]
-        if not foreign_entries and not marker_files:
-            foreign_entries = held
+        foreign_entries = [one for one in entries if one not in known and not _is_leftover(one)]
+        markers = [one for one in entries if one in self.marker_files]
+        foreign_entries += [one for one in markers if not self.marker_files[one].matches(folder / one)]
+        if not foreign_entries and not markers:
+            foreign_entries = entries
         return min(foreign_entries, default=None)
 
 
 def _is_leftover(path: str) -> bool:
-    """Return whether a killed process left this behind of an unfinished output."""
+    """Return whether a path is, or is inside, a temporary file of a killed process."""
     return any(fnmatch(part, TEMPORARY_NAME.format("*")) for part in PurePosixPath(path).parts)
 
 
