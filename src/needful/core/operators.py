@@ -164,8 +164,6 @@ class Operator:
             counted(self.parameters, "parameter"),
             counted(self.preconditions, "precondition"),
             counted(self.add_effects, "add effect"),
-            counted(self.delete_effects, "delete effect"),
-            counted(self.delete_patterns, "delete pattern"),
         )
 
     @cached_property
