@@ -46,8 +46,8 @@ class Type:
         return self.name < other.name
 
     def __repr__(self) -> str:
-        parent = f"{self.name!r}, parent {self.parent.name!r}" if self.parent else repr(self.name)
-        return short_repr(self, parent, counted(self.features, "feature"))
+        parent = (f"parent {self.parent.name!r}",) if self.parent else ()
+        return short_repr(self, repr(self.name), *parent, counted(self.features, "feature"))
 
     def ancestry(self) -> Iterator[Type]:
         """Yield this type, its parent and so on, up to the root."""

@@ -49,34 +49,6 @@ def check_output_directory(path: Path, kind: FolderKind, force: bool = False) ->
     _check_writable(path, force)
 
 
-def _check_replaceable(path: Path, kind: FolderKind) -> None:
-    if Path.cwd().is_relative_to(path.resolve()):
-        raise OutputExistsError(
-            f"{path} contains the current folder, so it is not replaced. Choose another path."
-        )
-    if path.is_symlink():  # replacing the path replaces only the link
-        return
-    with _translate_os_errors(path):
-        foreign_entry = kind.foreign_entry(path)
-    if foreign_entry is not None:
-        raise OutputExistsError(
-            f"{path} holds {foreign_entry!r}, which is no part of {kind.name} that needful wrote, "
-            "so it is not replaced. Choose another path, or move that file away."
-        )
-
-
-def _check_writable(path: Path, force: bool) -> None:
-    if os.path.lexists(path) and not force:
-        raise OutputExistsError(
-            f"{path} exists already. Choose another path, or use --force to replace it."
-        )
-    ancestor = next(folder for folder in path.absolute().parents if os.path.exists(folder))
-    if not os.path.isdir(ancestor) or not os.access(ancestor, os.W_OK):
-        raise OutputError(
-            f"{path} cannot be written: {ancestor} is no folder that you may write to. Choose another path."
-        )
-
-
 def write_text(path: Path, text: str) -> None:
     """Write a text file as UTF-8, atomically, and replace an existing file."""
     write_bytes(path, text.encode())
@@ -154,6 +126,68 @@ def remove_leftovers(folder: Path) -> None:
             leftover.unlink(missing_ok=True)
 
 
+def disk_is_full(error: OSError) -> bool:
+    """Return whether an error reports a full disk or an exceeded quota."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def compressed(data: bytes) -> bytes:
+    """Return the data as one gzip member; the same data gives the same bytes.
+
+    Concatenated members are read back as one text.
+    """
+    # GzipFile, unlike gzip.compress, can omit the name, the time and the operating system.
+    buffer = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, mtime=0) as file:
+        file.write(data)
+    return buffer.getvalue()
+
+
+def decompressed(data: bytes, path: str | Path, error: type[InvalidInputError], remedy: str) -> bytes:
+    """Decompress the gzip data of a file; raise `error` with the remedy if it is damaged."""
+    try:
+        return gzip.decompress(data)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as cause:
+        raise error(f"{path}: the gzip data is broken or cut off ({cause}). {remedy}") from None
+
+
+def read_gzipped(path: Path, error: type[InvalidInputError], remedy: str) -> bytes:
+    """Return the content of a gzip file; raise `error` with the remedy if it cannot be read."""
+    try:
+        data = path.read_bytes()
+    except OSError as cause:
+        raise error(f"{path}: cannot be read: {cause.strerror or cause}. {remedy}") from None
+    return decompressed(data, path, error, remedy)
+
+
+def _check_replaceable(path: Path, kind: FolderKind) -> None:
+    if Path.cwd().is_relative_to(path.resolve()):
+        raise OutputExistsError(
+            f"{path} contains the current folder, so it is not replaced. Choose another path."
+        )
+    if path.is_symlink():  # replacing the path replaces only the link
+        return
+    with _translate_os_errors(path):
+        foreign_entry = kind.foreign_entry(path)
+    if foreign_entry is not None:
+        raise OutputExistsError(
+            f"{path} holds {foreign_entry!r}, which is no part of {kind.name} that needful wrote, "
+            "so it is not replaced. Choose another path, or move that file away."
+        )
+
+
+def _check_writable(path: Path, force: bool) -> None:
+    if os.path.lexists(path) and not force:
+        raise OutputExistsError(
+            f"{path} exists already. Choose another path, or use --force to replace it."
+        )
+    ancestor = next(folder for folder in path.absolute().parents if os.path.exists(folder))
+    if not os.path.isdir(ancestor) or not os.access(ancestor, os.W_OK):
+        raise OutputError(
+            f"{path} cannot be written: {ancestor} is no folder that you may write to. Choose another path."
+        )
+
+
 def _move_into_place(staging: Path, path: Path) -> None:
     old = _temporary_beside(path)
     try:
@@ -196,37 +230,3 @@ def _translate_os_errors(path: Path) -> Iterator[None]:
             "Free some space and repeat the command." if disk_is_full(error) else "Choose another path."
         )
         raise OutputError(f"{path} cannot be written: {reason}. {remedy}") from error
-
-
-def disk_is_full(error: OSError) -> bool:
-    """Return whether an error reports a full disk or an exceeded quota."""
-    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-
-def compressed(data: bytes) -> bytes:
-    """Return the data as one gzip member; the same data gives the same bytes.
-
-    Concatenated members are read back as one text.
-    """
-    # GzipFile, unlike gzip.compress, can omit the name, the time and the operating system.
-    buffer = io.BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, mtime=0) as file:
-        file.write(data)
-    return buffer.getvalue()
-
-
-def read_gzipped(path: Path, error: type[InvalidInputError], remedy: str) -> bytes:
-    """Return the content of a gzip file; raise `error` with the remedy if it cannot be read."""
-    try:
-        data = path.read_bytes()
-    except OSError as cause:
-        raise error(f"{path}: cannot be read: {cause.strerror or cause}. {remedy}") from None
-    return decompressed(data, path, error, remedy)
-
-
-def decompressed(data: bytes, path: str | Path, error: type[InvalidInputError], remedy: str) -> bytes:
-    """Decompress the gzip data of a file; raise `error` with the remedy if it is damaged."""
-    try:
-        return gzip.decompress(data)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as cause:
-        raise error(f"{path}: the gzip data is broken or cut off ({cause}). {remedy}") from None
