@@ -13,7 +13,7 @@ from needful.core.controllers import Controller
 from needful.core.model import Vocabulary
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import Operator
-from needful.core.s_expressions import Expression, Form, Word, read_expression, expression_text
+from needful.core.s_expressions import Expression, Form, Word, expression_text, read_expression
 from needful.errors import InvalidInputError
 from needful.planning.pddl.names import Comments
 from needful.planning.pddl.read_actions import ActionBody, read_action

@@ -16,7 +16,7 @@ from itertools import product
 
 import numpy as np
 
-from needful.core.s_expressions import Expression, Form, Word, read_expression, expression_text
+from needful.core.s_expressions import Expression, Form, Word, expression_text, read_expression
 from needful.envs.contract import Split
 from needful.envs.household.scene.scene import THE_ROBOT
 from needful.errors import InvalidInputError, UnknownNameError
@@ -126,7 +126,8 @@ class _Reader:
             raise UnknownNameError(f"predicate in {place},", predicate, (*PREDICATES, *CONNECTIVES))
         if len(arguments) != PREDICATES[predicate]:
             raise InvalidInputError(
-                f"{place}: {predicate} takes {PREDICATES[predicate]} arguments, got {expression_text(arguments)}."
+                f"{place}: {predicate} takes {PREDICATES[predicate]} arguments, "
+                f"got {expression_text(arguments)}."
             )
         names = [_plain(argument, self.source) for argument in arguments]
         names = [binding.get(name, name) for name in names]
