@@ -1,6 +1,6 @@
-"""A robot carries a cup to a box while it passes other cups: the smallest world that needs keep effects.
+"""The smallest world that needs keep effects: a robot carries a cup to a box and passes other cups.
 
-Moving changes which cups are near; the one that is held stays near, and putting it down needs that.
+Moving changes the near cups. The held cup stays near, which is a precondition of putting it down.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ PUTTING = Operator(
 def carrying(
     held: Object, near_before: Iterable[Object], near_after: Iterable[Object], goto: Controller = GO
 ) -> Demonstration:
-    """Go to the box with a cup in hand, put the cup into it.
+    """Go to the box with a held cup and put the cup into it.
 
     `goto` may be a controller that takes the held cup as its third argument.
     """

@@ -1,7 +1,7 @@
 """Settings for all tests.
 
-Property tests try the same examples every time, so that a change is judged by what it changed. With
-HYPOTHESIS_PROFILE=explore they look for new ones.
+Property tests use the same examples in every run, so failures are reproducible. Set
+HYPOTHESIS_PROFILE=explore to search for new examples.
 """
 
 from __future__ import annotations

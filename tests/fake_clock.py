@@ -1,4 +1,4 @@
-"""A clock for tests: time passes only when it is told to, or by a bit at every look."""
+"""A clock for tests: its time changes only by assignment, or by `tick` per call."""
 
 from __future__ import annotations
 

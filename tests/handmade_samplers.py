@@ -1,4 +1,4 @@
-"""Samplers with weights of one's own choosing."""
+"""Samplers with random or given weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HIDDEN = 4
 
 
 def random_network(inputs: int, outputs: int, rng: np.random.Generator) -> Network:
-    """Return a network whose weights are exact in 32 bits, as trained ones are."""
+    """Return a network whose weights are exact in 32 bits, as those of trained networks."""
     sizes = [inputs, HIDDEN, HIDDEN, outputs]
     weights = [rng.standard_normal(shape).astype(np.float32) for shape in pairwise(sizes)]
     biases = [rng.standard_normal(size).astype(np.float32) for size in sizes[1:]]
@@ -27,7 +27,7 @@ def random_network(inputs: int, outputs: int, rng: np.random.Generator) -> Netwo
 
 
 def random_sampler(operator: Operator, seed: int, classifier: bool = True) -> NeuralSampler:
-    """Return a sampler that fits an operator and knows nothing."""
+    """Return an untrained sampler of an operator."""
     rng = np.random.default_rng(seed)
     width, dimension = input_width(operator), operator.controller.dimension
     return NeuralSampler(
@@ -41,7 +41,7 @@ def random_sampler(operator: Operator, seed: int, classifier: bool = True) -> Ne
 
 
 def linear_network(weight: np.ndarray, bias: Sequence[float]) -> Network:
-    """Return the network inputs -> inputs @ weight + bias, which ReLU does not disturb.
+    """Return the network inputs -> inputs @ weight + bias, unaffected by ReLU.
 
     The hidden layers hold the inputs' positive and negative parts.
     """

@@ -1,4 +1,4 @@
-"""Random domains whose names nobody would choose, for whoever writes and reads them."""
+"""Random domains with awkward names, for tests of writers and readers."""
 
 from __future__ import annotations
 

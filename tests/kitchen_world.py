@@ -1,6 +1,6 @@
-"""Things of several types are put into bags, boxes and fridges, and a fridge must be opened first.
+"""A world for type merging: things of several types go into bags, boxes and fridges.
 
-Whoever goes somewhere is near what lies around there, and no longer near what was.
+A fridge must be opened first. After `Go`, only the target and the things around it are near.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PUT = Controller("Put", (THING,))
 def after(
     state: AbstractState, action: GroundController, around: Mapping[Object, Iterable[Object]]
 ) -> AbstractState:
-    """What really happens; `around` are the things that lie near a thing."""
+    """Return the next state; `around` maps a thing to the things near it."""
     (thing,) = action.objects
     near = {atom for atom in state if atom.predicate == NEAR}
     held = {atom for atom in state if atom.predicate == HELD}
@@ -52,7 +52,7 @@ def putting(
     around: Mapping[Object, Iterable[Object]] | None = None,
     unlock: bool = False,
 ) -> Demonstration:
-    """Put an item into a container, which is opened first if need be."""
+    """Put an item into a container, which is opened first if `unlock` is set."""
     around = around or {}
     actions = [*([GO(container), UNLOCK(container)] if unlock else [])]
     actions += [GO(item), TAKE(item), GO(container), PUT(container)]

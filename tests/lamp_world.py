@@ -1,6 +1,6 @@
-"""A domain in which everything may bear any name: lamps are switched on one by one.
+"""A domain with configurable names: lamps are switched on one by one.
 
-Whenever a lamp is switched on, all lamps get warm, which nobody needs. Broken lamps stay dark.
+Whenever a lamp is switched on, all lamps get warm, which is never necessary. Broken lamps stay dark.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FOREIGN = "Lämpchen 灯 💡 $\\frac$"
 
 @dataclass(frozen=True)
 class LampNames:
-    """What things are called."""
+    """The names in the domain."""
 
     domain: str = "lamps"
     type: str = "lamp"
@@ -52,7 +52,7 @@ HOSTILE = LampNames(
 
 
 class Lamps(Environment):
-    """All lamps are to be lit; in every second test task the last one is broken."""
+    """The goal is to light all lamps; in every second test task the last one is broken."""
 
     description = "Lamps are switched on."
 
@@ -82,8 +82,8 @@ class Lamps(Environment):
         broken = split is Split.TEST and index % 2 == 1
         lamps = [self.lamp(name) for name in self.names.lamps]
         vectors = {
-            lamp: (float(place), 0.0, 0.0, float(broken and place == len(lamps) - 1))
-            for place, lamp in enumerate(lamps)
+            lamp: (float(position), 0.0, 0.0, float(broken and position == len(lamps) - 1))
+            for position, lamp in enumerate(lamps)
         }
         return Task(State(vectors), frozenset(self.lit(lamp) for lamp in lamps))
 

@@ -1,4 +1,4 @@
-"""Errors name what is wrong and what was meant."""
+"""Errors and suggestions of similar names."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def test_nearest_name(name, nearest):
     assert nearest_name(name, reversed(LEARNERS)) == nearest
 
 
-def test_nearest_name_keeps_the_spelling_of_what_is_known():
+def test_nearest_name_keeps_the_spelling_of_the_known_name():
     assert nearest_name("moveto", ["MoveTo", "Grasp"]) == "MoveTo"
 
 
-def test_nothing_is_near_if_nothing_is_known():
+def test_nearest_name_without_known_names():
     assert nearest_name("anything", []) is None
 
 
-def test_unknown_name_lists_what_is_known():
+def test_unknown_name_lists_the_known_names():
     error = UnknownNameError("learner", "loftt", LEARNERS)
     assert (
         str(error)

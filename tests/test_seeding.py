@@ -37,7 +37,7 @@ def test_a_label_boundary_counts(seed, labels):
     assert (seed_for(seed, *labels) in others) == (len(labels) == 1)
 
 
-def test_drawing_from_one_stream_does_not_shift_another():
+def test_draws_from_one_stream_do_not_change_another():
     alone = rng_for(0, "planning").random(3)
     greedy, beside = rng_for(0, "sampling"), rng_for(0, "planning")
     greedy.random(1000)
@@ -47,7 +47,7 @@ def test_drawing_from_one_stream_does_not_shift_another():
 def test_streams_are_uncorrelated():
     draws = np.array([rng_for(7, "stream", index).random(400) for index in range(20)])
     correlations = np.corrcoef(draws)[~np.eye(20, dtype=bool)]
-    # 380 coefficients of deviation 1/20; one beyond five deviations has a chance below 1e-3.
+    # 380 coefficients with standard deviation 1/20: the chance of one beyond five deviations is below 1e-3.
     assert np.abs(correlations).max() < 5 / np.sqrt(400)
 
 

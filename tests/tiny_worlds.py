@@ -1,4 +1,4 @@
-"""Random tiny worlds for property tests: three objects or so, four predicates, two controllers."""
+"""Random tiny worlds for property tests: about three objects, four predicates, two controllers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ object_tuples = st.lists(st.sampled_from([THING, BLOCK, BALL]), min_size=2, max_
 
 @st.composite
 def demonstrations(draw: st.DrawFn, max_steps: int = 3) -> Demonstration:
-    """Draw a demonstration whose states are arbitrary, so that nothing about it is well-behaved."""
+    """Draw a demonstration with arbitrary states, which no real domain would produce."""
     objects = draw(object_tuples)
     atoms = all_ground_atoms(objects)
     states = [
@@ -81,7 +81,7 @@ def demonstrations(draw: st.DrawFn, max_steps: int = 3) -> Demonstration:
 
 @st.composite
 def operators(draw: st.DrawFn, stripped: bool = False) -> Operator:
-    """Draw an operator of up to three parameters; a stripped one has only add and keep effects."""
+    """Draw an operator with up to three parameters; a stripped one has only add and keep effects."""
     controller = draw(st.sampled_from(CONTROLLERS))
     count = draw(st.integers(len(controller.types), 3))
     kinds = [draw(st.sampled_from([THING, BLOCK, BALL])) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""The toy world as an environment, for whatever needs a whole domain."""
+"""The toy world as an environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ToyEnvironment(Environment):
-    """Balls go into jars; there is one ball more in each task than in the one before."""
+    """Balls go into jars; each task has one ball more than the previous one."""
 
     name = "toy"
     description = "Balls go into jars."
@@ -43,7 +43,7 @@ class ToyEnvironment(Environment):
 
 
 class Unreliable(ToyEnvironment):
-    """Counts its executions, from 1 on; in some of them nothing happens."""
+    """Counts its executions from 1; those in `idle` leave the state unchanged."""
 
     def __init__(self, idle: Container[int]) -> None:
         self.idle = idle

@@ -1,8 +1,8 @@
-"""A toy world for planner and learner tests: balls go into jars, and some jars have a lid on.
+"""A toy world for planner and learner tests: a robot puts balls into jars, some of which have a lid.
 
-The robot moves along a line, grasps a ball that is within reach and drops it into a jar. `Near` says
-yes within 1, but the hand reaches only 0.5, so a plan can look right and still need other parameters.
-Dropping into a jar with its lid on fails and blames the jar; no predicate tells of lids.
+The robot moves along a line, grasps a ball within reach and drops it into a jar. `Near` holds within a
+distance of 1, but the hand reaches only 0.5, so a valid abstract plan can need other parameters.
+Dropping a ball into a jar with a lid fails with the jar as offending object; no predicate describes lids.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def operator(
     deletes: Sequence[LiftedAtom] = (),
     forgets: Sequence[Predicate] = (),
 ) -> Operator:
-    """Return an operator named after its controller; `forgets` are wildcards only, as in the paper."""
+    """Return an operator named after its controller; `forgets` become patterns of wildcards only."""
     patterns = (DeletePattern(p, tuple(Wildcard(kind) for kind in p.types)) for p in forgets)
     return Operator(
         controller.name,
@@ -117,12 +117,12 @@ class UniformSampler:
 
 
 def model(move_sampler: Sampler) -> PlanningModel:
-    """Return the hand-written model with a sampler for how far from the ball to stop."""
+    """Return the hand-written model with a sampler for the distance to the ball."""
     return PlanningModel(VOCABULARY, OPERATORS, {"MoveTo": move_sampler})
 
 
 def task(balls: int = 1, jars: int = 1, lids_on: bool = False, goal_balls: int = 1) -> Task:
-    """Return the task to put the first balls into the first jar; things are 10 apart."""
+    """Return the task to put the first balls into the first jar; objects are 10 apart."""
     robot = ROBOT("robot")
     all_balls = [BALL(f"ball{i}") for i in range(balls)]
     all_jars = [JAR(f"jar{i}") for i in range(jars)]
@@ -133,7 +133,7 @@ def task(balls: int = 1, jars: int = 1, lids_on: bool = False, goal_balls: int =
 
 
 def execute(state: State, action: GroundController) -> Execution:
-    """Simulate one controller; what cannot be done leaves the state as it is."""
+    """Simulate one controller; an impossible action leaves the state unchanged."""
     name, robot, thing = action.controller.name, action.objects[0], action.objects[1]
     if name == "MoveTo":
         x = state.get(thing, "x") + action.parameters[0]

@@ -20,9 +20,9 @@ from needful.core.atoms import GroundAtom as GroundAtom
 from needful.core.atoms import LiftedAtom as LiftedAtom
 from needful.core.atoms import Predicate as Predicate
 from needful.core.controllers import Controller as Controller
+from needful.core.controllers import ControllerPolicy as ControllerPolicy
 from needful.core.controllers import Execution as Execution
 from needful.core.controllers import GroundController as GroundController
-from needful.core.controllers import Policy as Policy
 from needful.core.demonstrations import Demonstration as Demonstration
 from needful.core.demonstrations import Transition as Transition
 from needful.core.model import ConstantSampler as ConstantSampler

@@ -1,20 +1,18 @@
 """The errors that `needful` raises.
 
     NeedfulError                   anything this package raises on purpose
-    ├── InvalidInputError          the caller gave something that cannot be used
-    │   ├── UnknownNameError       a name that is not in a catalogue; carries the nearest matches
-    │   ├── DemonstrationError     a demonstrations file or value breaks its format
+    ├── InvalidInputError          an argument, option or file cannot be used
+    │   ├── UnknownNameError       a name is not among the known names; carries the nearest match
+    │   ├── DemonstrationError     a demonstration or a file of demonstrations is invalid
     │   ├── ModelError             a model directory is incomplete or corrupt
-    │   ├── ResultsError           a file of results is missing, damaged or of another version
+    │   ├── ResultsError           a results file is missing, damaged or has another version
     │   └── OutputError            an output path cannot be written
-    │       └── OutputExistsError  it is there already, and nobody said to replace it
-    ├── EnvironmentFailure         a simulator reports that a controller failed for good
-    ├── LearningTimeoutError       learning was not done when its time was up
-    └── PlannerError               an external planner is missing, failed or talks nonsense
+    │       └── OutputExistsError  the path exists and may not be replaced
+    ├── EnvironmentFailure         a simulator reports that a controller cannot succeed
+    ├── LearningTimeoutError       learning exceeded its time limit
+    └── PlannerError               an external planner is missing, failed or printed invalid output
 
 Expected failures of planning are values (`PlanningResult.outcome`), not errors.
-
-The extras of this package and how they are installed.
 """
 
 from __future__ import annotations
@@ -28,15 +26,15 @@ if TYPE_CHECKING:
 
 
 class NeedfulError(Exception):
-    """Anything that `needful` raises on purpose."""
+    """The base class of all errors that `needful` raises on purpose."""
 
 
 class InvalidInputError(NeedfulError, ValueError):
-    """The caller gave something that cannot be used."""
+    """An argument, an option or a file cannot be used."""
 
 
 class UnknownNameError(InvalidInputError):
-    """A name is not among the known ones."""
+    """A name is not among the known names; the message lists them and suggests the nearest."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], remedy: str = "") -> None:
         self.kind = kind
@@ -49,7 +47,7 @@ class UnknownNameError(InvalidInputError):
 
 
 class DemonstrationError(InvalidInputError):
-    """A demonstrations file or value breaks its format."""
+    """A demonstration or a file of demonstrations is invalid."""
 
 
 class ModelError(InvalidInputError):
@@ -57,7 +55,7 @@ class ModelError(InvalidInputError):
 
 
 class ResultsError(InvalidInputError):
-    """A file of results, of a sweep or a run, is missing, damaged or of another version."""
+    """A results file of a run or a sweep is missing, damaged or has another version."""
 
 
 class OutputError(InvalidInputError):
@@ -65,11 +63,11 @@ class OutputError(InvalidInputError):
 
 
 class OutputExistsError(OutputError):
-    """An output path is there already, and nobody said to replace it."""
+    """An output path exists and may not be replaced."""
 
 
 class EnvironmentFailure(NeedfulError):
-    """A simulator reports that a controller failed and which objects are to blame."""
+    """A simulator reports that a controller failed, and which objects caused it."""
 
     def __init__(self, reason: str, offending: Iterable[Object] = ()) -> None:
         self.reason = reason
@@ -78,7 +76,7 @@ class EnvironmentFailure(NeedfulError):
 
 
 class LearningTimeoutError(NeedfulError):
-    """Learning was not done when its time was up; `seconds` tells what was spent on each stage."""
+    """Learning exceeded its time limit; `seconds` has the time spent per stage."""
 
     def __init__(self, limit: float, seconds: Mapping[str, float] | None = None) -> None:
         self.limit = limit
@@ -87,16 +85,19 @@ class LearningTimeoutError(NeedfulError):
 
 
 class PlannerError(NeedfulError):
-    """An external planner is not installed, failed, or gave an answer that makes no sense."""
+    """An external planner is not installed, failed, or printed invalid output."""
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name most like `name`, or None if none is close."""
+    """Return the known name that is most similar to `name`, or None if none is close."""
     by_folded = {other.casefold(): other for other in sorted(known, reverse=True)}
     found = difflib.get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.6)
     return by_folded[found[0]] if found else None
 
 
 def install_command(extra: str) -> str:
-    """Return what installs an extra; without constraints, torch comes with gigabytes of GPU packages."""
+    """Return the command that installs an extra.
+
+    Without the constraints file, pip would add gigabytes of GPU packages for torch.
+    """
     return f"pip install -c constraints.txt '.[{extra}]'"

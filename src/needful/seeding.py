@@ -1,4 +1,4 @@
-"""One root seed, many named streams of random numbers."""
+"""Independent named streams of random numbers from one root seed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def seed_for(seed: int, *labels: str | int) -> int:
-    """Return a 64-bit seed that depends on the root seed and the labels alone."""
+    """Return a 64-bit seed that depends only on the root seed and the labels."""
     text = "\x1f".join([str(int(seed)), *(str(label) for label in labels)])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
@@ -16,6 +16,6 @@ def seed_for(seed: int, *labels: str | int) -> int:
 def rng_for(seed: int, *labels: str | int) -> np.random.Generator:
     """Return the generator of one named stream, for example `rng_for(0, "tasks", "test", 7)`.
 
-    Streams with different labels are independent, so drawing more from one never shifts another.
+    Streams with different labels are independent: more draws from one do not change another.
     """
     return np.random.Generator(np.random.PCG64(seed_for(seed, *labels)))

@@ -22,7 +22,7 @@ SPREAD = Predicate("Spread", (), lambda s, o: len({s.get(thing, "x") for thing i
 PREDICATES = (LEFT_OF, FULL, SPREAD)
 
 
-def test_by_hand():
+def test_abstract_by_hand():
     a, b, stone = CUP("a"), CUP("b"), THING("stone")
     state = State({a: (1.0, 1.0), b: (1.0, 0.0), stone: (0.0,)})
     assert abstract(state, PREDICATES) == {FULL(a), LEFT_OF(stone, a), LEFT_OF(stone, b)}
@@ -67,12 +67,14 @@ def test_order_of_objects_and_predicates_does_not_matter(vectors, data):
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 3, allow_nan=False).map(round)), max_size=6))
-def test_extension_stands_for_the_classifier(rows):
+def test_a_batch_classifier_replaces_the_classifier(rows):
     things = {(CUP if cup else THING)(f"t{number}"): x for number, (cup, x) in enumerate(rows)}
     state = State({thing: (x, 0.0)[: len(thing.type.features)] for thing, x in things.items()})
 
     def pairs(state):
         return [(a, b) for a in state for b in state if state[a][0] < state[b][0]]
 
-    never = Predicate("LeftOf", (THING, THING), lambda s, o: pytest.fail("was asked atom by atom"), pairs)
+    never = Predicate(
+        "LeftOf", (THING, THING), lambda s, o: pytest.fail("the classifier was called"), pairs
+    )
     assert abstract(state, (never,)) == abstract(state, (LEFT_OF,))

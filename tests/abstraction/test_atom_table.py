@@ -55,7 +55,7 @@ def test_lifted_atoms_under_a_binding():
     known = table.encode({ON(A, B), CLEAN(B), RAIN()})
     lifted = [("On", (1, 0)), ("Clean", (0,)), ("Rain", ())]
     assert table.ground(lifted, (1, 0)) == known
-    assert table.ground(lifted, (0, 1)) == table.encode({RAIN()}), "what has no number is left out"
+    assert table.ground(lifted, (0, 1)) == table.encode({RAIN()}), "atoms without a number are omitted"
     assert table.ground([], (0, 1)) == 0
 
 
@@ -74,7 +74,7 @@ def test_masks_are_sets(world):
     for one, mask in zip(sets, masks, strict=True):
         assert table.decode(mask) == one
         assert mask.bit_count() == len(one)
-        assert table.encode(one) == mask, "numbers never change"
+        assert table.encode(one) == mask, "numbers must not change"
         for other, its in zip(sets, masks, strict=True):
             assert (mask & ~its == 0) == (one <= other)
             assert table.decode(mask & ~its) == one - other
@@ -121,7 +121,7 @@ def test_matching_agrees_with_the_ground_pattern(world, pattern, data):
     seen = table.decode(table.encode(frozenset().union(*sets)))
     chosen = [data.draw(st.sampled_from(objects)) for _ in VARIABLES]
     binding = dict(zip(VARIABLES, chosen, strict=True))
-    numbers = {variable: place for place, variable in enumerate(VARIABLES)}
+    numbers = {variable: index for index, variable in enumerate(VARIABLES)}
     found = table.matching(pattern, numbers, [table.object_number[obj] for obj in chosen])
     assert table.decode(found) == {atom for atom in seen if pattern.ground(binding).matches(atom)}
 

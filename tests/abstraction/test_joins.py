@@ -23,7 +23,7 @@ def table_of(*atoms) -> AtomTable:
 
 
 def groundings(table, constraints, domains, binding):
-    """By definition: try every tuple of objects."""
+    """Yield the groundings by definition: try every tuple of objects."""
     for chosen in itertools.permutations(range(len(table.objects)), len(domains)):
         fits = all(
             domain >> number & 1 and bound in (UNBOUND, number)
@@ -39,7 +39,7 @@ def _satisfied(table, constraint, chosen) -> bool:
 
 
 def test_a_chain_by_hand():
-    """Who is on something that is on something?"""
+    """Find the objects on an object that is on another object."""
     table = table_of(ON(A, B), ON(B, C), ON(C, C))
     every = table.with_predicate("On")
     constraints = [Constraint("On", (0, 1), every), Constraint("On", (1, 2), every)]
@@ -84,7 +84,7 @@ def test_bound_variables_stay_bound():
     assert list(join(table, on, [EVERYTHING] * 2, [1, UNBOUND])) == []
 
 
-def test_bindings_that_break_the_rules_give_nothing():
+def test_invalid_bindings_give_nothing():
     table = table_of(CLEAN(A))
     assert list(join(table, [], [EVERYTHING] * 2, [0, 0])) == [], "not injective"
     assert list(join(table, [], [table.of_type(BALL)], [0])) == [], "outside of the domain"
@@ -96,7 +96,7 @@ def test_nullary_atoms():
     assert list(join(table_of(CLEAN(A)), constraint, [], [])) == []
 
 
-def test_stop_leaves_out_the_rest():
+def test_stop_ends_the_join():
     table = table_of(CLEAN(A), CLEAN(B), CLEAN(C))
     clean = [Constraint("Clean", (0,), ~0)]
     assert list(join(table, clean, [EVERYTHING], [UNBOUND], stop=lambda: True)) == []
@@ -135,11 +135,11 @@ def joins(draw: st.DrawFn):
     table = AtomTable(objects)
     table.encode(draw(st.frozensets(st.sampled_from(all_ground_atoms(objects)), max_size=9)))
     count = draw(st.integers(0, 3))
-    places = st.integers(0, count - 1) if count else st.nothing()
+    variable_indices = st.integers(0, count - 1) if count else st.nothing()
     constraints = []
     for _ in range(draw(st.integers(0, 3))):
         predicate = draw(st.sampled_from(PREDICATES if count else (RAIN,)))
-        variables = tuple(draw(places) for _ in predicate.types)
+        variables = tuple(draw(variable_indices) for _ in predicate.types)
         constraints.append(
             Constraint(predicate.name, variables, draw(st.sampled_from([~0, 0b10110, 0b1011])))
         )
@@ -156,7 +156,7 @@ def test_every_grounding_comes_exactly_once(problem):
 
 @settings(max_examples=200, deadline=None)
 @given(problem=joins(), data=st.data())
-def test_ascending_groups_leave_out_the_other_orders(problem, data):
+def test_ascending_groups_omit_the_other_orders(problem, data):
     free = [variable for variable, number in enumerate(problem[-1]) if number == UNBOUND]
     group = data.draw(st.permutations(free))[: data.draw(st.integers(0, len(free)))]
     expected = [

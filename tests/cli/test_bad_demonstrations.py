@@ -115,7 +115,7 @@ BAD = {
     ),
     "truncated text": (written([HEADER, DEMO])[:-9], "line 2: not JSON: "),
     "empty file": (b"", "the file is empty. It needs a header and demonstrations."),
-    "only a header": (written([HEADER]), "there is only a header. Add a line for each demonstration."),
+    "only a header": (written([HEADER]), "there is only a header. Add one line per demonstration."),
     "no text at all": (bytes(range(128, 256)), "line 1: byte 0 is not UTF-8. Save the text as UTF-8."),
 }
 

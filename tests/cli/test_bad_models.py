@@ -65,7 +65,7 @@ DAMAGE = {
     "half of the samplers": (cut_in_half("samplers.safetensors"), "samplers.safetensors: "),
     "changed samplers": (
         flip_last_byte("samplers.safetensors"),
-        "samplers.safetensors: the content is not what model.json says",
+        "samplers.safetensors: the SHA-256 of the content differs from the one in model.json",
     ),
     "a file": (no_directory, "is a file. Give a model directory"),
     "nothing": (shutil.rmtree, "does not exist. Give a model directory"),

@@ -1,4 +1,4 @@
-"""Predicates and the atoms made of them."""
+"""Predicates, lifted atoms and ground atoms."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_classifiers_decide_atoms():
     assert not LEFT_OF(STONE, CUP_A).holds(state)
 
 
-def test_predicate_without_a_classifier_says_so():
+def test_a_predicate_without_a_classifier_raises():
     with pytest.raises(InvalidInputError, match="'HasHandle' has no classifier"):
         HANDLE(CUP_A).holds(State({CUP_A: [1.0]}))
 

@@ -1,4 +1,4 @@
-"""Canonical form: equal up to renaming of variables means equal, and the other way round."""
+"""Canonical forms: two operators have the same form if and only if they are equal up to renaming."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from needful.core.canonical import canonical_form, interchangeable, rename, shape
+from needful.core.canonical import canonical_form, interchangeable, rename, untyped_form
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
 from tiny_worlds import BLOCK, CLEAN, ON, PUSH, STACK, THING, all_lifted_atoms, all_patterns, operators
 
 
 def with_adds(variables, atoms) -> Operator:
-    """An operator of a controller with one argument, the first variable, and the given add effects."""
+    """Return an operator with the given add effects; its controller takes the first variable."""
     none = frozenset()
     return Operator("op", tuple(variables), none, frozenset(atoms), none, none, PUSH, (variables[0],))
 
 
 def renamed(operator: Operator, order: list[int], names: list[str]) -> Operator:
-    """The operator with parameters in another order and under other names."""
-    parameters = [operator.parameters[place] for place in order]
+    """Return the operator with its parameters reordered and renamed."""
+    parameters = [operator.parameters[index] for index in order]
     return rename(
         operator, {old: Variable(f"?{name}", old.type) for old, name in zip(parameters, names, strict=True)}
     )
 
 
 def equal_up_to_renaming(one: Operator, other: Operator) -> bool:
-    """Try all bijections of parameters."""
+    """Compare operators under all bijections of parameters."""
     if len(one.parameters) != len(other.parameters):
         return False
     for images in itertools.permutations(other.parameters):
@@ -43,7 +43,7 @@ def equal_up_to_renaming(one: Operator, other: Operator) -> bool:
 
 @st.composite
 def relational_operators(draw: st.DrawFn) -> Operator:
-    """Draw an operator of few atoms over up to four variables, so that two are often alike."""
+    """Draw an operator with few atoms over up to four variables, so that two are often equal."""
     kinds = draw(st.lists(st.sampled_from([THING, THING, BLOCK]), min_size=1, max_size=4))
     variables = tuple(Variable(f"?v{index}", kind) for index, kind in enumerate(kinds))
     atoms = st.frozensets(st.sampled_from(all_lifted_atoms(variables)), max_size=3)
@@ -70,7 +70,7 @@ def test_canonical_form_is_the_operator_under_the_renaming_returned(operator):
     form, renaming = canonical_form(operator)
     assert rename(operator, renaming) == form
     assert sorted(renaming) == sorted(operator.parameters)
-    assert [v.name for v in form.parameters] == [f"?x{place}" for place in range(len(form.parameters))]
+    assert [v.name for v in form.parameters] == [f"?x{index}" for index in range(len(form.parameters))]
     assert form.controller_arguments == form.parameters[: len(form.controller_arguments)]
     assert canonical_form(form)[0] == form
 
@@ -79,26 +79,26 @@ def test_canonical_form_is_the_operator_under_the_renaming_returned(operator):
 @given(one=relational_operators(), other=relational_operators(), data=st.data())
 def test_equal_forms_mean_equal_up_to_renaming(one, other, data):
     assert (canonical_form(one)[0] == canonical_form(other)[0]) == equal_up_to_renaming(one, other)
-    # A neighbour of a renamed copy is a harder case than two operators drawn apart.
+    # A renamed copy with one atom changed is a harder case than two independent operators.
     order = data.draw(st.permutations(range(len(one.parameters))))
-    twin = renamed(one, order, [f"v{place}" for place in range(len(order))])
+    twin = renamed(one, order, [f"v{index}" for index in range(len(order))])
     extra = data.draw(st.frozensets(st.sampled_from(all_lifted_atoms(twin.parameters)), max_size=1))
     near = replace(twin, add_effects=twin.add_effects ^ extra)
     assert (canonical_form(one)[0] == canonical_form(near)[0]) == equal_up_to_renaming(one, near)
 
 
-def same_but_for_types(one: Operator, other: Operator) -> bool:
-    """Try all bijections of parameters, with no regard to types."""
+def equal_except_for_types(one: Operator, other: Operator) -> bool:
+    """Compare operators under all bijections of parameters, ignoring types."""
 
     def written(operator: Operator, order: tuple[Variable, ...]) -> list[object]:
-        place = {variable: index for index, variable in enumerate(order)}
+        indices = {variable: index for index, variable in enumerate(order)}
         parts = (operator.preconditions, operator.add_effects, operator.delete_effects)
         return [
             operator.controller,
-            [place[variable] for variable in operator.controller_arguments],
-            *({(a.predicate.name, tuple(place[v] for v in a.variables)) for a in part} for part in parts),
+            [indices[variable] for variable in operator.controller_arguments],
+            *({(a.predicate.name, tuple(indices[v] for v in a.variables)) for a in part} for part in parts),
             {
-                (p.predicate.name, tuple(place.get(a, str(a)) for a in p.arguments))
+                (p.predicate.name, tuple(indices.get(a, str(a)) for a in p.arguments))
                 for p in operator.delete_patterns
             },
         ]
@@ -111,35 +111,35 @@ def same_but_for_types(one: Operator, other: Operator) -> bool:
 
 @settings(max_examples=150, deadline=None)
 @given(one=any_operator, other=any_operator, data=st.data())
-def test_equal_shapes_mean_equal_but_for_types(one, other, data):
-    assert (shape(one)[0] == shape(other)[0]) == same_but_for_types(one, other)
+def test_equal_untyped_forms_mean_equal_except_for_types(one, other, data):
+    assert (untyped_form(one)[0] == untyped_form(other)[0]) == equal_except_for_types(one, other)
     order = data.draw(st.permutations(one.parameters))
-    wide = rename(one, {old: Variable(f"?w{place}", old.type) for place, old in enumerate(order)})
+    wide = rename(one, {old: Variable(f"?w{index}", old.type) for index, old in enumerate(order)})
     extra = data.draw(st.frozensets(st.sampled_from(all_lifted_atoms(wide.parameters)), max_size=1))
     near = replace(wide, add_effects=wide.add_effects ^ extra)
-    assert (shape(one)[0] == shape(near)[0]) == same_but_for_types(one, near)
+    assert (untyped_form(one)[0] == untyped_form(near)[0]) == equal_except_for_types(one, near)
 
 
 @settings(deadline=None)
 @given(operator=any_operator, data=st.data())
-def test_variables_at_the_same_place_of_a_shape_correspond(operator, data):
+def test_variables_with_the_same_index_of_an_untyped_form_correspond(operator, data):
     order = data.draw(st.permutations(operator.parameters))
-    twin = rename(operator, {old: Variable(f"?w{place}", old.type) for place, old in enumerate(order)})
-    pairs = dict(zip(shape(operator)[1], shape(twin)[1], strict=True))
+    twin = rename(operator, {old: Variable(f"?w{index}", old.type) for index, old in enumerate(order)})
+    pairs = dict(zip(untyped_form(operator)[1], untyped_form(twin)[1], strict=True))
     assert replace(rename(operator, pairs), parameters=twin.parameters) == twin
 
 
-def test_types_settle_what_the_shape_leaves_alike():
-    """The block corresponds to the block, whichever of two equal variables it is."""
+def test_types_break_ties_of_the_untyped_form():
+    """The block corresponds to the block, although both variables have the same atoms."""
     x, y, z = Variable("?x", THING), Variable("?y", BLOCK), Variable("?z", THING)
     one = with_adds((x, y, z), [ON.lifted(x, y), ON.lifted(x, z)])
     other = with_adds((x, z, y), [ON.lifted(x, y), ON.lifted(x, z)])
-    assert shape(one) == shape(other)
-    assert [variable.type for variable in shape(one)[1]] == [THING, BLOCK, THING]
+    assert untyped_form(one) == untyped_form(other)
+    assert [variable.type for variable in untyped_form(one)[1]] == [THING, BLOCK, THING]
 
 
-def test_by_hand():
-    """Controller arguments first, then free variables, whatever they were called."""
+def test_canonical_form_by_hand():
+    """Controller arguments come first, then free variables, whatever their names."""
     g, h, free = Variable("?g", BLOCK), Variable("?h", BLOCK), Variable("?a", THING)
     operator = Operator(
         "Stack",
@@ -180,7 +180,7 @@ def test_role_of_an_atom_counts():
     assert len({canonical_form(operator)[0] for operator in (adds, needs, deletes)}) == 3
 
 
-def test_symmetric_operators_are_settled_without_trying_all_orders():
+def test_symmetric_operators_do_not_need_all_orders():
     """Twelve interchangeable variables have 479001600 orders; five interchangeable pairs 3628800."""
     v = [Variable(f"?v{index}", BLOCK) for index in range(13)]
     alike = with_adds(v, {CLEAN.lifted(x) for x in v[1:]})
@@ -198,7 +198,7 @@ def cycle(variables) -> set:
 
 
 def test_two_triangles_are_not_a_hexagon():
-    """Every variable looks alike to colour refinement here; only the search tells the two apart."""
+    """Colour refinement cannot distinguish the variables here; only the search can."""
     v = [Variable(f"?v{index}", BLOCK) for index in range(7)]
     hexagon, triangles = cycle(v[1:]), cycle(v[1:4]) | cycle(v[4:])
     interleaved = cycle(v[1::2]) | cycle(v[2::2])
@@ -206,8 +206,8 @@ def test_two_triangles_are_not_a_hexagon():
     assert canonical_form(with_adds(v, triangles))[0] == canonical_form(with_adds(v, interleaved))[0]
 
 
-def test_unlike_variables_that_look_alike():
-    """In a triangle beside a square it matters which one the search begins with, so it tries both."""
+def test_variables_that_only_the_search_distinguishes():
+    """With a triangle and a square, the result depends on the first choice, so the search tries both."""
     v = [Variable(f"?v{index}", BLOCK) for index in range(8)]
     one = with_adds(v, cycle(v[1:4]) | cycle(v[4:]))
     other = with_adds(v, cycle(v[1:5]) | cycle(v[5:]))
@@ -215,7 +215,7 @@ def test_unlike_variables_that_look_alike():
 
 
 def test_interchangeable_by_hand():
-    """b and c are alike; d is on a, and e is a thing."""
+    """b and c are interchangeable; d is on a, and e has another type."""
     a, b, c, d = (Variable(f"?{name}", BLOCK) for name in "abcd")
     e = Variable("?e", THING)
     operator = with_adds([a, b, c, d, e], {CLEAN.lifted(v) for v in (a, b, c, d, e)} | {ON.lifted(d, a)})
@@ -226,12 +226,12 @@ def test_interchangeable_by_hand():
 
 @settings(max_examples=200, deadline=None)
 @given(any_operator)
-def test_interchangeable_means_that_an_exchange_changes_nothing(operator):
+def test_swapping_interchangeable_parameters_changes_nothing(operator):
     groups = interchangeable(operator)
     assert len({variable for group in groups for variable in group}) == sum(map(len, groups))
     for one, other in itertools.combinations(operator.parameters, 2):
-        exchange = {v: {one: other, other: one}.get(v, v) for v in operator.parameters}
+        swap = {v: {one: other, other: one}.get(v, v) for v in operator.parameters}
         alike = one.type == other.type and (
-            replace(rename(operator, exchange), parameters=operator.parameters) == operator
+            replace(rename(operator, swap), parameters=operator.parameters) == operator
         )
         assert any({one, other} <= set(group) for group in groups) == alike

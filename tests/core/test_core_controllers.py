@@ -1,4 +1,4 @@
-"""Controllers: arguments, boxes of parameters and initiation tests."""
+"""Controllers: arguments, bounds of parameters and initiation tests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_clip_by_hand():
 
 
 @given(st.tuples(st.floats(-5, 5), st.floats(-5, 5)))
-def test_clip_returns_the_nearest_point_of_the_box(point):
+def test_clip_returns_the_nearest_point_within_the_bounds(point):
     clipped = MOVE.clip(point)
     for value, inside, low, high in zip(point, clipped, MOVE.low, MOVE.high, strict=True):
         assert low <= inside <= high
@@ -46,7 +46,7 @@ def test_clip_of_the_wrong_length():
 
 
 def test_bounds_of_different_lengths():
-    with pytest.raises(InvalidInputError, match="bounds of different lengths"):
+    with pytest.raises(InvalidInputError, match="has 1 lower and 0 upper bounds"):
         Controller("Bad", (), low=(0.0,), high=())
 
 
@@ -56,7 +56,7 @@ def test_bounds_must_be_finite_and_in_order(low, high):
         Controller("Bad", (), low=(low,), high=(high,))
 
 
-def test_box_of_one_point_is_allowed():
+def test_bounds_may_be_a_single_point():
     assert Controller("Exact", (), low=(1.0,), high=(1.0,)).clip([5.0]) == (1.0,)
 
 
@@ -102,7 +102,7 @@ def test_initiation():
     state = State({R: [0.0], A: [0.5], B: [0.9]})
     assert near(R, A, parameters=[0.6]).initiable(state)
     assert not near(R, B, parameters=[0.6]).initiable(state)
-    assert MOVE(R, B, parameters=[0.0, 0.0]).initiable(state), "initiable everywhere unless told otherwise"
+    assert MOVE(R, B, parameters=[0.0, 0.0]).initiable(state), "the default test accepts every state"
 
 
 def test_controllers_are_equal_by_signature_whatever_the_initiation_test():

@@ -11,7 +11,7 @@ from needful.core.state import State
 from needful.errors import DemonstrationError
 from tiny_worlds import BALL, BLOCK, CLEAN, ON, PUSH, RAIN
 
-A, B, STRANGER = BLOCK("a"), BLOCK("b"), BLOCK("c")
+A, B, UNKNOWN = BLOCK("a"), BLOCK("b"), BLOCK("c")
 STATES = (frozenset({RAIN()}), frozenset({RAIN(), CLEAN(A)}), frozenset({CLEAN(A), CLEAN(B)}))
 GOAL = frozenset({CLEAN(B)})
 
@@ -52,12 +52,12 @@ def test_goal_must_hold_at_the_end():
         Demonstration((A, B), GOAL | {RAIN()}, STATES, (PUSH(A), PUSH(B)))
 
 
-def test_atoms_and_actions_speak_of_the_objects_alone():
-    strange = (STATES[0] | {ON(STRANGER, A)}, *STATES[1:])
+def test_atoms_and_actions_name_only_objects_of_the_demonstration():
+    states = (STATES[0] | {ON(UNKNOWN, A)}, *STATES[1:])
     with pytest.raises(DemonstrationError, match=r"On\(c, a\) names c:block, .* objects: a:block, b:block"):
-        Demonstration((A, B), GOAL, strange, (PUSH(A), PUSH(B)))
+        Demonstration((A, B), GOAL, states, (PUSH(A), PUSH(B)))
     with pytest.raises(DemonstrationError, match=r"Push\(c\) names c:block"):
-        Demonstration((A, B), GOAL, STATES, (PUSH(A), PUSH(STRANGER)))
+        Demonstration((A, B), GOAL, STATES, (PUSH(A), PUSH(UNKNOWN)))
 
 
 def test_objects_have_distinct_names():

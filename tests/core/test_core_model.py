@@ -1,4 +1,4 @@
-"""Vocabularies and planning models, and binding a model to a domain's own vocabulary."""
+"""Vocabularies, planning models, and binding a model to the vocabulary of a domain."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MODEL = PlanningModel(VOCABULARY, (POURING, LOOKING))
 
 
 class Half:
-    """A sampler that always proposes one half."""
+    """A sampler that always returns 0.5."""
 
     def sample(self, state, objects, rng):
         return (0.5,)
@@ -50,7 +50,7 @@ class Half:
         ({"controllers": (LOOK, POUR, LOOK, POUR)}, r"controllers \['Look', 'Pour'\]"),
     ],
 )
-def test_vocabulary_declares_nothing_twice(change, kind):
+def test_names_in_a_vocabulary_are_unique(change, kind):
     with pytest.raises(InvalidInputError, match=f"The {kind} are declared twice"):
         replace(VOCABULARY, **change)
 
@@ -103,7 +103,7 @@ MUG = Type("mug", ("x",))
 
 
 @pytest.mark.parametrize(
-    ("domain", "error", "complaint"),
+    ("domain", "error", "message"),
     [
         (
             Vocabulary((CUP,), (Predicate("Fully", (CUP,)), WET), (POUR, LOOK)),
@@ -132,8 +132,8 @@ MUG = Type("mug", ("x",))
         ),
     ],
 )
-def test_bound_to_a_domain_that_does_not_fit(domain, error, complaint):
-    with pytest.raises(error, match=complaint):
+def test_bound_to_a_domain_with_other_signatures(domain, error, message):
+    with pytest.raises(error, match=message):
         MODEL.bound_to(domain)
 
 

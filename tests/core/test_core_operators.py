@@ -1,4 +1,4 @@
-"""Operators: what applying one predicts, what patterns match, which operators are refused."""
+"""Operators: application, delete patterns, grounding and validation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ A, B, C = BLOCK("a"), BLOCK("b"), BLOCK("c")
 X, Y = Variable("?x", BLOCK), Variable("?y", BLOCK)
 ANY = Wildcard(THING)
 
-# Stacking x on y: forgets what else x was on, keeps y clean, dirties x.
+# Stack x on y: the other atoms On(x, ...) become unknown, y stays clean, x becomes dirty.
 STACKING = Operator(
     "Stack",
     (X, Y),
@@ -51,7 +51,7 @@ def test_apply_by_hand():
     assert after == {CLEAN(B), ON(A, B), ON(C, A), RAIN()}
 
 
-def test_adds_win_over_deletes_and_patterns():
+def test_add_effects_win_over_deletes_and_patterns():
     stubborn = replace(
         STACKING,
         preconditions=frozenset(),
@@ -124,7 +124,7 @@ def test_subsumption_by_hand():
 
 
 VARIABLES = (Variable("?s", THING), Variable("?t", BLOCK))
-# Enough objects of each type for a counter-example beside any binding of the two variables.
+# Enough objects of each type for a counterexample to every binding of the two variables.
 UNIVERSE = tuple(kind(f"{kind.name}{i}") for kind in (THING, BLOCK, BALL) for i in range(3))
 ATOMS = all_ground_atoms(UNIVERSE)
 patterns = st.sampled_from(PREDICATES).flatmap(
@@ -182,12 +182,12 @@ def test_grounding_respects_types():
 
 
 @pytest.mark.parametrize("objects", [[], [A], [A, B, C]])
-def test_grounding_needs_one_object_a_parameter(objects):
+def test_grounding_needs_one_object_per_parameter(objects):
     with pytest.raises(InvalidInputError, match=f"'Stack' has 2 parameters, got {len(objects)} objects"):
         STACKING.ground(objects)
 
 
-def test_operators_in_writing():
+def test_str_of_an_operator():
     assert str(STACKING) == (
         "Stack(?x:block, ?y:block)\n"
         "  controller: Stack(?x, ?y)\n"
@@ -199,7 +199,7 @@ def test_operators_in_writing():
 
 
 @pytest.mark.parametrize(
-    ("change", "complaint"),
+    ("change", "message"),
     [
         ({"parameters": (X, Y, X)}, "lists a parameter twice"),
         ({"parameters": (X, Y, Variable("?x", BALL))}, "lists a parameter twice"),
@@ -219,12 +219,12 @@ def test_operators_in_writing():
         ),
     ],
 )
-def test_invalid_operators_are_refused(change, complaint):
-    with pytest.raises(InvalidInputError, match=complaint):
+def test_invalid_operators_are_rejected(change, message):
+    with pytest.raises(InvalidInputError, match=message):
         replace(STACKING, **change)
 
 
-def test_controller_may_get_one_variable_twice_and_none():
+def test_a_variable_may_be_passed_to_the_controller_twice_or_not_at_all():
     twice = Operator("S", (X,), *[frozenset()] * 4, controller=STACK, controller_arguments=(X, X))
     assert twice.ground([A]).controller_objects == (A, A)
     push = Operator("P", (X, Y), *[frozenset()] * 4, controller=PUSH, controller_arguments=(Y,))

@@ -28,10 +28,10 @@ def test_objects_are_those_of_the_initial_state():
 
 
 def test_goal_must_not_be_empty():
-    with pytest.raises(InvalidInputError, match="goal of at least one atom"):
+    with pytest.raises(InvalidInputError, match="goal of a task is empty"):
         Task(START, frozenset())
 
 
-def test_goal_speaks_of_objects_of_the_task():
+def test_goal_atoms_name_objects_of_the_task():
     with pytest.raises(UnknownNameError, match=r"goal atom Full\(rad\) 'rad'. Did you mean 'red'\?"):
         Task(START, frozenset({FULL(CUP("rad"))}))

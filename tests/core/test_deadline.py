@@ -24,18 +24,18 @@ def test_time_is_up_at_the_deadline_and_after() -> None:
             deadline.check()
 
 
-def test_without_a_limit_the_clock_is_never_asked() -> None:
+def test_without_a_limit_the_clock_is_not_read() -> None:
     assert Deadline.after(None) is NO_DEADLINE
-    assert Deadline(clock=lambda: pytest.fail("nobody need know")).check() is False
+    assert Deadline(clock=lambda: pytest.fail("the clock was read")).check() is False
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, math.nan])
-def test_a_limit_must_be_more_than_nothing(seconds: float) -> None:
+def test_a_limit_must_be_positive(seconds: float) -> None:
     with pytest.raises(InvalidInputError, match="must be more than 0 seconds"):
         Deadline.after(seconds)
 
 
-def test_the_error_tells_what_was_spent() -> None:
+def test_the_error_has_the_seconds_per_stage() -> None:
     spent = {"operators": 1.0}
     error = LearningTimeoutError(3.0, spent)
     spent["samplers"] = 2.0

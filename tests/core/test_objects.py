@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from needful.core.objects import Object, Type, Variable
+from needful.core.objects import InjectiveTuples, Object, Type, Variable
 from needful.errors import InvalidInputError
 
 THING = Type("thing", ("x",))
 BOOK = Type("book", ("x", "pages"), THING)
 NOVEL = Type("novel", ("x", "pages", "plot"), BOOK)
 TABLE = Type("table", ("x",), THING)
+TYPES = (THING, BOOK, NOVEL, Type("robot"))
 
 
 def test_ancestry_goes_up_to_the_root():
@@ -20,7 +24,7 @@ def test_ancestry_goes_up_to_the_root():
 
 
 @pytest.mark.parametrize(
-    ("kind", "asked_for", "fits"),
+    ("kind", "other", "expected"),
     [
         (NOVEL, NOVEL, True),
         (NOVEL, BOOK, True),
@@ -31,8 +35,8 @@ def test_ancestry_goes_up_to_the_root():
         (THING, TABLE, False),
     ],
 )
-def test_subtypes(kind, asked_for, fits):
-    assert kind.is_subtype_of(asked_for) is fits
+def test_subtypes(kind, other, expected):
+    assert kind.is_subtype_of(other) is expected
 
 
 @pytest.mark.parametrize(
@@ -50,7 +54,7 @@ def test_nearest_common_ancestor(one, other, common):
     assert other.nearest_common_ancestor(one) == common
 
 
-def test_types_of_one_name_but_other_features_are_different_types():
+def test_types_with_the_same_name_but_other_features_differ():
     assert not NOVEL.is_subtype_of(Type("book", ("x",), THING))
 
 
@@ -68,7 +72,7 @@ def test_feature_listed_twice():
         Type("cup", ("x", "x"))
 
 
-def test_nameless_things():
+def test_names_must_not_be_empty():
     with pytest.raises(InvalidInputError, match="A type needs a name"):
         Type("")
     with pytest.raises(InvalidInputError, match="Every object needs a name"):
@@ -77,7 +81,7 @@ def test_nameless_things():
 
 def test_variable_names_start_with_a_question_mark():
     assert Variable("?b", BOOK).name == "?b"
-    with pytest.raises(InvalidInputError, match=r"starts with '\?', got 'b'"):
+    with pytest.raises(InvalidInputError, match=r"must start with '\?', got 'b'"):
         Variable("b", BOOK)
 
 
@@ -97,3 +101,22 @@ def test_types_and_objects_cannot_be_changed():
         BOOK.name = "paper"
     with pytest.raises(dataclasses.FrozenInstanceError):
         BOOK("a").name = "b"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_injective_tuples_are_indexed_without_gaps(data: st.DataObject) -> None:
+    objects = [data.draw(st.sampled_from(TYPES))(f"o{i}") for i in range(data.draw(st.integers(0, 5)))]
+    kinds = data.draw(st.lists(st.sampled_from(TYPES), max_size=4))
+    domains = tuple(tuple(o for o in objects if o.type.is_subtype_of(kind)) for kind in kinds)
+    tuples = InjectiveTuples(domains)
+    injective = {t for t in itertools.product(*domains) if len(set(t)) == len(t)}
+    assert tuples.count == len(injective)
+    assert {tuples.at(index) for index in range(tuples.count)} == injective
+
+
+def test_the_number_of_injective_tuples_may_exceed_64_bits() -> None:
+    books = tuple(BOOK(f"book{number:03}") for number in range(100))
+    tuples = InjectiveTuples((books,) * 30)
+    assert tuples.count > 2**64
+    assert len(set(tuples.at(tuples.count - 1))) == 30

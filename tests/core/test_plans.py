@@ -1,4 +1,4 @@
-"""Necessary atoms of a plan, and the outcome of planning."""
+"""Necessary atoms of plans, and planning results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_necessary_atoms_by_hand():
     )
 
 
-def test_a_kept_atom_is_necessary_before_and_after():
+def test_a_keep_effect_is_necessary_before_and_after():
     before, after = necessary_atoms([STACKING.ground([A, B])], frozenset({CLEAN(B)}))
     assert CLEAN(B) in before
     assert CLEAN(B) in after

@@ -1,10 +1,12 @@
+"""S-expressions: parsing, line numbers and errors."""
+
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needful.core.s_expressions import MAX_NESTING, Form, Word, read_expression, shown
+from needful.core.s_expressions import MAX_NESTING, Form, Word, expression_text, read_expression
 from needful.errors import InvalidInputError
 
 WORDS = st.text("abcXYZ?:-_=.0ä", min_size=1)
@@ -16,10 +18,10 @@ def text_of(tree: str | list) -> str:
 
 
 @given(NESTED)
-def test_what_is_written_is_read(tree: str | list) -> None:
+def test_round_trip(tree: str | list) -> None:
     read = read_expression(text_of(tree), "here")
     assert read == tree  # words are strings, forms are lists
-    assert shown(read) == text_of(tree)
+    assert expression_text(read) == text_of(tree)
 
 
 def test_lines_and_comments() -> None:
@@ -43,12 +45,12 @@ def test_lines_and_comments() -> None:
         ("(" * 10**6, f"here: brackets are nested more than {MAX_NESTING} deep in line 1."),
     ],
 )
-def test_broken_text(text: str, message: str) -> None:
+def test_invalid_text(text: str, message: str) -> None:
     with pytest.raises(InvalidInputError) as error:
         read_expression(text, "here")
     assert str(error.value) == message
 
 
-def test_the_deepest_nesting_is_read() -> None:
+def test_the_deepest_allowed_nesting() -> None:
     depth = MAX_NESTING - 1
-    assert shown(read_expression("(" * depth + ")" * depth, "here")).count("(") == depth
+    assert expression_text(read_expression("(" * depth + ")" * depth, "here")).count("(") == depth

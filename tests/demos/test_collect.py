@@ -1,4 +1,4 @@
-"""Collecting demonstrations: one for each training task that can be solved."""
+"""Collecting demonstrations: one per training task that can be solved."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ ORACLE = OracleDemonstrator(TOY)
 
 
 @dataclass
-class Clumsy:
-    """Demonstrates like the oracle, but fails on tasks with so many objects."""
+class FailingDemonstrator:
+    """Demonstrates like the oracle, but fails on tasks with the given numbers of objects."""
 
     failing: dict[int, Outcome]
     seeds: list[int] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Clumsy:
         return ORACLE.demonstrate(task, seed)
 
 
-def test_the_oracle_shows_every_task() -> None:
+def test_the_oracle_demonstrates_every_task() -> None:
     done: list[int] = []
     collected = collect_demonstrations(TOY, ORACLE, count=3, seed=0, on_progress=done.append)
     assert collected.skipped == ()
@@ -53,17 +53,17 @@ def test_the_oracle_shows_every_task() -> None:
 
 
 def test_unsolved_tasks_are_skipped_and_reported() -> None:
-    # A task has three objects, the next one four, and so on.
-    clumsy = Clumsy({4: Outcome.TIMEOUT, 6: Outcome.NO_ABSTRACT_PLAN})
+    # The first task has three objects, the second four, and so on.
+    failing_demonstrator = FailingDemonstrator({4: Outcome.TIMEOUT, 6: Outcome.NO_ABSTRACT_PLAN})
     done: list[int] = []
-    collected = collect_demonstrations(TOY, clumsy, count=4, seed=0, on_progress=done.append)
+    collected = collect_demonstrations(TOY, failing_demonstrator, count=4, seed=0, on_progress=done.append)
     assert [len(demo.objects) for demo in collected.demonstrations] == [3, 5]
     assert collected.skipped == ((1, Outcome.TIMEOUT), (3, Outcome.NO_ABSTRACT_PLAN))
     assert done == [1, 2, 3, 4]
 
 
-def test_each_task_has_a_seed_of_its_own_that_depends_on_nothing_else() -> None:
-    few, many, others = Clumsy({}), Clumsy({}), Clumsy({})
+def test_the_seed_of_a_task_depends_only_on_the_root_seed_and_the_index() -> None:
+    few, many, others = FailingDemonstrator({}), FailingDemonstrator({}), FailingDemonstrator({})
     collect_demonstrations(TOY, few, count=2, seed=0)
     collect_demonstrations(TOY, many, count=3, seed=0)
     collect_demonstrations(TOY, others, count=3, seed=1)
@@ -78,7 +78,7 @@ def test_a_goal_that_holds_already_is_a_demonstration_without_actions() -> None:
     assert (len(demo), demo.states) == (0, (state,))
 
 
-def test_the_oracle_plans_as_it_is_told() -> None:
+def test_the_oracle_uses_its_configuration() -> None:
     hasty = OracleDemonstrator(TOY, PlanningConfig(timeout=1e-9))
     assert hasty.demonstrate(toy_world.task(), seed=0).outcome is Outcome.TIMEOUT
     with pytest.raises(AttributeError):

@@ -27,7 +27,7 @@ def demonstrations(count: int) -> tuple[Demonstration, ...]:
     return collect_demonstrations(TOY, OracleDemonstrator(TOY), count, 0).demonstrations
 
 
-def test_a_replay_is_what_came_of_an_action_in_a_state_of_a_demonstration() -> None:
+def test_a_replay_is_the_transition_of_an_action_in_a_state_of_a_demonstration() -> None:
     demos = demonstrations(2)
     seen = {state: demo for demo in demos for state in (demo.states or ())[:-1]}
     replays = collect_replays(TOY, demos, 40, 0)
@@ -43,14 +43,14 @@ def test_a_replay_is_what_came_of_an_action_in_a_state_of_a_demonstration() -> N
         assert replay.goal == frozenset()
 
 
-def test_the_seed_alone_decides() -> None:
+def test_replays_depend_only_on_the_seed() -> None:
     demos = demonstrations(2)
     assert collect_replays(TOY, demos, 20, 3) == collect_replays(TOY, demos, 20, 3)
     assert collect_replays(TOY, demos, 20, 3) != collect_replays(TOY, demos, 20, 4)
     assert collect_replays(TOY, demos, 20, 3)[:5] == collect_replays(TOY, demos, 5, 3)
 
 
-def test_long_demonstrations_are_chosen_more_often_and_their_states_alike() -> None:
+def test_demonstrations_are_chosen_in_proportion_to_their_states() -> None:
     demos = demonstrations(3)
     count = 3000
     starts = Counter(replay.objects for replay in collect_replays(TOY, demos, count, 0))
@@ -60,7 +60,7 @@ def test_long_demonstrations_are_chosen_more_often_and_their_states_alike() -> N
         assert starts[demo.objects] == pytest.approx(expected, rel=0.15)
 
 
-def test_every_grounding_of_every_operator_is_as_likely() -> None:
+def test_groundings_are_drawn_uniformly() -> None:
     model, state = TOY.oracle_model(), toy_world.task(balls=2).initial_state
     rng = np.random.default_rng(0)
     drawn = Counter(str(random_ground_operator(model, state, rng)) for _ in range(4000))
@@ -79,20 +79,20 @@ def test_every_grounding_of_every_operator_is_as_likely() -> None:
     assert max(drawn.values()) < 1.25 * min(drawn.values())
 
 
-def test_what_the_simulator_refuses_is_drawn_anew() -> None:
-    class Refusing(ToyEnvironment):
+def test_draws_that_the_simulator_rejects_are_repeated() -> None:
+    class Rejecting(ToyEnvironment):
         def execute(self, state: State, action: GroundController) -> Execution:
             if action.controller.name == "MoveTo":
                 return Execution(state, steps=0, failure="no")
             return super().execute(state, action)
 
-    replays = collect_replays(Refusing(), demonstrations(2), 30, 0)
+    replays = collect_replays(Rejecting(), demonstrations(2), 30, 0)
     assert len(replays) == 30
     assert "MoveTo" not in {replay.actions[0].controller.name for replay in replays}
 
 
 def test_controllers_that_may_not_start_are_not_executed() -> None:
-    """In this world nothing but MoveTo may start, and nobody executes anything else."""
+    """Only MoveTo may start here, and no other controller is executed."""
 
     class Cautious(ToyEnvironment):
         def oracle_model(self) -> PlanningModel:
@@ -112,16 +112,16 @@ def test_controllers_that_may_not_start_are_not_executed() -> None:
     assert {replay.actions[0].controller.name for replay in replays} == {"MoveTo"}
 
 
-def test_without_operators_there_is_nothing_to_do() -> None:
-    class Clueless(ToyEnvironment):
+def test_without_operators_there_are_no_replays() -> None:
+    class WithoutOperators(ToyEnvironment):
         def oracle_model(self) -> PlanningModel:
             return PlanningModel(self.vocabulary, ())
 
     with pytest.raises(DemonstrationError, match="No replay came of"):
-        collect_replays(Clueless(), demonstrations(1), 2, 0)
+        collect_replays(WithoutOperators(), demonstrations(1), 2, 0)
 
 
-def test_when_everything_is_refused_it_says_so() -> None:
+def test_an_error_is_raised_if_every_draw_is_rejected() -> None:
     class Broken(ToyEnvironment):
         executions = 0
 

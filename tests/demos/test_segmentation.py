@@ -1,6 +1,8 @@
-"""Segmenters, on the actions and states of nobody in particular."""
+"""Segmenters of episodes, on made-up actions and states."""
 
 from __future__ import annotations
+
+import pytest
 
 from needful.core.controllers import Controller, GroundController
 from needful.core.objects import Type
@@ -15,7 +17,7 @@ STATES = [State({ROBBY: (float(x),)}) for x in range(7)]
 
 
 def controller_of(action: str, state: State) -> GroundController | None:
-    """Letters are controllers; the parameter of `Go` is a digit, or where the robot is."""
+    """Return the controller of a letter; the parameter of `Go` is a digit or the robot's position."""
     if action[0] == "g":
         return GO(ROBBY, parameters=[float(action[1:] or state.get(ROBBY, "x"))])
     return STOP(ROBBY) if action == "s" else None
@@ -64,11 +66,8 @@ def test_unexplained_steps_stay_apart() -> None:
 
 
 def test_steps_are_explained_one_by_one() -> None:
-    """An error is raised where it belongs: after the segments before it."""
+    """An error is raised only after the segments before it."""
     segments = iter(segment_by_step(lambda action, state: go({"a": 1.0}[action]))(STATES, ["a", "b"]))
     assert next(segments) == Segment(go(1), 1)
-    try:
+    with pytest.raises(KeyError):
         next(segments)
-    except KeyError:
-        return
-    raise AssertionError("the second action has no meaning")

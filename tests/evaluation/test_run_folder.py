@@ -73,7 +73,7 @@ def test_what_came_meanwhile_stays_and_so_does_the_new_run(tmp_path: Path) -> No
         run_while_somebody_writes()
     assert (path / "notes.txt").read_text() == "mine"
     (kept,) = (one for one in tmp_path.iterdir() if one != path)
-    assert caught.value.__notes__ == [f"What was finished is in {kept}."]
+    assert caught.value.__notes__ == [f"The finished output is in {kept}."]
     assert (kept / "records.jsonl").read_text() == one_record().to_json() + "\n"
 
 

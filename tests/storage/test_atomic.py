@@ -1,3 +1,5 @@
+"""Atomic outputs: complete or absent, and existing paths are replaced only on request."""
+
 from __future__ import annotations
 
 import os
@@ -55,7 +57,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     assert file.read_text() == "old"
 
 
-def test_existing_outputs_are_refused(tmp_path: Path) -> None:
+def test_existing_outputs_are_not_replaced_without_force(tmp_path: Path) -> None:
     file, folder = tmp_path / "file", tmp_path / "folder"
     file.write_text('{"format": "needful-demos"}')
     folder.mkdir()
@@ -77,7 +79,7 @@ def test_existing_outputs_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_folders_of_other_things_are_never_replaced(tmp_path: Path, force: bool) -> None:
+def test_folders_with_foreign_files_are_never_replaced(tmp_path: Path, force: bool) -> None:
     path = tmp_path / "precious"
     (path / "sub" / "model.json").mkdir(parents=True)
     (path / "thesis.tex").write_text("")
@@ -88,7 +90,7 @@ def test_folders_of_other_things_are_never_replaced(tmp_path: Path, force: bool)
 
 
 @pytest.mark.parametrize(
-    ("kind", "mark", "text"),
+    ("kind", "marker", "text"),
     [
         (MODEL, "model.json", MODEL_TEXT),
         (MODEL, "policy.json", '{"format": "needful-policy"}'),
@@ -97,22 +99,24 @@ def test_folders_of_other_things_are_never_replaced(tmp_path: Path, force: bool)
         (PDDL, "domain.pddl", "(define (domain needful)"),
     ],
 )
-def test_outputs_are_known_by_their_marks(tmp_path: Path, kind: FolderKind, mark: str, text: str) -> None:
+def test_outputs_are_recognised_by_their_marker_files(
+    tmp_path: Path, kind: FolderKind, marker: str, text: str
+) -> None:
     path = tmp_path / "out"
     path.mkdir()
-    for other in kind.others:
+    for other in kind.other_files:
         (path / other).parent.mkdir(exist_ok=True)
-        (path / other).write_text("whatever it is")
+        (path / other).write_text("any content")
     with pytest.raises(OutputExistsError, match=f"holds {min(names(path))!r}, which is no part"):
         check_output_directory(path, kind, force=True)
-    (path / mark).write_text(text)
+    (path / marker).write_text(text)
     check_output_directory(path, kind, force=True)
-    (path / mark).write_text("precious")
-    with pytest.raises(OutputExistsError, match=f"holds {mark!r}, which is no part"):
+    (path / marker).write_text("precious")
+    with pytest.raises(OutputExistsError, match=f"holds {marker!r}, which is no part"):
         check_output_directory(path, kind, force=True)
 
 
-def test_what_killed_processes_left_may_be_replaced(tmp_path: Path) -> None:
+def test_leftovers_of_killed_processes_may_be_replaced(tmp_path: Path) -> None:
     (tmp_path / ".needful-0123.tmp").mkdir()
     (tmp_path / ".needful-0123.tmp" / "model.json").write_text("")
     (tmp_path / "records.jsonl").write_text("")
@@ -143,16 +147,16 @@ def test_files_of_another_kind_are_never_replaced(tmp_path: Path, kind: FileKind
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_a_folder_never_takes_the_place_of_a_file(tmp_path: Path, force: bool) -> None:
+def test_a_folder_never_replaces_a_file(tmp_path: Path, force: bool) -> None:
     (tmp_path / "file").write_text("")
     for check in (check_output_directory, prepare_output_directory):
         with pytest.raises(OutputExistsError, match="file is a file, but a folder is to be written"):
             check(tmp_path / "file", RUN, force)
 
 
-def test_mounted_folders_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mount_points_are_never_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.path.ismount", lambda path: path == tmp_path)
-    with pytest.raises(OutputExistsError, match="mounted folder"):
+    with pytest.raises(OutputExistsError, match="mount point"):
         check_output_directory(tmp_path, PDDL, force=True)
 
 
@@ -164,7 +168,7 @@ def test_empty_folders_may_be_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_a_file_never_takes_the_place_of_a_folder(tmp_path: Path, force: bool) -> None:
+def test_a_file_never_replaces_a_folder(tmp_path: Path, force: bool) -> None:
     with pytest.raises(OutputExistsError, match=f"{tmp_path} is a folder, but a file is to be written"):
         check_output_file(tmp_path, PNG, force)
 
@@ -183,13 +187,13 @@ def test_the_current_folder_is_never_replaced(tmp_path: Path, monkeypatch: pytes
     inner.mkdir(parents=True)
     monkeypatch.chdir(inner)
     for path in (Path(), tmp_path / "a"):
-        with pytest.raises(OutputError, match="holds the current folder"):
+        with pytest.raises(OutputError, match="contains the current folder"):
             check_output_directory(path, RUN, force=True)
     check_output_directory(tmp_path / "a" / "c", RUN, force=True)
 
 
 @pytest.mark.parametrize("old", ["nothing", "folder", "link"])
-def test_a_staged_folder_takes_the_place_of_what_was_there(tmp_path: Path, old: str) -> None:
+def test_a_staged_folder_replaces_the_old_path(tmp_path: Path, old: str) -> None:
     path = tmp_path / "out"
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -248,7 +252,7 @@ def test_prepared_folders_are_empty_and_usable(tmp_path: Path) -> None:
     assert names(tmp_path / "runs") == ["first"]
 
 
-def test_unwritable_places_are_reported(tmp_path: Path) -> None:
+def test_unwritable_paths_are_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     path = tmp_path / "file" / "below"
     with pytest.raises(OutputError, match=r"below cannot be written.*Choose another path"):
@@ -261,15 +265,13 @@ def test_unwritable_places_are_reported(tmp_path: Path) -> None:
 
 
 def test_folders_without_permission_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Tests may run as a user whom no permission stops.
+    # Tests may run as root, who may write everywhere.
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
     with pytest.raises(OutputError, match=f"{tmp_path} is no folder that you may write to"):
         check_output_directory(tmp_path / "new" / "out", RUN)
 
 
-def test_an_output_that_cannot_take_its_place_leaves_the_old_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_rename_leaves_the_old_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "out"
     prepare_output_directory(path, RUN)
     (path / "records.jsonl").write_text(RECORDS)

@@ -1,3 +1,5 @@
+"""Files of demonstrations: round trips, and errors that name the line and the field."""
+
 from __future__ import annotations
 
 import copy
@@ -15,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from json_damage import container_of, positions
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
@@ -113,7 +116,7 @@ def test_atoms_of_a_demonstration_are_built_once(tmp_path: Path) -> None:
     assert len(instances) == 3
 
 
-def test_line_breaks_of_unicode_do_not_end_a_line(tmp_path: Path) -> None:
+def test_other_line_breaks_of_unicode_do_not_end_a_line(tmp_path: Path) -> None:
     demo = json.loads(json.dumps(DEMO).replace("robby", "rob\u2028by"))
     lines = json.dumps(HEADER) + "\n" + json.dumps(demo, ensure_ascii=False)
     assert "rob\u2028by" in {o.name for o in read_bytes(tmp_path, lines.encode()).demonstrations[0].objects}
@@ -148,16 +151,14 @@ def test_bytes_do_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
 
 
 def change(*path: str | int, to: Any) -> Callable[[list[Any]], None]:
-    """Return the change of one place in [header, demonstration]; `to=KeyError` removes it."""
+    """Return a function that changes one value in [header, demonstration]; `to=KeyError` removes it."""
 
     def apply(lines: list[Any]) -> None:
-        place: Any = lines
-        for key in path[:-1]:
-            place = place[key]
+        container = container_of(lines, list(path))
         if to is KeyError:
-            del place[path[-1]]
+            del container[path[-1]]
         else:
-            place[path[-1]] = to
+            container[path[-1]] = to
 
     return apply
 
@@ -180,7 +181,7 @@ MALFORMED = [
     (change(0, "predicates", 1, "name", to="Near"), r"predicates\[1\].name: .* declared twice"),
     (change(0, "predicates", 0, "types", 1, to="mug"), r"predicates\[0\].types\[1\]: Unknown type 'mug'"),
     (change(0, "controllers", 1, "name", to="GoTo"), r"controllers\[1\].name: .* declared twice"),
-    (change(0, "controllers", 0, "low", to=[-1]), r"controllers\[0\]: .* different lengths"),
+    (change(0, "controllers", 0, "low", to=[-1]), r"controllers\[0\]: .* 1 lower and 2 upper bounds"),
     (change(0, "controllers", 0, "low", 0, to=2), r"controllers\[0\]: .* empty bound"),
     (change(1, to=[]), r"line 2: expected an object"),
     (change(1, "goal", to=KeyError), r"line 2: the field 'goal' is missing"),
@@ -221,19 +222,19 @@ MALFORMED = [
 ]
 
 
-@pytest.mark.parametrize(("damage", "complaint"), MALFORMED)
-def test_malformed_files_are_refused(
-    damage: Callable[[list[Any]], None], complaint: str, tmp_path: Path
+@pytest.mark.parametrize(("damage", "message"), MALFORMED)
+def test_malformed_files_are_rejected(
+    damage: Callable[[list[Any]], None], message: str, tmp_path: Path
 ) -> None:
     lines = [copy.deepcopy(HEADER), copy.deepcopy(DEMO)]
     damage(lines)
-    with pytest.raises(DemonstrationError, match=complaint) as caught:
+    with pytest.raises(DemonstrationError, match=message) as caught:
         read_bytes(tmp_path, document(*lines))
     assert str(caught.value).startswith(str(tmp_path / "demos.jsonl"))
 
 
 @pytest.mark.parametrize(
-    ("data", "complaint"),
+    ("data", "message"),
     [
         (b"", "the file is empty"),
         (b"\n \n", "the file is empty"),
@@ -255,12 +256,12 @@ def test_malformed_files_are_refused(
         (b"\x1f\x8b", "gzip data is broken or cut off"),
     ],
 )
-def test_damaged_files_are_refused(data: bytes, complaint: str, tmp_path: Path) -> None:
-    with pytest.raises(DemonstrationError, match=complaint):
+def test_damaged_files_are_rejected(data: bytes, message: str, tmp_path: Path) -> None:
+    with pytest.raises(DemonstrationError, match=message):
         read_bytes(tmp_path, data)
 
 
-def test_paths_that_are_no_files_are_refused(tmp_path: Path) -> None:
+def test_unreadable_paths_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(DemonstrationError, match=r"absent.jsonl: cannot be read: No such file"):
         read_demonstrations(tmp_path / "absent.jsonl")
     with pytest.raises(DemonstrationError, match="cannot be read: Is a directory"):
@@ -270,7 +271,7 @@ def test_paths_that_are_no_files_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("value", "inside"), [(1 + 9e-7, True), (1 + 2e-6, False), (-1 - 9e-7, True)])
-def test_rounding_at_the_bounds_is_forgiven(value: float, inside: bool, tmp_path: Path) -> None:
+def test_rounding_at_the_bounds_is_tolerated(value: float, inside: bool, tmp_path: Path) -> None:
     lines = [HEADER, copy.deepcopy(DEMO)]
     lines[1]["actions"][0]["params"][0] = value
     if inside:
@@ -303,20 +304,14 @@ odd_values = st.sampled_from(
 )
 
 
-def places(value: Any) -> list[tuple[Any, Any]]:
-    """Return every place in a JSON value, as a container and a key."""
-    keys = value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
-    return [place for key in keys for place in [(value, key), *places(value[key])]]
-
-
 @settings(max_examples=300, deadline=None)
 @given(st.data())
-def test_no_damage_gets_past_the_reader_as_another_error(
+def test_damage_raises_no_other_error(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     lines = [copy.deepcopy(HEADER), copy.deepcopy(DEMO)]
     for _ in range(data.draw(st.integers(1, 3), label="changes")):
-        container, key = data.draw(st.sampled_from(places(lines)), label="place")
+        container, key = data.draw(st.sampled_from(positions(lines)), label="position")
         if data.draw(st.booleans(), label="remove") and container is not lines:
             del container[key]
         else:
@@ -325,13 +320,13 @@ def test_no_damage_gets_past_the_reader_as_another_error(
     if data.draw(st.booleans(), label="flip"):
         text[data.draw(st.integers(0, len(text) - 1))] = data.draw(st.integers(0, 255))
     folder = tmp_path_factory.mktemp("fuzz")
-    found, complaint = None, ""
+    found, message = None, ""
     try:
         found = read_bytes(folder, bytes(text))
     except DemonstrationError as error:
-        complaint = str(error)
+        message = str(error)
     if found is None:
-        assert complaint.startswith(str(folder / "demos.jsonl"))
+        assert message.startswith(str(folder / "demos.jsonl"))
     else:
         write_demonstrations(folder / "again.jsonl", found.vocabulary, found.demonstrations)
         assert read_demonstrations(folder / "again.jsonl") == found
@@ -351,7 +346,7 @@ def test_existing_files_are_only_replaced_with_force(tmp_path: Path) -> None:
     assert read_demonstrations(path).demonstrations == (demo,)
 
 
-def test_nothing_is_written_that_could_not_be_read(tmp_path: Path) -> None:
+def test_invalid_demonstrations_are_not_written(tmp_path: Path) -> None:
     vocabulary, demo = expected_demonstration()
     poor = Vocabulary(vocabulary.types, vocabulary.predicates[:1], vocabulary.controllers)
     path = tmp_path / "demos.jsonl"

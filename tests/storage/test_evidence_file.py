@@ -1,3 +1,5 @@
+"""The documents evidence.json and climb.json: round trips, and errors that locate damage."""
+
 from __future__ import annotations
 
 import copy
@@ -11,12 +13,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from carrying_world import AT, BOX, BOX1, CUP, GO, HELD, IN, NEAR, PUT, ROBOT, A, B, C, D, R, carrying
+from json_damage import container_of, positions
 from needful.core.atoms import GroundAtom
 from needful.core.model import PlanningModel, Vocabulary
 from needful.errors import ModelError
 from needful.operator_learning.explanation import TransitionEvidence, explain_operator, gather_evidence
+from needful.operator_learning.hill_climbing import ClimbStep
 from needful.operator_learning.learn_operators import learn_operators
-from needful.storage.evidence import EVIDENCE_FILE, evidence_to_json, load_evidence
+from needful.operator_learning.objective import Objective
+from needful.storage.evidence import (
+    CLIMB_FILE,
+    EVIDENCE_FILE,
+    RecordedClimb,
+    climb_to_json,
+    evidence_to_json,
+    load_climb,
+    load_evidence,
+)
 from needful.storage.json_fields import JsonValue
 from needful.storage.model_directory import save_model
 
@@ -65,7 +78,7 @@ def test_the_document_by_hand() -> None:
     }
 
 
-def test_the_order_of_reasons_does_not_show() -> None:
+def test_the_order_of_reasons_does_not_matter() -> None:
     def document(needed_by: dict[GroundAtom, str]) -> dict[str, JsonValue]:
         one = TransitionEvidence(0, 0, (R, BOX1, A), None, frozenset(), frozenset(), needed_by)
         return evidence_to_json({"Go": (one,)}, DEMOS)
@@ -74,7 +87,7 @@ def test_the_order_of_reasons_does_not_show() -> None:
     assert document(reasons) == document(dict(reversed(reasons.items())))
 
 
-def test_a_model_without_evidence_says_so(tmp_path: Path) -> None:
+def test_a_model_without_evidence(tmp_path: Path) -> None:
     path = written(tmp_path, evidence_to_json(EVIDENCE, DEMOS))
     (path / EVIDENCE_FILE).unlink()
     with pytest.raises(ModelError, match=r"evidence.json cannot be read: No such file.*learn it again"):
@@ -82,7 +95,7 @@ def test_a_model_without_evidence_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "complaint"),
+    ("location", "value", "message"),
     [
         (["format"], "needful-model", '"format" is not "needful-evidence"'),
         (["version"], 2, "version 2 of 'needful-evidence' is not known"),
@@ -100,19 +113,16 @@ def test_a_model_without_evidence_says_so(tmp_path: Path) -> None:
         (
             ["operators", "Go", 0, "needed_by", 0],
             ["x"],
-            r"needed_by\[0\]: expected an atom and who",
+            r"needed_by\[0\]: expected an atom and the consumer",
         ),
         (["operators", "Go", 0, "needed_by", 0, 1], None, r"needed_by\[0\]\[1\]: expected a string"),
     ],
 )
-def test_damage_is_located(place: list[Any], value: Any, complaint: str, tmp_path: Path) -> None:
+def test_damage_is_located(location: list[Any], value: Any, message: str, tmp_path: Path) -> None:
     document: Any = copy.deepcopy(evidence_to_json(EVIDENCE, DEMOS))
-    container = document
-    for key in place[:-1]:
-        container = container[key]
-    container[place[-1]] = value
+    container_of(document, location)[location[-1]] = value
     path = written(tmp_path, document)
-    with pytest.raises(ModelError, match=complaint) as caught:
+    with pytest.raises(ModelError, match=message) as caught:
         load_evidence(path, MODEL)
     assert str(caught.value).startswith(str(path / EVIDENCE_FILE))
 
@@ -120,25 +130,19 @@ def test_damage_is_located(place: list[Any], value: Any, complaint: str, tmp_pat
 odd_values = st.sampled_from([None, True, -1, 7, 1.5, "", "a", "Near", "box", [], [[]], ["Held", "a"], {}])
 
 
-def places(value: Any) -> list[tuple[Any, Any]]:
-    """Return every place in a JSON value, as a container and a key."""
-    keys = value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
-    return [place for key in keys for place in [(value, key), *places(value[key])]]
-
-
 @settings(max_examples=100, deadline=None)
 @given(st.data())
-def test_whatever_can_be_loaded_can_be_explained(
+def test_loaded_evidence_can_be_explained(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     document: Any = json.loads(json.dumps(evidence_to_json(EVIDENCE, DEMOS)))
     for _ in range(data.draw(st.integers(1, 3), label="changes")):
-        container, key = data.draw(st.sampled_from(places(document)), label="place")
+        container, key = data.draw(st.sampled_from(positions(document)), label="position")
         if data.draw(st.booleans(), label="remove"):
             del container[key]
         else:
             container[key] = copy.deepcopy(data.draw(odd_values, label="value"))
-        if not places(document):
+        if not positions(document):
             break
     folder = tmp_path_factory.mktemp("fuzz")
     (folder / EVIDENCE_FILE).write_text(json.dumps(document))
@@ -146,3 +150,34 @@ def test_whatever_can_be_loaded_can_be_explained(
         loaded = load_evidence(folder, MODEL)
         for operator in MODEL.operators:
             assert explain_operator(operator, loaded[operator.name]).operator == operator
+
+
+CLIMB = RecordedClimb(
+    8,
+    (
+        ClimbStep("cover", Objective(3, 2), ("A", "B"), ()),
+        ClimbStep("delete", Objective(3, 1), (), ("B",)),
+    ),
+)
+
+
+def test_a_climb_survives_the_round_trip(tmp_path: Path) -> None:
+    for climb in (CLIMB, RecordedClimb(0, ())):
+        (tmp_path / CLIMB_FILE).write_text(json.dumps(climb_to_json(climb)))
+        assert load_climb(tmp_path) == climb
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "needful-model"}, 'the field "format" is not "needful-climb"'),
+        ({"version": 2}, "version 2 of 'needful-climb' is not known"),
+        ({"transitions": "many"}, "transitions: expected a whole number"),
+        ({"steps": [{"move": "cover"}]}, "steps[0]: the field 'uncovered' is missing"),
+    ],
+)
+def test_damage_of_a_climb_is_located(change: dict[str, object], message: str, tmp_path: Path) -> None:
+    (tmp_path / CLIMB_FILE).write_text(json.dumps({**climb_to_json(CLIMB), **change}))
+    with pytest.raises(ModelError) as error:
+        load_climb(tmp_path)
+    assert message in str(error.value)

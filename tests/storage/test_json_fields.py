@@ -1,3 +1,5 @@
+"""JSON values with locations: strict parsing, checked access and canonical output."""
+
 from __future__ import annotations
 
 import json
@@ -28,7 +30,7 @@ def parsed(text: str) -> Field:
 
 
 @given(json_values)
-def test_what_is_dumped_is_parsed(value: object) -> None:
+def test_round_trip_of_json(value: object) -> None:
     assert parsed(dump_json(value)).value == value
     assert parsed(dump_json(value, indent=1)).value == value
 
@@ -41,7 +43,7 @@ def test_keys_are_dumped_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "complaint"),
+    ("data", "message"),
     [
         (b"{", "not JSON: .* at line 1, column 2"),
         (b'{"a":\n}', "not JSON: .* at line 2, column 1"),
@@ -54,12 +56,12 @@ def test_keys_are_dumped_in_order() -> None:
         (b"1" * 5_000, "a number has too many digits"),
     ],
 )
-def test_bad_json_is_refused(data: bytes, complaint: str) -> None:
-    with pytest.raises(ModelError, match=f"^some.json: {complaint}"):
+def test_invalid_json_is_rejected(data: bytes, message: str) -> None:
+    with pytest.raises(ModelError, match=f"^some.json: {message}"):
         parse_json(data, SOURCE)
 
 
-def test_a_byte_order_mark_is_no_harm() -> None:
+def test_a_byte_order_mark_is_ignored() -> None:
     assert parse_json(b"\xef\xbb\xbf[1]", SOURCE).value == [1]
 
 
@@ -72,7 +74,7 @@ def test_errors_name_file_line_and_field() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "access", "complaint"),
+    ("text", "access", "message"),
     [
         ("1", Field.text, "expected a string, got 1"),
         ("null", Field.text, "expected a string, got null"),
@@ -90,18 +92,18 @@ def test_errors_name_file_line_and_field() -> None:
     ],
 )
 def test_accessors_check_what_they_return(
-    text: str, access: Callable[[Field], object], complaint: str
+    text: str, access: Callable[[Field], object], message: str
 ) -> None:
-    with pytest.raises(ModelError, match=complaint):
+    with pytest.raises(ModelError, match=message):
         access(parsed(text))
 
 
-def test_accessors_return_what_is_there() -> None:
+def test_accessors_return_valid_values() -> None:
     assert parsed('"a"').text() == parsed('"a"').name() == "a"
     assert parsed("3").integer() == 3
     assert parsed("[3,0.5]").numbers() == (3.0, 0.5)
-    assert parsed('{"a":[1]}').plain() == {"a": [1]}
-    assert parsed('"b"').one_of("letter", {"a": 1, "b": 2}) == 2
+    assert parsed('{"a":[1]}').as_dict() == {"a": [1]}
+    assert parsed('"b"').look_up("letter", {"a": 1, "b": 2}) == 2
 
 
 def test_records_have_exactly_their_fields() -> None:
@@ -115,10 +117,10 @@ def test_records_have_exactly_their_fields() -> None:
 
 def test_unknown_names_get_the_nearest() -> None:
     with pytest.raises(ModelError, match=r"Unknown predicate 'nextto'. Did you mean 'NextTo'"):
-        parsed('"nextto"').one_of("predicate", {"NextTo": 0, "Grasped": 1})
+        parsed('"nextto"').look_up("predicate", {"NextTo": 0, "Grasped": 1})
 
 
-def test_formats_and_versions_are_told_apart() -> None:
+def test_formats_and_versions_are_checked() -> None:
     parsed(json.dumps({"format": "x", "version": 1, "more": 0})).check_format("x", 1)
     with pytest.raises(ModelError, match='"format" is not "x"'):
         parsed('{"format":"y","version":1}').check_format("x", 1)
@@ -126,9 +128,9 @@ def test_formats_and_versions_are_told_apart() -> None:
         parsed('{"format":"x","version":2}').check_format("x", 1)
 
 
-def test_errors_of_constructors_get_a_place() -> None:
+def test_errors_of_constructors_are_located() -> None:
     field = parsed("[1]").items()[0]
     with pytest.raises(ModelError, match=r"some.json, \[0\]: empty bound"), field.locate_errors():
         raise InvalidInputError("empty bound")
-    with pytest.raises(ModelError, match=r"^already placed$"), field.locate_errors():
-        raise ModelError("already placed")
+    with pytest.raises(ModelError, match=r"^already located$"), field.locate_errors():
+        raise ModelError("already located")

@@ -1,4 +1,4 @@
-"""Files of plans: what is written can be read again, and whatever is wrong is said where."""
+"""Files of plans: round trips, and errors that locate damage."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from needful.storage.plans import (
 )
 
 TASK = toy_world.task(balls=3, goal_balls=1)
-ROBOT, BALL, JAR = (TASK.initial_state.objects[place] for place in (4, 0, 3))
+ROBOT, BALL, JAR = (TASK.initial_state.objects[index] for index in (4, 0, 3))
 
 
 def solve(offset: float) -> PlanningResult:
-    """Plan with a robot that stops so far from the ball; it can reach half a unit."""
+    """Plan with a robot that stops at an offset from the ball; its reach is 0.5."""
     model = toy_world.model(ConstantSampler((offset,)))
     config = PlanningConfig(timeout=60.0, max_abstract_plans=1, samples_per_step=1)
     return plan(TASK, model, toy_world.execute, config)
@@ -49,7 +49,7 @@ def lines_of(path: Path) -> list[Any]:
     return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
 
 
-def test_what_is_kept_of_a_solved_task() -> None:
+def test_the_record_of_a_solved_task() -> None:
     assert (ROBOT.name, BALL.name, JAR.name) == ("robot", "ball0", "jar0")
     assert SOLVED.steps == (
         PlanStep("MoveTo", (ROBOT, BALL)),
@@ -71,7 +71,7 @@ def test_what_is_kept_of_a_solved_task() -> None:
     ]
 
 
-def test_what_is_kept_of_a_task_that_failed() -> None:
+def test_the_record_of_a_failed_task() -> None:
     assert FAILED.end == RecordedFailure(
         1,
         "subgoal_missed",
@@ -82,7 +82,7 @@ def test_what_is_kept_of_a_task_that_failed() -> None:
     assert len(FAILED.steps) == 3
 
 
-def test_without_an_attempt_the_start_is_kept() -> None:
+def test_without_an_attempt_the_initial_state_is_recorded() -> None:
     assert UNPLANNED.states == (TASK.initial_state,)
     assert (UNPLANNED.steps, UNPLANNED.actions, UNPLANNED.subgoals, UNPLANNED.end) == ((), (), (), None)
     assert UNPLANNED.holding == (frozenset(),)
@@ -94,7 +94,7 @@ def test_plans_can_be_read_again(tmp_path: Path) -> None:
     assert read_plans(write(path)) == ()
 
 
-def test_only_what_changes_is_written_of_later_states(tmp_path: Path) -> None:
+def test_later_states_hold_only_changed_objects(tmp_path: Path) -> None:
     states = lines_of(write(tmp_path / "plans", SOLVED))[1]["states"]
     assert [sorted(state) for state in states] == [
         ["ball0", "ball1", "ball2", "jar0", "robot"],
@@ -111,14 +111,14 @@ def test_the_same_plans_give_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "complaint"),
+    ("damage", "message"),
     [
         (lambda line: line.pop("goal"), "line 2: the field 'goal' is missing."),
         (lambda line: line.update(more=1), "line 2: unknown field 'more'."),
         (lambda line: line.update(task="first"), "line 2, task: expected a whole number"),
         (lambda line: line.update(outcome="sovled"), "Unknown outcome 'sovled'. Did you mean 'solved'?"),
         (lambda line: line.update(goal=[99]), "line 2, goal[0]: there is no atom 99."),
-        (lambda line: line["atoms"][0].append("nobody"), "Unknown object 'nobody'"),
+        (lambda line: line["atoms"][0].append("ghost"), "Unknown object 'ghost'"),
         (lambda line: line["plan"].append([]), "line 2, plan[3]: expected a string"),
         (lambda line: line["plan"][0].append("ball9"), "line 2, plan[0][3]: Unknown object 'ball9'"),
         (
@@ -137,7 +137,7 @@ def test_the_same_plans_give_the_same_bytes(tmp_path: Path) -> None:
         (lambda line: line.update(end={"step": 0}), "line 2, end: the field 'outcome' is missing."),
     ],
 )
-def test_damage_is_named(damage: Any, complaint: str, tmp_path: Path) -> None:
+def test_damage_of_a_plan_is_located(damage: Any, message: str, tmp_path: Path) -> None:
     path = write(tmp_path / "plans.jsonl.gz", SOLVED)
     header, line = lines_of(path)
     damage(line)
@@ -145,11 +145,11 @@ def test_damage_is_named(damage: Any, complaint: str, tmp_path: Path) -> None:
     with pytest.raises(ResultsError) as error:
         read_plans(path)
     assert str(error.value).startswith(f"{path}, line 2")
-    assert complaint in str(error.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("data", "complaint"),
+    ("data", "message"),
     [
         (b"", "the file is empty or its last line is cut off"),
         (gzip.compress(b"{}", mtime=0), "the file is empty or its last line is cut off"),
@@ -162,14 +162,14 @@ def test_damage_is_named(damage: Any, complaint: str, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_other_files_are_refused(data: bytes, complaint: str, tmp_path: Path) -> None:
+def test_other_files_are_rejected(data: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "plans.jsonl.gz"
     path.write_bytes(data)
     with pytest.raises(ResultsError, match=r"plans\.jsonl\.gz") as error:
         read_plans(path)
-    assert complaint in str(error.value)
+    assert message in str(error.value)
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(ResultsError, match="cannot be read: No such file"):
         read_plans(tmp_path / "plans.jsonl.gz")

@@ -1,1 +1,1 @@
-"""From states to abstract states, and abstract states as integers."""
+"""Abstract states of states, their encoding as integers, and joins over them."""

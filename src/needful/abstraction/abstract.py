@@ -1,4 +1,4 @@
-"""The abstraction function: which atoms hold in a state."""
+"""The abstraction function: the atoms that hold in a state."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from needful.core.state import State
 
 
 def abstract(state: State, predicates: Iterable[Predicate]) -> AbstractState:
-    """Return all ground atoms that hold in a state, over every type-correct tuple of its objects."""
+    """Return the ground atoms that hold in a state, over all tuples of its objects of the right types."""
     return frozenset(
         GroundAtom(predicate, objects)
         for predicate in predicates
-        for objects in _extension(state, predicate)
+        for objects in _true_tuples(state, predicate)
     )
 
 
-def _extension(state: State, predicate: Predicate) -> Iterable[tuple[Object, ...]]:
-    """Return the objects for which a predicate holds, asked for at once if it can be."""
-    if predicate.extension is not None:
-        return predicate.extension(state)
-    every = itertools.product(*(state.of_type(kind) for kind in predicate.types))
-    return (objects for objects in every if predicate.holds(state, objects))
+def _true_tuples(state: State, predicate: Predicate) -> Iterable[tuple[Object, ...]]:
+    if predicate.batch_classifier is not None:
+        return predicate.batch_classifier(state)
+    tuples = itertools.product(*(state.of_type(kind) for kind in predicate.types))
+    return (objects for objects in tuples if predicate.holds(state, objects))

@@ -1,4 +1,4 @@
-"""Sets of ground atoms as integers: one bit an atom, the atoms of a task numbered once."""
+"""Sets of ground atoms as integers (bit masks): each atom of a task has a number, its bit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AtomKey: TypeAlias = tuple[str, tuple[int, ...]]
 
 
 def bits(mask: int) -> Iterator[int]:
-    """Yield the positions of the ones in a mask, smallest first."""
+    """Yield the positions of the set bits of a mask, smallest first."""
     while mask:
         low = mask & -mask
         yield low.bit_length() - 1
@@ -22,10 +22,11 @@ def bits(mask: int) -> Iterator[int]:
 
 
 class AtomTable:
-    """Numbers objects (sorted) and atoms (as they come), and indexes atoms by their arguments.
+    """Numbers objects (in sorted order) and atoms (in order of arrival), and indexes the atoms.
 
-    A set of atoms is an integer: subset is `a & ~b == 0`, size is `a.bit_count()`. The atoms of a
-    predicate with an object at a position are a mask too, so joins are intersections of masks.
+    A set of atoms is a mask: `a` is a subset of `b` if `a & ~b == 0`, its size is `a.bit_count()`. The
+    atoms of a predicate with a given object at a given position are a mask too, so a join intersects
+    masks.
     """
 
     def __init__(self, objects: Iterable[Object]) -> None:
@@ -42,14 +43,14 @@ class AtomTable:
         return len(self.atoms)
 
     def number(self, atom: GroundAtom) -> int:
-        """Return the number of an atom, giving it the next one if it is new."""
+        """Return the number of an atom; a new atom gets the next number."""
         arguments = tuple(self.object_number[obj] for obj in atom.objects)
         key = (atom.predicate.name, arguments)
         known = self._bits.get(key)
         return self._append(atom, key, arguments) if known is None else known.bit_length() - 1
 
     def number_by_arguments(self, predicate: Predicate, arguments: tuple[int, ...]) -> int:
-        """Like `number`, from object numbers: the atom is only built if it is new."""
+        """Return the number of an atom given by object numbers; builds the atom only if it is new."""
         key = (predicate.name, arguments)
         known = self._bits.get(key)
         if known is not None:
@@ -65,24 +66,24 @@ class AtomTable:
         self.arguments.append(arguments)
         self._predicate_masks[name] = self._predicate_masks.get(name, 0) | bit
         for position, argument in enumerate(arguments):
-            place = (name, position, argument)
-            self._argument_masks[place] = self._argument_masks.get(place, 0) | bit
+            entry = (name, position, argument)
+            self._argument_masks[entry] = self._argument_masks.get(entry, 0) | bit
         return number
 
     def find(self, key: AtomKey) -> int | None:
-        """Return the number of the atom with this predicate name and these object numbers, if any."""
+        """Return the number of the atom with a predicate name and object numbers, or None."""
         known = self._bits.get(key)
         return None if known is None else known.bit_length() - 1
 
     def ground(self, lifted: Iterable[AtomKey], binding: Sequence[int]) -> int:
-        """Return the mask of lifted atoms under a binding; atoms without a number are left out."""
+        """Return the mask of lifted atoms under a binding; atoms without a number are omitted."""
         mask = 0
         for name, variables in lifted:
             mask |= self._bits.get((name, tuple([binding[variable] for variable in variables])), 0)
         return mask
 
     def encode(self, atoms: Iterable[GroundAtom]) -> int:
-        """Return a set of atoms as a mask; atoms not seen before are numbered in sorted order."""
+        """Return a set of atoms as a mask; new atoms are numbered in sorted order."""
         mask = 0
         for atom in sorted(atoms):
             mask |= 1 << self.number(atom)
@@ -101,7 +102,7 @@ class AtomTable:
         return self._argument_masks.get((name, position, argument), 0)
 
     def of_type(self, kind: Type) -> int:
-        """Return the mask over object numbers of the objects of a type, subtypes included."""
+        """Return the mask over object numbers of the objects of a type (subtypes included)."""
         known = self._type_masks.get(kind)
         if known is None:
             known = sum(1 << i for i, obj in enumerate(self.objects) if obj.type.is_subtype_of(kind))
@@ -113,7 +114,7 @@ class AtomTable:
     ) -> int:
         """Return the mask of the numbered atoms that a delete pattern matches under a binding.
 
-        `variables` gives each variable's place in `binding`, which holds object numbers.
+        `variables` maps each variable to its index in `binding`, which holds object numbers.
         """
         name = pattern.predicate.name
         mask = self.with_predicate(name)
@@ -132,5 +133,5 @@ class AtomTable:
 
 
 def lifted_key(atom: LiftedAtom, variables: dict[Variable, int]) -> AtomKey:
-    """Return the key of a lifted atom, its variables numbered."""
+    """Return the key of a lifted atom, given the index of each variable."""
     return (atom.predicate.name, tuple(variables[variable] for variable in atom.variables))

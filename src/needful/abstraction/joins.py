@@ -1,7 +1,7 @@
-"""Find the groundings under which lifted atoms lie in given sets of ground atoms.
+"""Joins: find all groundings under which lifted atoms become members of given sets of ground atoms.
 
-A join, not a product: at every level the atom with the fewest candidates binds its variables next.
-Groundings are injective and respect types.
+At every level, the atom with the fewest candidates binds its variables next. Groundings are injective
+and respect types.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ UNBOUND = -1
 
 
 class Constraint(NamedTuple):
-    """A lifted atom that must be grounded to an atom of a set.
+    """A lifted atom whose grounding must be in a set.
 
     Attributes:
         predicate: the predicate's name.
-        variables: the variable number at each position.
-        allowed: the mask of the atoms it may become.
+        variables: the index of the variable at each position.
+        allowed: the mask of the atoms in the set.
     """
 
     predicate: str
@@ -40,36 +40,36 @@ def join(
 
     Args:
         table: numbers the objects and atoms.
-        constraints: the lifted atoms and where each must lie.
-        domains: for each variable the mask of the objects that it may be bound to.
-        binding: the object number of each variable, `UNBOUND` where it is to be found.
-        stop: asked at every level, because a join without results can take for ever too; once it
-            says yes, the rest of the groundings is left out.
+        constraints: the lifted atoms and the set of each.
+        domains: for each variable, the mask of the objects that it may be bound to.
+        binding: the object number of each variable; `UNBOUND` for variables to bind.
+        stop: called at every level; once it returns True, the join ends. Called also while no
+            grounding is found, because such a join can take very long.
         ascending: groups of variables; only groundings that bind each group to objects in ascending
-            order are wanted. Where the variables of a group are interchangeable, these
-            stand for all others, which are as many times more as the group has permutations.
+            order are yielded. If the variables of a group are interchangeable, each such grounding
+            represents all permutations of its objects.
     """
     neighbours = {
-        variable: (group[:place], group[place + 1 :])
+        variable: (group[:index], group[index + 1 :])
         for group in ascending
-        for place, variable in enumerate(group)
+        for index, variable in enumerate(group)
     }
-    search = _JoinContext(table, domains, neighbours, stop)
+    context = _JoinContext(table, domains, neighbours, stop)
     current, used = [UNBOUND] * len(binding), 0
     for variable, number in enumerate(binding):
         if number == UNBOUND:
             continue
-        if not _choices(search, variable, current, used) >> number & 1:
+        if not _choices(context, variable, current, used) >> number & 1:
             return
         current[variable] = number
         used |= 1 << number
-    yield from _extend(search, constraints, current, used)
+    yield from _extend(context, constraints, current, used)
 
 
 class _JoinContext(NamedTuple):
-    """What stays the same all through a join.
+    """The constant data of a join.
 
-    `neighbours` gives each variable of an ascending group those before it and those after it.
+    `neighbours` maps each variable of an ascending group to the variables before and after it.
     """
 
     table: AtomTable
@@ -79,14 +79,14 @@ class _JoinContext(NamedTuple):
 
 
 def _extend(
-    search: _JoinContext, waiting: Sequence[Constraint], binding: list[int], used: int
+    context: _JoinContext, waiting: Sequence[Constraint], binding: list[int], used: int
 ) -> Iterator[tuple[int, ...]]:
-    if search.stop():
+    if context.stop():
         return
     chosen, candidates, fewest = 0, 0, -1
     rest: list[Constraint] = []
     for constraint in waiting:
-        found = _candidates(search.table, constraint, binding)
+        found = _candidates(context.table, constraint, binding)
         count = found.bit_count()
         if count == 0:
             return
@@ -97,20 +97,22 @@ def _extend(
         rest.append(constraint)
     if not rest:
         if UNBOUND in binding:
-            yield from _bind_rest(search, binding, used)
+            yield from _bind_rest(context, binding, used)
         else:
             yield tuple(binding)
         return
     constraint = rest.pop(chosen)
     for number in bits(candidates):
-        newly = _unify(search, constraint.variables, search.table.arguments[number], binding, used)
-        if newly is None:
+        new_variables = _unify(
+            context, constraint.variables, context.table.arguments[number], binding, used
+        )
+        if new_variables is None:
             continue
-        bound_now = used
-        for variable in newly:
-            bound_now |= 1 << binding[variable]
-        yield from _extend(search, rest, binding, bound_now)
-        for variable in newly:
+        used_now = used
+        for variable in new_variables:
+            used_now |= 1 << binding[variable]
+        yield from _extend(context, rest, binding, used_now)
+        for variable in new_variables:
             binding[variable] = UNBOUND
 
 
@@ -124,48 +126,48 @@ def _candidates(table: AtomTable, constraint: Constraint, binding: list[int]) ->
 
 
 def _unify(
-    search: _JoinContext,
+    context: _JoinContext,
     variables: tuple[int, ...],
     arguments: tuple[int, ...],
     binding: list[int],
     used: int,
 ) -> list[int] | None:
-    """Bind the free variables to the arguments in place; return them, or None with nothing bound."""
-    newly: list[int] = []
+    """Bind the unbound variables to the arguments in place; return them, or None if that fails."""
+    new_variables: list[int] = []
     for variable, argument in zip(variables, arguments, strict=True):
         if binding[variable] == argument:
             continue
-        if binding[variable] != UNBOUND or not _choices(search, variable, binding, used) >> argument & 1:
+        if binding[variable] != UNBOUND or not _choices(context, variable, binding, used) >> argument & 1:
             break
         binding[variable] = argument
         used |= 1 << argument
-        newly.append(variable)
+        new_variables.append(variable)
     else:
-        return newly
-    for variable in newly:
+        return new_variables
+    for variable in new_variables:
         binding[variable] = UNBOUND
     return None
 
 
-def _bind_rest(search: _JoinContext, binding: list[int], used: int) -> Iterator[tuple[int, ...]]:
-    """Bind the variables that no constraint mentions, in every way."""
-    if search.stop():
+def _bind_rest(context: _JoinContext, binding: list[int], used: int) -> Iterator[tuple[int, ...]]:
+    """Bind the variables that occur in no constraint in all ways."""
+    if context.stop():
         return
     if UNBOUND not in binding:
         yield tuple(binding)
         return
     variable = binding.index(UNBOUND)
-    for number in bits(_choices(search, variable, binding, used)):
+    for number in bits(_choices(context, variable, binding, used)):
         binding[variable] = number
-        yield from _bind_rest(search, binding, used | 1 << number)
+        yield from _bind_rest(context, binding, used | 1 << number)
         binding[variable] = UNBOUND
 
 
-def _choices(search: _JoinContext, variable: int, binding: list[int], used: int) -> int:
+def _choices(context: _JoinContext, variable: int, binding: list[int], used: int) -> int:
     """Return the mask of the objects that an unbound variable may be bound to."""
-    mask = search.domains[variable] & ~used
-    if variable in search.neighbours:
-        before, after = search.neighbours[variable]
+    mask = context.domains[variable] & ~used
+    if variable in context.neighbours:
+        before, after = context.neighbours[variable]
         for other in before:
             if binding[other] != UNBOUND:
                 mask &= -1 << binding[other]

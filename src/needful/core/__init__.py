@@ -1,1 +1,1 @@
-"""The vocabulary shared by all packages: types, states, atoms, operators, tasks, plans, models."""
+"""The data types shared by all packages: types, states, atoms, operators, tasks, plans, models."""

@@ -1,4 +1,4 @@
-"""Predicates and the atoms made of them, lifted (over variables) and ground (over objects)."""
+"""Predicates, lifted atoms (over variables) and ground atoms (over objects)."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from needful.core.objects import Object, Type, Variable
+from needful.core.objects import Object, Type, Variable, short_repr
 from needful.core.state import State
 from needful.errors import InvalidInputError
 
 Classifier: TypeAlias = Callable[[State, Sequence[Object]], bool]
-Extension: TypeAlias = Callable[[State], Iterable[tuple[Object, ...]]]
+BatchClassifier: TypeAlias = Callable[[State], Iterable[tuple[Object, ...]]]
 
 
 class Typed(Protocol):
-    """Anything that may stand at a predicate's argument: objects, variables, wildcards."""
+    """An argument of a predicate: an object, a variable or a wildcard."""
 
     @property
     def type(self) -> Type:
-        """The type that the argument is checked by."""
+        """The type to check against the predicate's signature."""
         ...
 
 
@@ -27,15 +27,21 @@ class Typed(Protocol):
 class Predicate:
     """A named relation over typed objects, with a classifier that decides it in a state.
 
-    Where all objects can be looked at together, an extension may say at once for which of them the
-    classifier holds. Two predicates are equal if their names and types are: a predicate read from a
-    file has no classifier and still equals the environment's own.
+    Two predicates are equal if their names and types are equal: a predicate read from a file has no
+    classifier and still equals the environment's predicate.
+
+    Attributes:
+        name: the name, unique within a vocabulary.
+        types: the type of each argument.
+        classifier: decides the predicate for a tuple of objects in a state.
+        batch_classifier: returns all tuples of a state for which the predicate holds; optional, for
+            environments that can compute them faster together than one by one.
     """
 
     name: str
     types: tuple[Type, ...]
     classifier: Classifier | None = field(default=None, compare=False, repr=False)
-    extension: Extension | None = field(default=None, compare=False, repr=False)
+    batch_classifier: BatchClassifier | None = field(default=None, compare=False, repr=False)
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -45,6 +51,9 @@ class Predicate:
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(kind.name for kind in self.types)})"
+
+    def __repr__(self) -> str:
+        return short_repr(self, str(self))
 
     def __call__(self, *objects: Object) -> GroundAtom:
         """Return the ground atom of this predicate over the given objects."""
@@ -59,16 +68,16 @@ class Predicate:
         if self.classifier is None:
             raise InvalidInputError(
                 f"Predicate {self.name!r} has no classifier: it was read from a file. "
-                "Use the environment's own predicates to look at states."
+                "Use the predicates of the environment's vocabulary."
             )
         return self.classifier(state, objects)
 
     def fits(self, arguments: Sequence[Typed]) -> bool:
-        """Return whether the arguments, in their number, have the right types."""
+        """Return whether the arguments have the right types; their number must be right."""
         return all(a.type.is_subtype_of(kind) for a, kind in zip(arguments, self.types, strict=True))
 
     def check_arguments(self, arguments: Sequence[Typed]) -> None:
-        """Raise unless the arguments fit in number and type."""
+        """Raise unless the number and the types of the arguments are right."""
         if len(arguments) != len(self.types):
             raise InvalidInputError(
                 f"Predicate {self} takes {len(self.types)} arguments, got {len(arguments)}."
@@ -102,8 +111,11 @@ class LiftedAtom:
     def __str__(self) -> str:
         return f"{self.predicate.name}({', '.join(v.name for v in self.variables)})"
 
+    def __repr__(self) -> str:
+        return short_repr(self, str(self))
+
     def ground(self, binding: Mapping[Variable, Object]) -> GroundAtom:
-        """Put objects in the place of the variables."""
+        """Replace the variables by objects."""
         return GroundAtom(self.predicate, tuple(map(binding.__getitem__, self.variables)))
 
 
@@ -130,6 +142,9 @@ class GroundAtom:
 
     def __str__(self) -> str:
         return f"{self.predicate.name}({', '.join(o.name for o in self.objects)})"
+
+    def __repr__(self) -> str:
+        return short_repr(self, str(self))
 
     def holds(self, state: State) -> bool:
         """Decide the atom in a state."""

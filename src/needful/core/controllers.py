@@ -1,4 +1,4 @@
-"""Parameterised controllers (skills) and what came of executing one."""
+"""Parameterised controllers (skills), ground controllers (actions) and their executions."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from needful.core.objects import Object, Type
+from needful.core.objects import Object, Type, counted, short_repr
 from needful.core.state import State
 from needful.errors import InvalidInputError
 
 Parameters: TypeAlias = tuple[float, ...]
 InitiationTest: TypeAlias = Callable[[State, Sequence[Object], Parameters], bool]
 
-# Forgives the rounding of recorders that keep parameters or bounds in 32 bits; a share of the larger
-# bound, or of one if both are smaller.
+# Relative to the larger bound, or to 1 if both are smaller: recorders may round parameters or bounds
+# to 32 bits.
 BOUNDS_TOLERANCE = 1e-6
 
 
 @runtime_checkable
 class ExplainableInitiationTest(Protocol):
-    """An initiation test that can also say why a controller may not start."""
+    """An initiation test that also gives the reason why a controller may not start."""
 
     def rejection_reason(
         self, state: State, objects: Sequence[Object], parameters: Parameters
@@ -33,14 +33,14 @@ class ExplainableInitiationTest(Protocol):
 
 
 def always_initiable(state: State, objects: Sequence[Object], parameters: Parameters) -> bool:
-    """Accept any state: the initiation test of most controllers."""
+    """Accept any state; the default initiation test."""
     return True
 
 
-class Policy(Protocol):
+class ControllerPolicy(Protocol):
     """The closed loop of a multi-step controller.
 
-    `memory` is a fresh dictionary for each execution; a policy may keep there what it needs.
+    `memory` is a new dictionary per execution, in which the policy may store values between steps.
     """
 
     def act(self, state: State, action: GroundController, memory: dict[str, object]) -> np.ndarray:
@@ -54,9 +54,9 @@ class Policy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """A skill: typed arguments, a box of continuous parameters, a cheap initiation test.
+    """A skill: typed arguments, bounds of continuous parameters, a cheap initiation test.
 
-    A controller without a policy is single-step: the environment's `simulate` does all of it.
+    A controller without a policy is single-step: one call of the environment's `simulate` executes it.
     """
 
     name: str
@@ -64,20 +64,30 @@ class Controller:
     low: Parameters = ()
     high: Parameters = ()
     initiable: InitiationTest = field(default=always_initiable, compare=False, repr=False)
-    policy: Policy | None = field(default=None, compare=False, repr=False)
+    policy: ControllerPolicy | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.low) != len(self.high):
-            raise InvalidInputError(f"Controller {self.name!r} has bounds of different lengths.")
+            raise InvalidInputError(
+                f"Controller {self.name!r} has {len(self.low)} lower and {len(self.high)} upper bounds. "
+                "Give one of each per parameter."
+            )
         for low, high in zip(self.low, self.high, strict=True):
             if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-                raise InvalidInputError(f"Controller {self.name!r} has an empty bound [{low}, {high}].")
+                raise InvalidInputError(
+                    f"Controller {self.name!r} has an empty bound [{low}, {high}]. "
+                    "Give finite numbers, the lower one first."
+                )
 
     def __hash__(self) -> int:
         return hash(self.name)
 
     def __lt__(self, other: Controller) -> bool:
         return self.name < other.name
+
+    def __repr__(self) -> str:
+        signature = f"{self.name}({', '.join(kind.name for kind in self.types)})"
+        return short_repr(self, signature, counted(self.low, "parameter"))
 
     def __call__(self, *objects: Object, parameters: Sequence[float] = ()) -> GroundController:
         """Return the ground action of this controller."""
@@ -89,22 +99,22 @@ class Controller:
         return len(self.low)
 
     def clip(self, parameters: Sequence[float]) -> Parameters:
-        """Return the parameters pulled into the box."""
+        """Return the parameters clipped to the bounds."""
         self.check_parameter_count(parameters)
         bounds = zip(parameters, self.low, self.high, strict=True)
         return tuple(min(max(float(value), low), high) for value, low, high in bounds)
 
     def first_out_of_bounds(self, parameters: Sequence[float]) -> int | None:
-        """Return the place of the first parameter that is outside of the box by more than rounding."""
+        """Return the index of the first parameter that exceeds its bounds by more than rounding."""
         bounds = zip(parameters, self.low, self.high, strict=True)
-        for place, (value, low, high) in enumerate(bounds):
-            slack = BOUNDS_TOLERANCE * max(1.0, abs(low), abs(high))
-            if not low - slack <= value <= high + slack:
-                return place
+        for index, (value, low, high) in enumerate(bounds):
+            tolerance = BOUNDS_TOLERANCE * max(1.0, abs(low), abs(high))
+            if not low - tolerance <= value <= high + tolerance:
+                return index
         return None
 
     def check_parameter_count(self, parameters: Sequence[float]) -> None:
-        """Raise unless there are as many parameters as the box has dimensions."""
+        """Raise unless there is one parameter per dimension."""
         if len(parameters) != self.dimension:
             raise InvalidInputError(
                 f"Controller {self.name!r} takes {self.dimension} parameters, got {len(parameters)}."
@@ -130,7 +140,9 @@ class GroundController:
                 raise InvalidInputError(f"Controller {name!r} asks for a {kind.name}, got {obj}.")
         self.controller.check_parameter_count(self.parameters)
         if not all(map(math.isfinite, self.parameters)):
-            raise InvalidInputError(f"Controller {name!r} got parameters that are not finite.")
+            raise InvalidInputError(
+                f"Controller {name!r} got parameters that are not finite: {self.parameters}."
+            )
 
     def __str__(self) -> str:
         objects = ", ".join(obj.name for obj in self.objects)
@@ -138,12 +150,15 @@ class GroundController:
             return f"{self.controller.name}({objects})"
         return f"{self.controller.name}({objects}; {', '.join(f'{p:.4g}' for p in self.parameters)})"
 
+    def __repr__(self) -> str:
+        return short_repr(self, str(self))
+
     def initiable(self, state: State) -> bool:
         """Return whether the controller may start in this state."""
         return self.controller.initiable(state, self.objects, self.parameters)
 
     def rejection_reason(self, state: State) -> str | None:
-        """Return why the controller may not start in this state, if its test can tell."""
+        """Return why the controller may not start in this state; None if it may or no reason is given."""
         test: object = self.controller.initiable
         if not isinstance(test, ExplainableInitiationTest):
             return None
@@ -152,14 +167,14 @@ class GroundController:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What came of executing one ground controller.
+    """The result of executing one ground controller.
 
     Attributes:
-        state: the state afterwards; the state before, unchanged, if the execution failed.
-        steps: how many low-level actions were taken; 0 means that the controller failed.
-        failure: why it failed, if it did.
-        offending: the objects that the simulator blames. If there are any, the planner remembers
-            them and looks for a plan that deals with them first.
+        state: the state afterwards; the unchanged state before if the execution failed.
+        steps: the number of low-level actions; 0 means that the controller failed.
+        failure: the reason of the failure, or None.
+        offending: the objects that caused the failure, as the simulator reports. The planner looks
+            for a plan that moves them first.
     """
 
     state: State

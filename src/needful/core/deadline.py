@@ -1,7 +1,7 @@
-"""How long learning may take.
+"""Time limits of learning.
 
-A deadline decides whether something is learned, never what: whoever works for long asks it now and
-then, and it raises once time is up.
+A deadline decides whether learning finishes, never what is learned. Long loops call `Deadline.check`,
+which raises once the time is up.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ class Deadline:
     """A moment on a monotonic clock; make one with `Deadline.after`.
 
     Attributes:
-        limit: how many seconds there were in the beginning.
-        at: the reading of `clock` at which time is up.
-        clock: returns seconds and never goes back.
+        limit: the time limit in seconds.
+        at: the reading of `clock` at which the time is up.
+        clock: returns seconds and never decreases.
     """
 
     limit: float = math.inf
@@ -30,7 +30,7 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float | None, clock: Callable[[], float] = time.monotonic) -> Deadline:
-        """Return the deadline so many seconds from now, or one that never comes for None."""
+        """Return the deadline `seconds` from now; None means no deadline."""
         if seconds is None:
             return NO_DEADLINE
         if not seconds > 0:
@@ -38,7 +38,7 @@ class Deadline:
         return cls(seconds, clock() + seconds, clock)
 
     def check(self) -> bool:
-        """Raise `LearningTimeoutError` if time is up, otherwise return False: work need not stop."""
+        """Raise `LearningTimeoutError` if the time is up, otherwise return False (do not stop)."""
         if self.at < math.inf and self.clock() >= self.at:
             raise LearningTimeoutError(self.limit)
         return False

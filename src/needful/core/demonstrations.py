@@ -1,4 +1,4 @@
-"""Demonstrations and the transitions they are made of."""
+"""Demonstrations and their transitions."""
 
 from __future__ import annotations
 
@@ -7,19 +7,31 @@ from dataclasses import dataclass
 
 from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.controllers import GroundController
-from needful.core.objects import Object
+from needful.core.objects import Object, counted, short_repr
 from needful.core.state import State
 from needful.errors import DemonstrationError
 
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """One execution of a controller: s_{i-1}, u_i, s_i, and x_{i-1} where states were recorded."""
+    """One execution of a controller.
+
+    Attributes:
+        before: s_{i-1}, the abstract state before the action.
+        action: u_i.
+        after: s_i, the abstract state after the action.
+        state: x_{i-1}, the state before the action; None if states were not recorded.
+    """
 
     before: AbstractState
     action: GroundController
     after: AbstractState
     state: State | None = None
+
+    def __repr__(self) -> str:
+        return short_repr(
+            self, str(self.action), f"{len(self.added)} added", f"{len(self.deleted)} deleted"
+        )
 
     @property
     def added(self) -> AbstractState:
@@ -34,7 +46,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """A solved task: n actions, n + 1 abstract states, and n + 1 states if they were recorded."""
+    """A solved task: n actions, n + 1 abstract states and, if recorded, n + 1 states."""
 
     objects: tuple[Object, ...]
     goal: AbstractState
@@ -64,17 +76,21 @@ class Demonstration:
         listed = ", ".join(map(str, sorted(known)))
         if len({obj.name for obj in known}) != len(known):
             raise DemonstrationError(f"Two objects of a demonstration share a name: {listed}.")
-        # Neighbouring states share most atoms; looking at each once keeps long demonstrations cheap.
-        named: tuple[GroundController | GroundAtom, ...] = (
+        # Successive states share most atoms, so each atom is checked once.
+        checked: tuple[GroundController | GroundAtom, ...] = (
             *self.actions,
             *sorted(frozenset[GroundAtom]().union(*self.abstract_states)),
         )
-        for item in named:
-            strangers = [obj for obj in item.objects if obj not in known]
-            if strangers:
+        for item in checked:
+            unknown = [obj for obj in item.objects if obj not in known]
+            if unknown:
                 raise DemonstrationError(
-                    f"{item} names {strangers[0]}, which is none of the demonstration's objects: {listed}."
+                    f"{item} names {unknown[0]}, which is none of the demonstration's objects: {listed}."
                 )
+
+    def __repr__(self) -> str:
+        recorded = "no states" if self.states is None else counted(self.states, "state")
+        return short_repr(self, counted(self.actions, "action"), counted(self.objects, "object"), recorded)
 
     def __len__(self) -> int:
         return len(self.actions)

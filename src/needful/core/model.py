@@ -1,7 +1,4 @@
-"""The planning model: everything a planner needs to know of a domain.
-
-Samplers propose continuous parameters for controllers.
-"""
+"""Planning models: a vocabulary, operators over it and samplers for their controllers."""
 
 from __future__ import annotations
 
@@ -13,23 +10,23 @@ import numpy as np
 
 from needful.core.atoms import LiftedAtom, Predicate
 from needful.core.controllers import Controller, Parameters
-from needful.core.objects import Object, Type
+from needful.core.objects import Object, Type, counted, short_repr
 from needful.core.operators import DeletePattern, Operator
 from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
 
 
 class Sampler(Protocol):
-    """Proposes continuous parameters for the controller of an operator."""
+    """Draws continuous parameters for the controller of an operator."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Sequence[float]:
-        """Draw parameters; `objects` are those bound to all of the operator's parameters, in order."""
+        """Draw parameters; `objects` are bound to the operator's parameters, in their order."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ConstantSampler:
-    """The sampler of an operator whose controller always wants the same parameters."""
+    """A sampler that always returns the same parameters."""
 
     parameters: Parameters
 
@@ -40,7 +37,7 @@ class ConstantSampler:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The types, predicates and controllers that a domain's demonstrations and models speak of."""
+    """The types, predicates and controllers of a domain."""
 
     types: tuple[Type, ...]
     predicates: tuple[Predicate, ...]
@@ -51,14 +48,17 @@ class Vocabulary:
             names = [item.name for item in getattr(self, kind)]
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
-                raise InvalidInputError(f"The {kind} {twice} are declared twice.")
+                raise InvalidInputError(f"The {kind} {twice} are declared twice. Names must be unique.")
+
+    def __repr__(self) -> str:
+        return short_repr(self, *_sizes(self))
 
 
 @dataclass(frozen=True, slots=True)
 class PlanningModel:
     """Operators over a vocabulary, with a sampler for each operator that needs one.
 
-    `samplers` maps operator names to samplers; an operator whose controller has no continuous
+    `samplers` maps operator names to samplers. An operator whose controller has no continuous
     parameters needs none.
     """
 
@@ -72,10 +72,16 @@ class PlanningModel:
             raise InvalidInputError(f"Operators of a model need distinct names, got {names}.")
         stray = sorted(set(self.samplers) - set(names))
         if stray:
-            raise InvalidInputError(f"There are samplers for {stray}, but no such operators.")
+            raise InvalidInputError(
+                f"There are samplers for {stray}, but no such operators. Known: {names}."
+            )
+
+    def __repr__(self) -> str:
+        operators, samplers = counted(self.operators, "operator"), counted(self.samplers, "sampler")
+        return short_repr(self, operators, samplers, *_sizes(self.vocabulary))
 
     def missing_samplers(self) -> tuple[str, ...]:
-        """Return the operators that need a sampler and have none."""
+        """Return the names of the operators that need a sampler and have none."""
         return tuple(
             operator.name
             for operator in self.operators
@@ -83,30 +89,41 @@ class PlanningModel:
         )
 
     def bound_to(self, vocabulary: Vocabulary) -> PlanningModel:
-        """Return this model over a domain's own predicates and controllers.
+        """Return this model with the predicates and controllers of a domain's vocabulary.
 
-        A model read from a file knows only signatures; the domain's own have classifiers and
-        initiation tests, without which nothing can be simulated. Raises if the model speaks of
-        something that the domain does not have, or has otherwise.
+        A model read from a file has only signatures. The domain's predicates have classifiers and its
+        controllers have initiation tests, which planning needs. Raises if a type, predicate or
+        controller of the model is missing in the vocabulary or differs from it.
         """
         operators = tuple(_rebind(operator, vocabulary) for operator in self.operators)
         return PlanningModel(vocabulary, operators, self.samplers)
+
+
+def _sizes(vocabulary: Vocabulary) -> tuple[str, ...]:
+    return (
+        counted(vocabulary.types, "type"),
+        counted(vocabulary.predicates, "predicate"),
+        counted(vocabulary.controllers, "controller"),
+    )
 
 
 def _rebind(operator: Operator, vocabulary: Vocabulary) -> Operator:
     predicates = {predicate.name: predicate for predicate in vocabulary.predicates}
     controllers = {controller.name: controller for controller in vocabulary.controllers}
 
-    def own(predicate: Predicate) -> Predicate:
+    def from_domain(predicate: Predicate) -> Predicate:
         found = predicates.get(predicate.name)
         if found is None:
             raise UnknownNameError(f"predicate in operator {operator.name}", predicate.name, predicates)
         if found != predicate:
-            raise InvalidInputError(f"The model has the predicate {predicate}, the domain {found}.")
+            raise InvalidInputError(
+                f"The model has the predicate {predicate}, the domain {found}. "
+                "Use the domain that the model was learned in."
+            )
         return found
 
     def atoms(old: frozenset[LiftedAtom]) -> frozenset[LiftedAtom]:
-        return frozenset(LiftedAtom(own(atom.predicate), atom.variables) for atom in old)
+        return frozenset(LiftedAtom(from_domain(atom.predicate), atom.variables) for atom in old)
 
     name = operator.controller.name
     if name not in controllers:
@@ -117,7 +134,8 @@ def _rebind(operator: Operator, vocabulary: Vocabulary) -> Operator:
         operator.controller.dimension,
     ):
         raise InvalidInputError(
-            f"The model and the domain disagree about the arguments of controller {name!r}."
+            f"The model and the domain disagree about the arguments of controller {name!r}. "
+            "Use the domain that the model was learned in."
         )
     _check_types(operator, vocabulary)
     return replace(
@@ -126,7 +144,7 @@ def _rebind(operator: Operator, vocabulary: Vocabulary) -> Operator:
         add_effects=atoms(operator.add_effects),
         delete_effects=atoms(operator.delete_effects),
         delete_patterns=frozenset(
-            DeletePattern(own(p.predicate), p.arguments) for p in operator.delete_patterns
+            DeletePattern(from_domain(p.predicate), p.arguments) for p in operator.delete_patterns
         ),
         controller=controller,
     )
@@ -143,5 +161,5 @@ def _check_types(operator: Operator, vocabulary: Vocabulary) -> None:
         if types[kind.name] != kind:
             raise InvalidInputError(
                 f"The model and the domain disagree about the type {kind.name!r}: "
-                f"its features or its parent differ."
+                "its features or its parent differ. Use the domain that the model was learned in."
             )

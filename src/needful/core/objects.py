@@ -1,22 +1,22 @@
-"""Types with single inheritance, the objects of a task and the variables of an operator.
-
-Tuples of distinct objects, counted and numbered without listing them.
-"""
+"""Types with single inheritance, the objects of a task and the variables of an operator."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from needful.errors import InvalidInputError
+
+# The longest `repr` of an object of this package, in characters.
+MAX_REPR = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
     """A kind of object with named real-valued features.
 
-    A subtype lists all of its features, its parent's among them, so that whatever reads a feature
-    of the parent can read it from the child.
+    A subtype lists all features of its parent too, so code that reads a feature of the parent type
+    also works for objects of the subtype.
     """
 
     name: str
@@ -25,14 +25,14 @@ class Type:
 
     def __post_init__(self) -> None:
         if not self.name:
-            raise InvalidInputError("A type needs a name.")
+            raise InvalidInputError("A type needs a name, got ''.")
         if len(set(self.features)) != len(self.features):
             raise InvalidInputError(f"Type {self.name!r} lists a feature twice: {self.features}.")
         missing = [f for f in (self.parent.features if self.parent else ()) if f not in self.features]
         if missing:
             raise InvalidInputError(
                 f"Type {self.name!r} lacks the features {missing} of its parent. "
-                "A subtype must list its parent's features too."
+                "A subtype must list the features of its parent too."
             )
 
     def __call__(self, name: str) -> Object:
@@ -45,16 +45,20 @@ class Type:
     def __lt__(self, other: Type) -> bool:
         return self.name < other.name
 
+    def __repr__(self) -> str:
+        parent = (f"parent {self.parent.name!r}",) if self.parent else ()
+        return short_repr(self, repr(self.name), *parent, counted(self.features, "feature"))
+
     def ancestry(self) -> Iterator[Type]:
-        """Yield this type, its parent, and so on up to the root."""
+        """Yield this type, its parent and so on, up to the root."""
         current: Type | None = self
         while current is not None:
             yield current
             current = current.parent
 
     def is_subtype_of(self, other: Type) -> bool:
-        """Return whether an object of this type may stand where `other` is asked for."""
-        # Asked all the time, and mostly identity tells; to compare takes much longer.
+        """Return whether this type is `other` or a descendant of it."""
+        # A hot path: identity mostly decides, and comparing types by value is much slower.
         current: Type | None = self
         while current is not None:
             if current is other:
@@ -63,13 +67,13 @@ class Type:
         return other in self.ancestry()
 
     def nearest_common_ancestor(self, other: Type) -> Type | None:
-        """Return the narrowest type that both are subtypes of, None if there is none."""
+        """Return the narrowest type that both types are subtypes of, or None."""
         return next((kind for kind in self.ancestry() if other.is_subtype_of(kind)), None)
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
-    """A typed name; the hash is kept because these are hashed all the time."""
+class _TypedName:
+    """A name with a type; the hash is stored because objects and variables are hashed very often."""
 
     name: str
     type: Type
@@ -77,20 +81,23 @@ class _Named:
 
     def __post_init__(self) -> None:
         if not self.name:
-            raise InvalidInputError(f"Every {type(self).__name__.lower()} needs a name.")
+            raise InvalidInputError(f"Every {type(self).__name__.lower()} needs a name, got ''.")
         object.__setattr__(self, "_hash", hash(self.name))
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Built anew on loading: another process hashes strings differently.
+        # Rebuild when unpickling: another process hashes strings differently.
         return type(self), (self.name, self.type)
 
     def __str__(self) -> str:
         return f"{self.name}:{self.type.name}"
 
+    def __repr__(self) -> str:
+        return short_repr(self, str(self))
 
-@dataclass(frozen=True, slots=True)
-class Object(_Named):
-    """A thing in a task."""
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Object(_TypedName):
+    """An object of a task."""
 
     def __hash__(self) -> int:
         return self._hash
@@ -99,14 +106,14 @@ class Object(_Named):
         return (self.name, self.type.name) < (other.name, other.type.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Variable(_Named):
+@dataclass(frozen=True, slots=True, repr=False)
+class Variable(_TypedName):
     """A placeholder for an object in an operator; its name starts with `?`."""
 
     def __post_init__(self) -> None:
-        _Named.__post_init__(self)
+        _TypedName.__post_init__(self)
         if not self.name.startswith("?"):
-            raise InvalidInputError(f"A variable's name starts with '?', got {self.name!r}.")
+            raise InvalidInputError(f"A variable's name must start with '?', got {self.name!r}.")
 
     def __hash__(self) -> int:
         return self._hash
@@ -117,18 +124,17 @@ class Variable(_Named):
 
 @dataclass(frozen=True, slots=True)
 class InjectiveTuples:
-    """The tuples with one object of each domain and no object twice.
+    """All tuples with one object of each domain and no object twice, counted without listing them.
 
-    Domains are the objects of types. Types inherit from one parent at most, so domains contain one
-    another or are disjoint: taken from the smallest to the largest, each loses one object for each
-    earlier one inside it.
+    Each domain holds the objects of one type. Types have at most one parent, so two domains are nested
+    or disjoint: from the smallest to the largest, each loses one object per earlier domain inside it.
     """
 
     domains: tuple[tuple[Object, ...], ...]
 
     @property
     def count(self) -> int:
-        """How many there are, which may be more than 64 bits can hold."""
+        """The number of tuples, which may exceed 64 bits."""
         count = 1
         earlier: list[tuple[Object, ...]] = []
         for domain in sorted(self.domains, key=len):
@@ -137,10 +143,21 @@ class InjectiveTuples:
         return count
 
     def at(self, index: int) -> tuple[Object, ...]:
-        """Return the tuple with the given number, from 0 to `count` - 1."""
+        """Return the tuple with an index from 0 to `count` - 1."""
         chosen: dict[int, Object] = {}
-        for place in sorted(range(len(self.domains)), key=lambda place: len(self.domains[place])):
-            free = [obj for obj in self.domains[place] if obj not in chosen.values()]
-            index, position = divmod(index, len(free))
-            chosen[place] = free[position]
-        return tuple(chosen[place] for place in range(len(self.domains)))
+        for argument in sorted(range(len(self.domains)), key=lambda argument: len(self.domains[argument])):
+            free = [obj for obj in self.domains[argument] if obj not in chosen.values()]
+            index, choice = divmod(index, len(free))
+            chosen[argument] = free[choice]
+        return tuple(chosen[argument] for argument in range(len(self.domains)))
+
+
+def short_repr(value: object, *parts: str) -> str:
+    """Return the class name and the parts in brackets, on one line and cut off if it is long."""
+    text = f"{type(value).__name__}({', '.join(parts)})"
+    return text if len(text) <= MAX_REPR else f"{text[: MAX_REPR - 4]}...)"
+
+
+def counted(items: Collection[object], noun: str) -> str:
+    """Return a count with its noun, such as "1 object" or "3 objects"."""
+    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"

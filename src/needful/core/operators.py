@@ -1,12 +1,9 @@
-"""Operators that predict only part of what changes, and how they are applied.
+"""Operators that predict only the necessary changes, their groundings and their data.
 
 An operator is ⟨args, P, E+, E-, Q, C, cargs⟩: `parameters`, `preconditions`, `add_effects`,
 `delete_effects`, `delete_patterns` (the quantified deletes), `controller`, `controller_arguments`.
 
-Applying it claims only that the atoms of the result will hold. Whatever is absent from the result is
-unknown, never false.
-
-An operator with the transitions it was induced from.
+Applying an operator predicts that the atoms of the result hold. All other atoms are unknown, not false.
 """
 
 from __future__ import annotations
@@ -18,18 +15,21 @@ from typing import TypeAlias
 
 from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
 from needful.core.controllers import Controller
-from needful.core.objects import Object, Type, Variable
+from needful.core.objects import Object, Type, Variable, counted, short_repr
 from needful.errors import InvalidInputError
 
 
 @dataclass(frozen=True, slots=True)
 class Wildcard:
-    """An argument of a delete pattern that stands for every object of a type."""
+    """An argument of a delete pattern that matches every object of a type."""
 
     type: Type
 
     def __str__(self) -> str:
         return f"*:{self.type.name}"
+
+    def __repr__(self) -> str:
+        return short_repr(self, str(self))
 
 
 PatternArgument: TypeAlias = Variable | Wildcard
@@ -37,10 +37,10 @@ PatternArgument: TypeAlias = Variable | Wildcard
 
 @dataclass(frozen=True, slots=True)
 class DeletePattern:
-    """A quantified delete effect: every atom that matches becomes unknown.
+    """A quantified delete effect: every matching atom becomes unknown.
 
-    The paper's quantified deletes are patterns of wildcards only; partly bound patterns such as
-    `OnTop(?book, *:obj)` forget less.
+    The paper's quantified deletes have wildcards only. Partly bound patterns such as
+    `OnTop(?book, *:obj)` delete fewer atoms.
     """
 
     predicate: Predicate
@@ -50,8 +50,11 @@ class DeletePattern:
         self.predicate.check_arguments(self.arguments)
 
     def __str__(self) -> str:
-        shown = (a.name if isinstance(a, Variable) else str(a) for a in self.arguments)
-        return f"{self.predicate.name}({', '.join(shown)})"
+        arguments = (a.name if isinstance(a, Variable) else str(a) for a in self.arguments)
+        return f"{self.predicate.name}({', '.join(arguments)})"
+
+    def __repr__(self) -> str:
+        return short_repr(self, str(self))
 
     def __lt__(self, other: DeletePattern) -> bool:
         return str(self) < str(other)
@@ -64,7 +67,7 @@ class DeletePattern:
         )
 
     def ground(self, binding: Mapping[Variable, Object]) -> GroundDeletePattern:
-        """Put objects in the place of the variables; wildcards stay."""
+        """Replace the variables by objects; wildcards stay."""
         arguments = (binding[a] if isinstance(a, Variable) else a for a in self.arguments)
         return GroundDeletePattern(self.predicate, tuple(arguments))
 
@@ -90,15 +93,18 @@ class GroundDeletePattern:
         )
 
     def __str__(self) -> str:
-        shown = (a.name if isinstance(a, Object) else str(a) for a in self.arguments)
-        return f"{self.predicate.name}({', '.join(shown)})"
+        arguments = (a.name if isinstance(a, Object) else str(a) for a in self.arguments)
+        return f"{self.predicate.name}({', '.join(arguments)})"
+
+    def __repr__(self) -> str:
+        return short_repr(self, str(self))
 
 
 @dataclass(frozen=True)
 class Operator:
     """A symbolic model of one use of a controller.
 
-    A grounding maps distinct parameters to distinct objects of fitting types.
+    A grounding maps distinct parameters to distinct objects of the right types.
     """
 
     name: str
@@ -121,7 +127,10 @@ class Operator:
         used |= set(self.controller_arguments)
         if not used <= known:
             stray = sorted(variable.name for variable in used - known)
-            raise InvalidInputError(f"Operator {self.name!r} uses {stray}, which are no parameters of it.")
+            raise InvalidInputError(
+                f"Operator {self.name!r} uses {stray}, which are no parameters of it. "
+                "Add them to its parameters."
+            )
         if len(self.controller_arguments) != len(self.controller.types):
             raise InvalidInputError(
                 f"Operator {self.name!r} passes {len(self.controller_arguments)} arguments to "
@@ -148,9 +157,18 @@ class Operator:
     def __str__(self) -> str:
         return self.text
 
+    def __repr__(self) -> str:
+        return short_repr(
+            self,
+            repr(self.name),
+            counted(self.parameters, "parameter"),
+            counted(self.preconditions, "precondition"),
+            counted(self.add_effects, "add effect"),
+        )
+
     @cached_property
     def text(self) -> str:
-        """The operator in writing, kept because operators are told apart and sorted by it."""
+        """The operator as text, cached because operators are compared and sorted by it."""
 
         def listed(items: frozenset[LiftedAtom] | frozenset[DeletePattern]) -> str:
             return ", ".join(map(str, sorted(items))) or "-"
@@ -168,11 +186,11 @@ class Operator:
 
     @cached_property
     def keep_effects(self) -> frozenset[LiftedAtom]:
-        """K = P ∩ E+: atoms that hold before and are asserted to survive."""
+        """K = P ∩ E+: atoms that hold before and are predicted to still hold afterwards."""
         return self.preconditions & self.add_effects
 
     def ground(self, objects: Sequence[Object]) -> GroundOperator:
-        """Bind the parameters to distinct objects of fitting types."""
+        """Bind the parameters to distinct objects of the right types."""
         if len(objects) != len(self.parameters):
             raise InvalidInputError(
                 f"Operator {self.name!r} has {len(self.parameters)} parameters, got {len(objects)} objects."
@@ -197,9 +215,12 @@ class GroundOperator:
     def __str__(self) -> str:
         return f"{self.operator.name}({', '.join(_names(self.objects))})"
 
+    def __repr__(self) -> str:
+        return short_repr(self, str(self))
+
     @cached_property
     def binding(self) -> dict[Variable, Object]:
-        """The object of each parameter."""
+        """The object bound to each parameter."""
         return dict(zip(self.operator.parameters, self.objects, strict=True))
 
     @cached_property
@@ -224,7 +245,7 @@ class GroundOperator:
 
     @cached_property
     def controller_objects(self) -> tuple[Object, ...]:
-        """The objects that are passed to the controller."""
+        """The objects passed to the controller."""
         return tuple(self.binding[variable] for variable in self.operator.controller_arguments)
 
     def _ground(self, atoms: frozenset[LiftedAtom]) -> AbstractState:
@@ -235,7 +256,7 @@ class GroundOperator:
         return self.preconditions <= state
 
     def apply(self, state: AbstractState) -> AbstractState:
-        """F(s, ω) = ({a ∈ s : a matches no pattern of Q} \\ E-) ∪ E+. Adds come last, so adds win."""
+        """Return F(s, ω) = ({a ∈ s : a matches no pattern of Q} \\ E-) ∪ E+. Add effects win."""
         if not self.applicable(state):
             missing = ", ".join(map(str, sorted(self.preconditions - state)))
             raise InvalidInputError(f"{self} is not applicable: {missing} does not hold.")
@@ -250,11 +271,11 @@ def _names(objects: Sequence[Object]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class GroundedTransition:
-    """A transition that an operator explains: (τ, δ) ∈ D_ω.
+    """A transition explained by an operator: (τ, δ) ∈ D_ω.
 
     Attributes:
         demonstration: the index of the demonstration.
-        step: the index of the transition in it, so that its action is `actions[step]`.
+        step: the index of the transition in the demonstration; its action is `actions[step]`.
         objects: δ, the objects bound to the operator's parameters, in their order.
     """
 
@@ -265,7 +286,10 @@ class GroundedTransition:
 
 @dataclass(frozen=True, slots=True)
 class OperatorData:
-    """An operator ω and its dataset D_ω; a transition is in at most one operator's dataset."""
+    """An operator ω and its dataset D_ω; each transition is in at most one dataset."""
 
     operator: Operator
     groundings: tuple[GroundedTransition, ...]
+
+    def __repr__(self) -> str:
+        return short_repr(self, repr(self.operator.name), counted(self.groundings, "transition"))

@@ -1,4 +1,4 @@
-"""Abstract plans, their necessary atoms, and what came of planning."""
+"""Abstract plans, their necessary atoms, and planning results."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.controllers import GroundController
+from needful.core.objects import counted, short_repr
 from needful.core.operators import GroundOperator
 from needful.core.state import State
 
@@ -16,7 +17,7 @@ AbstractPlan: TypeAlias = tuple[GroundOperator, ...]
 
 
 def necessary_atoms(plan: Sequence[GroundOperator], goal: AbstractState) -> tuple[AbstractState, ...]:
-    """Return α_0..α_n of a plan: α_n = g and α_{i-1} = P_i ∪ (α_i \\ E+_i)."""
+    """Return α_0..α_n of a plan, where α_n = g and α_{i-1} = P_i ∪ (α_i \\ E+_i)."""
     backwards = [goal]
     for step in reversed(plan):
         backwards.append(step.preconditions | (backwards[-1] - step.add_effects))
@@ -24,7 +25,7 @@ def necessary_atoms(plan: Sequence[GroundOperator], goal: AbstractState) -> tupl
 
 
 class Outcome(Enum):
-    """How an attempt to solve a task ended, and if it failed, at what."""
+    """How an attempt to solve a task ended."""
 
     SOLVED = "solved"
     NO_ABSTRACT_PLAN = "no_abstract_plan"
@@ -46,10 +47,10 @@ class Failure:
 
     Attributes:
         step: the index of the failing step of the plan.
-        operator: the ground operator of that step; None if a policy acted, which has none.
-        outcome: what kind of failure it was.
-        missing: the subgoal atoms that did not hold afterwards, if that was the failure.
-        detail: one sentence for people.
+        operator: the ground operator of that step; None if a policy acted.
+        outcome: the kind of failure.
+        missing: the subgoal atoms that did not hold after the step.
+        detail: a sentence for the user.
     """
 
     step: int
@@ -58,10 +59,14 @@ class Failure:
     missing: tuple[GroundAtom, ...] = ()
     detail: str = ""
 
+    def __repr__(self) -> str:
+        missing = counted(self.missing, "missing atom")
+        return short_repr(self, f"step {self.step}", self.outcome.value, missing, repr(self.detail))
+
 
 @dataclass(slots=True)
 class SearchStatistics:
-    """What planning spent; the counters of all restarts accumulate here."""
+    """Counters and times of planning, summed over all restarts."""
 
     nodes_created: int = 0
     nodes_expanded: int = 0
@@ -79,12 +84,12 @@ class PlanningResult:
 
     Attributes:
         outcome: `Outcome.SOLVED` or the reason of the failure.
-        abstract_plan: the plan that was refined, or the one of the deepest attempt; policies have none.
-        actions: the ground controllers, in order, as far as they were found.
-        states: the simulated states x_0..x_k that go with the actions.
-        subgoals: the atoms that had to hold before the plan and after each step.
+        abstract_plan: the plan of the successful or else the deepest attempt; empty for policies.
+        actions: the ground controllers found, in order.
+        states: the simulated states x_0..x_k before and after the actions.
+        subgoals: the atoms that had to hold before the plan and after each step; empty for policies.
         failure: where and why the deepest attempt ended; None if solved or if no plan was found.
-        statistics: what it cost.
+        statistics: counters and times of the search.
     """
 
     outcome: Outcome
@@ -95,6 +100,10 @@ class PlanningResult:
     failure: Failure | None = None
     statistics: SearchStatistics = field(default_factory=SearchStatistics)
 
+    def __repr__(self) -> str:
+        steps, actions = counted(self.abstract_plan, "abstract step"), counted(self.actions, "action")
+        return short_repr(self, self.outcome.value, steps, actions)
+
     @property
     def solved(self) -> bool:
         """Whether a plan was found and refined."""
@@ -102,9 +111,9 @@ class PlanningResult:
 
     @property
     def steps(self) -> tuple[GroundOperator | GroundController, ...]:
-        """The steps of the abstract plan; the actions themselves where a policy acted without one."""
+        """The steps of the abstract plan, or the actions if a policy acted."""
         return self.abstract_plan or self.actions
 
     def expected_atoms(self, goal: AbstractState) -> tuple[AbstractState, ...]:
-        """Return what each state is judged by: its subgoal, or the goal where a policy acted."""
+        """Return the atoms expected in each state: its subgoal, or the goal if a policy acted."""
         return self.subgoals or (goal,) * len(self.states)

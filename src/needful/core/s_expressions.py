@@ -1,4 +1,4 @@
-"""Nested lists of words, which PDDL and BDDL are written in; each knows the line where it begins."""
+"""S-expressions, the syntax of PDDL and BDDL: nested lists of words with their line numbers."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import TypeAlias
 
 from needful.errors import InvalidInputError
 
-# Readers of expressions call themselves for what is inside, so there must be an end to it.
+# Readers of expressions are recursive, so the nesting must stay below the recursion limit.
 MAX_NESTING = 200
 
 
 class Word(str):
-    """A word of a text."""
+    """A word and the line it is in."""
 
     __slots__ = ("line",)
     line: int
 
     def __new__(cls, text: str, line: int) -> Word:
-        """Return a word that begins in a line."""
+        """Return the word `text` of a line."""
         word = super().__new__(cls, text)
         word.line = line
         return word
 
 
 class Form(list["Word | Form"]):
-    """A list in brackets."""
+    """A list in brackets and the line it begins in."""
 
     __slots__ = ("line",)
 
@@ -38,9 +38,9 @@ Expression: TypeAlias = Word | Form
 
 
 def read_expression(text: str, source: str) -> Expression:
-    """Return the one expression of a text; `source` says in errors where the text is from.
+    """Parse a text that consists of one expression; `source` names its origin in errors.
 
-    What stands behind a `;` is a comment.
+    A `;` starts a comment that lasts until the end of the line.
     """
     root = Form(1)
     open_forms = [root]
@@ -70,8 +70,8 @@ def read_expression(text: str, source: str) -> Expression:
     return root[0]
 
 
-def shown(expression: Expression | list[Expression]) -> str:
+def expression_text(expression: Expression | list[Expression]) -> str:
     """Return an expression as one line of text."""
     if isinstance(expression, Word):
         return str(expression)
-    return f"({' '.join(map(shown, expression))})"
+    return f"({' '.join(map(expression_text, expression))})"

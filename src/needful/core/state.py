@@ -1,4 +1,4 @@
-"""The state of the world: a vector of feature values for each object."""
+"""States of the world: a vector of feature values per object."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from needful.core.objects import Object, Type
+from needful.core.objects import Object, Type, counted, short_repr
 from needful.errors import InvalidInputError, UnknownNameError
 
 
 class State:
     """An immutable map from objects to feature vectors (tuples of floats).
 
-    Vectors are tuples, so no code can change a state that it was given; `replace` makes a new one
-    that shares the vectors of everything untouched.
+    `replace` returns a new state that shares the vectors of all unchanged objects. `str` shows all
+    values, `repr` only the number of objects.
     """
 
     __slots__ = ("_of_type", "_vectors", "objects")
 
     objects: tuple[Object, ...]
     _vectors: dict[Object, tuple[float, ...]]
-    # What `of_type` found, as it was asked; the states that `replace` makes share it with this one.
+    # Cache of `of_type`, shared with the states that `replace` returns: they have the same objects.
     _of_type: dict[Type, tuple[Object, ...]]
 
     def __init__(self, vectors: Mapping[Object, Sequence[float]]) -> None:
@@ -38,7 +38,9 @@ class State:
                 raise InvalidInputError(f"Object {obj.name!r} has a value that is not finite: {vector}.")
             checked[obj] = vector
         if len({obj.name for obj in checked}) != len(checked):
-            raise InvalidInputError("Two objects of one state share a name.")
+            names = [obj.name for obj in checked]
+            twice = sorted({name for name in names if names.count(name) > 1})
+            raise InvalidInputError(f"Two objects of one state share a name: {twice}. Rename one of them.")
         self._vectors = checked
         self._of_type = {}
         self.objects = tuple(checked)
@@ -61,11 +63,14 @@ class State:
     def __hash__(self) -> int:
         return hash(tuple(self._vectors.items()))
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return f"State({{{', '.join(f'{o}: {v}' for o, v in self._vectors.items())}}})"
 
+    def __repr__(self) -> str:
+        return short_repr(self, counted(self.objects, "object"))
+
     def get(self, obj: Object, feature: str) -> float:
-        """Return one feature of one object."""
+        """Return the value of one feature of one object."""
         try:
             return self._vectors[obj][obj.type.features.index(feature)]
         except KeyError:
@@ -82,7 +87,7 @@ class State:
         return known
 
     def replace(self, changes: Mapping[Object, Mapping[str, float]]) -> State:
-        """Return a state like this one but for the given features."""
+        """Return a copy of this state with the given features changed."""
         vectors = dict(self._vectors)
         for obj, features in changes.items():
             vector, names = list(self[obj]), obj.type.features
@@ -96,7 +101,7 @@ class State:
         return self._with_vectors(vectors)
 
     def vector(self, objects: Sequence[Object]) -> np.ndarray:
-        """Return the features of several objects as one vector, in the order given."""
+        """Concatenate the vectors of several objects, in the given order."""
         return np.array([value for obj in objects for value in self[obj]], dtype=np.float64)
 
     def allclose(self, other: State, tolerance: float) -> bool:

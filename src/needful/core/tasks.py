@@ -1,11 +1,11 @@
-"""A task: where the world starts and what must hold in the end."""
+"""Planning tasks: an initial state and a goal."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from needful.core.atoms import AbstractState
-from needful.core.objects import Object
+from needful.core.objects import Object, counted, short_repr
 from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
 
@@ -19,13 +19,16 @@ class Task:
 
     def __post_init__(self) -> None:
         if not self.goal:
-            raise InvalidInputError("A task needs a goal of at least one atom.")
+            raise InvalidInputError("The goal of a task is empty. Give at least one atom.")
         for atom in sorted(self.goal):
             for obj in atom.objects:
                 if obj not in self.initial_state:
                     raise UnknownNameError(
                         f"object in the goal atom {atom}", obj.name, (o.name for o in self.objects)
                     )
+
+    def __repr__(self) -> str:
+        return short_repr(self, counted(self.objects, "object"), counted(self.goal, "goal atom"))
 
     @property
     def objects(self) -> tuple[Object, ...]:

@@ -1,1 +1,1 @@
-"""Demonstrations: demonstrators, collection, recorded episodes and replays."""
+"""Collect demonstrations and replays, and convert recorded episodes."""

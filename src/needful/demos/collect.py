@@ -1,6 +1,6 @@
-"""Collect demonstrations on training tasks.
+"""Collect demonstrations of training tasks.
 
-The oracle demonstrator: bilevel planning with a domain's hand-written operators and samplers.
+The oracle demonstrator plans with the hand-written operators and samplers of a domain.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Protocol
 from needful.abstraction.abstract import abstract
 from needful.core.demonstrations import Demonstration
 from needful.core.model import PlanningModel
+from needful.core.objects import counted, short_repr
 from needful.core.plans import Outcome, PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, Split
@@ -20,19 +21,24 @@ from needful.seeding import seed_for
 
 
 class Demonstrator(Protocol):
-    """Anything that can show how to solve a task."""
+    """Solves tasks to produce demonstrations."""
 
     def demonstrate(self, task: Task, seed: int) -> PlanningResult:
-        """Return the actions that solve the task with the states they lead through, or a failure."""
+        """Return the actions that solve the task and the states they visit, or a failure."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CollectedDemonstrations:
-    """The demonstrations, and the training tasks that went without one."""
+    """The demonstrations, and the indices and outcomes of the training tasks without one."""
 
     demonstrations: tuple[Demonstration, ...]
     skipped: tuple[tuple[int, Outcome], ...]
+
+    def __repr__(self) -> str:
+        return short_repr(
+            self, counted(self.demonstrations, "demonstration"), counted(self.skipped, "skipped task")
+        )
 
 
 def collect_demonstrations(
@@ -42,9 +48,10 @@ def collect_demonstrations(
     seed: int,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> CollectedDemonstrations:
-    """Ask for one demonstration of each of the first `count` training tasks.
+    """Collect one demonstration of each of the first `count` training tasks.
 
-    Tasks that the demonstrator cannot solve are skipped and reported, not replaced.
+    Tasks that the demonstrator cannot solve are listed as skipped, not replaced by others.
+    `on_progress` is called with the number of finished tasks.
     """
     found, skipped = [], []
     for index, task in enumerate(environment.tasks(Split.TRAIN, count, seed)):
@@ -58,7 +65,7 @@ def collect_demonstrations(
 
 
 def as_demonstration(environment: Environment, task: Task, result: PlanningResult) -> Demonstration:
-    """Return a solved task as a demonstration, its states abstracted."""
+    """Return a solved task as a demonstration."""
     predicates = environment.vocabulary.predicates
     return Demonstration(
         objects=task.objects,
@@ -71,7 +78,7 @@ def as_demonstration(environment: Environment, task: Task, result: PlanningResul
 
 @dataclass(frozen=True, slots=True)
 class OracleDemonstrator:
-    """Solves tasks of one environment with its oracle model."""
+    """Solves tasks of an environment by bilevel planning with its oracle model."""
 
     environment: Environment
     config: PlanningConfig = field(default_factory=PlanningConfig)
@@ -81,5 +88,5 @@ class OracleDemonstrator:
         object.__setattr__(self, "model", self.environment.oracle_model())
 
     def demonstrate(self, task: Task, seed: int) -> PlanningResult:
-        """Plan for a task."""
+        """Plan for a task with the oracle model."""
         return plan(task, self.model, self.environment.execute, self.config, seed)

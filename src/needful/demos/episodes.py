@@ -1,10 +1,8 @@
-"""Demonstrations from episodes that others recorded, such as those of Gymnasium and Minari.
+"""Convert recorded episodes, such as those of Gymnasium and Minari, to demonstrations.
 
-An episode is whatever has n `actions` and n + 1 `observations`. What they mean is said by functions of
-the user's: observation → state, and (states, actions) → executions of controllers. The predicates of
-the vocabulary do the rest.
-
-Which controllers an episode executes, and where each of them ends.
+An episode has n `actions` and n + 1 `observations`. User functions interpret them: `state_of` maps an
+observation to a state, `goal_of` returns the goal, and a segmenter splits the steps into executions of
+controllers. The classifiers of the vocabulary's predicates give the abstract states.
 """
 
 from __future__ import annotations
@@ -27,25 +25,29 @@ from needful.errors import DemonstrationError, InvalidInputError, UnknownNameErr
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One execution of a controller, from where the segment before it ends.
+    """One execution of a controller; it starts where the previous segment ends.
 
     Attributes:
         action: the controller with its objects and parameters; None if no controller explains the steps.
-        end: how many steps of the episode are over when the controller has finished.
+        end: the number of steps of the episode up to the end of this segment.
     """
 
     action: GroundController | None
     end: int
 
 
-# What a recorded action means in the state that it was taken in; None if no controller explains it.
+# From a recorded action and the state before it to the controller; None if no controller explains it.
 ControllerOf: TypeAlias = Callable[[Any, State], GroundController | None]
 # From the n + 1 states and the n actions of an episode to its segments, in order and without gaps.
 Segmenter: TypeAlias = Callable[[Sequence[State], Sequence[Any]], Iterable[Segment]]
+# From an observation to the state.
+StateOf: TypeAlias = Callable[[Any], State]
+# From the first observation and the first state of an episode to its goal.
+GoalOf: TypeAlias = Callable[[Any, State], AbstractState]
 
 
 def segment_by_step(controller_of: ControllerOf) -> Segmenter:
-    """Return the segmenter for episodes in which every action is a whole controller."""
+    """Return the segmenter for episodes in which each action executes a whole controller."""
 
     def segment(states: Sequence[State], actions: Sequence[Any]) -> Iterator[Segment]:
         for step, action in enumerate(actions):
@@ -55,9 +57,9 @@ def segment_by_step(controller_of: ControllerOf) -> Segmenter:
 
 
 def segment_by_controller(controller_of: ControllerOf) -> Segmenter:
-    """Return the segmenter for low-level actions of which one knows whose they are.
+    """Return the segmenter for low-level actions whose controller is known.
 
-    Neighbouring steps with the same controller, objects and parameters are one execution of it.
+    Successive steps with the same controller, objects and parameters are one execution.
     """
 
     def segment(states: Sequence[State], actions: Sequence[Any]) -> Iterator[Segment]:
@@ -72,29 +74,25 @@ def segment_by_controller(controller_of: ControllerOf) -> Segmenter:
     return segment
 
 
-StateOf: TypeAlias = Callable[[Any], State]
-GoalOf: TypeAlias = Callable[[Any, State], AbstractState]
-
-
-class Recorded(Protocol):
-    """What an episode must have; Minari's `EpisodeData` does."""
+class RecordedEpisode(Protocol):
+    """The attributes that an episode must have; Minari's `EpisodeData` has them."""
 
     @property
     def observations(self) -> Any:
-        """What was seen before the first action and after each."""
+        """One observation before the first action and one after each action."""
         ...
 
     @property
     def actions(self) -> Any:
-        """What was done."""
+        """The recorded actions."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """An episode as one records it: lists or arrays with an entry for each step.
+    """A recorded episode: lists or arrays with one entry per step.
 
-    As in Minari, a dictionary or a tuple holds such lists or arrays, one for each part of a space.
+    As in Minari, composite spaces are dictionaries or tuples of such lists or arrays.
     """
 
     observations: Any
@@ -102,26 +100,26 @@ class Episode:
 
 
 def demonstrations_from_episodes(
-    episodes: Iterable[Recorded],
+    episodes: Iterable[RecordedEpisode],
     vocabulary: Vocabulary,
     *,
     state_of: StateOf,
     goal_of: GoalOf,
     segment: Segmenter,
 ) -> tuple[Demonstration, ...]:
-    """Return one demonstration for each episode.
+    """Return one demonstration per episode.
 
-    Whatever does not fit is a `DemonstrationError` that names the episode and the step, both counted
-    from 0. Episodes that miss their goal are no demonstrations: leave them out.
+    Errors are `DemonstrationError`s that name the episode and the step, both counted from 0. Omit
+    episodes that do not reach their goal.
 
     Args:
         episodes: for example `dataset.iterate_episodes()` of Minari, or a list of `Episode`.
-        vocabulary: the types, predicates with their classifiers, and controllers.
-        state_of: the state that an observation shows; all states of an episode have the same objects.
-        goal_of: the goal of an episode, from its first observation and its first state.
-        segment: which controllers were executed: `segment_by_step(...)` if every action is a whole
-            controller, `segment_by_controller(...)` if controllers take several actions each, or a
-            function of one's own.
+        vocabulary: the types, predicates with classifiers, and controllers.
+        state_of: maps an observation to the state; all states of an episode have the same objects.
+        goal_of: returns the goal of an episode, given its first observation and its first state.
+        segment: splits an episode into executions of controllers: `segment_by_step(...)` if each
+            action executes a whole controller, `segment_by_controller(...)` if a controller takes
+            several actions, or your own function.
     """
     reader = _Reader(vocabulary, state_of, goal_of, segment)
     return tuple(reader.read(number, episode) for number, episode in enumerate(episodes))
@@ -134,7 +132,7 @@ class _Reader:
     goal_of: GoalOf
     segment: Segmenter
 
-    def read(self, number: int, episode: Recorded) -> Demonstration:
+    def read(self, number: int, episode: RecordedEpisode) -> Demonstration:
         with _locate_errors(f"Episode {number}"):
             observations, actions = _steps(episode)
         states = self._states(number, observations)
@@ -173,9 +171,9 @@ class _Reader:
     def _executed_actions(
         self, number: int, states: Sequence[State], actions: Sequence[Any]
     ) -> Iterator[tuple[GroundController, int]]:
-        """Yield what was executed, and the steps that were over then.
+        """Yield each executed action and the number of steps up to its end.
 
-        The step that an error names is the first that nothing explains.
+        Errors name the first step without an explanation.
         """
         start = 0
         segments = iter(self.segment(states, actions))
@@ -190,32 +188,32 @@ class _Reader:
         if start != len(actions):
             raise DemonstrationError(
                 f"Episode {number}, step {start}: the segments end here, but there are {len(actions)} "
-                "steps. Explain all steps, or leave those after the goal out of the episode."
+                "steps. Return segments for all steps, or omit the steps after the goal."
             )
 
     def _checked_action(
         self, segment: Segment, start: int, state: State, actions: Sequence[Any]
     ) -> GroundController:
-        """Return the action of a segment that makes sense."""
+        """Return the action of a segment, or raise if the segment is invalid."""
         if not start < segment.end <= len(actions):
             raise InvalidInputError(
-                f"A segment that begins here ends at {segment.end}. It must end after {start}, and not "
-                f"after {len(actions)}, the number of steps."
+                f"A segment that begins here ends at {segment.end}. It must end after {start} and at or "
+                f"before {len(actions)}, the number of steps."
             )
         action, controllers = segment.action, self.vocabulary.controllers
         if action is None:
             raise InvalidInputError(
                 f"No controller explains the action {reprlib.repr(actions[start])}. "
-                "Add a controller for it, or leave such episodes out."
+                "Add a controller for it, or omit such episodes."
             )
         if action.controller not in controllers:
             raise UnknownNameError("controller", action.controller.name, (one.name for one in controllers))
         _check_known(action.objects, state, f"object of {action.controller.name}")
-        place = action.controller.first_out_of_bounds(action.parameters)
-        if place is not None:
+        index = action.controller.first_out_of_bounds(action.parameters)
+        if index is not None:
             raise InvalidInputError(
-                f"Parameter {place} of {action} is outside of [{action.controller.low[place]}, "
-                f"{action.controller.high[place]}]. Clip it, or widen the controller's box."
+                f"Parameter {index} of {action} is outside of [{action.controller.low[index]}, "
+                f"{action.controller.high[index]}]. Clip it, or widen the controller's bounds."
             )
         return action
 
@@ -224,8 +222,7 @@ def _check_objects(first: State, state: State, vocabulary: Vocabulary) -> None:
     if state.objects != first.objects:
         stray = sorted(set(state.objects) ^ set(first.objects))[0]
         raise InvalidInputError(
-            f"The object {stray} is not there in all states. "
-            "All states of an episode must have the same objects."
+            f"The object {stray} is not in all states. All states of an episode must have the same objects."
         )
     for obj in state.objects if state is first else ():
         if obj.type not in vocabulary.types:
@@ -239,8 +236,8 @@ def _check_known(objects: Iterable[Object], state: State, what: str) -> None:
             raise UnknownNameError(what, str(obj), map(str, state.objects))
 
 
-def _steps(episode: Recorded) -> tuple[list[Any], list[Any]]:
-    """Return the observations and the actions, one entry for each step."""
+def _steps(episode: RecordedEpisode) -> tuple[list[Any], list[Any]]:
+    """Return the observations and the actions as lists."""
     observations = _unstacked(episode.observations, "observations")
     actions = _unstacked(episode.actions, "actions")
     if len(observations) != len(actions) + 1:
@@ -252,7 +249,7 @@ def _steps(episode: Recorded) -> tuple[list[Any], list[Any]]:
 
 
 def _unstacked(recorded: Any, name: str) -> list[Any]:
-    """Return the entries of lists or arrays, or of the dictionaries and tuples that hold some."""
+    """Return one entry per step of a list or an array, or of a dictionary or tuple of them."""
     if isinstance(recorded, Mapping):
         rows = _rows([_unstacked(part, f"{name}[{key!r}]") for key, part in recorded.items()], name)
         return [dict(zip(recorded, row, strict=True)) for row in rows]
@@ -262,21 +259,21 @@ def _unstacked(recorded: Any, name: str) -> list[Any]:
         return list(recorded)
     except TypeError:
         raise InvalidInputError(
-            f"{name} must be a list or an array with an entry for each step, got {reprlib.repr(recorded)}."
+            f"{name} must be a list or an array with one entry per step, got {reprlib.repr(recorded)}."
         ) from None
 
 
 def _rows(columns: list[list[Any]], name: str) -> list[tuple[Any, ...]]:
     lengths = sorted({len(column) for column in columns})
     if len(lengths) != 1:
-        raise InvalidInputError(f"The parts of {name} must have one length, got {lengths}.")
+        raise InvalidInputError(f"The parts of {name} must have the same length, got lengths {lengths}.")
     return list(zip(*columns, strict=True))
 
 
 @contextmanager
-def _locate_errors(place: str) -> Iterator[None]:
-    """Let errors say where they come from."""
+def _locate_errors(location: str) -> Iterator[None]:
+    """Prefix the errors raised inside the block with their location."""
     try:
         yield
     except InvalidInputError as error:
-        raise DemonstrationError(f"{place}: {error}") from error
+        raise DemonstrationError(f"{location}: {error}") from error

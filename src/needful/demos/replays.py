@@ -1,7 +1,7 @@
-"""Replays: what comes of doing something at random in a state of a demonstration.
+"""Replays: transitions of random actions in states of demonstrations.
 
-They show what demonstrations never do: controllers used where they are of no use. A replay is written
-as a demonstration of one action without a goal. It shows a transition, but nothing that was wanted.
+Demonstrations execute controllers only where they help. Replays also execute them elsewhere. A replay
+is a `Demonstration` with one action and an empty goal.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from needful.envs.contract import Environment
 from needful.errors import DemonstrationError
 from needful.seeding import rng_for
 
-# Draws that come to nothing are repeated, but not for ever: so many times the number that is wanted.
-MOST_DRAWS = 20
+# The limit on all draws, rejected ones included, per requested replay.
+MAX_DRAWS_PER_REPLAY = 20
 
 
 def collect_replays(
@@ -34,18 +34,22 @@ def collect_replays(
     seed: int,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> tuple[Demonstration, ...]:
-    """Replay states of demonstrations with random ground operators of the oracle.
+    """Execute random ground operators of the oracle in random states of demonstrations.
 
-    A demonstration is chosen by its number of states, then a state that is not its last and one of
-    all groundings of all operators, whether its preconditions hold or not. What a simulator refuses
-    is drawn anew.
+    Each draw chooses a demonstration with probability proportional to its number of states, a state
+    other than the last, and a grounding of any operator, whether or not its preconditions hold. Draws
+    that the simulator rejects are repeated. `on_progress` is called with the number of replays.
+
+    Returns up to `count` replays; raises if there is none.
     """
     if any(demonstration.states is None for demonstration in demonstrations):
-        raise DemonstrationError("Replays start from states, and a demonstration has none.")
+        raise DemonstrationError(
+            "Replays start from states, and a demonstration has none. Record demonstrations with states."
+        )
     usable = [demonstration for demonstration in demonstrations if len(demonstration)]
     oracle, rng = environment.oracle_model(), rng_for(seed, "replays", environment.name)
     found: list[Demonstration] = []
-    for _ in range(MOST_DRAWS * count if usable else 0):
+    for _ in range(MAX_DRAWS_PER_REPLAY * count if usable else 0):
         if len(found) == count:
             break
         replay = _replay(environment, oracle, _choose(usable, rng), rng)
@@ -55,7 +59,7 @@ def collect_replays(
     if not found:
         raise DemonstrationError(
             f"No replay came of {len(usable)} demonstrations of {environment.name!r}. "
-            "Use a learner that needs none."
+            "Use a learner that needs no replays."
         )
     return tuple(found)
 
@@ -68,7 +72,7 @@ def _choose(demonstrations: Sequence[Demonstration], rng: np.random.Generator) -
 def _replay(
     environment: Environment, oracle: PlanningModel, demonstration: Demonstration, rng: np.random.Generator
 ) -> Demonstration | None:
-    """Do one random thing in a random state; return None if nothing could be done."""
+    """Execute a random action in a random state; return None if it was rejected."""
     step = int(rng.integers(len(demonstration)))
     assert demonstration.states is not None
     state = demonstration.states[step]
@@ -96,7 +100,7 @@ def _replay(
 def random_ground_operator(
     model: PlanningModel, state: State, rng: np.random.Generator
 ) -> GroundOperator | None:
-    """Draw one of all groundings of all operators of a model, each as likely; None if there are none."""
+    """Draw uniformly from the groundings of all operators of a model; return None if there are none."""
     choices = [
         InjectiveTuples(tuple(state.of_type(variable.type) for variable in operator.parameters))
         for operator in model.operators

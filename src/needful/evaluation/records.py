@@ -104,7 +104,7 @@ class RunRecord:
             learner=found["learner"].name(),
             seed=found["seed"].integer(),
             task=found["task"].integer(),
-            outcome=found["outcome"].one_of("outcome", {one.value: one.value for one in Outcome}),
+            outcome=found["outcome"].look_up("outcome", {one.value: one.value for one in Outcome}),
             seconds=_seconds(found["seconds"]),
             nodes_created=found["nodes_created"].integer(),
             nodes_expanded=found["nodes_expanded"].integer(),

@@ -47,7 +47,7 @@ class RunFolder:
         """
         path = Path(path)
         if os.path.lexists(path):
-            with staged_directory(path, RUN, force, keep=True) as staging:
+            with staged_directory(path, RUN, force, keep_on_error=True) as staging:
                 folder = cls(staging)
                 folder._write_records()
                 try:

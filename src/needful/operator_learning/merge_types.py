@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
-from needful.core.canonical import Shape, rename, shape
+from needful.core.canonical import UntypedForm, rename, untyped_form
 from needful.core.objects import Type, Variable
 from needful.core.operators import DeletePattern
 from needful.operator_learning.candidates import Candidate, canonical_candidate
@@ -124,9 +124,9 @@ def _merged(candidates: Sequence[Candidate]) -> Iterator[Iterable[Candidate]]:
 
 def _merges(candidates: Iterable[Candidate]) -> list[_Merge]:
     """Return the possible merges of candidates, the narrowest first."""
-    groups: dict[Shape, list[_Member]] = {}
+    groups: dict[UntypedForm, list[_Member]] = {}
     for candidate in candidates:
-        found, variables = shape(candidate.operator)
+        found, variables = untyped_form(candidate.operator)
         groups.setdefault(found, []).append(_Member(candidate, variables))
     merges = []
     for group in groups.values():

@@ -1,1 +1,1 @@
-"""File formats, with atomic writes."""
+"""File formats, their readers and their atomic writers."""

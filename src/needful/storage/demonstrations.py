@@ -1,7 +1,7 @@
-"""Demonstration files: `needful-demos` version 1, JSON lines, plain or gzip.
+"""Files of demonstrations: `needful-demos` version 1, JSON lines, plain or gzip.
 
-Line 1 is the header with the vocabulary, each further line one demonstration; blank lines do not
-count. A file holds signatures and data only, so reading it executes nothing.
+Line 1 is the header with the vocabulary, each further line is one demonstration, and blank lines are
+ignored. A file holds signatures and data only; reading it executes no code.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from needful.core.controllers import Controller, GroundController
 from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
+from needful.core.objects import counted, short_repr
 from needful.core.state import State
 from needful.errors import DemonstrationError
 from needful.storage.atomic import check_output_file, compressed, decompressed, write_bytes
@@ -21,7 +22,7 @@ from needful.storage.output_kinds import DEMONSTRATIONS
 from needful.storage.vocabulary_json import (
     VOCABULARY_FIELDS,
     GroundAtomReader,
-    Names,
+    VocabularyIndex,
     atoms_to_json,
     objects_from_json,
     objects_to_json,
@@ -36,24 +37,27 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 @dataclass(frozen=True, slots=True)
 class DemonstrationSet:
-    """What a demonstrations file holds.
+    """The content of a demonstrations file.
 
-    The predicates have no classifiers and the controllers no initiation tests: a file knows only
-    their signatures.
+    The predicates have no classifiers and the controllers no initiation tests, because a file holds
+    only their signatures.
     """
 
     vocabulary: Vocabulary
     demonstrations: tuple[Demonstration, ...]
 
+    def __repr__(self) -> str:
+        return short_repr(self, counted(self.demonstrations, "demonstration"), repr(self.vocabulary))
+
 
 def read_demonstrations(path: str | Path) -> DemonstrationSet:
-    """Read a demonstrations file, gzip or plain by its first bytes.
+    """Read a demonstrations file; gzip is recognised by its first bytes.
 
-    Whatever is wrong with it is a `DemonstrationError` that names file, line, field and remedy.
+    Raises `DemonstrationError`, which names the file, the line, the field and the remedy.
     """
     try:
         data = Path(path).read_bytes()
-    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
+    except (OSError, ValueError) as error:  # ValueError: the path is invalid
         reason = getattr(error, "strerror", None) or str(error)
         raise DemonstrationError(f"{path}: cannot be read: {reason}. Give a demonstrations file.") from None
     if data.startswith(GZIP_MAGIC):
@@ -69,8 +73,8 @@ def write_demonstrations(
 ) -> None:
     """Write a demonstrations file, gzip if the name ends in `.gz`.
 
-    The same demonstrations give the same bytes. They are read back before anything is written, so
-    what the reader would refuse raises `DemonstrationError` and leaves no file.
+    The same demonstrations give the same bytes. The data is parsed before it is written, so invalid
+    demonstrations raise `DemonstrationError` and no file is written.
     """
     path = Path(path)
     check_output_file(path, DEMONSTRATIONS, force)
@@ -101,29 +105,29 @@ def _to_json(demo: Demonstration) -> dict[str, JsonValue]:
 
 
 def _parse(data: bytes, file: str) -> DemonstrationSet:
-    # Split at newlines alone: other line breaks of Unicode may stand inside JSON strings.
+    # Split only at newlines: JSON strings may contain other line breaks of Unicode.
     lines = [(number, line) for number, line in enumerate(data.split(b"\n"), start=1) if line.strip()]
     if not lines:
         raise DemonstrationError(f"{file}: the file is empty. It needs a header and demonstrations.")
     fields = (parse_json(line, Source(file, DemonstrationError, number)) for number, line in lines)
     header = next(fields)
     header.check_format(FORMAT, VERSION)
-    names = vocabulary_from_json(header.record("format", "version", *VOCABULARY_FIELDS))
-    demonstrations = tuple(_DemonstrationReader(names, field).read() for field in fields)
+    index = vocabulary_from_json(header.record("format", "version", *VOCABULARY_FIELDS))
+    demonstrations = tuple(_DemonstrationReader(index, field).read() for field in fields)
     if not demonstrations:
-        raise DemonstrationError(f"{file}: there is only a header. Add a line for each demonstration.")
-    return DemonstrationSet(names.vocabulary(), demonstrations)
+        raise DemonstrationError(f"{file}: there is only a header. Add one line per demonstration.")
+    return DemonstrationSet(index.to_vocabulary(), demonstrations)
 
 
 class _DemonstrationReader:
-    """Reads one line."""
+    """Reads one line of a file."""
 
-    def __init__(self, names: Names, field: Field) -> None:
-        self.names = names
+    def __init__(self, index: VocabularyIndex, field: Field) -> None:
+        self.index = index
         self.field = field
         self.record = field.record("objects", "goal", "atoms", "actions", optional=("states",))
-        self.objects = objects_from_json(self.record["objects"], names.types)
-        self.atoms = GroundAtomReader(names, self.objects)
+        self.objects = objects_from_json(self.record["objects"], index.types)
+        self.atoms = GroundAtomReader(index, self.objects)
 
     def read(self) -> Demonstration:
         goal = self.atoms.atoms(self.record["goal"])
@@ -138,15 +142,15 @@ class _DemonstrationReader:
         if missing:
             raise self.record["goal"].fault(
                 f"{missing[0]} does not hold in the last list of atoms.",
-                "Leave out demonstrations that miss their goal.",
+                "Omit demonstrations that miss their goal.",
             )
         objects = tuple(sorted(self.objects.values()))
         return Demonstration(objects, goal, abstract_states, actions, states)
 
     def _read_action(self, field: Field) -> GroundController:
         record = field.record("controller", "objects", "params")
-        controller = record["controller"].one_of("controller", self.names.controllers)
-        objects = tuple(item.one_of("object", self.objects) for item in record["objects"].items())
+        controller = record["controller"].look_up("controller", self.index.controllers)
+        objects = tuple(item.look_up("object", self.objects) for item in record["objects"].items())
         parameters = record["params"].numbers()
         with field.locate_errors():
             action = GroundController(controller, objects, parameters)
@@ -165,19 +169,19 @@ class _DemonstrationReader:
     def _read_state(self, field: Field) -> State:
         vectors = field.entries()
         for name in vectors:
-            Field(name, field.source, field.path).one_of("object", self.objects)
+            Field(name, field.source, field.path).look_up("object", self.objects)
         absent = sorted(self.objects.keys() - vectors.keys())
         if absent:
-            raise field.fault(f"the object {absent[0]!r} is missing.", "Give a vector for each object.")
+            raise field.fault(f"the object {absent[0]!r} is missing.", "Give one vector per object.")
         with field.locate_errors():
             return State({self.objects[name]: vector.numbers() for name, vector in vectors.items()})
 
 
 def _check_bounds(controller: Controller, field: Field, parameters: tuple[float, ...]) -> None:
-    place = controller.first_out_of_bounds(parameters)
-    if place is not None:
-        raise field.item(place).fault(
-            f"{parameters[place]} is outside of [{controller.low[place]}, {controller.high[place]}], "
-            f"the bounds of {controller.name!r}.",
-            "Clip the parameters to the box when recording, or widen the box in the header.",
+    position = controller.first_out_of_bounds(parameters)
+    if position is not None:
+        raise field.item(position).fault(
+            f"{parameters[position]} is outside of [{controller.low[position]}, "
+            f"{controller.high[position]}], the bounds of {controller.name!r}.",
+            "Clip the parameters to the bounds when recording, or widen the bounds in the header.",
         )

@@ -1,8 +1,7 @@
-"""The document `evidence.json` of a model directory: the transitions behind each operator.
+"""The documents of a model directory that record how its operators were learned.
 
-It is what `needful explain` reads. The objects of each demonstration are listed once.
-
-The document `climb.json` of a model directory: the way that hill climbing took.
+`evidence.json` lists the transitions of each operator, for `needful explain`; the objects of each
+demonstration are listed once. `climb.json` lists the steps of hill climbing.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from needful.storage.json_fields import Field, JsonValue
 from needful.storage.model_directory import load_document
 from needful.storage.vocabulary_json import (
     GroundAtomReader,
-    Names,
+    VocabularyIndex,
     atom_to_json,
     atoms_to_json,
     objects_from_json,
@@ -33,8 +32,20 @@ from needful.storage.vocabulary_json import (
 EVIDENCE_FILE = "evidence.json"
 EVIDENCE_FORMAT = "needful-evidence"
 EVIDENCE_VERSION = 1
+CLIMB_FILE = "climb.json"
+CLIMB_FORMAT = "needful-climb"
+CLIMB_VERSION = 1
 
+# The transitions by operator name.
 Evidence: TypeAlias = Mapping[str, tuple[TransitionEvidence, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedClimb:
+    """The steps of hill climbing, and the number of transitions to cover."""
+
+    transitions: int
+    steps: tuple[ClimbStep, ...]
 
 
 def evidence_to_json(evidence: Evidence, demonstrations: Sequence[Demonstration]) -> dict[str, JsonValue]:
@@ -44,22 +55,22 @@ def evidence_to_json(evidence: Evidence, demonstrations: Sequence[Demonstration]
         "version": EVIDENCE_VERSION,
         "demonstrations": [objects_to_json(demonstration.objects) for demonstration in demonstrations],
         "operators": {
-            name: [_transition_to_json(one) for one in transitions]
+            name: [_transition_to_json(transition) for transition in transitions]
             for name, transitions in evidence.items()
         },
     }
 
 
 def load_evidence(path: Path, model: PlanningModel) -> dict[str, tuple[TransitionEvidence, ...]]:
-    """Read the evidence for the model of a directory, by the operators' names."""
+    """Read the evidence of the model in a directory, by operator name."""
     field = load_document(path, EVIDENCE_FILE)
     field.check_format(EVIDENCE_FORMAT, EVIDENCE_VERSION)
     record = field.record("format", "version", "demonstrations", "operators")
-    names = Names.of(model.vocabulary)
+    index = VocabularyIndex.of(model.vocabulary)
     demonstrations = []
     for item in record["demonstrations"].items():
-        objects = objects_from_json(item, names.types)
-        demonstrations.append((objects, GroundAtomReader(names, objects)))
+        objects = objects_from_json(item, index.types)
+        demonstrations.append((objects, GroundAtomReader(index, objects)))
     transitions = record["operators"].record(*(operator.name for operator in model.operators))
     return {
         operator.name: tuple(
@@ -68,61 +79,6 @@ def load_evidence(path: Path, model: PlanningModel) -> dict[str, tuple[Transitio
         )
         for operator in model.operators
     }
-
-
-def _transition_to_json(one: TransitionEvidence) -> dict[str, JsonValue]:
-    return {
-        "demonstration": one.demonstration,
-        "step": one.step,
-        "objects": [obj.name for obj in one.objects],
-        "necessary": None if one.necessary is None else atoms_to_json(one.necessary),
-        "added": atoms_to_json(one.added),
-        "deleted": atoms_to_json(one.deleted),
-        "needed_by": [[atom_to_json(atom), who] for atom, who in sorted(one.needed_by.items())],
-    }
-
-
-def _transition_from_json(
-    field: Field,
-    operator: Operator,
-    demonstrations: Sequence[tuple[Mapping[str, Object], GroundAtomReader]],
-) -> TransitionEvidence:
-    record = field.record("demonstration", "step", "objects", "necessary", "added", "deleted", "needed_by")
-    place = record["demonstration"].integer()
-    if not 0 <= place < len(demonstrations):
-        raise record["demonstration"].fault(f"there is no demonstration {place}.", "Learn the model again.")
-    known, reader = demonstrations[place]
-    objects = tuple(one.one_of("object", known) for one in record["objects"].items())
-    with record["objects"].locate_errors():
-        operator.ground(objects)
-    needed_by = {}
-    for item in record["needed_by"].items():
-        pair = item.items()
-        if len(pair) != 2:
-            raise item.fault("expected an atom and who needs it.", "Learn the model again.")
-        needed_by[reader.atom(pair[0])] = pair[1].text()
-    return TransitionEvidence(
-        place,
-        record["step"].integer(),
-        objects,
-        None if record["necessary"].value is None else reader.atoms(record["necessary"]),
-        reader.atoms(record["added"]),
-        reader.atoms(record["deleted"]),
-        needed_by,
-    )
-
-
-CLIMB_FILE = "climb.json"
-CLIMB_FORMAT = "needful-climb"
-CLIMB_VERSION = 1
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedClimb:
-    """The steps of hill climbing, and how many transitions there were to cover."""
-
-    transitions: int
-    steps: tuple[ClimbStep, ...]
 
 
 def climb_to_json(climb: RecordedClimb) -> dict[str, JsonValue]:
@@ -145,14 +101,62 @@ def climb_to_json(climb: RecordedClimb) -> dict[str, JsonValue]:
 
 
 def load_climb(path: Path) -> RecordedClimb:
-    """Read the climb that led to the model of a directory."""
+    """Read the hill climbing steps of the model in a directory."""
     field = load_document(path, CLIMB_FILE)
     field.check_format(CLIMB_FORMAT, CLIMB_VERSION)
     record = field.record("format", "version", "transitions", "steps")
-    return RecordedClimb(record["transitions"].integer(), tuple(map(_step, record["steps"].items())))
+    return RecordedClimb(
+        record["transitions"].integer(), tuple(map(_step_from_json, record["steps"].items()))
+    )
 
 
-def _step(field: Field) -> ClimbStep:
+def _transition_to_json(transition: TransitionEvidence) -> dict[str, JsonValue]:
+    return {
+        "demonstration": transition.demonstration,
+        "step": transition.step,
+        "objects": [obj.name for obj in transition.objects],
+        "necessary": None if transition.necessary is None else atoms_to_json(transition.necessary),
+        "added": atoms_to_json(transition.added),
+        "deleted": atoms_to_json(transition.deleted),
+        "needed_by": [
+            [atom_to_json(atom), consumer] for atom, consumer in sorted(transition.needed_by.items())
+        ],
+    }
+
+
+def _transition_from_json(
+    field: Field,
+    operator: Operator,
+    demonstrations: Sequence[tuple[Mapping[str, Object], GroundAtomReader]],
+) -> TransitionEvidence:
+    record = field.record("demonstration", "step", "objects", "necessary", "added", "deleted", "needed_by")
+    number = record["demonstration"].integer()
+    if not 0 <= number < len(demonstrations):
+        raise record["demonstration"].fault(
+            f"there is no demonstration {number}.", "Learn the model again."
+        )
+    known, reader = demonstrations[number]
+    objects = tuple(one.look_up("object", known) for one in record["objects"].items())
+    with record["objects"].locate_errors():
+        operator.ground(objects)
+    needed_by = {}
+    for item in record["needed_by"].items():
+        pair = item.items()
+        if len(pair) != 2:
+            raise item.fault("expected an atom and the consumer that needs it.", "Learn the model again.")
+        needed_by[reader.atom(pair[0])] = pair[1].text()
+    return TransitionEvidence(
+        number,
+        record["step"].integer(),
+        objects,
+        None if record["necessary"].value is None else reader.atoms(record["necessary"]),
+        reader.atoms(record["added"]),
+        reader.atoms(record["deleted"]),
+        needed_by,
+    )
+
+
+def _step_from_json(field: Field) -> ClimbStep:
     record = field.record("move", "uncovered", "operators", "added", "removed")
     return ClimbStep(
         record["move"].text(),

@@ -1,4 +1,4 @@
-"""JSON values that know where they stand, so that every complaint says where and what to do."""
+"""JSON values with their location, so that every error names the file, the field and the remedy."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The place that JSON text came from, and the kind of error to raise about it."""
+    """The file and line of a JSON text, and the class of the errors about it."""
 
     file: str
     error: type[InvalidInputError]
     line: int | None = None
 
     def fault(self, problem: str, remedy: str = "", path: str = "") -> InvalidInputError:
-        """Return the error that names file, line, field, problem and remedy."""
-        where = [self.file]
+        """Return an error that names the file, the line, the field, the problem and the remedy."""
+        location = [self.file]
         if self.line is not None:
-            where.append(f"line {self.line}")
+            location.append(f"line {self.line}")
         if path:
-            where.append(path)
-        return self.error(f"{', '.join(where)}: {problem}{' ' + remedy if remedy else ''}")
+            location.append(path)
+        return self.error(f"{', '.join(location)}: {problem}{' ' + remedy if remedy else ''}")
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A JSON value with its path, such as `actions[2].params`; each accessor checks what it returns."""
+    """A JSON value with its path, such as `actions[2].params`; accessors raise if the type is wrong."""
 
     value: JsonValue
     source: Source
     path: str = ""
 
     def fault(self, problem: str, remedy: str = "") -> InvalidInputError:
-        """Return the error about this value."""
+        """Return an error about this value."""
         return self.source.fault(problem, remedy, self.path)
 
     def text(self) -> str:
@@ -52,7 +52,7 @@ class Field:
         return self.value
 
     def name(self) -> str:
-        """Return a string that can serve as a name: not empty, and writable as UTF-8."""
+        """Return a string that is a valid name: not empty, and encodable as UTF-8."""
         name = self.text()
         if not name:
             raise self.fault("a name must not be empty.", "Give it at least one character.")
@@ -93,24 +93,24 @@ class Field:
         return [self.item(index) for index in range(len(self.value))]
 
     def item(self, index: int) -> Field:
-        """Return one element of what is known to be an array."""
+        """Return one element; the value must be an array."""
         assert isinstance(self.value, list)
         return Field(self.value[index], self.source, f"{self.path}[{index}]")
 
-    def plain(self) -> dict[str, JsonValue]:
-        """Return an object as it is, for content that is only passed on."""
+    def as_dict(self) -> dict[str, JsonValue]:
+        """Return an object as a dictionary of unchecked values."""
         if not isinstance(self.value, dict):
             raise self._wrong_type("an object")
         return self.value
 
     def entries(self) -> dict[str, Field]:
-        """Return the members of an object whose keys are data, such as a map from names."""
+        """Return the members of an object whose keys are data, such as names."""
         return {
-            key: Field(value, self.source, self._child_path(key)) for key, value in self.plain().items()
+            key: Field(value, self.source, self._child_path(key)) for key, value in self.as_dict().items()
         }
 
     def record(self, *required: str, optional: Sequence[str] = ()) -> dict[str, Field]:
-        """Return the members of an object that has exactly the given fields."""
+        """Return the members of an object with fixed fields; raise on missing or unknown fields."""
         found = self.entries()
         allowed = (*required, *optional)
         for name in found:
@@ -122,8 +122,8 @@ class Field:
                 raise self.fault(f"the field {name!r} is missing.", f"Needed: {', '.join(required)}.")
         return found
 
-    def one_of(self, kind: str, known: Mapping[str, T]) -> T:
-        """Return what a name stands for."""
+    def look_up(self, kind: str, known: Mapping[str, T]) -> T:
+        """Return the value that belongs to a name; raise with the known names if there is none."""
         name = self.text()
         if name not in known:
             raise self.fault(str(UnknownNameError(kind, name, known)))
@@ -132,7 +132,7 @@ class Field:
     def check_format(self, name: str, version: int) -> None:
         """Raise unless an object declares this format and version.
 
-        Do this first: the fields of another format would only give puzzling complaints.
+        Call it first: errors about the fields of another format would be misleading.
         """
         known = self.entries()
         if "format" not in known or known["format"].value != name:
@@ -145,7 +145,7 @@ class Field:
 
     @contextmanager
     def locate_errors(self) -> Iterator[None]:
-        """Give errors that are raised inside, by constructors for example, this field's place."""
+        """Add this field's location to errors raised inside the block, such as those of constructors."""
         try:
             yield
         except self.source.error:
@@ -154,15 +154,15 @@ class Field:
             raise self.fault(str(error)) from None
 
     def _child_path(self, key: str) -> str:
-        shown = key if key.isidentifier() else json.dumps(key)
-        return f"{self.path}.{shown}" if self.path else shown
+        member = key if key.isidentifier() else json.dumps(key)
+        return f"{self.path}.{member}" if self.path else member
 
     def _wrong_type(self, expected: str) -> InvalidInputError:
         return self.fault(f"expected {expected}, got {_described(self.value)}.")
 
 
 def parse_json(data: bytes, source: Source) -> Field:
-    """Parse strict JSON: UTF-8, no key twice in one object, no NaN or Infinity, no absurd nesting."""
+    """Parse strict JSON: UTF-8, no duplicate keys, no NaN or Infinity, limited nesting."""
     try:
         value = json.loads(
             data.decode("utf-8-sig"),
@@ -172,13 +172,13 @@ def parse_json(data: bytes, source: Source) -> Field:
     except UnicodeDecodeError as error:
         raise source.fault(f"byte {error.start} is not UTF-8.", "Save the text as UTF-8.") from None
     except json.JSONDecodeError as error:
-        place = f"column {error.colno}" if source.line else f"line {error.lineno}, column {error.colno}"
-        raise source.fault(f"not JSON: {error.msg} at {place}.") from None
+        location = f"column {error.colno}" if source.line else f"line {error.lineno}, column {error.colno}"
+        raise source.fault(f"not JSON: {error.msg} at {location}.") from None
     except RecursionError:
         raise source.fault("the JSON is nested too deeply.", "Is this the right file?") from None
-    except _InvalidJson as refused:
-        raise source.fault(str(refused)) from None
-    except ValueError:  # Python's limit on the digits of whole numbers
+    except _InvalidJson as error:
+        raise source.fault(str(error)) from None
+    except ValueError:  # Python limits the digits of integers
         raise source.fault(
             "a number has too many digits.", "Numbers must fit into 64-bit floats."
         ) from None
@@ -186,13 +186,13 @@ def parse_json(data: bytes, source: Source) -> Field:
 
 
 def dump_json(value: JsonValue, indent: int | None = None) -> str:
-    """Return the same text for the same value: keys sorted, plain ASCII, no NaN."""
+    """Return a canonical text: sorted keys, ASCII, no NaN."""
     separators = (",", ":") if indent is None else (",", ": ")
     return json.dumps(value, sort_keys=True, allow_nan=False, indent=indent, separators=separators)
 
 
 class _InvalidJson(ValueError):
-    """JSON that Python's parser would let pass."""
+    """JSON that Python's parser accepts and this one rejects."""
 
 
 def _reject_duplicate_keys(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
@@ -220,5 +220,5 @@ def _described(value: JsonValue) -> str:
         return f"an array of {len(value)}"
     if isinstance(value, dict):
         return "an object"
-    shown = repr(value)
-    return shown if len(shown) <= 40 else f"{shown[:40]}..."
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]}..."

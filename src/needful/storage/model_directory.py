@@ -1,22 +1,19 @@
-"""Model directories: `needful-model` version 1.
+"""Model directories and policy directories: what learning writes and planning loads.
+
+A model directory, `needful-model` version 1:
 
     model.json             vocabulary, operators, kinds of samplers, provenance
-    samplers.safetensors   the arrays of the samplers, named "<operator's place>.<array>"
-    domain.pddl            the operators for other planners; not read back
-    evidence.json, climb.json, ...   further documents, if given
+    samplers.safetensors   the arrays of the samplers, named "<index of the operator>.<array>"
+    domain.pddl            the operators for other planners; never read
+    evidence.json, climb.json, ...   further documents, optional
 
-Loading a model executes no code that comes with it.
+A policy directory, `needful-policy` version 1:
 
-The parts of a directory that holds something learned: JSON, and arrays with their digest beside it.
+    policy.json            name of the approach, vocabulary, provenance
+    policy.safetensors     the weights of its network by name
 
-Whatever is wrong with a part is a `ModelError` that says what to do.
-
-Policy directories: `needful-policy` version 1.
-
-    policy.json          which policy it is, vocabulary, provenance
-    policy.safetensors   the weights of its network by name
-
-Loading a policy executes no code that comes with it.
+The JSON file has the SHA-256 of the arrays. Loading a directory executes no code from it. Errors are
+`ModelError`s that name the file and the remedy.
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -49,69 +46,40 @@ from needful.storage.vocabulary_json import (
     vocabulary_to_json,
 )
 
-
-def check_directory(path: Path) -> None:
-    """Raise unless there is a directory at a path."""
-    if not os.path.isdir(path):
-        what = "is a file" if os.path.exists(path) else "does not exist"
-        raise ModelError(f"{path} {what}. Give a model directory, as written by `needful learn --out`.")
-
-
-def read_model_file(file: Path) -> bytes:
-    """Return the content of a file."""
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise ModelError(
-            f"{file} cannot be read: {error.strerror}. The model is incomplete; learn it again."
-        ) from None
-
-
-def json_text(name: str, value: JsonValue) -> str:
-    """Return the text of a JSON file."""
-    try:
-        return dump_json(value, indent=1) + "\n"
-    except (TypeError, ValueError) as error:
-        raise ModelError(
-            f"{name} cannot be written as JSON: {error}. Use only numbers, strings, lists and mappings."
-        ) from None
-
-
-def digest_of(data: bytes) -> str:
-    """Return what tells a content from any other: its SHA-256."""
-    return hashlib.sha256(data).hexdigest()
-
-
-def parse_arrays(data: bytes, digest: str, file: Path, described_in: str) -> dict[str, np.ndarray]:
-    """Return arrays by name; raise unless the data have the digest that the description says."""
-    if digest_of(data) != digest:
-        raise ModelError(
-            f"{file}: the content is not what {described_in} says (SHA-256). The file is damaged or "
-            "belongs to another model; copy the whole directory again, or learn the model again."
-        )
-    try:
-        return load_arrays(data)
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise ModelError(f"{file}: not a safetensors file: {error}. Learn the model again.") from None
-
-
 MODEL_FORMAT = "needful-model"
 MODEL_VERSION = 1
 MODEL_FILE = "model.json"
 SAMPLERS_FILE = "samplers.safetensors"
 PDDL_FILE = "domain.pddl"
+POLICY_FORMAT = "needful-policy"
+POLICY_VERSION = 1
+POLICY_FILE = "policy.json"
+WEIGHTS_FILE = "policy.safetensors"
 
 
 @dataclass(frozen=True, slots=True)
 class StoredModel:
-    """A model and the record of how it came to be.
+    """A model and its provenance (learner, configuration, seed, data).
 
-    The model knows signatures only: bind it to a domain's vocabulary (`PlanningModel.bound_to`)
-    before planning.
+    The model has only signatures: bind it to a domain's vocabulary with `PlanningModel.bound_to` before
+    planning.
     """
 
     model: PlanningModel
-    provenance: Mapping[str, JsonValue]
+    provenance: Mapping[str, JsonValue] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPolicy:
+    """A policy, the name of its approach and its provenance.
+
+    The policy has only signatures: bind it to a domain's vocabulary with `GraphPolicy.bound_to` before
+    it acts.
+    """
+
+    policy: GraphPolicy = field(repr=False)
+    approach: str
+    provenance: Mapping[str, JsonValue] = field(repr=False)
 
 
 def save_model(
@@ -122,20 +90,20 @@ def save_model(
     documents: Mapping[str, JsonValue] | None = None,
     force: bool = False,
 ) -> None:
-    """Write a model directory, whole or not at all; the same arguments give the same bytes.
+    """Write a model directory atomically; the same arguments give the same bytes.
 
     Args:
         path: the directory; it must not exist unless `force` is given.
-        model: the model; its samplers must be learnt ones.
-        provenance: how the model came to be, such as learner, its configuration, seed, data.
+        model: the model; its samplers must be learned ones.
+        provenance: where the model comes from: learner, configuration, seed, data.
         domain_pddl: the content of domain.pddl.
         documents: further JSON documents by file name, such as "evidence.json".
-        force: replace a model or policy directory at the path.
+        force: replace an existing model or policy directory.
     """
     path = Path(path)
     texts = {PDDL_FILE: domain_pddl}
     for name, document in (documents or {}).items():
-        texts[_document_name(name)] = json_text(name, document)
+        texts[_document_name(name)] = _json_text(name, document)
     kinds, arrays = _samplers_to_arrays(model)
     tensors = save_arrays(arrays)
     description: dict[str, JsonValue] = {
@@ -146,11 +114,11 @@ def save_model(
             {**operator_to_json(operator), "sampler": kinds.get(operator.name)}
             for operator in model.operators
         ],
-        "samplers_sha256": digest_of(tensors),
+        "samplers_sha256": _sha256(tensors),
         "provenance": provenance,
     }
-    texts[MODEL_FILE] = json_text(MODEL_FILE, description)
-    # Read back what will be written, so that no directory comes about that cannot be loaded.
+    texts[MODEL_FILE] = _json_text(MODEL_FILE, description)
+    # Parse the data before it is written, so that every directory on disk can be loaded.
     _parse_model(texts[MODEL_FILE].encode(), tensors, path)
     with staged_directory(path, MODEL, force) as staging:
         write_bytes(staging / SAMPLERS_FILE, tensors)
@@ -159,36 +127,56 @@ def save_model(
 
 
 def load_model(path: str | Path) -> StoredModel:
-    """Load a model directory; whatever is wrong with it is a `ModelError` that says what to do."""
+    """Load a model directory; raise `ModelError` if it is incomplete or damaged."""
     path = Path(path)
-    check_directory(path)
-    return _parse_model(read_model_file(path / MODEL_FILE), read_model_file(path / SAMPLERS_FILE), path)
+    _check_directory(path)
+    return _parse_model(_read_file(path / MODEL_FILE), _read_file(path / SAMPLERS_FILE), path)
 
 
 def load_document(path: str | Path, name: str) -> Field:
     """Load one of the further documents of a model directory."""
     file = Path(path) / _document_name(name)
-    return parse_json(read_model_file(file), Source(str(file), ModelError))
+    return parse_json(_read_file(file), Source(str(file), ModelError))
 
 
-def _document_name(name: str) -> str:
-    stem = name.removesuffix(".json")
-    if not stem.isidentifier() or name in (stem, MODEL_FILE):
-        raise ModelError(f"A document cannot be named {name!r}. Use a name such as 'evidence.json'.")
-    return name
+def save_policy(path: str | Path, stored: StoredPolicy, force: bool = False) -> None:
+    """Write a policy directory atomically; the same policy gives the same bytes."""
+    path, policy = Path(path), stored.policy
+    weights = save_arrays({name: np.ascontiguousarray(array) for name, array in policy.weights.items()})
+    description: dict[str, JsonValue] = {
+        "format": POLICY_FORMAT,
+        "version": POLICY_VERSION,
+        "policy": stored.approach,
+        **vocabulary_to_json(policy.vocabulary),
+        "weights_sha256": _sha256(weights),
+        "provenance": stored.provenance,
+    }
+    text = _json_text(POLICY_FILE, description)
+    # Parse the data before it is written, so that every directory on disk can be loaded.
+    _parse_policy(text.encode(), weights, path)
+    with staged_directory(path, MODEL, force) as staging:
+        write_bytes(staging / WEIGHTS_FILE, weights)
+        write_text(staging / POLICY_FILE, text)
+
+
+def load_policy(path: str | Path) -> StoredPolicy:
+    """Load a policy directory; raise `ModelError` if it is incomplete or damaged."""
+    path = Path(path)
+    _check_directory(path)
+    return _parse_policy(_read_file(path / POLICY_FILE), _read_file(path / WEIGHTS_FILE), path)
 
 
 def _samplers_to_arrays(
     model: PlanningModel,
 ) -> tuple[dict[str, dict[str, JsonValue]], dict[str, np.ndarray]]:
-    """Return what model.json says about each operator's sampler, and all arrays."""
+    """Return the `sampler` field of model.json by operator name, and the arrays of all samplers."""
     kinds: dict[str, dict[str, JsonValue]] = {}
     arrays: dict[str, np.ndarray] = {}
-    for place, operator in enumerate(model.operators):
+    for index, operator in enumerate(model.operators):
         if operator.name in model.samplers:
-            kind, own = sampler_to_arrays(model.samplers[operator.name])
+            kind, sampler_arrays = sampler_to_arrays(model.samplers[operator.name])
             kinds[operator.name] = {"kind": kind}
-            arrays |= {f"{place}.{name}": array for name, array in own.items()}
+            arrays |= {f"{index}.{name}": array for name, array in sampler_arrays.items()}
     return kinds, arrays
 
 
@@ -198,82 +186,89 @@ def _parse_model(description: bytes, tensors: bytes, path: Path) -> StoredModel:
     record = root.record(
         "format", "version", *VOCABULARY_FIELDS, "operators", "samplers_sha256", "provenance"
     )
-    names = vocabulary_from_json(record)
-    arrays = parse_arrays(tensors, record["samplers_sha256"].text(), path / SAMPLERS_FILE, MODEL_FILE)
+    index = vocabulary_from_json(record)
+    arrays = _parse_arrays(tensors, record["samplers_sha256"].text(), path / SAMPLERS_FILE, MODEL_FILE)
     operators: list[Operator] = []
     samplers: dict[str, Sampler] = {}
-    for place, field in enumerate(record["operators"].items()):
-        members = field.record(*OPERATOR_FIELDS, "sampler")
-        operator = operator_from_json(field, members, names)
+    for number, item in enumerate(record["operators"].items()):
+        members = item.record(*OPERATOR_FIELDS, "sampler")
+        operator = operator_from_json(item, members, index)
         operators.append(operator)
         if members["sampler"].value is not None:
-            own = {name: arrays.pop(name) for name in list(arrays) if name.startswith(f"{place}.")}
-            own = {name.removeprefix(f"{place}."): array for name, array in own.items()}
+            prefix = f"{number}."
+            names = [name for name in arrays if name.startswith(prefix)]
+            sampler_arrays = {name.removeprefix(prefix): arrays.pop(name) for name in names}
             with members["sampler"].locate_errors():
                 kind = members["sampler"].record("kind")["kind"].text()
-                samplers[operator.name] = sampler_from_arrays(kind, own, operator)
+                samplers[operator.name] = sampler_from_arrays(kind, sampler_arrays, operator)
     if arrays:
         raise ModelError(
             f"{path / SAMPLERS_FILE}: the array {min(arrays)!r} belongs to no operator of {MODEL_FILE}. "
-            "The two files are not of one model; learn it again."
+            "The two files belong to different models; learn the model again."
         )
     with root.locate_errors():
-        model = PlanningModel(names.vocabulary(), tuple(operators), samplers)
-    return StoredModel(model, record["provenance"].plain())
-
-
-POLICY_FORMAT = "needful-policy"
-POLICY_VERSION = 1
-POLICY_FILE = "policy.json"
-WEIGHTS_FILE = "policy.safetensors"
-
-
-@dataclass(frozen=True, slots=True)
-class StoredPolicy:
-    """A policy, the name of its approach, and its provenance.
-
-    The policy knows signatures only: bind it to a domain's vocabulary (`GraphPolicy.bound_to`)
-    before it acts.
-    """
-
-    policy: GraphPolicy
-    approach: str
-    provenance: Mapping[str, JsonValue]
-
-
-def save_policy(path: str | Path, stored: StoredPolicy, force: bool = False) -> None:
-    """Write a policy directory, whole or not at all; the same policy gives the same bytes."""
-    path, policy = Path(path), stored.policy
-    weights = save_arrays({name: np.ascontiguousarray(array) for name, array in policy.weights.items()})
-    description: dict[str, JsonValue] = {
-        "format": POLICY_FORMAT,
-        "version": POLICY_VERSION,
-        "policy": stored.approach,
-        **vocabulary_to_json(policy.vocabulary),
-        "weights_sha256": digest_of(weights),
-        "provenance": stored.provenance,
-    }
-    text = json_text(POLICY_FILE, description)
-    # Read back what will be written, so that no directory comes about that cannot be loaded.
-    _parse_policy(text.encode(), weights, path)
-    with staged_directory(path, MODEL, force) as staging:
-        write_bytes(staging / WEIGHTS_FILE, weights)
-        write_text(staging / POLICY_FILE, text)
-
-
-def load_policy(path: str | Path) -> StoredPolicy:
-    """Load a policy directory; whatever is wrong with it is a `ModelError` that says what to do."""
-    path = Path(path)
-    check_directory(path)
-    return _parse_policy(read_model_file(path / POLICY_FILE), read_model_file(path / WEIGHTS_FILE), path)
+        model = PlanningModel(index.to_vocabulary(), tuple(operators), samplers)
+    return StoredModel(model, record["provenance"].as_dict())
 
 
 def _parse_policy(description: bytes, weights: bytes, path: Path) -> StoredPolicy:
     root = parse_json(description, Source(str(path / POLICY_FILE), ModelError))
     root.check_format(POLICY_FORMAT, POLICY_VERSION)
     record = root.record("format", "version", "policy", *VOCABULARY_FIELDS, "weights_sha256", "provenance")
-    vocabulary = vocabulary_from_json(record).vocabulary()
-    arrays = parse_arrays(weights, record["weights_sha256"].text(), path / WEIGHTS_FILE, POLICY_FILE)
+    vocabulary = vocabulary_from_json(record).to_vocabulary()
+    arrays = _parse_arrays(weights, record["weights_sha256"].text(), path / WEIGHTS_FILE, POLICY_FILE)
     with record["weights_sha256"].locate_errors():
         policy = GraphPolicy(vocabulary, arrays)
-    return StoredPolicy(policy, record["policy"].text(), record["provenance"].plain())
+    return StoredPolicy(policy, record["policy"].text(), record["provenance"].as_dict())
+
+
+def _document_name(name: str) -> str:
+    stem = name.removesuffix(".json")
+    if not stem.isidentifier() or name in (stem, MODEL_FILE):
+        raise ModelError(f"A document cannot be named {name!r}. Use a name such as 'evidence.json'.")
+    return name
+
+
+def _check_directory(path: Path) -> None:
+    """Raise unless the path is a directory."""
+    if not os.path.isdir(path):
+        what = "is a file" if os.path.exists(path) else "does not exist"
+        raise ModelError(f"{path} {what}. Give a model directory, as written by `needful learn --out`.")
+
+
+def _read_file(file: Path) -> bytes:
+    """Return the content of a file of a directory."""
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise ModelError(
+            f"{file} cannot be read: {error.strerror}. The model is incomplete; learn it again."
+        ) from None
+
+
+def _json_text(name: str, value: JsonValue) -> str:
+    """Return a JSON value as the text of a file."""
+    try:
+        return dump_json(value, indent=1) + "\n"
+    except (TypeError, ValueError) as error:
+        raise ModelError(
+            f"{name} cannot be written as JSON: {error}. Use only numbers, strings, lists and mappings."
+        ) from None
+
+
+def _sha256(data: bytes) -> str:
+    """Return the SHA-256 digest of a file's content."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _parse_arrays(data: bytes, digest: str, file: Path, described_in: str) -> dict[str, np.ndarray]:
+    """Return the arrays by name; raise unless the data has the digest written in `described_in`."""
+    if _sha256(data) != digest:
+        raise ModelError(
+            f"{file}: the SHA-256 of the content differs from the one in {described_in}. The file is "
+            "damaged or belongs to another model; copy the whole directory again, or learn the model again."
+        )
+    try:
+        return load_arrays(data)
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise ModelError(f"{file}: not a safetensors file: {error}. Learn the model again.") from None

@@ -1,4 +1,4 @@
-"""What outputs look like, so that a new one takes the place of an earlier one and of nothing else."""
+"""Kinds of outputs and how to recognise them, so that an output replaces only its own kind."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ MAX_HEADER_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """A kind of file that is written: what it is called, and how such a file begins."""
+    """A kind of output file: its name in messages, and the pattern that its first bytes match."""
 
     name: str
-    beginning: re.Pattern[bytes]
+    header_pattern: re.Pattern[bytes]
 
-    def fits(self, path: Path) -> bool:
-        """Return whether a file is of this kind; an empty one is of every kind."""
+    def matches(self, path: Path) -> bool:
+        """Return whether a file is of this kind; an empty file matches every kind."""
         try:
             with path.open("rb") as file:
                 data = file.read(MAX_HEADER_BYTES)
@@ -29,43 +29,43 @@ class FileKind:
                 data = zlib.decompressobj(wbits=31).decompress(data, MAX_HEADER_BYTES)
         except (OSError, zlib.error):
             return False
-        return not data or self.beginning.match(data) is not None
+        return not data or self.header_pattern.match(data) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class FolderKind:
-    """A kind of folder that is written.
+    """A kind of output folder.
 
     Attributes:
-        name: what it is called.
-        marks: files by name, one of which is always there.
-        others: the paths of all other files that may be in it.
+        name: the name in messages.
+        marker_files: kinds of files by name; each folder of this kind has at least one of them.
+        other_files: the relative paths of all other files that may be in the folder.
     """
 
     name: str
-    marks: Mapping[str, FileKind]
-    others: frozenset[str] = field(default=frozenset())
+    marker_files: Mapping[str, FileKind]
+    other_files: frozenset[str] = field(default=frozenset())
 
-    def stranger(self, folder: Path) -> str | None:
-        """Return what in a folder belongs to no output of this kind; None if there is no such thing."""
-        held = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-        files = self.marks.keys() | self.others
+    def foreign_entry(self, folder: Path) -> str | None:
+        """Return an entry of a folder that is not part of an output of this kind, or None."""
+        entries = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+        files = self.marker_files.keys() | self.other_files
         known = files | {parent.as_posix() for file in files for parent in PurePosixPath(file).parents}
-        strangers = [one for one in held if one not in known and not _is_leftover(one)]
-        marks = [one for one in held if one in self.marks]
-        strangers += [mark for mark in marks if not self.marks[mark].fits(folder / mark)]
-        if not strangers and not marks:
-            strangers = held
-        return min(strangers, default=None)
+        foreign_entries = [one for one in entries if one not in known and not _is_leftover(one)]
+        markers = [one for one in entries if one in self.marker_files]
+        foreign_entries += [one for one in markers if not self.marker_files[one].matches(folder / one)]
+        if not foreign_entries and not markers:
+            foreign_entries = entries
+        return min(foreign_entries, default=None)
 
 
 def _is_leftover(path: str) -> bool:
-    """Return whether a killed process left this behind of an unfinished output."""
+    """Return whether a path is, or is inside, a temporary file of a killed process."""
     return any(fnmatch(part, TEMPORARY_NAME.format("*")) for part in PurePosixPath(path).parts)
 
 
-def _kind(name: str, beginning: bytes) -> FileKind:
-    return FileKind(name, re.compile(beginning, re.DOTALL | re.IGNORECASE))
+def _kind(name: str, header_pattern: bytes) -> FileKind:
+    return FileKind(name, re.compile(header_pattern, re.DOTALL | re.IGNORECASE))
 
 
 DEMONSTRATIONS = _kind("a file of demonstrations", rb'\s*\{[^\n]*"needful-demos"')
@@ -76,24 +76,26 @@ MP4 = _kind("an MP4 film", rb"....ftyp")
 
 MODEL = FolderKind(
     "a model directory",
-    marks={
+    marker_files={
         "model.json": _kind("a model", rb'\{.*"needful-model"'),
         "policy.json": _kind("a policy", rb'\{.*"needful-policy"'),
     },
-    others=frozenset(
+    other_files=frozenset(
         {"samplers.safetensors", "domain.pddl", "evidence.json", "climb.json", "policy.safetensors"}
     ),
 )
 RUN = FolderKind(
     "the folder of a run",
-    marks={"records.jsonl": _kind("a file of records", rb'\{[^\n]*"config_hash"')},
-    others=frozenset(
+    marker_files={"records.jsonl": _kind("a file of records", rb'\{[^\n]*"config_hash"')},
+    other_files=frozenset(
         {"summary.json", "demos.jsonl.gz", "plans.jsonl.gz", "report.html", "pictures/solved_task.png"}
-        | {f"model/{name}" for name in MODEL.marks.keys() | MODEL.others}
+        | {f"model/{name}" for name in MODEL.marker_files.keys() | MODEL.other_files}
     ),
 )
 PDDL = FolderKind(
     "a folder of exported PDDL",
-    marks={"domain.pddl": _kind("an exported domain", rb"(?:;[^\n]*\n)*\(define \(domain needful\)")},
-    others=frozenset({"problem.pddl"}),
+    marker_files={
+        "domain.pddl": _kind("an exported domain", rb"(?:;[^\n]*\n)*\(define \(domain needful\)")
+    },
+    other_files=frozenset({"problem.pddl"}),
 )

@@ -1,8 +1,8 @@
 """The plans of a run: `needful-plans` version 1, gzipped JSON lines.
 
-Line 1 is the header with the vocabulary, each further line what became of one test task. Atoms are
-listed once a line and named by their place in the list. The first state is written in full, each
-further one by the objects that are not as they were: houses hold a hundred things of which few move.
+Line 1 is the header with the vocabulary, each further line is the result of one test task. A line lists
+its atoms once and refers to them by index. The first state is written in full, each further state only
+with the objects that changed, because most objects of a house do not move.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.controllers import GroundController
 from needful.core.model import Vocabulary
-from needful.core.objects import Object
+from needful.core.objects import Object, counted, short_repr
 from needful.core.plans import Outcome, PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
@@ -24,7 +24,7 @@ from needful.storage.json_fields import Field, JsonValue, Source, dump_json, par
 from needful.storage.vocabulary_json import (
     VOCABULARY_FIELDS,
     GroundAtomReader,
-    Names,
+    VocabularyIndex,
     atom_to_json,
     objects_from_json,
     objects_to_json,
@@ -35,12 +35,12 @@ from needful.storage.vocabulary_json import (
 PLANS_FILE = "plans.jsonl.gz"
 FORMAT = "needful-plans"
 VERSION = 1
-REMEDY = "Delete the file to do without the plans, or repeat the run."
+REMEDY = "Delete the file to continue without the plans, or repeat the run."
 
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """A step of an abstract plan: an operator's name and the objects it is bound to."""
+    """A step of an abstract plan: the operator's name and the objects bound to its parameters."""
 
     operator: str
     objects: tuple[Object, ...]
@@ -51,7 +51,7 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class RecordedFailure:
-    """Where the deepest attempt ended and why, as in `Failure`."""
+    """Where and why the deepest attempt ended; see `needful.core.plans.Failure`."""
 
     step: int
     outcome: str
@@ -61,17 +61,17 @@ class RecordedFailure:
 
 @dataclass(frozen=True, slots=True)
 class RecordedPlan:
-    """What became of one test task.
+    """The result of one test task.
 
     Attributes:
-        task: its index among the test tasks.
+        task: the index of the task among the test tasks.
         outcome: `solved` or the reason of the failure, as in the task's record.
-        goal: what was to be achieved.
+        goal: the atoms to achieve.
         steps: the abstract plan; empty if there is none, and for policies.
-        actions: the ground controllers, as far as the plan went.
-        states: the initial state, and the one after each action.
-        subgoals: what had to hold before the plan and after each step; empty for policies.
-        holding: for each state those atoms of the goal and the subgoals that hold in it.
+        actions: the ground controllers that were executed.
+        states: the initial state and the state after each action.
+        subgoals: the atoms that had to hold before the plan and after each step; empty for policies.
+        holding: for each state, the atoms of the goal and the subgoals that hold in it.
         end: where and why the deepest attempt ended; None if solved or if there was no attempt.
     """
 
@@ -85,9 +85,12 @@ class RecordedPlan:
     holding: tuple[AbstractState, ...]
     end: RecordedFailure | None = None
 
+    def __repr__(self) -> str:
+        return short_repr(self, f"task {self.task}", self.outcome, counted(self.actions, "action"))
+
 
 def record_plan(number: int, task: Task, result: PlanningResult, outcome: str) -> RecordedPlan:
-    """Return what is to be kept of planning for a task whose goal can be looked up in states."""
+    """Return the record of a planning result; the predicates of the goal must have classifiers."""
     states = result.states or (task.initial_state,)
     atoms = sorted(task.goal.union(*result.subgoals))
     failure = result.failure
@@ -107,18 +110,18 @@ def record_plan(number: int, task: Task, result: PlanningResult, outcome: str) -
 
 
 def header_line(vocabulary: Vocabulary) -> bytes:
-    """Return the first part of a file of plans."""
+    """Return the first line of a file of plans, compressed."""
     header: dict[str, JsonValue] = {"format": FORMAT, "version": VERSION, **vocabulary_to_json(vocabulary)}
     return _line(header)
 
 
 def plan_line(plan: RecordedPlan) -> bytes:
-    """Return the part of a file of plans that is about one task."""
+    """Return the line of one task, compressed."""
     atoms = sorted(plan.goal.union(*plan.subgoals))
-    places: dict[GroundAtom, JsonValue] = {atom: place for place, atom in enumerate(atoms)}
+    indices: dict[GroundAtom, JsonValue] = {atom: index for index, atom in enumerate(atoms)}
 
     def listed(some: AbstractState) -> list[JsonValue]:
-        return [places[atom] for atom in sorted(some)]
+        return [indices[atom] for atom in sorted(some)]
 
     return _line(
         {
@@ -141,7 +144,7 @@ def plan_line(plan: RecordedPlan) -> bytes:
 
 
 def read_plans(path: Path) -> tuple[RecordedPlan, ...]:
-    """Read a file of plans; whatever is wrong with it is a `ResultsError` that says where."""
+    """Read a file of plans; raise `ResultsError` with the line and the field if it is damaged."""
     lines = read_gzipped(path, ResultsError, REMEDY).split(b"\n")
     if lines.pop() != b"" or not lines:
         raise ResultsError(f"{path}: the file is empty or its last line is cut off. {REMEDY}")
@@ -149,12 +152,12 @@ def read_plans(path: Path) -> tuple[RecordedPlan, ...]:
         parse_json(line, Source(str(path), ResultsError, number)) for number, line in enumerate(lines, 1)
     ]
     fields[0].check_format(FORMAT, VERSION)
-    names = vocabulary_from_json(fields[0].record("format", "version", *VOCABULARY_FIELDS))
-    return tuple(_PlanReader(names, field).read() for field in fields[1:])
+    index = vocabulary_from_json(fields[0].record("format", "version", *VOCABULARY_FIELDS))
+    return tuple(_PlanReader(index, field).read() for field in fields[1:])
 
 
 def _line(value: JsonValue) -> bytes:
-    # Each line is a gzip member, so that a file with one line more need not be compressed anew.
+    # Each line is a gzip member, so that a line can be appended without compressing the file again.
     return compressed(dump_json(value).encode() + b"\n")
 
 
@@ -179,10 +182,10 @@ def _end_to_json(end: RecordedFailure) -> dict[str, JsonValue]:
 
 
 class _PlanReader:
-    """Reads one line."""
+    """Reads one line of a file."""
 
-    def __init__(self, names: Names, field: Field) -> None:
-        self.names = names
+    def __init__(self, index: VocabularyIndex, field: Field) -> None:
+        self.index = index
         self.record = field.record(
             "task",
             "outcome",
@@ -196,8 +199,8 @@ class _PlanReader:
             "holding",
             "end",
         )
-        self.objects = objects_from_json(self.record["objects"], names.types)
-        self.reader = GroundAtomReader(names, self.objects)
+        self.objects = objects_from_json(self.record["objects"], index.types)
+        self.reader = GroundAtomReader(index, self.objects)
         self.atoms = [self.reader.atom(item) for item in self.record["atoms"].items()]
 
     def read(self) -> RecordedPlan:
@@ -223,18 +226,18 @@ class _PlanReader:
         )
 
     def _outcome(self, field: Field) -> str:
-        return field.one_of("outcome", {one.value: one.value for one in Outcome})
+        return field.look_up("outcome", {one.value: one.value for one in Outcome})
 
     def _named(self, fields: Sequence[Field]) -> tuple[Object, ...]:
-        return tuple(item.one_of("object", self.objects) for item in fields)
+        return tuple(item.look_up("object", self.objects) for item in fields)
 
     def _atoms_at(self, field: Field) -> AbstractState:
         found = set()
         for item in field.items():
-            place = item.integer()
-            if not 0 <= place < len(self.atoms):
-                raise item.fault(f"there is no atom {place}.")
-            found.add(self.atoms[place])
+            number = item.integer()
+            if not 0 <= number < len(self.atoms):
+                raise item.fault(f"there is no atom {number}.", REMEDY)
+            found.add(self.atoms[number])
         return frozenset(found)
 
     def _step(self, field: Field) -> PlanStep:
@@ -245,7 +248,7 @@ class _PlanReader:
         parts = field.items()
         if len(parts) != 3:
             raise field.fault("an action is a controller, its objects and its parameters.")
-        controller = parts[0].one_of("controller", self.names.controllers)
+        controller = parts[0].look_up("controller", self.index.controllers)
         with field.locate_errors():
             return GroundController(controller, self._named(parts[1].items()), parts[2].numbers())
 
@@ -254,7 +257,7 @@ class _PlanReader:
         vectors: dict[Object, tuple[float, ...]] = {}
         for item in field.items():
             for name, vector in item.entries().items():
-                known = Field(name, item.source, item.path).one_of("object", self.objects)
+                known = Field(name, item.source, item.path).look_up("object", self.objects)
                 vectors[known] = vector.numbers()
             absent = sorted(obj.name for obj in self.objects.values() if obj not in vectors)
             if absent:

@@ -1,10 +1,8 @@
-"""Types, predicates and controllers as JSON: signatures only, for no file holds code.
+"""Vocabularies, objects, atoms and operators as JSON, shared by all file formats.
 
-Objects and ground atoms as JSON: atoms are arrays such as `["NextTo", "robby", "dot0"]`.
-
-Operators as JSON: atoms are arrays such as `["NextTo", "?x0", "?x1"]`.
-
-In a delete pattern `{"any": "dot"}` stands for every object of a type.
+Types, predicates and controllers are stored as signatures, without code. An atom is an array such as
+`["NextTo", "robby", "dot0"]`, or `["NextTo", "?x0", "?x1"]` in an operator. In a delete pattern,
+`{"any": "dot"}` matches every object of a type.
 """
 
 from __future__ import annotations
@@ -20,34 +18,44 @@ from needful.core.operators import DeletePattern, Operator, PatternArgument, Wil
 from needful.storage.json_fields import Field, JsonValue
 
 VOCABULARY_FIELDS = ("types", "predicates", "controllers")
+OPERATOR_FIELDS = (
+    "name",
+    "parameters",
+    "preconditions",
+    "add_effects",
+    "delete_effects",
+    "delete_patterns",
+    "controller",
+    "controller_arguments",
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
-    """The vocabulary of a file by name."""
+class VocabularyIndex:
+    """The types, predicates and controllers of a vocabulary by name."""
 
     types: Mapping[str, Type]
     predicates: Mapping[str, Predicate]
     controllers: Mapping[str, Controller]
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary) -> Names:
-        """Return a vocabulary by name."""
+    def of(cls, vocabulary: Vocabulary) -> VocabularyIndex:
+        """Return the index of a vocabulary."""
         return cls(
             {kind.name: kind for kind in vocabulary.types},
             {predicate.name: predicate for predicate in vocabulary.predicates},
             {controller.name: controller for controller in vocabulary.controllers},
         )
 
-    def vocabulary(self) -> Vocabulary:
-        """Return the vocabulary, in the order of the file."""
+    def to_vocabulary(self) -> Vocabulary:
+        """Return the vocabulary, in the index's order."""
         return Vocabulary(
             tuple(self.types.values()), tuple(self.predicates.values()), tuple(self.controllers.values())
         )
 
 
 def vocabulary_to_json(vocabulary: Vocabulary) -> dict[str, JsonValue]:
-    """Return the three fields of a vocabulary, each an array in the vocabulary's order."""
+    """Return the `VOCABULARY_FIELDS`, each an array in the vocabulary's order."""
     return {
         "types": [
             {
@@ -73,8 +81,8 @@ def vocabulary_to_json(vocabulary: Vocabulary) -> dict[str, JsonValue]:
     }
 
 
-def vocabulary_from_json(fields: Mapping[str, Field]) -> Names:
-    """Read the three fields of a vocabulary; predicates get no classifiers, controllers no tests."""
+def vocabulary_from_json(fields: Mapping[str, Field]) -> VocabularyIndex:
+    """Read the `VOCABULARY_FIELDS`; predicates get no classifiers, controllers no initiation tests."""
     types = _read_types(fields["types"])
     predicates: dict[str, Predicate] = {}
     for item in fields["predicates"].items():
@@ -88,88 +96,40 @@ def vocabulary_from_json(fields: Mapping[str, Field]) -> Names:
         low, high = record["low"].numbers(), record["high"].numbers()
         with item.locate_errors():
             controllers[name] = Controller(name, _type_tuple(record["types"], types), low, high)
-    return Names(types, predicates, controllers)
-
-
-def _read_types(field: Field) -> dict[str, Type]:
-    """Read types in any order: a parent may be declared after its children."""
-    declared: dict[str, dict[str, Field]] = {}
-    for item in field.items():
-        record = item.record("name", "parent", "features")
-        declared[_new_name(record["name"], declared, "type")] = record
-    built: dict[str, Type] = {}
-    for name in declared:
-        for link in reversed(_unbuilt_ancestry(name, declared, built)):
-            record = declared[link]
-            parent = None if record["parent"].value is None else built[record["parent"].text()]
-            features = tuple(feature.name() for feature in record["features"].items())
-            with record["features"].locate_errors():
-                built[link] = Type(link, features, parent)
-    return {name: built[name] for name in declared}
-
-
-def _unbuilt_ancestry(
-    name: str, declared: Mapping[str, dict[str, Field]], built: Mapping[str, Type]
-) -> list[str]:
-    """Return a type and its ancestors, youngest first, as far as they are not built yet."""
-    chain: dict[str, None] = {}
-    current: str | None = name
-    while current is not None and current not in built:
-        chain[current] = None
-        parent = declared[current]["parent"]
-        if parent.value is None:
-            break
-        parent.one_of("type", declared)
-        current = parent.text()
-        if current in chain:
-            raise parent.fault(
-                f"the type {current!r} is its own ancestor.", "Let one of these types have no parent."
-            )
-    return list(chain)
-
-
-def _type_tuple(field: Field, types: Mapping[str, Type]) -> tuple[Type, ...]:
-    return tuple(item.one_of("type", types) for item in field.items())
-
-
-def _new_name(field: Field, known: Mapping[str, object], kind: str) -> str:
-    name = field.name()
-    if name in known:
-        raise field.fault(f"the {kind} {name!r} is declared twice.", "Remove or rename one of them.")
-    return name
+    return VocabularyIndex(types, predicates, controllers)
 
 
 def objects_to_json(objects: Iterable[Object]) -> dict[str, JsonValue]:
-    """Return the map from names to names of types."""
+    """Return a map from each object's name to the name of its type."""
     return {obj.name: obj.type.name for obj in objects}
 
 
 def objects_from_json(field: Field, types: Mapping[str, Type]) -> dict[str, Object]:
-    """Read objects by name."""
+    """Read objects; return them by name."""
     found: dict[str, Object] = {}
     for name, kind in field.entries().items():
         Field(name, field.source, field.path).name()
-        found[name] = Object(name, kind.one_of("type", types))
+        found[name] = Object(name, kind.look_up("type", types))
     return found
 
 
 def atom_to_json(atom: GroundAtom) -> list[JsonValue]:
-    """Return one atom as an array."""
+    """Return a ground atom as an array."""
     return [atom.predicate.name, *(obj.name for obj in atom.objects)]
 
 
 def atoms_to_json(atoms: Iterable[GroundAtom]) -> list[JsonValue]:
-    """Return atoms, sorted."""
+    """Return ground atoms as an array of arrays, sorted."""
     return [atom_to_json(atom) for atom in sorted(atoms)]
 
 
 class GroundAtomReader:
-    """Reads atoms over given objects. They are looked up by their raw JSON, so each is built once."""
+    """Reads ground atoms over given objects; a cache by raw JSON builds each atom once."""
 
-    def __init__(self, names: Names, objects: Mapping[str, Object]) -> None:
-        self._names = names
+    def __init__(self, index: VocabularyIndex, objects: Mapping[str, Object]) -> None:
+        self._index = index
         self._objects = objects
-        self._known: dict[tuple[object, ...], GroundAtom] = {}
+        self._cache: dict[tuple[object, ...], GroundAtom] = {}
 
     def atoms(self, field: Field) -> AbstractState:
         """Read a set of atoms."""
@@ -177,7 +137,7 @@ class GroundAtomReader:
             field.items()
         assert isinstance(field.value, list)
         return frozenset(
-            self._find(raw) or self.atom(field.item(index)) for index, raw in enumerate(field.value)
+            self._cached(raw) or self.atom(field.item(position)) for position, raw in enumerate(field.value)
         )
 
     def atom(self, field: Field) -> GroundAtom:
@@ -185,34 +145,22 @@ class GroundAtomReader:
         items = field.items()
         if not items:
             raise field.fault("an atom needs a predicate.", 'Write it as ["Predicate", "object", ...].')
-        predicate = items[0].one_of("predicate", self._names.predicates)
-        objects = tuple(item.one_of("object", self._objects) for item in items[1:])
+        predicate = items[0].look_up("predicate", self._index.predicates)
+        objects = tuple(item.look_up("object", self._objects) for item in items[1:])
         with field.locate_errors():
             atom = GroundAtom(predicate, objects)
-        self._known[tuple(item.text() for item in items)] = atom
+        self._cache[tuple(item.text() for item in items)] = atom
         return atom
 
-    def _find(self, raw: object) -> GroundAtom | None:
+    def _cached(self, raw: object) -> GroundAtom | None:
         try:
-            return self._known.get(tuple(raw)) if type(raw) is list else None
-        except TypeError:  # something unhashable among the arguments
+            return self._cache.get(tuple(raw)) if type(raw) is list else None
+        except TypeError:  # an argument is unhashable
             return None
 
 
-OPERATOR_FIELDS = (
-    "name",
-    "parameters",
-    "preconditions",
-    "add_effects",
-    "delete_effects",
-    "delete_patterns",
-    "controller",
-    "controller_arguments",
-)
-
-
 def operator_to_json(operator: Operator) -> dict[str, JsonValue]:
-    """Return an operator as JSON, its atoms sorted."""
+    """Return the `OPERATOR_FIELDS` of an operator, with sorted atoms."""
 
     def atoms(given: Iterable[LiftedAtom]) -> list[JsonValue]:
         return [lifted_to_json(atom) for atom in sorted(given)]
@@ -230,25 +178,25 @@ def operator_to_json(operator: Operator) -> dict[str, JsonValue]:
 
 
 def lifted_to_json(part: LiftedAtom | DeletePattern) -> list[JsonValue]:
-    """Return an atom over parameters, or a delete pattern, as an array."""
+    """Return a lifted atom or a delete pattern as an array."""
     arguments = part.variables if isinstance(part, LiftedAtom) else part.arguments
     return [part.predicate.name, *map(_argument_to_json, arguments)]
 
 
-def operator_from_json(field: Field, record: Mapping[str, Field], names: Names) -> Operator:
-    """Read an operator; `record` holds the members of `field`, `OPERATOR_FIELDS` among them."""
+def operator_from_json(field: Field, record: Mapping[str, Field], index: VocabularyIndex) -> Operator:
+    """Read an operator; `record` has the members of `field`, at least the `OPERATOR_FIELDS`."""
     variables: dict[str, Variable] = {}
     for item in record["parameters"].items():
-        variable = _read_variable(item, names.types)
+        variable = _read_variable(item, index.types)
         if variable.name in variables:
             raise item.fault(f"the parameter {variable.name!r} is listed twice.", "Rename one of them.")
         variables[variable.name] = variable
 
     def atoms(name: str) -> frozenset[LiftedAtom]:
-        return frozenset(_read_atom(item, names, variables) for item in record[name].items())
+        return frozenset(_read_atom(item, index, variables) for item in record[name].items())
 
-    patterns = (_read_pattern(item, names, variables) for item in record["delete_patterns"].items())
-    arguments = (item.one_of("parameter", variables) for item in record["controller_arguments"].items())
+    patterns = (_read_pattern(item, index, variables) for item in record["delete_patterns"].items())
+    arguments = (item.look_up("parameter", variables) for item in record["controller_arguments"].items())
     with field.locate_errors():
         return Operator(
             record["name"].name(),
@@ -257,9 +205,57 @@ def operator_from_json(field: Field, record: Mapping[str, Field], names: Names) 
             atoms("add_effects"),
             atoms("delete_effects"),
             frozenset(patterns),
-            record["controller"].one_of("controller", names.controllers),
+            record["controller"].look_up("controller", index.controllers),
             tuple(arguments),
         )
+
+
+def _read_types(field: Field) -> dict[str, Type]:
+    """Read types; a parent may be declared after its children."""
+    declared: dict[str, dict[str, Field]] = {}
+    for item in field.items():
+        record = item.record("name", "parent", "features")
+        declared[_new_name(record["name"], declared, "type")] = record
+    built: dict[str, Type] = {}
+    for name in declared:
+        for pending in reversed(_unbuilt_ancestry(name, declared, built)):
+            record = declared[pending]
+            parent = None if record["parent"].value is None else built[record["parent"].text()]
+            features = tuple(feature.name() for feature in record["features"].items())
+            with record["features"].locate_errors():
+                built[pending] = Type(pending, features, parent)
+    return {name: built[name] for name in declared}
+
+
+def _unbuilt_ancestry(
+    name: str, declared: Mapping[str, dict[str, Field]], built: Mapping[str, Type]
+) -> list[str]:
+    """Return the type and those of its ancestors that are not built yet, the type first."""
+    chain: dict[str, None] = {}
+    current: str | None = name
+    while current is not None and current not in built:
+        chain[current] = None
+        parent = declared[current]["parent"]
+        if parent.value is None:
+            break
+        parent.look_up("type", declared)
+        current = parent.text()
+        if current in chain:
+            raise parent.fault(
+                f"the type {current!r} is its own ancestor.", "Remove the parent of one of these types."
+            )
+    return list(chain)
+
+
+def _type_tuple(field: Field, types: Mapping[str, Type]) -> tuple[Type, ...]:
+    return tuple(item.look_up("type", types) for item in field.items())
+
+
+def _new_name(field: Field, known: Mapping[str, object], kind: str) -> str:
+    name = field.name()
+    if name in known:
+        raise field.fault(f"the {kind} {name!r} is declared twice.", "Remove or rename one of them.")
+    return name
 
 
 def _argument_to_json(argument: PatternArgument) -> JsonValue:
@@ -269,31 +265,29 @@ def _argument_to_json(argument: PatternArgument) -> JsonValue:
 def _read_variable(field: Field, types: Mapping[str, Type]) -> Variable:
     record = field.record("name", "type")
     with field.locate_errors():
-        return Variable(record["name"].name(), record["type"].one_of("type", types))
+        return Variable(record["name"].name(), record["type"].look_up("type", types))
 
 
-def _read_atom(field: Field, names: Names, variables: Mapping[str, Variable]) -> LiftedAtom:
+def _read_atom(field: Field, index: VocabularyIndex, variables: Mapping[str, Variable]) -> LiftedAtom:
     predicate, *arguments = _atom_items(field)
     with field.locate_errors():
         return LiftedAtom(
-            predicate.one_of("predicate", names.predicates),
-            tuple(item.one_of("parameter", variables) for item in arguments),
+            predicate.look_up("predicate", index.predicates),
+            tuple(item.look_up("parameter", variables) for item in arguments),
         )
 
 
-def _read_pattern(field: Field, names: Names, variables: Mapping[str, Variable]) -> DeletePattern:
+def _read_pattern(field: Field, index: VocabularyIndex, variables: Mapping[str, Variable]) -> DeletePattern:
     first, *items = _atom_items(field)
-    predicate = first.one_of("predicate", names.predicates)
+    predicate = first.look_up("predicate", index.predicates)
     arguments: list[PatternArgument] = []
     for item in items:
         if isinstance(item.value, dict):
-            arguments.append(Wildcard(item.record("any")["any"].one_of("type", names.types)))
+            arguments.append(Wildcard(item.record("any")["any"].look_up("type", index.types)))
         else:
-            arguments.append(item.one_of("parameter", variables))
+            arguments.append(item.look_up("parameter", variables))
     with field.locate_errors():
-        # A pattern itself does not check its arguments; an argument has a type, as a variable has.
-        predicate.check_arguments([Variable("?any", argument.type) for argument in arguments])
-    return DeletePattern(predicate, tuple(arguments))
+        return DeletePattern(predicate, tuple(arguments))
 
 
 def _atom_items(field: Field) -> list[Field]:

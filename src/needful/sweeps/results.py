@@ -126,7 +126,7 @@ def read_result(path: Path) -> JobResult:
         found = (record.domain, record.learner, record.seed, record.task)
         if found != (job.domain, job.learner, job.seed, task):
             raise ResultsError(f"{path}, line {task + 2}: this record belongs to {found}. {REPEAT}")
-    return JobResult(job, header["summary"].plain(), records, error)
+    return JobResult(job, header["summary"].as_dict(), records, error)
 
 
 LOCK_FILE = ".lock"

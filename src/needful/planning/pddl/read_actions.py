@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from needful.core.atoms import LiftedAtom
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, PatternArgument, Wildcard
-from needful.core.s_expressions import Expression, Form, Word, shown
+from needful.core.s_expressions import Expression, Form, Word, expression_text
 from needful.errors import InvalidInputError
 from needful.planning.pddl.names import KEYWORD
 from needful.planning.pddl.read_deletes import DeleteEffect, forgotten, parameter_partitions
@@ -237,7 +237,7 @@ class _Scope:
         syntax = self.symbols.syntax
         head, _ = syntax.parts(expression)
         if head in (*COMPARISONS, *self.symbols.predicates) or KEYWORD.fullmatch(head):
-            return syntax.fault(expression, f"{shown(expression)} is not supported. {remedy}")
+            return syntax.fault(expression, f"{expression_text(expression)} is not supported. {remedy}")
         return syntax.unknown("predicate", syntax.word(syntax.form(expression)[0]), self.symbols.predicates)
 
 

@@ -20,7 +20,7 @@ from typing import TypeAlias
 from needful.core.atoms import LiftedAtom
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Wildcard
-from needful.core.s_expressions import Expression, Form, Word, shown
+from needful.core.s_expressions import Expression, Form, Word, expression_text
 from needful.planning.pddl.actions import overlap
 from needful.planning.pddl.read_symbols import PddlSyntax
 
@@ -96,12 +96,14 @@ def _holds(condition: Expression, meaning: Bindings, syntax: PddlSyntax) -> bool
         return not _holds(parts[0], meaning, syntax)
     if head != "=" or len(parts) != 2:
         raise syntax.fault(
-            condition, f"{shown(condition)} is not supported: conditions of effects are equalities only."
+            condition,
+            f"{expression_text(condition)} is not supported: conditions of effects are equalities only.",
         )
     one, other = (_meaning(syntax.word(part), meaning, syntax) for part in parts)
     if one is None and other is None:
         raise syntax.fault(
-            condition, f"{shown(condition)} is not supported: compare with a parameter of the action."
+            condition,
+            f"{expression_text(condition)} is not supported: compare with a parameter of the action.",
         )
     return one == other
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 from needful.core.atoms import Predicate
 from needful.core.model import Vocabulary
 from needful.core.objects import Object, Type
-from needful.core.s_expressions import Expression, Form, Word, shown
+from needful.core.s_expressions import Expression, Form, Word, expression_text
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.pddl.names import Comments, NameTable
 
@@ -46,7 +46,7 @@ class PddlSyntax:
     def word(self, expression: Expression) -> Word:
         """Return a name."""
         if isinstance(expression, Form):
-            raise self.fault(expression, f"expected a name, got {shown(expression)}.")
+            raise self.fault(expression, f"expected a name, got {expression_text(expression)}.")
         return expression
 
     def form(self, expression: Expression) -> Form:
@@ -76,7 +76,9 @@ class PddlSyntax:
             if kind is None or not waiting:
                 raise self.fault(word, "a `-` stands between names and their type.")
             if isinstance(kind, Form):
-                raise self.fault(kind, f"types such as {shown(kind)} are not supported: name one type.")
+                raise self.fault(
+                    kind, f"types such as {expression_text(kind)} are not supported: name one type."
+                )
             pairs += [(name, kind) for name in waiting]
             waiting = []
         pairs += [(name, Word(ROOT, name.line)) for name in waiting]

@@ -13,7 +13,7 @@ from needful.core.controllers import Controller
 from needful.core.model import Vocabulary
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import Operator
-from needful.core.s_expressions import Expression, Form, Word, read_expression, shown
+from needful.core.s_expressions import Expression, Form, Word, expression_text, read_expression
 from needful.errors import InvalidInputError
 from needful.planning.pddl.names import Comments
 from needful.planning.pddl.read_actions import ActionBody, read_action
@@ -185,7 +185,7 @@ def _sections(definition: Expression, syntax: PddlSyntax) -> tuple[Word, list[Fo
         if title not in SECTIONS:
             raise syntax.unknown("section", syntax.word(form[0]), SECTIONS)
         # There are many actions, but no two of one name.
-        key = f"{title} {shown(content[0])}".lower() if title == ":action" and content else title
+        key = f"{title} {expression_text(content[0])}".lower() if title == ":action" and content else title
         if key in seen:
             raise syntax.fault(form, f"there is a section {key} already.")
         seen.add(key)

@@ -81,7 +81,7 @@ def read_run(folder: str | Path) -> RecordedRun:
         domain=known["domain"].name(),
         learner=known["learner"].name(),
         seed=known["seed"].integer(),
-        summary=summary.plain(),
+        summary=summary.as_dict(),
         records=records,
         model=_read_model(folder / "model"),
         plans={plan.task: plan for plan in _read_plans(folder / PLANS_FILE)},

@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 
-from needful.core.s_expressions import Expression, Form, Word, read_expression, shown
+from needful.core.s_expressions import Expression, Form, Word, expression_text, read_expression
 from needful.envs.contract import Split
 from needful.envs.household.scene.scene import ROBOT_OBJECT
 from needful.errors import InvalidInputError, UnknownNameError
@@ -215,7 +215,7 @@ def read_bddl(text: str, source: str, categories: Iterable[str] | None = None) -
             raise InvalidInputError(
                 f"{source}, line {root.line}: a definition has the form (define (problem ...) ...)."
             )
-    found = {shown(one[0]): one for one in sections if isinstance(one, Form) and one}
+    found = {expression_text(one[0]): one for one in sections if isinstance(one, Form) and one}
     for name, section in found.items():
         if name not in SECTIONS:
             raise UnknownNameError(f"section in {source}, line {section.line},", name, SECTIONS)
@@ -253,14 +253,14 @@ class _Reader:
             case [Word() as predicate, *arguments] if predicate not in CONNECTIVES:
                 yield self._literal(predicate, arguments, binding, positive=True)
             case _:
-                raise InvalidInputError(f"{self._location(expression)}: cannot read {shown(expression)}.")
+                raise InvalidInputError(f"{self._location(expression)}: cannot read {expression_text(expression)}.")
 
     def _for_all(self, variables: Form, body: Expression, binding: Mapping[str, str]) -> Iterator[Literal]:
         known = set(self.categories.values())
         typed = list(_typed_names(variables, self.source, variables.line, known))
         if len(typed) != 1:
             raise InvalidInputError(
-                f"{self._location(variables)}: `forall` takes one variable, got {shown(variables)}."
+                f"{self._location(variables)}: `forall` takes one variable, got {expression_text(variables)}."
             )
         ((variable, category),) = typed
         for name, own in self.categories.items():
@@ -275,7 +275,7 @@ class _Reader:
             raise UnknownNameError(f"predicate in {location},", predicate, (*PREDICATES, *CONNECTIVES))
         if len(arguments) != PREDICATES[predicate]:
             raise InvalidInputError(
-                f"{location}: {predicate} takes {PREDICATES[predicate]} arguments, got {shown(arguments)}."
+                f"{location}: {predicate} takes {PREDICATES[predicate]} arguments, got {expression_text(arguments)}."
             )
         names = [_plain_name(argument, self.source) for argument in arguments]
         names = [binding.get(name, name) for name in names]
@@ -315,5 +315,5 @@ def _typed_names(
 
 def _plain_name(word: Expression, source: str) -> str:
     if isinstance(word, Form):
-        raise InvalidInputError(f"{source}, line {word.line}: expected a name, got {shown(word)}.")
+        raise InvalidInputError(f"{source}, line {word.line}: expected a name, got {expression_text(word)}.")
     return str(word).removeprefix("?")

@@ -1,4 +1,4 @@
-"""What is sent to another process is found there in sets and maps, although strings hash differently."""
+"""Unpickled values are found in sets and maps, although another process hashes strings differently."""
 
 from __future__ import annotations
 
