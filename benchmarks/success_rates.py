@@ -46,7 +46,11 @@ def run_job(job: Job) -> tuple[Job, dict[str, Any], tuple[RunRecord, ...]]:
         identity = run_identity(job.domain, "oracle", job.seed, planning)
         model = env.oracle_model()
         evaluation = solve_tasks(
-            needful.BilevelSolver(model, env.execute, planning).solve, env, job.tasks, planning.horizon, identity
+            needful.BilevelSolver(model, env.execute, planning).solve,
+            env,
+            job.tasks,
+            planning.horizon,
+            identity,
         )
         summary = {
             "operators": len(model.operators),

@@ -8,14 +8,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
-from fake_clock import FakeClock
-from needful.core.plans import Effort, Outcome
 from needful.planning.a_star import AStar
-from needful.planning.budget import Budget
 from needful.planning.native_planner import NativePlanner
 from needful.planning.policy import Policy, Stage
 from needful.planning.python_planner import PythonPlanner
+
+from fake_clock import FakeClock
+from needful.core.plans import Effort, Outcome
+from needful.planning.budget import Budget
 from planning_problems import toy_problem
 
 NATIVE = Path(__file__).parents[2] / "native"

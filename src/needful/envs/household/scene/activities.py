@@ -253,7 +253,9 @@ class _Reader:
             case [Word() as predicate, *arguments] if predicate not in CONNECTIVES:
                 yield self._literal(predicate, arguments, binding, positive=True)
             case _:
-                raise InvalidInputError(f"{self._location(expression)}: cannot read {expression_text(expression)}.")
+                raise InvalidInputError(
+                    f"{self._location(expression)}: cannot read {expression_text(expression)}."
+                )
 
     def _for_all(self, variables: Form, body: Expression, binding: Mapping[str, str]) -> Iterator[Literal]:
         known = set(self.categories.values())
@@ -315,5 +317,7 @@ def _typed_names(
 
 def _plain_name(word: Expression, source: str) -> str:
     if isinstance(word, Form):
-        raise InvalidInputError(f"{source}, line {word.line}: expected a name, got {expression_text(word)}.")
+        raise InvalidInputError(
+            f"{source}, line {word.line}: expected a name, got {expression_text(word)}."
+        )
     return str(word).removeprefix("?")

@@ -91,7 +91,8 @@ def film_house(world: World, result: PlanningResult, goal: AbstractState) -> Fil
     keyframes = plan_keyframes(world, result, MAX_PICTURES)
     titles, subgoals = step_titles(result.steps), result.expected_atoms(goal)
     captions = [
-        make_caption(titles[keyframe.step], subgoals[keyframe.step], keyframe.state) for keyframe in keyframes
+        make_caption(titles[keyframe.step], subgoals[keyframe.step], keyframe.state)
+        for keyframe in keyframes
     ]
     camera = overview_camera(scene, rooms_shown(scene, keyframes, goal), WIDTH / HEIGHT)
     caption_images: dict[Caption, Image.Image] = {}
