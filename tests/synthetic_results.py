@@ -1,4 +1,4 @@
-"""Results of sweeps that never took place, for tests of reports."""
+"""Synthetic results of sweeps, for tests of reports."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def make_result(
     seconds: Mapping[str, float] | None = None,
     operators: int = 4,
 ) -> JobResult:
-    """Return what a job brought whose tasks ended like this."""
+    """Return the result of a job whose tasks have the given outcomes."""
     job = replace(job, tasks=len(outcomes))
     records = tuple(make_record(job, task, outcome) for task, outcome in enumerate(outcomes))
     return JobResult(job, make_summary(job, records, seconds, operators), records)
@@ -75,7 +75,7 @@ def make_summary(
 def make_sweep(
     domains: Iterable[str], learners: Iterable[str], seeds: int = 4, tasks: int = 20, demos: int = 50
 ) -> tuple[JobResult, ...]:
-    """Return results in which a learner solves about as many tasks as published."""
+    """Return results in which each learner solves about the published share of tasks."""
     return tuple(
         _drawn_result(Job(domain, learner, seed, demos, tasks))
         for domain in domains

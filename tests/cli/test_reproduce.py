@@ -202,7 +202,7 @@ def test_errors_and_damage_are_named_and_repeated_when_asked(tmp_path: Path) -> 
     command = (*SCREWS, "--seeds", 2, "--out", folder)
     said = needful(*command)
     assert said.code == 1
-    assert f"error: screws/{job.stem}: ZeroDivisionError: inside" in said.err
+    assert f"error: screws/{job.file_stem}: ZeroDivisionError: inside" in said.err
     assert str(damaged) in said.err
     assert "--retry-errors" in said.err
     said = needful(*command, "--retry-errors")

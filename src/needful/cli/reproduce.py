@@ -23,7 +23,8 @@ from needful.cli.console import FAILED, complain, print_json, reporting_errors, 
 from needful.cli.options import AsJson, LearningTimeout, PlannerName, positive_seconds
 from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, NeedfulError
-from needful.paper.experiments import ANALYTIC, FIGURES, HOUSEHOLD, TABLES, Asked, SweepSettings, jobs_of
+from needful.paper.domains import ANALYTIC, HOUSEHOLD
+from needful.paper.experiments import FIGURES, TABLES, RequestedOutputs, SweepSettings, jobs_for
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.sweeps.executors import Executor, ProcessExecutor
 from needful.sweeps.jobs import Job, run_config
@@ -46,7 +47,7 @@ class SweepTable:
         """How many jobs have a result."""
         return len(self.jobs) - len(self.waiting) - len(self.running)
 
-    def begins(self, jobs: Sequence[Job], to_do: Sequence[Job], earlier: Results) -> None:
+    def on_sweep_start(self, jobs: Sequence[Job], to_do: Sequence[Job], earlier: Results) -> None:
         """Learn what there is to do."""
         self.jobs = tuple(jobs)
         self.waiting = dict.fromkeys(to_do)
@@ -56,12 +57,12 @@ class SweepTable:
                 self.failed.add(result.job)
         self.failed &= set(jobs)
 
-    def started(self, job: Job) -> None:
+    def on_job_start(self, job: Job) -> None:
         """Show a job as running."""
         self.waiting.pop(job, None)
         self.running[job] = None
 
-    def finished(self, result: JobResult) -> None:
+    def on_job_end(self, result: JobResult) -> None:
         """Show a job as done."""
         self.running.pop(result.job, None)
         self._time.add(result)
@@ -198,13 +199,13 @@ def reproduce(
     settings = SweepSettings(
         _domains(domains), _names(learners), seeds, demos, tasks, timeout, learning_timeout, planner
     )
-    asked = Asked.of(table or (), figure or ())
-    wanted = _jobs(asked, settings)
+    requested = RequestedOutputs.of(table or (), figure or ())
+    wanted = _jobs(requested, settings)
     _check(wanted)
     where = _executor(executor, jobs, address)
     with SweepFolder.open(out) as folder:
         results = _run(wanted, folder, where, retry_errors)
-        _report(results, folder.path, asked, set(wanted), as_json)
+        _report(results, folder.path, requested, set(wanted), as_json)
     if _print_failures(results):
         raise typer.Exit(FAILED)
 
@@ -227,9 +228,9 @@ def _domains(given: Sequence[str] | None) -> tuple[str, ...]:
     return ANALYTIC + HOUSEHOLD if ALL in names else names
 
 
-def _jobs(asked: Asked, settings: SweepSettings) -> tuple[Job, ...]:
+def _jobs(requested: RequestedOutputs, settings: SweepSettings) -> tuple[Job, ...]:
     try:
-        return jobs_of(asked, settings)
+        return jobs_for(requested, settings)
     except InvalidInputError as error:
         raise typer.BadParameter(str(error), param_hint="--learners") from error
 
@@ -267,13 +268,15 @@ def _print_failures(results: Results) -> bool:
         complain(f"error: {damaged.reason}")
     failed = [result for result in results.results if result.error is not None]
     for result in failed:
-        complain(f"error: {result.job.domain}/{result.job.stem}: {result.complaint}")
+        complain(f"error: {result.job.domain}/{result.job.file_stem}: {result.error_line}")
     if failed:
         complain("--retry-errors repeats these jobs.")
     return bool(failed or results.damaged)
 
 
-def _report(results: Results, folder: Path, asked: Asked, wanted: AbstractSet[Job], as_json: bool) -> None:
+def _report(
+    results: Results, folder: Path, requested: RequestedOutputs, wanted: AbstractSet[Job], as_json: bool
+) -> None:
     """Write the report of everything that the folder holds, and print the tables of what was asked for."""
     from needful.reports.paper_tables import fill_table
     from needful.reports.runs import group_runs
@@ -282,7 +285,7 @@ def _report(results: Results, folder: Path, asked: Asked, wanted: AbstractSet[Jo
 
     paths = write_report(results, folder)
     groups = group_runs(result for result in results.results if result.job in wanted)
-    tables = [fill_table(name, groups) for name in asked.tables]
+    tables = [fill_table(name, groups) for name in requested.tables]
     if as_json:
         print_json(
             {"rows": [row for table in tables for row in table_rows(table)], "files": [*map(str, paths)]}
@@ -291,6 +294,6 @@ def _report(results: Results, folder: Path, asked: Asked, wanted: AbstractSet[Jo
     for table in tables:
         say(as_text(table))
     for path in paths:
-        if path.suffix == ".png" and path.stem in asked.figures:
+        if path.suffix == ".png" and path.stem in requested.figures:
             say(f"Figure: {path}")
     say(f"Report: {paths[0]}")

@@ -1,4 +1,4 @@
-"""Which runs belong together, and which of several settings stands for a method."""
+"""The groups of runs, and the choice of the setting that represents a method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One job: what a run with the same settings gives, or an error as a value."""
+"""Running one job gives the result of a run with the same settings, or an error as a value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from needful.envs.catalogue import make_environment
 from needful.errors import UnknownNameError
 from needful.evaluation.pipeline import run
 from needful.evaluation.records import RunRecord
-from needful.sweeps.jobs import Job, run_config, run_job
+from needful.sweeps.jobs import Job, run_config
+from needful.sweeps.sweep import run_job
 
 JOB = Job("screws", "necessary", seed=2, demos=3, tasks=2)
 
@@ -42,7 +43,7 @@ def test_an_error_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*arguments: object) -> None:
         raise ZeroDivisionError("somewhere inside")
 
-    monkeypatch.setattr("needful.sweeps.jobs.run", fail)
+    monkeypatch.setattr("needful.sweeps.sweep.run", fail)
     found = run_job(JOB)
     assert (found.summary, found.records) == ({}, ())
     assert found.error is not None
@@ -52,8 +53,8 @@ def test_an_error_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ["learner", "planner"])
 def test_unknown_names_are_found_before_anything_runs(name: str) -> None:
-    with pytest.raises(UnknownNameError, match=f"Unknown {name} 'nobody'"):
-        run_config(replace(JOB, **{name: "nobody"}))
+    with pytest.raises(UnknownNameError, match=f"{name} 'unheard-of'"):
+        run_config(replace(JOB, **{name: "unheard-of"}))
 
 
 def test_running_out_of_learning_time_is_no_error() -> None:
