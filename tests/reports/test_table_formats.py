@@ -23,6 +23,7 @@ from needful.reports.table import (
     as_csv,
     as_latex,
     as_markdown,
+    as_text,
     escape_latex,
     escape_markdown,
     one_decimal,
@@ -178,3 +179,18 @@ def test_every_table_can_be_written_in_every_format(name: str) -> None:
         for cell, shown in zip(row.cells, cells, strict=True):
             assert shown.startswith("<strong>") == cell.best
             assert table.estimate_text(cell.measured) in shown
+
+
+@pytest.mark.parametrize("caption", ["Solved tasks", "Solved tasks.", "Solved tasks. Bold is best."])
+def test_the_heading_of_a_text_has_one_full_stop(caption: str) -> None:
+    table = Table("main", "Success rates", caption, ("necessary",), (), one_decimal)
+    assert as_text(table).splitlines()[0] == "Success rates. Solved tasks."
+
+
+def test_text_has_a_line_for_each_cell_with_results() -> None:
+    heading, _, columns, *lines = as_text(make_table("attic")).splitlines()
+    assert heading == "Title attic. Caption attic."
+    assert columns.split() == ["domain", "learner", "measured", "published", "difference"]
+    assert len(lines) == 6
+    assert " ".join(lines[0].split()) == "attic A 98.8 (0.4) 99.0 (0.3) −0.2 n = 4 × 20"
+    assert " ".join(lines[2].split()) == "attic C 3.0 –"

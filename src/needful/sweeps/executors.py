@@ -140,7 +140,7 @@ class _WorkerProcess:
         context = multiprocessing.get_context("spawn")
         connection, far_end = context.Pipe()
         process = context.Process(target=_worker_loop, args=(far_end, job_function), daemon=True)
-        with _interrupts_blocked():
+        with _interrupts_blocked(), _single_torch_thread():
             process.start()
         far_end.close()  # The pipe then closes when the process ends.
         return cls(process, connection)
@@ -174,13 +174,28 @@ def _interrupts_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+@contextmanager
+def _single_torch_thread() -> Iterator[None]:
+    """Limit torch to one thread in the processes that the block starts.
+
+    More threads would compete for the cores, and their number would depend on the machine. Torch reads
+    the variable when it is imported, so the process must start with it.
+    """
+    before = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["OMP_NUM_THREADS"]
+        else:
+            os.environ["OMP_NUM_THREADS"] = before
+
+
 def _worker_loop(connection: Connection[JobResult, Job], job_function: JobFunction) -> None:
     """Receive jobs and send their results until the connection closes."""
     # Output of libraries must not mix with the results on the sweep's stdout.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    # Set before torch is imported: more threads would compete for the cores, and their number would
-    # depend on the machine.
-    os.environ["OMP_NUM_THREADS"] = "1"
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     with suppress(EOFError, ConnectionError):
         while True:
