@@ -150,6 +150,7 @@ def test_a_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> Non
         write_report(Results(SMALL), tmp_path / "file", figures=())
 
 
+@pytest.mark.slow
 def test_the_same_results_are_the_same_bytes_in_every_process_and_order() -> None:
     outputs = []
     for seed, order in (("1", "1"), ("2", "-1")):

@@ -51,6 +51,7 @@ def stop_node_when_both_are_busy(cluster: Any, folder: Path) -> None:
     (folder / "go").touch()
 
 
+@pytest.mark.slow
 @needs_ray
 @pytest.mark.filterwarnings("default")  # warnings of Ray
 def test_a_job_that_dies_with_its_node_is_run_on_another(cluster: Any, tmp_path: Path) -> None:

@@ -336,6 +336,7 @@ def tick_labels(axes: Axes) -> list[Text]:
     return [label for label in found if label.get_visible()]
 
 
+@pytest.mark.slow
 def test_texts_do_not_overlap() -> None:
     """The titles, labels and legends of a full report do not overlap."""
     learners = [*(name for name in METHODS if "," not in name), "unknown " * 9]

@@ -306,7 +306,7 @@ def test_runs_differ_on_tasks_that_all_of_them_tried(browser: Browser, pages: Pa
     open_page(browser, pages["compared"])
     assert "The runs differ on 2 of 4 tasks that every run tried: 0, 2." in texts(browser, "#comparison p")
     open_page(browser, pages["fewer"])
-    assert "The runs agree on all 2 tasks that every run tried." in texts(browser, "#comparison p")
+    assert "The runs do not differ on the 2 tasks that every run tried." in texts(browser, "#comparison p")
 
 
 def test_names_of_runs_are_not_broken_on_a_phone(browser: Browser, pages: Pages) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from needful.envs.drawing.palette import FAINT, GREY, INK, PAPER
+from needful.paper.domains import domain_title
 from needful.paper.methods import method_style
 
 if TYPE_CHECKING:
@@ -90,6 +91,20 @@ def panels(titles: Sequence[str], height: float, shared_rows: bool = False) -> t
     for panel, title in zip(axes, titles, strict=False):
         panel.set_title(figure_label(title))
     return figure, axes[: len(titles)]
+
+
+def domain_panels(domains: Sequence[str], height: float) -> tuple[Figure, list[Axes]]:
+    """Return a figure with one panel per domain and a shared y axis."""
+    return panels([domain_title(domain) for domain in domains], height, shared_rows=True)
+
+
+def method_panels(
+    domains: Sequence[str], methods: Sequence[str], row_height: float
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure with one panel per domain and one row per method in each panel."""
+    figure, axes = domain_panels(domains, 0.8 + row_height * len(methods))
+    method_rows(axes, methods)
+    return figure, axes
 
 
 def label_outer(axes: Sequence[Axes], x: str = "", y: str = "") -> None:

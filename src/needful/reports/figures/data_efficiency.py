@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from needful.envs.drawing.palette import INK, PAPER
-from needful.paper.domains import domain_title, in_paper_order, protocol_of
+from needful.paper.domains import in_paper_order, protocol_of
 from needful.paper.methods import in_column_order, method_style
 from needful.paper.published_numbers import SUCCESS
 from needful.planning.planners import DEFAULT_PLANNER
-from needful.reports.figures.canvas import label_outer, legend_below, method_line, panels
+from needful.reports.figures.canvas import domain_panels, label_outer, legend_below, method_line
 from needful.reports.runs import RunGroup, success_percentages
 from needful.reports.statistics import estimate, standard_error
 
@@ -32,7 +32,7 @@ def draw_data_efficiency(groups: Sequence[RunGroup]) -> Figure | None:
     domains = in_paper_order(domain for domain, _ in curves)
     if not domains:
         return None
-    figure, axes = panels([domain_title(domain) for domain in domains], height=2.3, shared_rows=True)
+    figure, axes = domain_panels(domains, height=2.3)
     published = False
     for panel, domain in zip(axes, domains, strict=True):
         by_method = {method: curve for (name, method), curve in curves.items() if name == domain}

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from needful.core.plans import Outcome
 from needful.envs.drawing.palette import PAPER
 from needful.evaluation.records import RunRecord
-from needful.paper.domains import domain_title, in_paper_order
+from needful.paper.domains import in_paper_order
 from needful.paper.methods import in_column_order
-from needful.reports.figures.canvas import label_outer, legend_below, method_rows, panels
+from needful.reports.figures.canvas import label_outer, legend_below, method_panels
 from needful.reports.runs import RunGroup, main_group, main_groups
 
 if TYPE_CHECKING:
@@ -51,9 +51,7 @@ def draw_failures(groups: Sequence[RunGroup]) -> Figure | None:
         return None
     domains = in_paper_order(group.domain for group in tried)
     methods = in_column_order(group.method for group in tried)
-    height = 0.8 + 0.22 * len(methods)
-    figure, axes = panels([domain_title(domain) for domain in domains], height, shared_rows=True)
-    method_rows(axes, methods)
+    figure, axes = method_panels(domains, methods, row_height=0.22)
     for panel, domain in zip(axes, domains, strict=True):
         for row, method in enumerate(methods):
             group = main_group(tried, domain, method)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from needful.envs.drawing.palette import GREY, INK
-from needful.paper.domains import domain_title, in_paper_order, protocol_of
+from needful.paper.domains import in_paper_order, protocol_of
 from needful.paper.methods import POLICIES, in_column_order, method_style
-from needful.reports.figures.canvas import SMALL_FONT_SIZE, label_outer, method_rows, panels
+from needful.reports.figures.canvas import SMALL_FONT_SIZE, label_outer, method_panels
 from needful.reports.runs import RunGroup, main_group, main_groups
 from needful.seeding import rng_for
 
@@ -37,9 +37,7 @@ def draw_nodes_created(groups: Sequence[RunGroup]) -> Figure | None:
         return None
     domains = in_paper_order(group.domain for group in searching)
     methods = in_column_order(group.method for group in searching)
-    height = 0.8 + 0.3 * len(methods)
-    figure, axes = panels([domain_title(domain) for domain in domains], height, shared_rows=True)
-    method_rows(axes, methods)
+    figure, axes = method_panels(domains, methods, row_height=0.3)
     for panel, domain in zip(axes, domains, strict=True):
         end = _end_of_scale([group for group in searching if group.domain == domain])
         _prepare_scale(panel, end)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from needful.envs.drawing.palette import GREY, INK
 from needful.evaluation.records import RunRecord
-from needful.paper.domains import domain_title, in_paper_order
+from needful.paper.domains import in_paper_order
 from needful.paper.methods import OURS, in_column_order, method_style
-from needful.reports.figures.canvas import SMALL_FONT_SIZE, label_outer, method_rows, panels
+from needful.reports.figures.canvas import SMALL_FONT_SIZE, label_outer, method_panels
 from needful.reports.runs import RunGroup, main_group, main_groups
 from needful.reports.statistics import Interval, bootstrap_interval, mean
 from needful.seeding import rng_for
@@ -97,9 +97,7 @@ def draw_paired_differences(groups: Sequence[RunGroup]) -> Figure | None:
         return None
     domains = in_paper_order(comparison.domain for comparison in comparisons)
     others = in_column_order(comparison.other for comparison in comparisons)
-    height = 0.8 + 0.22 * len(others)
-    figure, axes = panels([domain_title(domain) for domain in domains], height, shared_rows=True)
-    method_rows(axes, others)
+    figure, axes = method_panels(domains, others, row_height=0.22)
     lowest = _lowest_tick(comparisons)
     for panel, domain in zip(axes, domains, strict=True):
         panel.axvline(0, color=GREY, linewidth=0.9)

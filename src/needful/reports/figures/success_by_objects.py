@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from needful.evaluation.records import RunRecord
-from needful.paper.domains import domain_title, in_paper_order
+from needful.paper.domains import in_paper_order
 from needful.paper.methods import in_column_order, method_style
-from needful.reports.figures.canvas import label_outer, legend_below, method_line, panels
+from needful.reports.figures.canvas import domain_panels, label_outer, legend_below, method_line
 from needful.reports.runs import RunGroup, main_groups
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def draw_success_by_objects(groups: Sequence[RunGroup]) -> Figure | None:
     if not domains:
         return None
     methods = in_column_order(method for _, method in classes)
-    figure, axes = panels([domain_title(domain) for domain in domains], height=2.3, shared_rows=True)
+    figure, axes = domain_panels(domains, height=2.3)
     for panel, domain in zip(axes, domains, strict=True):
         for method in reversed(methods):  # The first method is drawn last, above the others.
             found = classes.get((domain, method), ())

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from needful.paper.domains import domain_title, in_paper_order
+from needful.paper.domains import in_paper_order
 from needful.paper.methods import in_column_order, method_style
-from needful.reports.figures.canvas import label_outer, legend_below, method_line, panels
+from needful.reports.figures.canvas import domain_panels, label_outer, legend_below, method_line
 from needful.reports.runs import RunGroup, main_groups
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def draw_survival(groups: Sequence[RunGroup]) -> Figure | None:
     if not tried:
         return None
     domains = in_paper_order(group.domain for group in tried)
-    figure, axes = panels([domain_title(domain) for domain in domains], height=2.3, shared_rows=True)
+    figure, axes = domain_panels(domains, height=2.3)
     for panel, domain in zip(axes, domains, strict=True):
         in_domain = [group for group in tried if group.domain == domain]
         for group in reversed(in_domain):  # The first method is drawn last, above the others.

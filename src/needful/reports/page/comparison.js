@@ -44,7 +44,7 @@ function differences(runs) {
   const which = `${count(shared.length, "task")} that every run tried`;
   return make("p", {class: "quiet"}, split.length
     ? `The runs differ on ${split.length} of ${which}: ${split.slice(0, 30).join(", ")}${split.length > 30 ? ", …" : ""}.`
-    : `The runs agree on all ${which}.`);
+    : `The runs do not differ on the ${which}.`);
 }
 
 function comparisonSection(runs, domains, open) {
