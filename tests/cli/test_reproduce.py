@@ -18,7 +18,7 @@ from needful.cli import reproduce as reproduce_module
 from needful.errors import OutputError
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult, read_results, results_path, write_result
-from sweep_work import PATIENCE, wait_until
+from sweep_work import TIMEOUT_SECONDS, wait_until
 
 SMALL = ("--learners", "necessary", "--demos", 2, "--tasks", 1)
 BOTH = ("reproduce", "--table", "main", "--domains", "screws,cluttered-1d", *SMALL)
@@ -51,7 +51,7 @@ def start(folder: Path, *arguments: object) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str]) -> Said:
-    out, err = process.communicate(timeout=PATIENCE)
+    out, err = process.communicate(timeout=TIMEOUT_SECONDS)
     return Said(process.returncode, out, err)
 
 

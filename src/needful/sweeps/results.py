@@ -151,7 +151,7 @@ def read_result(path: Path) -> JobResult:
     job = Job.from_json(header["job"])
     if path.name != f"{job.file_stem}{RESULT_SUFFIX}" or path.parent.name != job.domain:
         expected = f"{job.domain}/{job.file_stem}{RESULT_SUFFIX}"
-        raise ResultsError(f"{path}: the name does not fit the job. Rename it to {expected}, or delete a copy.")
+        raise ResultsError(f"{path}: this file holds another job. Rename it to {expected}, or delete it.")
     error = None if header["error"].value is None else header["error"].text()
     records = tuple(map(RunRecord.from_json, fields[1:]))
     for task, record in enumerate(records):
