@@ -1,4 +1,4 @@
-"""Two methods on the same tasks."""
+"""The paired comparison of two methods on the same tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OURS, CI = Job("screws", "necessary"), Job("screws", "ci")
 
 
 def group(job: Job, *runs: str) -> RunGroup:
-    """Return a group with one run a word, one task a letter, and + for solved."""
+    """Return a group with one run per word, one task per letter, and + for solved."""
     results = [
         make_result(replace(job, seed=seed), ["solved" if sign == "+" else "timeout" for sign in signs])
         for seed, signs in enumerate(runs)
@@ -32,7 +32,7 @@ def test_a_comparison_worked_by_hand() -> None:
     assert (found.domain, found.method, found.other) == ("screws", "necessary", "ci")
 
 
-def test_turning_a_comparison_round_turns_its_sign() -> None:
+def test_swapping_the_methods_changes_the_sign() -> None:
     one, other = group(OURS, "+++", "++-", "+--"), group(CI, "---", "+--", "+-+")
     there, back = compare(one, other), compare(other, one)
     assert there is not None

@@ -1,4 +1,4 @@
-"""Which runs belong together, and which of several settings stands for a method."""
+"""The groups of runs, and the choice of the setting that represents a method."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ import pytest
 
 from needful.paper.domains import in_paper_order
 from needful.paper.methods import DOWN_EVAL, METHODS, in_column_order, method_of, method_style
-from needful.reports.runs import group_runs, main_group, main_groups, success_percentages, was_learned
+from needful.reports.runs import (
+    RunGroup,
+    group_runs,
+    main_group,
+    main_groups,
+    success_percentages,
+    was_learned,
+)
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult
 from synthetic_results import make_result
@@ -66,7 +73,7 @@ def test_success_is_counted_run_by_run() -> None:
     assert success_percentages([make_result(JOB, [])]) == ()
 
 
-def test_learners_that_ran_out_of_time_are_told_apart() -> None:
+def test_runs_without_a_learned_model_are_separated() -> None:
     learned, unlearned = make_result(JOB, [SOLVED]), make_result(replace(JOB, seed=1), ["not_learned"])
     assert was_learned(learned)
     assert not was_learned(unlearned)
@@ -82,7 +89,7 @@ def test_tasks_are_those_of_the_smallest_run() -> None:
     assert group_runs([JobResult(JOB, {}, (), "no")])[0].tasks == 0
 
 
-def test_the_papers_number_of_demonstrations_stands_for_a_method() -> None:
+def test_the_papers_number_of_demonstrations_represents_a_method() -> None:
     groups = group_runs([make_result(replace(JOB, demos=demos)) for demos in (5, 50, 100)])
     assert _chosen(groups) == 50
     groups = group_runs([make_result(replace(JOB, demos=demos)) for demos in (5, 20)])
@@ -94,12 +101,12 @@ def test_the_papers_number_of_demonstrations_stands_for_a_method() -> None:
     assert main_group(groups, "screws", "necessary") is None
 
 
-def test_a_setting_without_runs_stands_for_nothing_if_another_has_some() -> None:
+def test_a_setting_with_runs_is_preferred() -> None:
     groups = group_runs([JobResult(JOB, {}, (), "no"), make_result(replace(JOB, demos=5))])
     assert _chosen(groups) == 5
 
 
-def test_of_equal_settings_the_one_with_more_tasks_counts() -> None:
+def test_of_equal_settings_the_one_with_more_tasks_is_preferred() -> None:
     small = [make_result(replace(JOB, seed=seed), [SOLVED] * 2) for seed in range(3)]
     large = make_result(JOB, [FAILED] * 5)
     groups = group_runs([large, *small])
@@ -113,7 +120,7 @@ def test_of_equal_settings_the_one_with_more_tasks_counts() -> None:
     assert chosen.setting.timeout == 60.0
 
 
-def _chosen(groups: tuple) -> int:  # type: ignore[type-arg]
+def _chosen(groups: tuple[RunGroup, ...]) -> int:
     chosen = main_group(groups, "screws", "necessary")
     assert chosen is not None
     assert main_groups(groups) == (chosen,)
@@ -133,14 +140,14 @@ def test_planning_with_one_abstract_plan_is_another_method(learner: str, plans: 
     assert method_of(Job("screws", learner, abstract_plans=plans)) == method
 
 
-def test_methods_and_domains_that_the_paper_does_not_know_come_last() -> None:
+def test_methods_and_domains_that_are_not_in_the_paper_come_last() -> None:
     assert in_column_order(["zebra", "ci", "ant", "necessary", "ci"]) == ("necessary", "ci", "ant", "zebra")
     assert in_paper_order(["attic", "screws", "painting", "screws"]) == ("painting", "screws", "attic")
     assert method_style("zebra").label == "zebra"
 
 
 def test_methods_look_different() -> None:
-    looks = [*METHODS.values(), method_style("zebra")]
-    assert len({look.colour for look in looks}) == len(looks)
-    assert len({look.marker for look in looks}) == len(looks)
-    assert len({look.label for look in looks}) == len(looks)
+    styles = [*METHODS.values(), method_style("zebra")]
+    assert len({style.colour for style in styles}) == len(styles)
+    assert len({style.marker for style in styles}) == len(styles)
+    assert len({style.label for style in styles}) == len(styles)

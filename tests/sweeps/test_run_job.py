@@ -1,4 +1,4 @@
-"""One job: what a run with the same settings gives, or an error as a value."""
+"""Running one job gives the result of a run with the same settings, or an error as a value."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_an_error_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ["learner", "planner"])
 def test_unknown_names_are_found_before_anything_runs(name: str) -> None:
-    with pytest.raises(UnknownNameError, match=f"Unknown {name} 'nobody'"):
-        run_config(replace(JOB, **{name: "nobody"}))
+    with pytest.raises(UnknownNameError, match=f"{name} 'unheard-of'"):
+        run_config(replace(JOB, **{name: "unheard-of"}))
 
 
 def test_running_out_of_learning_time_is_no_error() -> None:

@@ -1,4 +1,4 @@
-"""What is painted is written down: forms, places and styles worked out by hand."""
+"""The recorded marks of artists: forms, points and styles worked out by hand."""
 
 from __future__ import annotations
 
@@ -16,25 +16,27 @@ from matplotlib.path import Path
 from PIL import Image
 
 from needful.reports.page.shared_tables import MarkTable, run_length_pairs
-from needful.reports.page.svg_recorder import Recorder
+from needful.reports.page.svg_recorder import RecordingRenderer
 
 SIZE = (100.0, 50.0)
 
 
 class Sheet:
-    """Axes on which a unit is a point, x to the right and y up, with a recorder beside them."""
+    """Axes in units of points, x to the right and y up, with a recording renderer."""
 
     def __init__(self) -> None:
         self.axes: Axes = Figure(figsize=(100 / 72, 50 / 72), dpi=72).add_axes((0, 0, 1, 1))
         self.axes.set(xlim=(0, 100), ylim=(0, 50))
         self.axes.axis("off")
-        self.gallery = MarkTable()
-        self.recorder = Recorder(self.gallery, SIZE)
+        self.mark_table = MarkTable()
+        self.recorder = RecordingRenderer(self.mark_table, SIZE)
 
     def seen(self) -> list[tuple[object, float, float, dict[str, object]]]:
-        """Return the form, the place and the style of each mark."""
+        """Return the form, the point and the style of each mark."""
         frame = self.recorder.record(self.axes)
-        forms, styles, marks = (list(getattr(self.gallery, name)) for name in ("forms", "styles", "marks"))
+        forms, styles, marks = (
+            list(getattr(self.mark_table, name)) for name in ("forms", "styles", "marks")
+        )
         return [(forms[f], x, y, dict(styles[s])) for f, x, y, s in (marks[number] for number in frame)]
 
 
@@ -82,7 +84,7 @@ def test_circles_of_one_size_are_one_form_wherever_they_are(sheet: Sheet) -> Non
         sheet.axes.add_patch(Circle((x, 20), 5, color="green", linewidth=0))
     sheet.axes.scatter([50, 60], [10, 20], s=math.pi * 16, color=["green", "red"], linewidth=0)
     marks = sheet.seen()
-    assert len(sheet.gallery.forms) == 2
+    assert len(sheet.mark_table.forms) == 2
     assert [mark[1:3] for mark in marks[:3]] == [(10, 35), (20.1, 35), (33.3, 35)]
     assert [mark[3]["fill"] for mark in marks] == ["#008000"] * 4 + ["#ff0000"]
     assert len({mark[0] for mark in marks[3:]}) == 1
@@ -98,7 +100,7 @@ def test_collections_and_spans(sheet: Sheet) -> None:
     assert span[3] == {"fill": "#333333", "fill-opacity": 0.5}
 
 
-def test_what_is_in_front_comes_later(sheet: Sheet) -> None:
+def test_marks_in_front_come_later(sheet: Sheet) -> None:
     for name, layer in (("front", 5), ("back", 1), ("middle", 3)):
         sheet.axes.text(0, 0, name, zorder=layer)
     assert [mark[0] for mark in sheet.seen()] == [("back",), ("middle",), ("front",)]
@@ -117,11 +119,11 @@ def test_texts_are_anchored_as_they_are_aligned(sheet: Sheet, align: str, anchor
     assert (x, y) == pytest.approx((40, 30), abs=0.6)
 
 
-def test_texts_may_be_turned_faint_and_hold_anything(sheet: Sheet) -> None:
-    nasty = "</text><script> $\\frac$ 灯💡"
-    sheet.axes.text(40, 20, nasty, rotation=90, ha="center", va="center", alpha=0.5, fontsize=6)
+def test_texts_can_be_rotated_transparent_and_contain_anything(sheet: Sheet) -> None:
+    special = "</text><script> $\\frac$ 灯💡"
+    sheet.axes.text(40, 20, special, rotation=90, ha="center", va="center", alpha=0.5, fontsize=6)
     ((form, _, _, style),) = sheet.seen()
-    assert form == (nasty,)
+    assert form == (special,)
     assert (style["rotate"], style["fill-opacity"], style["text-anchor"]) == (-90, 0.5, "middle")
 
 
@@ -132,7 +134,7 @@ def test_lines_of_text_come_one_by_one(sheet: Sheet) -> None:
     assert one[2] < two[2]
 
 
-def test_images_are_kept_as_they_are(sheet: Sheet) -> None:
+def test_images_are_unchanged(sheet: Sheet) -> None:
     pixels = np.array([[[255, 0, 0], [0, 255, 0]]], dtype=np.uint8)
     sheet.axes.imshow(pixels, extent=(10, 30, 10, 20), interpolation="nearest", aspect="auto")
     sheet.axes.set(xlim=(0, 100), ylim=(0, 50))
@@ -145,23 +147,23 @@ def test_images_are_kept_as_they_are(sheet: Sheet) -> None:
     assert image[5, 17].tolist() == [0, 255, 0]
 
 
-def test_only_what_sticks_out_is_cut_off(sheet: Sheet) -> None:
+def test_only_paths_beyond_the_axes_are_clipped(sheet: Sheet) -> None:
     sheet.axes.add_patch(Rectangle((90, 10), 5, 5))
     sheet.axes.add_patch(Rectangle((90, 10), 20, 5))
     inside, outside = sheet.seen()
     assert "clip" not in inside[3]
-    assert list(sheet.gallery.clips) == ["M0 50L100 50L100 0L0 0Z"]
+    assert list(sheet.mark_table.clips) == ["M0 50L100 50L100 0L0 0Z"]
     assert outside[3]["clip"] == 0
 
 
-def test_other_outlines_cut_off_whatever_they_are_set_for(sheet: Sheet) -> None:
+def test_a_path_can_be_clipped_by_any_outline(sheet: Sheet) -> None:
     patch = sheet.axes.add_patch(Rectangle((10, 10), 5, 5))
     patch.set_clip_path(Path([(0, 0), (20, 0), (0, 20), (0, 0)], closed=True), sheet.axes.transData)
     assert sheet.seen()[0][3]["clip"] == 0
-    assert list(sheet.gallery.clips) == ["M0 50L20 50L0 30Z"]
+    assert list(sheet.mark_table.clips) == ["M0 50L20 50L0 30Z"]
 
 
-def test_what_cannot_be_seen_is_left_out(sheet: Sheet) -> None:
+def test_invisible_artists_are_omitted(sheet: Sheet) -> None:
     sheet.axes.add_patch(Rectangle((0, 0), 5, 5, fill=False, linewidth=0))
     sheet.axes.add_patch(Rectangle((0, 0), 5, 5, facecolor="none", edgecolor="none"))
     sheet.axes.plot([math.nan], [math.nan])
@@ -189,12 +191,12 @@ def test_an_artist_with_an_id_is_recorded_once(sheet: Sheet) -> None:
     assert draw("moved") == [("below",), ("moved",), ("above",)]
 
 
-def test_axes_that_are_shown_are_recorded_too(sheet: Sheet) -> None:
+def test_visible_axes_are_recorded(sheet: Sheet) -> None:
     sheet.axes.axis("on")
     assert ("100",) in [mark[0] for mark in sheet.seen()]
 
 
-def test_numbers_that_follow_each_other_become_ranges() -> None:
+def test_consecutive_numbers_become_ranges() -> None:
     assert run_length_pairs([]) == []
     assert run_length_pairs([4]) == [4, 1]
     assert run_length_pairs([0, 1, 2, 7, 8, 3]) == [0, 3, 7, 2, 3, 1]

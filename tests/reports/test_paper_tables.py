@@ -1,4 +1,4 @@
-"""The paper's tables filled from results: entries, differences, bold print and notes, worked by hand."""
+"""The paper's tables filled with results: entries, differences, bold and notes, worked by hand."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_an_entry_is_mean_and_standard_error_beside_the_published() -> None:
     assert found.tasks == 4
 
 
-def test_limits_on_learning_are_told() -> None:
+def test_the_caption_names_limits_on_learning() -> None:
     limited = [replace(SCREWS, learner=name, learning_timeout=600.0) for name in ("ci", "loft")]
     results = [run for job in (SCREWS, *limited) for run in solving(job, [SOLVED])]
     for name in ("main", "times", "operators"):
@@ -75,7 +75,7 @@ def test_a_full_sweep_needs_no_note() -> None:
     assert cell(fill_table("main", group_runs(results)), "locking-windows", "Necessary").notes == ()
 
 
-def test_fewer_seeds_tasks_or_demonstrations_are_said() -> None:
+def test_fewer_seeds_tasks_or_demonstrations_are_noted() -> None:
     few_seeds = group_runs(make_sweep(["painting"], ["necessary"], seeds=9, tasks=50))
     assert cell(fill_table("main", few_seeds), "painting", "Necessary").notes == ("n = 9 × 50",)
     assert cell(fill_table("times", few_seeds), "painting", "Necessary").notes == ("n = 9",)
@@ -86,7 +86,7 @@ def test_fewer_seeds_tasks_or_demonstrations_are_said() -> None:
     assert cell(fill_table("main", few_demos), "painting", "Necessary").notes == ("25 demos",)
 
 
-def test_another_planner_is_said() -> None:
+def test_another_planner_is_noted() -> None:
     results = make_sweep(["painting"], ["necessary"], seeds=10, tasks=50)
     slow = [replace(result, job=replace(result.job, planner="paper")) for result in results]
     assert cell(fill_table("main", group_runs(slow)), "painting", "Necessary").notes == ("planner paper",)
@@ -102,7 +102,7 @@ def test_policies_have_no_operators_to_be_counted() -> None:
     assert cell(table, "screws", "Necessary").best
 
 
-def test_learners_out_of_time_are_marked_and_count_as_they_should() -> None:
+def test_learners_out_of_time_are_noted_and_counted() -> None:
     seconds = {"operators": 30.0, "samplers": 0.0}
     unlearned = make_result(replace(SCREWS, seed=1), ["not_learned"] * 2, seconds, operators=0)
     groups = group_runs([make_result(SCREWS, [SOLVED] * 2, operators=6), unlearned])
@@ -125,7 +125,7 @@ def test_a_time_that_was_cut_short_is_never_the_best() -> None:
     assert cell(table, "screws", "Necessary").best
 
 
-def test_errors_are_marked() -> None:
+def test_errors_are_noted() -> None:
     failed = [JobResult(replace(SCREWS, seed=seed, tasks=1), {}, (), "no") for seed in (1, 2)]
     groups = group_runs([make_result(SCREWS), *failed])
     assert cell(fill_table("main", groups), "screws", "Necessary").notes == ("n = 1 × 1", "2 errors")
@@ -149,7 +149,7 @@ def test_bold_are_those_within_the_standard_errors_of_the_best() -> None:
     ]
     table = fill_table("main", group_runs(results))
     bold = {column for column in table.columns if cell(table, "screws", column).best}
-    # Each differs from the best by sqrt(2) times its standard error, but for the two that are the best.
+    # The others differ from the two best by sqrt(2) times their standard error.
     assert bold == {"Necessary", "GNN Shoot"}
     table = fill_table("main", group_runs([*runs("necessary", 9, 10), *runs("ci", 8, 10)]))
     # 5 apart, errors 3.54 + 7.07
@@ -179,7 +179,7 @@ def test_learning_takes_as_long_as_all_its_stages() -> None:
     "summary",
     [{}, {"seconds": 3.0}, {"seconds": {"collect": 1.0}}, {"seconds": {"operators": "long"}}],
 )
-def test_a_summary_that_does_not_say_gives_nothing(summary: dict[str, object]) -> None:
+def test_an_incomplete_summary_has_no_numbers(summary: dict[str, object]) -> None:
     run = replace(make_result(SCREWS), summary=summary)  # type: ignore[arg-type]
     assert learning_seconds(run) is None
     assert operator_count(run) is None
@@ -198,14 +198,14 @@ def test_both_policies_fill_the_column_of_their_network() -> None:
     assert found.published == Estimate(1369.59, 68.44, 10)
 
 
-def test_unknown_learners_and_domains_have_a_place() -> None:
+def test_unknown_learners_and_domains_are_last() -> None:
     results = [make_result(SCREWS), make_result(Job("attic", "zebra"), [SOLVED, FAILED])]
     table = fill_table("main", group_runs(results))
     assert table.columns[-1] == "zebra"
     assert [row.title for row in table.rows] == ["Screws", "attic"]
     found = cell(table, "attic", "zebra")
     assert (found.published, found.notes) == (None, ("n = 1 × 2", "50 demos"))
-    # The ablations know nothing of them: no row without any number.
+    # The table of ablations omits rows without numbers.
     assert [row.domain for row in fill_table("ablations", group_runs(results)).rows] == ["screws"]
 
 

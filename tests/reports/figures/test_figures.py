@@ -1,4 +1,4 @@
-"""Each figure shows what is in the results, panel by panel."""
+"""Each figure shows the numbers of the results in its panels."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from needful.core.plans import Outcome
-from needful.paper.domains import DOMAINS
+from needful.paper.domains import ANALYTIC, DOMAINS
 from needful.paper.methods import METHODS, method_style
 from needful.reports.figures.canvas import report_style
 from needful.reports.figures.data_efficiency import draw_data_efficiency, learning_curves
-from needful.reports.figures.failures import OUTCOME_COLOURS, draw_failures, reason
+from needful.reports.figures.failures import OUTCOME_COLOURS, draw_failures, outcome_label
 from needful.reports.figures.nodes_created import draw_nodes_created
 from needful.reports.figures.paired_differences import draw_paired_differences
 from needful.reports.figures.success_by_objects import SizeClass, draw_success_by_objects, size_classes
@@ -31,11 +31,10 @@ from needful.sweeps.results import JobResult
 from synthetic_results import make_record, make_result, make_sweep
 
 JOB = Job("screws", "necessary")
-ANALYTIC = [domain for domain, found in DOMAINS.items() if found.protocol.demos == 50]
 
 
 @pytest.fixture(autouse=True)
-def _in_house_style() -> Iterator[None]:
+def _report_style() -> Iterator[None]:
     with report_style():
         yield
 
@@ -46,7 +45,7 @@ def shown(figure: Figure | None) -> list[Axes]:
 
 
 def with_records(job: Job, *changes: dict[str, object]) -> tuple[RunGroup, ...]:
-    """Return the group of one run whose records differ from the usual like this."""
+    """Return the group of one run whose records have the given changes."""
     records = tuple(make_record(job, task, **change) for task, change in enumerate(changes))  # type: ignore[arg-type]
     job = replace(job, tasks=len(records))
     return group_runs([JobResult(job, {}, records)])
@@ -71,10 +70,10 @@ def test_odd_names_and_single_tasks_can_be_drawn(name: str) -> None:
         for learner in ("necessary", "_a$", "b" * 60)
         for demos in (5, 50)
     ]
-    drawing = render_figure(name, group_runs(results))
-    assert drawing is not None
-    assert drawing.png.startswith(b"\x89PNG")
-    assert b"<svg" in drawing.svg
+    files = render_figure(name, group_runs(results))
+    assert files is not None
+    assert files.png.startswith(b"\x89PNG")
+    assert b"<svg" in files.svg
 
 
 def test_data_efficiency_has_a_curve_in_each_of_six_panels() -> None:
@@ -107,7 +106,7 @@ def test_the_published_success_is_a_star() -> None:
     assert (list(star.get_xdata()), list(star.get_ydata())) == ([50], [100.0])
 
 
-def test_there_is_no_star_where_curves_do_not_go_as_far() -> None:
+def test_there_is_no_star_beyond_the_curves() -> None:
     results = [make_result(replace(JOB, demos=demos)) for demos in (5, 20)]
     figure = draw_data_efficiency(group_runs(results))
     (axes,) = shown(figure)
@@ -149,7 +148,7 @@ def test_nodes_are_shown_task_by_task_with_failures_at_the_end() -> None:
     assert axes.get_xscale() == "log"
 
 
-def test_failures_stand_further_on_where_solved_tasks_need_more_nodes() -> None:
+def test_failures_move_right_if_solved_tasks_need_more_nodes() -> None:
     household = Job("sorting-books", "necessary")
     for nodes, end in ((20, 10**3), (999, 10**3), (1_000, 10**4), (123_456, 10**6)):
         changes = {"nodes_created": nodes}, {"outcome": "timeout"}
@@ -219,7 +218,7 @@ def test_a_method_that_solves_nothing_stays_at_zero() -> None:
     assert solved_within(group) == ([0.0001, 10.0], [0.0, 0.0])
 
 
-def test_sizes_are_shared_out_among_classes() -> None:
+def test_sizes_are_divided_into_classes() -> None:
     records = [make_record(JOB, n, "solved" if n < 6 else "timeout", objects=n) for n in range(1, 13)]
     classes = size_classes(records)
     assert [(one.objects, one.solved, one.tasks) for one in classes] == [
@@ -239,7 +238,7 @@ def test_few_sizes_have_a_class_each_and_uncounted_tasks_none() -> None:
     assert draw_success_by_objects(with_records(JOB, {"objects": 0})) is None
 
 
-def test_success_by_objects_has_a_line_a_method() -> None:
+def test_success_by_objects_has_one_line_per_method() -> None:
     groups = group_runs(make_sweep(["screws"], ["necessary", "ci"], 2, 10))
     (axes,) = shown(draw_success_by_objects(groups))
     assert colours(axes) == {method_style(name).colour for name in ("necessary", "ci")}
@@ -251,15 +250,15 @@ def test_success_by_objects_has_a_line_a_method() -> None:
         assert list(line.get_ydata()) == [one.solved for one in classes]
 
 
-def test_every_outcome_has_a_colour_of_its_own() -> None:
-    reasons = {reason(make_record(JOB, 0, outcome.value)) for outcome in Outcome}
-    reasons.add(reason(make_record(JOB, 0, "timeout", abstract_plans=0)))
-    assert reasons == set(OUTCOME_COLOURS)
+def test_every_outcome_has_a_unique_colour() -> None:
+    labels = {outcome_label(make_record(JOB, 0, outcome.value)) for outcome in Outcome}
+    labels.add(outcome_label(make_record(JOB, 0, "timeout", abstract_plans=0)))
+    assert labels == set(OUTCOME_COLOURS)
     assert len(set(OUTCOME_COLOURS.values())) == len(OUTCOME_COLOURS)
-    assert not set(OUTCOME_COLOURS.values()) & {look.colour for look in METHODS.values()}
+    assert not set(OUTCOME_COLOURS.values()) & {style.colour for style in METHODS.values()}
 
 
-def test_bars_are_divided_by_what_became_of_the_tasks() -> None:
+def test_bars_are_divided_by_outcome() -> None:
     groups = with_records(
         JOB,
         {"outcome": "timeout", "abstract_plans": 0},
@@ -329,7 +328,7 @@ def test_a_method_has_one_colour_in_all_figures() -> None:
 
 
 def tick_labels(axes: Axes) -> list[Text]:
-    """Return the labels that are drawn: there are others outside the limits."""
+    """Return the visible labels; matplotlib also has labels outside the limits."""
     found = []
     for axis in (axes.xaxis, axes.yaxis):
         low, high = sorted(axis.get_view_interval())
@@ -337,29 +336,32 @@ def tick_labels(axes: Axes) -> list[Text]:
     return [label for label in found if label.get_visible()]
 
 
+@pytest.mark.slow
 def test_texts_do_not_overlap() -> None:
-    """Titles, labels and legends of a full report keep clear of each other."""
-    learners = [*(name for name in METHODS if "," not in name), "stranger " * 9]
+    """The titles, labels and legends of a full report do not overlap."""
+    learners = [*(name for name in METHODS if "," not in name), "unknown " * 9]
     results = [run for demos in (5, 50) for run in make_sweep(ANALYTIC, learners, 2, 12, demos)]
     groups = group_runs(results)
     for name, spec in FIGURES.items():
         figure = spec.draw(groups)
         assert figure is not None
         FigureCanvasAgg(figure).draw()
-        boxes = [
+        extents = [
             (text.get_text(), text.get_window_extent())
             for axes in shown(figure)
             for text in (axes.title, axes.xaxis.label, axes.yaxis.label, *axes.texts, *tick_labels(axes))
             if text.get_text()
         ]
-        boxes += [(t.get_text(), t.get_window_extent()) for one in figure.legends for t in one.get_texts()]
-        for index, (text, box) in enumerate(boxes):
-            assert _inside(box, figure), (name, text)
-            overlapping = [other for other, its in boxes[:index] if box.overlaps(its)]
+        extents += [
+            (t.get_text(), t.get_window_extent()) for one in figure.legends for t in one.get_texts()
+        ]
+        for index, (text, extent) in enumerate(extents):
+            assert _inside(extent, figure), (name, text)
+            overlapping = [other for other, its in extents[:index] if extent.overlaps(its)]
             assert not overlapping, (name, text, overlapping)
 
 
-def _inside(box: object, figure: Figure) -> bool:
+def _inside(extent: object, figure: Figure) -> bool:
     width, height = figure.get_size_inches() * figure.dpi
-    x0, y0, x1, y1 = box.extents  # type: ignore[attr-defined]
+    x0, y0, x1, y1 = extent.extents  # type: ignore[attr-defined]
     return bool(x0 > -1 and y0 > -1 and x1 < width + 1 and y1 < height + 1)

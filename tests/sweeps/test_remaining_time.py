@@ -1,4 +1,4 @@
-"""How long a sweep still takes: hand-worked."""
+"""The estimate of a sweep's remaining time, worked out by hand."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IDENTITY = run_identity("screws", "necessary", 0)
 
 
 def lasting(job: Job, seconds: float) -> JobResult:
-    """Return a result that took so long: half for learning, a quarter for each of two tasks."""
+    """Return a result of a given duration: half of it for learning, a quarter for each of two tasks."""
     tasks = [
         record(IDENTITY, task, PlanningResult(Outcome.TIMEOUT), Outcome.TIMEOUT, seconds / 4)
         for task in range(2)
@@ -50,10 +50,10 @@ def test_jobs_are_expected_to_last_as_long_as_those_most_like_them() -> None:
     time.add(lasting(replace(JOB, domain="painting"), 80.0))
     time.add(lasting(replace(JOB, domain="painting", learner="ci"), 200.0))
     time.add(lasting(replace(JOB, demos=1), 0.0))
-    assert time.estimate([replace(JOB, seed=9)]) == 20.0  # its learner on its domain, of its size
-    assert time.estimate([replace(JOB, tasks=1)]) == pytest.approx(40 / 3)  # of any size
-    assert time.estimate([replace(JOB, domain="satellites")]) == 30.0  # its learner: 10, 30, 80, 0
-    assert time.estimate([replace(JOB, learner="loft")]) == 64.0  # all: 10, 30, 80, 0, 200
+    assert time.estimate([replace(JOB, seed=9)]) == 20.0  # same learner, domain and size
+    assert time.estimate([replace(JOB, tasks=1)]) == pytest.approx(40 / 3)  # same learner and domain
+    assert time.estimate([replace(JOB, domain="satellites")]) == 30.0  # same learner: 10, 30, 80, 0
+    assert time.estimate([replace(JOB, learner="loft")]) == 64.0  # all jobs: 10, 30, 80, 0, 200
 
 
 def test_jobs_at_the_same_time_share_it() -> None:
@@ -61,5 +61,5 @@ def test_jobs_at_the_same_time_share_it() -> None:
     time.add(lasting(JOB, 10.0))
     jobs = [replace(JOB, seed=seed) for seed in range(6)]
     assert time.estimate(jobs) == 60.0
-    assert time.estimate(jobs, at_once=3) == 20.0
-    assert time.estimate(jobs, at_once=0) == 60.0  # none has begun yet
+    assert time.estimate(jobs, parallel_jobs=3) == 20.0
+    assert time.estimate(jobs, parallel_jobs=0) == 60.0  # No job has started yet.

@@ -1,4 +1,4 @@
-"""The folder of a sweep: one process at a time, nothing of others', no leftovers."""
+"""The folder of a sweep: locked by one process, no foreign files, no leftovers."""
 
 from __future__ import annotations
 
@@ -45,11 +45,10 @@ def test_a_folder_keeps_results(tmp_path: Path) -> None:
         assert folder.read() == Results((result,))
 
 
-def test_a_second_sweep_is_told_who_holds_the_folder(tmp_path: Path) -> None:
+def test_the_error_names_the_process_that_holds_the_folder(tmp_path: Path) -> None:
     holder = hold_elsewhere(tmp_path)
     try:
-        told = f"in use by another sweep, process {holder.pid} on "
-        with pytest.raises(OutputError, match=told), SweepFolder.open(tmp_path):
+        with pytest.raises(OutputError, match=f"process {holder.pid} on "), SweepFolder.open(tmp_path):
             pass
         holder.communicate("")
         with SweepFolder.open(tmp_path):
@@ -59,7 +58,7 @@ def test_a_second_sweep_is_told_who_holds_the_folder(tmp_path: Path) -> None:
         holder.communicate()
 
 
-def test_a_killed_holder_holds_nothing(tmp_path: Path) -> None:
+def test_the_lock_of_a_killed_process_is_released(tmp_path: Path) -> None:
     holder = hold_elsewhere(tmp_path)
     holder.kill()
     holder.communicate()
@@ -81,8 +80,7 @@ def test_leftovers_of_killed_sweeps_are_removed(tmp_path: Path) -> None:
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "report.md").write_text("mine")
-    told = r"other things than a sweep, such as 'report\.md'"
-    with pytest.raises(OutputExistsError, match=told), SweepFolder.open(tmp_path):
+    with pytest.raises(OutputExistsError, match=r"no sweep.*'report\.md'"), SweepFolder.open(tmp_path):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["report.md"]
 
@@ -90,11 +88,11 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
 def test_a_folder_called_jobs_does_not_make_a_sweep(tmp_path: Path) -> None:
     (tmp_path / "jobs").mkdir()
     (tmp_path / "report.md").write_text("mine")
-    with pytest.raises(OutputExistsError, match="other things"), SweepFolder.open(tmp_path):
+    with pytest.raises(OutputExistsError, match="no sweep"), SweepFolder.open(tmp_path):
         pass
 
 
-def test_results_without_a_lock_are_gone_on_with(tmp_path: Path) -> None:
+def test_results_without_a_lock_file_are_resumed(tmp_path: Path) -> None:
     with SweepFolder.open(tmp_path) as folder:
         folder.save(JobResult(toy_jobs(1)[0], {}, ()))
     (tmp_path / ".lock").unlink()

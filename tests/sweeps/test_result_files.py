@@ -1,9 +1,10 @@
-"""Results on disk: one file a job, the same bytes for the same result, damage is named."""
+"""Results on disk: one file per job, equal results give equal bytes, and errors locate damage."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -66,10 +67,10 @@ def test_the_file_is_as_documented(tmp_path: Path) -> None:
 
 def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
     one = write_result(tmp_path / "one", RESULT).read_bytes()
-    turned = dict(reversed(RESULT.summary.items()))
-    other = write_result(tmp_path / "other", replace(RESULT, summary=turned)).read_bytes()
+    reordered = dict(reversed(RESULT.summary.items()))
+    other = write_result(tmp_path / "other", replace(RESULT, summary=reordered)).read_bytes()
     assert one == other
-    assert one[4:8] == bytes(4)  # no time of writing
+    assert one[4:8] == bytes(4)  # no timestamp
     write_result(tmp_path / "one", read_results(tmp_path / "one").results[0])
     assert results_path(tmp_path / "one", JOB).read_bytes() == one
 
@@ -79,7 +80,7 @@ def test_a_folder_without_results_holds_none(tmp_path: Path) -> None:
     assert read_results(tmp_path / "nowhere").results == ()
 
 
-def test_a_record_of_before_objects_were_counted_can_be_read() -> None:
+def test_a_record_without_a_number_of_objects_can_be_read() -> None:
     content = json.loads(RECORDS[0].to_json())
     del content["objects"]
     line = parse_json(json.dumps(content).encode(), Source("old", ResultsError))
@@ -109,40 +110,36 @@ def change_record(lines: list[bytes], **changes: Any) -> list[bytes]:
 
 
 @pytest.mark.parametrize(
-    ("change", "complaint"),
+    ("change", "facts"),
     [
-        (lambda lines: [], "the file is empty"),
-        (lambda lines: [*lines[:-1], lines[-1][:-1]], "the last line is cut off"),
-        (lambda lines: [*lines, b"{\n"], "line 4: not JSON"),
-        (lambda lines: [b"\xff\n"], "line 1: byte 0 is not UTF-8"),
-        (lambda lines: change_header(lines, format="x"), '"format" is not "needful-results"'),
-        (lambda lines: change_header(lines, version=0), "version 0 of 'needful-results' is not known"),
-        (lambda lines: change_header(lines, version=2), "version 2 of 'needful-results' is not known"),
-        (lambda lines: change_header(lines, error=3), "line 1, error: expected a string, got 3"),
-        (lambda lines: change_header(lines, summary=[]), "summary: expected an object"),
-        (lambda lines: change_header(lines, job={**JOB.to_json(), "seed": 7}), "Give it back its name"),
-        (lambda lines: change_record(lines, outcome="solvd"), "line 2, outcome: Unknown outcome 'solvd'"),
-        (lambda lines: change_record(lines, outcome="solvd"), "Did you mean 'solved'?"),
-        (lambda lines: change_record(lines, seconds={"total": "1"}), "seconds.total: expected a number"),
-        (lambda lines: change_record(lines, missing=[1]), "missing[0]: expected a string"),
-        (lambda lines: change_record(lines, node=1), "line 2: unknown field 'node'"),
-        (
-            lambda lines: change_record(lines, seconds={"search": 1.0}),
-            "line 2, seconds: there is no 'total'",
-        ),
-        (lambda lines: change_record(lines, task=1), "line 2: this record belongs to"),
-        (lambda lines: change_record(lines, seed=3), "line 2: this record belongs to"),
-        (lambda lines: [*lines, lines[-1]], "line 4: this record belongs to"),
+        (lambda lines: [], "empty"),
+        (lambda lines: [*lines[:-1], lines[-1][:-1]], "last line"),
+        (lambda lines: [*lines, b"{\n"], "line 4.*JSON"),
+        (lambda lines: [b"\xff\n"], "line 1.*UTF-8"),
+        (lambda lines: change_header(lines, format="x"), "format.*needful-results"),
+        (lambda lines: change_header(lines, version=0), "version 0.*needful-results"),
+        (lambda lines: change_header(lines, version=2), "version 2.*needful-results"),
+        (lambda lines: change_header(lines, error=3), "line 1, error.*string.*3"),
+        (lambda lines: change_header(lines, summary=[]), "summary.*object"),
+        (lambda lines: change_header(lines, job={**JOB.to_json(), "seed": 7}), "screws/necessary-seed7"),
+        (lambda lines: change_record(lines, outcome="solvd"), "line 2, outcome.*'solvd'.*'solved'"),
+        (lambda lines: change_record(lines, seconds={"total": "1"}), r"seconds\.total.*number"),
+        (lambda lines: change_record(lines, missing=[1]), r"missing\[0\].*string"),
+        (lambda lines: change_record(lines, node=1), "line 2.*'node'"),
+        (lambda lines: change_record(lines, seconds={"search": 1.0}), "line 2, seconds.*'total'"),
+        (lambda lines: change_record(lines, task=1), "line 2.*belongs to"),
+        (lambda lines: change_record(lines, seed=3), "line 2.*belongs to"),
+        (lambda lines: [*lines, lines[-1]], "line 4.*belongs to"),
     ],
 )
-def test_whatever_is_wrong_is_said_with_its_place(tmp_path: Path, change: Any, complaint: str) -> None:
+def test_errors_name_the_location(tmp_path: Path, change: Any, facts: str) -> None:
     path = write_result(tmp_path, RESULT)
     write_lines(path, change(lines_of(path)))
     before = path.read_bytes()
     with pytest.raises(ResultsError) as caught:
         read_result(path)
     assert str(caught.value).startswith(str(path))
-    assert complaint in str(caught.value)
+    assert re.search(facts, str(caught.value))
     assert [damaged.reason for damaged in read_results(tmp_path).damaged] == [str(caught.value)]
     assert path.read_bytes() == before
 
@@ -156,7 +153,7 @@ def test_a_copy_under_another_name_does_not_count_twice(tmp_path: Path) -> None:
     assert [damaged.path for damaged in found.damaged] == [copy]
 
 
-def test_something_that_is_no_file_is_named(tmp_path: Path) -> None:
+def test_a_folder_instead_of_a_file_is_damaged(tmp_path: Path) -> None:
     path = results_path(tmp_path, JOB)
     path.mkdir(parents=True)
     assert [damaged.path for damaged in read_results(tmp_path).damaged] == [path]
@@ -171,7 +168,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr("os.fsync", no_space)
     for result in (replace(RESULT, summary={}), FAILED):
-        with pytest.raises(OutputError, match=r"No space left on device\. Free some space and repeat"):
+        with pytest.raises(OutputError, match=r"No space left on device.*space"):
             write_result(tmp_path, result)
     assert [path for path in (tmp_path / "jobs").rglob("*") if path.is_file()] == [first]
     assert first.read_bytes() == before

@@ -1,4 +1,4 @@
-"""Pictures of states: on axes that are used again, the same as on new ones."""
+"""Pictures of states: reused axes give the same pictures as new ones."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from needful.reports.page.svg_recorder import MAX_WIDTH_INCHES, POINTS_PER_INCH,
 ANALYTIC = sorted(name for name, entry in CATALOGUE.items() if entry.extra is None)
 
 
-def looks(easel: StateRenderer, state: State, goal: AbstractState) -> list[tuple[object, ...]]:
+def full_marks(renderer: StateRenderer, state: State, goal: AbstractState) -> list[tuple[object, ...]]:
     """Return the marks of a picture in full, to compare pictures of different renderers."""
-    frame = easel.frame(state, goal)
-    forms, styles, marks = (list(getattr(easel.gallery, name)) for name in ("forms", "styles", "marks"))
+    frame = renderer.frame(state, goal)
+    forms, styles, marks = (
+        list(getattr(renderer.mark_table, name)) for name in ("forms", "styles", "marks")
+    )
     return [(forms[f], x, y, styles[s]) for f, x, y, s in (marks[number] for number in frame)]
 
 
@@ -28,14 +30,14 @@ def test_a_picture_does_not_depend_on_those_before_it(name: str) -> None:
     tasks = env.tasks(Split.TEST, 2, seed=0)
     used = StateRenderer(env)
     for task in tasks:
-        looks(used, task.initial_state, task.goal)
+        full_marks(used, task.initial_state, task.goal)
     for task in tasks:
-        fresh = looks(StateRenderer(env), task.initial_state, task.goal)
-        assert looks(used, task.initial_state, task.goal) == fresh
+        fresh = full_marks(StateRenderer(env), task.initial_state, task.goal)
+        assert full_marks(used, task.initial_state, task.goal) == fresh
         assert len(fresh) > 5
-    numbered = len(used.gallery.marks)
-    looks(used, tasks[0].initial_state, tasks[0].goal)
-    assert len(used.gallery.marks) == numbered
+    numbered = len(used.mark_table.marks)
+    full_marks(used, tasks[0].initial_state, tasks[0].goal)
+    assert len(used.mark_table.marks) == numbered
 
 
 def test_pictures_are_no_wider_than_a_panel_of_a_film_strip() -> None:
@@ -44,16 +46,16 @@ def test_pictures_are_no_wider_than_a_panel_of_a_film_strip() -> None:
         StateRenderer(make_environment("screws")),
     )
     assert painting.size[0] == MAX_WIDTH_INCHES * POINTS_PER_INCH
-    for easel in (painting, screws):
-        width, height = easel.environment.picture_size
-        assert easel.size[1] / easel.size[0] == pytest.approx(height / width)
-        assert easel.size[0] <= width * POINTS_PER_INCH
+    for renderer in (painting, screws):
+        width, height = renderer.environment.picture_size
+        assert renderer.size[1] / renderer.size[0] == pytest.approx(height / width)
+        assert renderer.size[0] <= width * POINTS_PER_INCH
 
 
-class Untidy(Environment):
-    """Draws with whatever matplotlib has by default, and something else each time."""
+class Changing(Environment):
+    """Draw with matplotlib's defaults, and differently each time."""
 
-    name = "untidy"
+    name = "changing"
     drawn = 0
 
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
@@ -69,14 +71,14 @@ class Untidy(Environment):
     simulate = sample_task = oracle_model = None  # type: ignore[assignment]
 
 
-def test_what_an_environment_leaves_on_the_axes_is_gone_in_the_next_picture() -> None:
-    env, state = Untidy.__new__(Untidy), State({})
+def test_nothing_stays_on_the_axes_for_the_next_picture() -> None:
+    env, state = Changing.__new__(Changing), State({})
     used = StateRenderer(env)
-    first = looks(used, state, frozenset())
+    first = full_marks(used, state, frozenset())
     assert [mark[0] for mark in first].count(("only once",)) == 3
-    second = looks(used, state, frozenset())
+    second = full_marks(used, state, frozenset())
     env.drawn = 1
-    assert looks(StateRenderer(env), state, frozenset()) == second
+    assert full_marks(StateRenderer(env), state, frozenset()) == second
     assert ("only once",) not in [mark[0] for mark in second]
 
 
@@ -85,7 +87,7 @@ def test_names_can_be_anything() -> None:
     task = env.task(Split.TEST, 0, seed=0)
     texts = [
         form
-        for form, *_ in looks(StateRenderer(env), task.initial_state, task.goal)
+        for form, *_ in full_marks(StateRenderer(env), task.initial_state, task.goal)
         if isinstance(form, tuple)
     ]
     assert texts == [(name,) for name in sorted(HOSTILE.lamps)]
