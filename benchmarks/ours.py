@@ -12,7 +12,7 @@ from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.interfaces import Planner, Question
 from needful.planning.planners import AutoPlanner, make_planner
-from needful.planning.portfolio import Policy, Stage
+from needful.planning.portfolio import Portfolio, Stage
 from processes import call
 
 # Quick runs are repeated for so long, for noise is large beside them; slow ones not beyond this.
@@ -43,7 +43,7 @@ def measure(planner: str, case: dict[str, object], seconds: float, repeat: int) 
 
 def _planner(name: str) -> Planner:
     if name == "weighted":
-        return AutoPlanner(Policy((Stage(AStar(weight=2)),)))
+        return AutoPlanner(Portfolio((Stage(AStar(weight=2)),)))
     return make_planner(name)
 
 

@@ -24,7 +24,7 @@ from typing import TypeAlias
 from answers import Answer, best, stopped, valid
 from families import Case
 from needful.errors import NeedfulError
-from needful.planning.pddl.writer import AbstractTask, Pddl, Style, write_pddl
+from needful.planning.pddl.writer import AbstractTask, Pddl, PddlStyle, write_pddl
 from processes import FOLDER, MEMORY_BYTES, Finished, run
 
 ENVIRONMENT = FOLDER.parent / ".bench-venv"
@@ -72,7 +72,7 @@ class Peer:
     name: str
     command: Command
     missing: str | None = None
-    style: Style = Style.FORALL
+    style: PddlStyle = PddlStyle.FORALL
     plan_file: str = _PLAN
     read: Callable[[str], str] = _as_it_is
     idle: Command | None = None
@@ -151,7 +151,7 @@ def find_peers() -> dict[str, Peer]:
             "pyperplan",
             [pyperplan, "-H", "lmcut", "-s", "astar", *_FILES],
             not_installed,
-            Style.STRIPS,
+            PddlStyle.STRIPS,
             plan_file=f"{_FILES[1]}.soln",
             idle=[pyperplan, "--help"],
         ),

@@ -13,7 +13,7 @@ from needful.planning.budget import Budget
 from needful.planning.engines.native_planner import NativePlanner
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.interfaces import Problem, Question
-from needful.planning.portfolio import Policy
+from needful.planning.portfolio import Portfolio
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Answers:
 
     steps: list[tuple[int, ...]]
     plans: list[AbstractPlan]
-    ended: Outcome | None
+    end_reason: Outcome | None
     statistics: SearchStatistics
 
 
@@ -32,7 +32,7 @@ def answers(problem: Problem, seed: int, max_nodes: int | None, count: int) -> A
     budget = Budget(math.inf, None if max_nodes is None else seed + max_nodes)
     stream = problem.plans(seed, budget, statistics)
     steps = list(itertools.islice(stream, count))
-    return Answers(steps, [problem.plan(one) for one in steps], stream.ended, statistics)
+    return Answers(steps, [problem.plan(one) for one in steps], stream.end_reason, statistics)
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Both:
     native: Problem
 
     @classmethod
-    def of(cls, question: Question, policy: Policy) -> Both:
-        python = PythonPlanner(policy)(question, Budget.unlimited())
-        native = NativePlanner(policy)(question, Budget.unlimited())
+    def of(cls, question: Question, portfolio: Portfolio) -> Both:
+        python = PythonPlanner(portfolio)(question, Budget.unlimited())
+        native = NativePlanner(portfolio)(question, Budget.unlimited())
         assert python is not None
         assert native is not None
         return cls(python, native)

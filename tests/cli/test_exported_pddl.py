@@ -22,12 +22,12 @@ from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.grounding import ground
 from needful.planning.pddl.reader import read_pddl_domain
-from needful.planning.pddl.writer import Style
+from needful.planning.pddl.writer import PddlStyle
 from needful.storage.model_directory import save_model
 from pddl_tools import UnifiedPlanning, fast_downward_plan, k_star_plan, pyperplan_plan
 
 DOMAINS = ("painting", "satellites", "cluttered-1d", "screws", "cluttered-satellites", "cluttered-painting")
-STYLES = [style.value for style in Style]
+STYLES = [style.value for style in PddlStyle]
 TASK, SEED, DEMOS = 0, 0, 10
 # Unified Planning takes seconds for files with an action for each of many ground operators.
 MOST_CHARACTERS = 10_000

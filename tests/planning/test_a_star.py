@@ -42,7 +42,7 @@ def test_yields_the_cheapest_plans_of_a_tree_search(search: Search, problem: Pro
     assert len(set(plans)) == len(plans)
     for plan in plans:
         check_plan(problem, compact.plan(plan))
-    assert stream.ended is (None if len(plans) == count else Outcome.NO_ABSTRACT_PLAN)
+    assert stream.end_reason is (None if len(plans) == count else Outcome.NO_ABSTRACT_PLAN)
 
 
 @settings(max_examples=60, deadline=None)
@@ -104,7 +104,7 @@ def test_a_better_way_to_a_state_that_was_expanded_already_is_taken() -> None:
 
     stream = AStar(heuristic=only_knows_a)(problem, 0, Budget.unlimited(), SearchStatistics())
     assert [walk(problem, plan) for plan in stream] == ["SA AB BE EF FG", "SC CD DB BE EF FG"]
-    assert stream.ended is Outcome.NO_ABSTRACT_PLAN
+    assert stream.end_reason is Outcome.NO_ABSTRACT_PLAN
 
 
 def test_all_plans_of_a_small_graph() -> None:
@@ -159,7 +159,7 @@ def test_timeout_is_not_mistaken_for_a_proof() -> None:
         toy_problem().grounded(), 0, Budget.seconds(3.0, clock=FakeClock(tick=1.0)), SearchStatistics()
     )
     assert list(stream) == []
-    assert stream.ended is Outcome.TIMEOUT
+    assert stream.end_reason is Outcome.TIMEOUT
     assert next(stream, None) is None
 
 
@@ -167,17 +167,17 @@ def test_deadline_holds_between_plans() -> None:
     clock = FakeClock()
     stream = AStar()(toy_problem().grounded(), 0, Budget.seconds(1.0, clock=clock), SearchStatistics())
     assert next(stream, None) is not None
-    assert stream.ended is None
+    assert stream.end_reason is None
     clock.now = 2.0
     assert next(stream, None) is None
-    assert stream.ended is Outcome.TIMEOUT
+    assert stream.end_reason is Outcome.TIMEOUT
 
 
 def test_node_cap_ends_the_search() -> None:
     statistics = SearchStatistics()
     stream = AStar()(toy_problem().grounded(), 0, Budget.seconds(60.0, max_nodes=6), statistics)
     assert list(stream) == []
-    assert stream.ended is Outcome.OUT_OF_NODES
+    assert stream.end_reason is Outcome.OUT_OF_NODES
     assert statistics.nodes_created >= 6
     enough = AStar()(toy_problem().grounded(), 0, Budget.seconds(60.0, max_nodes=60), SearchStatistics())
     assert next(enough, None) is not None

@@ -74,7 +74,7 @@ class Listed:
     """A stream of plans that were written down; see `PlanStream`."""
 
     def __init__(self, *plans: Steps) -> None:
-        self.ended: Outcome | None = None
+        self.end_reason: Outcome | None = None
         self._plans = iter(plans)
 
     def __iter__(self) -> Listed:
@@ -84,7 +84,7 @@ class Listed:
         try:
             return next(self._plans)
         except StopIteration:
-            self.ended = Outcome.OUT_OF_NODES
+            self.end_reason = Outcome.OUT_OF_NODES
             raise
 
 
@@ -176,10 +176,10 @@ def test_no_plan_comes_twice_and_none_is_lost() -> None:
     assert next(plans) == short
     # The same is left of the second plan, and the third is that itself.
     assert next(plans) == two
-    assert plans.ended is None
+    assert plans.end_reason is None
     assert next(plans) == one
     assert next(plans, None) is None
-    assert plans.ended is Outcome.OUT_OF_NODES
+    assert plans.end_reason is Outcome.OUT_OF_NODES
 
 
 @pytest.mark.parametrize("search", [Greedy(), Greedy(symmetries=True), AStar(weight=3)], ids=str)

@@ -13,7 +13,7 @@ from needful.core.plans import Outcome, SearchStatistics
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.grounding import GroundProblem
-from needful.planning.portfolio import PATIENCE, DistinctPlans, independent, normal_form, revisits_a_state
+from needful.planning.portfolio import MAX_CONSECUTIVE_DEFERRED, DistinctPlans, independent, normal_form, revisits_a_state
 from planning_problems import (
     Problem,
     problems,
@@ -31,11 +31,11 @@ A_PROBLEM = st.one_of(
 class Listed:
     """A stream of plans that were written down; see `PlanStream`."""
 
-    def __init__(self, plans: Iterable[Steps], ended: Outcome = Outcome.NO_ABSTRACT_PLAN) -> None:
-        self.ended: Outcome | None = None
+    def __init__(self, plans: Iterable[Steps], end_reason: Outcome = Outcome.NO_ABSTRACT_PLAN) -> None:
+        self.end_reason: Outcome | None = None
         self.taken = 0
         self._plans = iter(plans)
-        self._in_the_end = ended
+        self._in_the_end = end_reason
 
     def __iter__(self) -> Listed:
         return self
@@ -44,7 +44,7 @@ class Listed:
         try:
             plan = next(self._plans)
         except StopIteration:
-            self.ended = self._in_the_end
+            self.end_reason = self._in_the_end
             raise
         self.taken += 1
         return plan
@@ -173,10 +173,10 @@ def test_plans_that_are_really_different_come_first() -> None:
         (near0, near0),
     ]
     stream = DistinctPlans(Listed(plans), problem)
-    assert stream.ended is None
+    assert stream.end_reason is None
     # The lid is nothing that a state tells of, so a plan stays where it is by that step.
     assert list(stream) == [plans[0], plans[3], plans[1], plans[2], plans[4]]
-    assert stream.ended is Outcome.NO_ABSTRACT_PLAN
+    assert stream.end_reason is Outcome.NO_ABSTRACT_PLAN
 
 
 def test_none_is_lost_and_none_starves() -> None:
@@ -184,14 +184,14 @@ def test_none_is_lost_and_none_starves() -> None:
     problem, step = two_balls()
     near0, near1 = step["MoveTo(robot, ball0)"], step["MoveTo(robot, ball1)"]
     to_no_purpose = [
-        (near0, *[step["TakeLidOff(robot, jar0)"]] * times) for times in range(1, 3 * PATIENCE + 9)
+        (near0, *[step["TakeLidOff(robot, jar0)"]] * times) for times in range(1, 3 * MAX_CONSECUTIVE_DEFERRED + 9)
     ]
     plans = Listed([(near0,), *to_no_purpose, (near1,)])
     stream = DistinctPlans(plans, problem)
     assert (next(stream), plans.taken) == ((near0,), 1)
     for times in range(3):
-        assert (next(stream), plans.taken) == (to_no_purpose[times], 1 + (times + 1) * PATIENCE)
-    assert (next(stream), plans.taken) == ((near1,), 3 * PATIENCE + 10)
+        assert (next(stream), plans.taken) == (to_no_purpose[times], 1 + (times + 1) * MAX_CONSECUTIVE_DEFERRED)
+    assert (next(stream), plans.taken) == ((near1,), 3 * MAX_CONSECUTIVE_DEFERRED + 10)
     assert list(stream) == to_no_purpose[3:]
 
 
@@ -202,16 +202,16 @@ def test_a_plan_is_not_asked_for_before_it_is_needed() -> None:
     stream = DistinctPlans(plans, problem)
     assert plans.taken == 0
     next(stream)
-    assert plans.taken == PATIENCE
+    assert plans.taken == MAX_CONSECUTIVE_DEFERRED
 
 
 def test_the_outcome_is_kept_until_the_last_plan_is_out() -> None:
     problem, step = two_balls()
     near, lid = step["MoveTo(robot, ball0)"], step["TakeLidOff(robot, jar0)"]
-    stream = DistinctPlans(Listed([(near,), (near, lid)], ended=Outcome.TIMEOUT), problem)
+    stream = DistinctPlans(Listed([(near,), (near, lid)], end_reason=Outcome.TIMEOUT), problem)
     assert next(stream) == (near,)
     assert next(stream) == (near, lid)
-    assert stream.ended is Outcome.TIMEOUT
+    assert stream.end_reason is Outcome.TIMEOUT
     assert next(stream, None) is None
 
 

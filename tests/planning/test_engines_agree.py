@@ -18,7 +18,7 @@ from needful.planning.engines.greedy import Greedy
 from needful.planning.engines.native_planner import NativePlanner
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.interfaces import Question
-from needful.planning.portfolio import Policy, Stage, anytime_portfolio, greedy_portfolio, paper_portfolio
+from needful.planning.portfolio import Portfolio, Stage, anytime_portfolio, greedy_portfolio, paper_portfolio
 from planning_problems import (
     Problem,
     random_problem,
@@ -26,23 +26,23 @@ from planning_problems import (
     random_propositional_problem,
 )
 
-POLICIES = {
+PORTFOLIOS = {
     "paper": paper_portfolio(),
-    "weight 2": Policy((Stage(AStar(weight=2)),)),
-    "symmetries": Policy((Stage(AStar(symmetries=True)),)),
-    "greedy": Policy((Stage(Greedy()),)),
-    "greedy with symmetries": Policy((Stage(Greedy(symmetries=True)),)),
-    "distinct": Policy((Stage(AStar()),), distinct=True),
+    "weight 2": Portfolio((Stage(AStar(weight=2)),)),
+    "symmetries": Portfolio((Stage(AStar(symmetries=True)),)),
+    "greedy": Portfolio((Stage(Greedy()),)),
+    "greedy with symmetries": Portfolio((Stage(Greedy(symmetries=True)),)),
+    "distinct": Portfolio((Stage(AStar()),), distinct=True),
     "distinct greedy with symmetries": greedy_portfolio(),
-    "stages": Policy(
+    "stages": Portfolio(
         (
-            Stage(AStar(symmetries=True), work=300),
-            Stage(AStar(weight=3), work=200),
+            Stage(AStar(symmetries=True), max_work=300),
+            Stage(AStar(weight=3), max_work=200),
             Stage(Greedy(symmetries=True)),
         )
     ),
-    "distinct stages": Policy(
-        (Stage(Greedy(), work=100), Stage(AStar(weight=2, symmetries=True), work=1000), Stage(AStar())),
+    "distinct stages": Portfolio(
+        (Stage(Greedy(), max_work=100), Stage(AStar(weight=2, symmetries=True), max_work=1000), Stage(AStar())),
         distinct=True,
     ),
 }
@@ -59,16 +59,16 @@ def random_problems(first: int, count: int) -> list[Problem]:
     return [kinds[seed % 3](seed) for seed in range(first, first + count)]
 
 
-EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
+EVERY_PORTFOLIO = pytest.mark.parametrize("policy", PORTFOLIOS.values(), ids=PORTFOLIOS.keys())
 
 
-def agree(question: Question, policy: Policy, max_nodes: int, count: int, failures: int = 0) -> int:
+def agree(question: Question, portfolio: Portfolio, max_nodes: int, count: int, failures: int = 0) -> int:
     """Compare answers to a question, and after each of some failures that seem to be discovered.
 
     Returns how many plans were the same.
     """
     random, compared = Random(0), 0
-    problem = Both.of(question, policy)
+    problem = Both.of(question, portfolio)
     for seed in range(failures + 1):
         found = problem.answers(seed, max_nodes, count)
         compared += len(found.steps)
@@ -80,25 +80,25 @@ def agree(question: Question, policy: Policy, max_nodes: int, count: int, failur
     return compared
 
 
-@EVERY_POLICY
-def test_on_random_problems(policy: Policy) -> None:
+@EVERY_PORTFOLIO
+def test_on_random_problems(portfolio: Portfolio) -> None:
     compared = [
-        agree(problem.question(), policy, max_nodes=150, count=8, failures=2)
+        agree(problem.question(), portfolio, max_nodes=150, count=8, failures=2)
         for problem in random_problems(0, 330)
     ]
     assert sum(plans > 2 for plans in compared) > 100
 
 
-@EVERY_POLICY
-def test_without_noops(policy: Policy) -> None:
+@EVERY_PORTFOLIO
+def test_without_noops(portfolio: Portfolio) -> None:
     for problem in random_problems(1000, 60):
-        agree(problem.question(allow_noops=False), policy, max_nodes=80, count=3)
+        agree(problem.question(allow_noops=False), portfolio, max_nodes=80, count=3)
 
 
-@EVERY_POLICY
-def test_on_the_families_of_the_benchmarks(policy: Policy) -> None:
+@EVERY_PORTFOLIO
+def test_on_the_families_of_the_benchmarks(portfolio: Portfolio) -> None:
     for question in (families.paint(3, 2), families.screws(5, 2), families.books(10, 1)):
-        assert agree(question, policy, max_nodes=300, count=5, failures=1) > 1
+        assert agree(question, portfolio, max_nodes=300, count=5, failures=1) > 1
 
 
 @pytest.mark.parametrize("name", DOMAINS)

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from external_planners import NEVER_ENDING, STUBBORN, all_gone, noted_group, script
-from needful.planning.external.external_plans import Finished, run_guarded
+from needful.planning.external.external_plans import ProcessResult, run_guarded
 
 LIMIT = 4 * 1024**3
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to look around")
 
 
-def run(command: list[str], folder: Path, seconds: float = 60.0) -> Finished | None:
+def run(command: list[str], folder: Path, seconds: float = 60.0) -> ProcessResult | None:
     stdin = folder / "input"
     stdin.write_text("what it reads\n")
     return run_guarded(command, folder, stdin, seconds, LIMIT)
@@ -30,12 +30,12 @@ def run(command: list[str], folder: Path, seconds: float = 60.0) -> Finished | N
 def test_what_a_program_reads_prints_and_returns(tmp_path: Path, seconds: float) -> None:
     program = script(tmp_path, 'cat; echo "$@"; echo complaint >&2; pwd; exit 17')
     finished = run([program, "two words", "$HOME"], tmp_path, seconds)
-    assert finished == Finished(17, f"what it reads\ntwo words $HOME\ncomplaint\n{tmp_path}\n")
+    assert finished == ProcessResult(17, f"what it reads\ntwo words $HOME\ncomplaint\n{tmp_path}\n")
 
 
 def test_memory_is_limited(tmp_path: Path) -> None:
     finished = run([script(tmp_path, "ulimit -v")], tmp_path)
-    assert finished == Finished(0, f"{LIMIT // 1024}\n")
+    assert finished == ProcessResult(0, f"{LIMIT // 1024}\n")
 
 
 def test_a_program_that_dies_of_a_signal(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
 
 def test_a_program_that_kills_all_around_it(tmp_path: Path) -> None:
     finished = run([script(tmp_path, "echo last words; kill -KILL 0")], tmp_path)
-    assert finished == Finished(128 + signal.SIGKILL, "last words\n")
+    assert finished == ProcessResult(128 + signal.SIGKILL, "last words\n")
 
 
 def test_at_the_deadline_all_are_killed(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_at_the_deadline_all_are_killed(tmp_path: Path) -> None:
 def test_what_a_program_leaves_behind_is_killed_when_it_ends(tmp_path: Path) -> None:
     note = tmp_path / "note"
     finished = run([script(tmp_path, STUBBORN.format(note=note))], tmp_path)
-    assert finished == Finished(0, "")
+    assert finished == ProcessResult(0, "")
     assert all_gone(noted_group(note))
 
 

@@ -47,7 +47,7 @@ DOMAINS = [
 
 def plans_of(search: Search, problem: GroundProblem) -> tuple[list[tuple[int, ...]], Outcome | None]:
     stream = search(problem, 0, Budget.seconds(300.0), SearchStatistics())
-    return list(stream), stream.ended
+    return list(stream), stream.end_reason
 
 
 def final_state(problem: Problem, compact: GroundProblem, steps: tuple[int, ...]) -> AbstractState:
@@ -62,10 +62,10 @@ def check(problem: Problem, compact: GroundProblem) -> None:
     reference = AStar()(compact, 0, Budget.unlimited(), SearchStatistics())
     best = next(reference, None)
     for name, search in installed().items():
-        plans, ended = plans_of(search, compact)
+        plans, end_reason = plans_of(search, compact)
         assert (best is None) == (not plans)
         if best is None:
-            assert ended is Outcome.NO_ABSTRACT_PLAN
+            assert end_reason is Outcome.NO_ABSTRACT_PLAN
             continue
         assert all(problem.goal <= final_state(problem, compact, steps) for steps in plans)
         assert len(plans[0]) == len(best) if name != "lama" else len(plans[0]) >= len(best)
@@ -100,11 +100,11 @@ def test_k_star_finds_the_cheapest_plans(problem: Problem) -> None:
     space = state_space(problem, at_most=300)
     if space is None or problem.initial in space.goal_states:
         return
-    plans, ended = plans_of(installed()["k-star"], problem.grounded())
+    plans, end_reason = plans_of(installed()["k-star"], problem.grounded())
     costs = cheapest_costs(problem, space, len(plans) + 1)
     assert len(set(plans)) == len(plans)
     assert [len(steps) for steps in plans] == costs[: len(plans)]
-    if ended is Outcome.NO_ABSTRACT_PLAN:
+    if end_reason is Outcome.NO_ABSTRACT_PLAN:
         assert len(costs) == len(plans)
 
 

@@ -66,7 +66,7 @@ def k_star(folder: Path, *plans: list[int], asked_for: int = 3, status: int = 0)
 def test_a_plan_and_then_nobody_knows(tmp_path: Path) -> None:
     stream = fast_downward(tmp_path, plan_file(MOVE, GRASP, DROP))
     assert list(stream) == [(MOVE, GRASP, DROP)]
-    assert stream.ended is None
+    assert stream.end_reason is None
     assert next(stream, None) is None
 
 
@@ -89,18 +89,18 @@ def test_the_program_is_started_when_a_plan_is_asked_for_and_only_once(tmp_path:
     ],
 )
 def test_without_a_plan_the_exit_status_says_why(
-    tmp_path: Path, status: int, ended: Outcome | None
+    tmp_path: Path, status: int, end_reason: Outcome | None
 ) -> None:
     stream = fast_downward(tmp_path, f"exit {status}")
     assert list(stream) == []
-    assert stream.ended is ended
+    assert stream.end_reason is end_reason
 
 
 def test_the_deadline(tmp_path: Path) -> None:
     note = tmp_path / "note"
     stream = fast_downward(tmp_path, NEVER_ENDING.format(note=note), Budget.seconds(2.0))
     assert list(stream) == []
-    assert stream.ended is Outcome.TIMEOUT
+    assert stream.end_reason is Outcome.TIMEOUT
     assert all_gone(noted_group(note))
 
 
@@ -109,7 +109,7 @@ def test_the_deadline_may_pass_before_or_while_the_task_is_written(tmp_path: Pat
         budget = Budget.seconds(seconds, clock=FakeClock(tick=1.0))
         stream = fast_downward(tmp_path, "exit 99", budget)
         assert list(stream) == []
-        assert stream.ended is Outcome.TIMEOUT
+        assert stream.end_reason is Outcome.TIMEOUT
 
 
 def test_the_deadline_holds_between_plans(tmp_path: Path) -> None:
@@ -118,14 +118,14 @@ def test_the_deadline_holds_between_plans(tmp_path: Path) -> None:
     assert next(stream, None) is not None
     clock.now = 61.0
     assert next(stream, None) is None
-    assert stream.ended is Outcome.TIMEOUT
+    assert stream.end_reason is Outcome.TIMEOUT
 
 
 def test_spent_nodes_end_the_search_before_it_begins(tmp_path: Path) -> None:
     statistics = SearchStatistics(nodes_created=10)
     stream = fast_downward(tmp_path, "exit 99", Budget.seconds(60.0, max_nodes=10), statistics)
     assert list(stream) == []
-    assert stream.ended is Outcome.OUT_OF_NODES
+    assert stream.end_reason is Outcome.OUT_OF_NODES
 
 
 def test_a_goal_that_holds_needs_no_program(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_goal_that_holds_needs_no_program(tmp_path: Path) -> None:
         done = Problem(problem.operators, problem.objects, problem.initial, goal)
         stream = search(done.grounded(), 0, Budget.unlimited(), SearchStatistics())
         assert list(stream) == [()]
-        assert stream.ended is Outcome.NO_ABSTRACT_PLAN
+        assert stream.end_reason is Outcome.NO_ABSTRACT_PLAN
 
 
 def test_a_goal_out_of_reach_needs_no_program(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_goal_out_of_reach_needs_no_program(tmp_path: Path) -> None:
     search = FastDownward(program=script(tmp_path, "exit 99"))
     stream = search(nothing_to_do, 0, Budget.unlimited(), SearchStatistics())
     assert list(stream) == []
-    assert stream.ended is Outcome.NO_ABSTRACT_PLAN
+    assert stream.end_reason is Outcome.NO_ABSTRACT_PLAN
 
 
 def test_counters_are_the_last_that_were_printed(tmp_path: Path) -> None:
@@ -197,26 +197,26 @@ def test_several_plans_in_the_order_of_the_planner(tmp_path: Path) -> None:
     plans = [[MOVE, GRASP, DROP], [MOVE, MOVE, GRASP, DROP], [LID, MOVE, GRASP, DROP]]
     stream = k_star(tmp_path, *plans)
     assert [list(plan) for plan in stream] == plans
-    assert stream.ended is None
+    assert stream.end_reason is None
 
 
 def test_fewer_plans_than_asked_for_are_all_there_are(tmp_path: Path) -> None:
     stream = k_star(tmp_path, [MOVE, GRASP, DROP], asked_for=2)
     assert list(stream) == [(MOVE, GRASP, DROP)]
-    assert stream.ended is Outcome.NO_ABSTRACT_PLAN
+    assert stream.end_reason is Outcome.NO_ABSTRACT_PLAN
 
 
 def test_plans_that_go_on_after_the_goal_are_left_out(tmp_path: Path) -> None:
     plans = [[MOVE, GRASP, DROP], [MOVE, GRASP, DROP, LID], [LID, MOVE, GRASP, DROP]]
     stream = k_star(tmp_path, *plans)
     assert list(stream) == [tuple(plans[0]), tuple(plans[2])]
-    assert stream.ended is None
+    assert stream.end_reason is None
 
 
 def test_k_star_proves_that_there_is_no_plan(tmp_path: Path) -> None:
     stream = k_star(tmp_path, status=12)
     assert list(stream) == []
-    assert stream.ended is Outcome.NO_ABSTRACT_PLAN
+    assert stream.end_reason is Outcome.NO_ABSTRACT_PLAN
 
 
 @pytest.mark.parametrize(

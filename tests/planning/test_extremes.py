@@ -22,7 +22,7 @@ from needful.planning.engines.greedy import Greedy
 from needful.planning.engines.native_planner import NativePlanner
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.interfaces import Question
-from needful.planning.portfolio import Policy, Stage, anytime_portfolio, greedy_portfolio, paper_portfolio
+from needful.planning.portfolio import Portfolio, Stage, anytime_portfolio, greedy_portfolio, paper_portfolio
 from planning_problems import row_problem, toy_problem
 from toy_world import operator
 
@@ -33,13 +33,13 @@ SEEN = Predicate("Seen", (THING,))
 MARKED = Predicate("Marked", (THING, THING))
 X, Y = Variable("?x", THING), Variable("?y", THING)
 
-POLICIES = [
+PORTFOLIOS = [
     paper_portfolio(),
     greedy_portfolio(),
     anytime_portfolio(),
-    Policy((Stage(AStar()),), distinct=True),
+    Portfolio((Stage(AStar()),), distinct=True),
 ]
-EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES, ids=["paper", "greedy", "anytime", "distinct"])
+EVERY_PORTFOLIO = pytest.mark.parametrize("policy", PORTFOLIOS, ids=["paper", "greedy", "anytime", "distinct"])
 ENGINES = pytest.mark.parametrize("engine", [PythonPlanner, NativePlanner])
 
 
@@ -58,52 +58,52 @@ def walk(*, roads: bool) -> Operator:
     return operator(Controller("Walk", ()), (X, Y), needs, adds, deletes=[AT.lifted(X)])
 
 
-@EVERY_POLICY
-def test_no_objects(policy: Policy) -> None:
+@EVERY_PORTFOLIO
+def test_no_objects(portfolio: Portfolio) -> None:
     first, last = propositions(2)
     step = operator(Controller("Go", ()), (), needs=[first.lifted()], adds=[last.lifted()])
-    found = Both.of(Question([step], [], frozenset([first()]), frozenset([last()])), policy).answers()
+    found = Both.of(Question([step], [], frozenset([first()]), frozenset([last()])), portfolio).answers()
     assert [str(step) for step in found.plans[0]] == ["Go()"]
 
 
-@EVERY_POLICY
-def test_no_objects_but_operators_that_need_some(policy: Policy) -> None:
-    problem = Both.of(Question([walk(roads=True)], [], frozenset(), frozenset()), policy)
+@EVERY_PORTFOLIO
+def test_no_objects_but_operators_that_need_some(portfolio: Portfolio) -> None:
+    problem = Both.of(Question([walk(roads=True)], [], frozenset(), frozenset()), portfolio)
     assert problem.answers().steps == [()]
 
 
-@EVERY_POLICY
-def test_no_operators(policy: Policy) -> None:
+@EVERY_PORTFOLIO
+def test_no_operators(portfolio: Portfolio) -> None:
     a, b = things(2)
-    asked = Both.of(Question([], [a, b], frozenset([AT(a)]), frozenset([AT(b)])), policy)
+    asked = Both.of(Question([], [a, b], frozenset([AT(a)]), frozenset([AT(b)])), portfolio)
     assert not asked.goal_reachable
-    assert (asked.answers().steps, asked.answers().ended) == ([], Outcome.NO_ABSTRACT_PLAN)
+    assert (asked.answers().steps, asked.answers().end_reason) == ([], Outcome.NO_ABSTRACT_PLAN)
 
 
-@EVERY_POLICY
-def test_nothing_at_all(policy: Policy) -> None:
-    found = Both.of(Question([], [], frozenset(), frozenset()), policy).answers()
-    assert (found.steps, found.ended) == ([()], Outcome.NO_ABSTRACT_PLAN)
+@EVERY_PORTFOLIO
+def test_nothing_at_all(portfolio: Portfolio) -> None:
+    found = Both.of(Question([], [], frozenset(), frozenset()), portfolio).answers()
+    assert (found.steps, found.end_reason) == ([()], Outcome.NO_ABSTRACT_PLAN)
 
 
-@EVERY_POLICY
-def test_what_is_true_already_takes_an_empty_plan(policy: Policy) -> None:
+@EVERY_PORTFOLIO
+def test_what_is_true_already_takes_an_empty_plan(portfolio: Portfolio) -> None:
     places = things(3)
     goal = frozenset([AT(places[0])])
-    found = Both.of(Question([walk(roads=False)], places, goal, goal), policy).answers(count=1)
+    found = Both.of(Question([walk(roads=False)], places, goal, goal), portfolio).answers(count=1)
     assert found.steps == [()]
     assert (found.statistics.nodes_created, found.statistics.nodes_expanded) == (1, 0)
 
 
-@EVERY_POLICY
-def test_a_goal_that_nothing_can_reach(policy: Policy) -> None:
+@EVERY_PORTFOLIO
+def test_a_goal_that_nothing_can_reach(portfolio: Portfolio) -> None:
     """Known before any search; and a search would find that out at the first look."""
     places = things(3)
     goal = frozenset([AT(places[1]), MARKED(places[0], places[1])])
-    asked = Both.of(Question([walk(roads=False)], places, frozenset([AT(places[0])]), goal), policy)
+    asked = Both.of(Question([walk(roads=False)], places, frozenset([AT(places[0])]), goal), portfolio)
     assert not asked.goal_reachable
     found = asked.answers()
-    assert (found.steps, found.ended) == ([], Outcome.NO_ABSTRACT_PLAN)
+    assert (found.steps, found.end_reason) == ([], Outcome.NO_ABSTRACT_PLAN)
     assert (
         found.statistics.nodes_created,
         found.statistics.nodes_expanded,
@@ -115,31 +115,31 @@ def test_a_goal_that_nothing_can_reach(policy: Policy) -> None:
     )
 
 
-@EVERY_POLICY
-def test_a_goal_that_nothing_but_the_beginning_mentions(policy: Policy) -> None:
+@EVERY_PORTFOLIO
+def test_a_goal_that_nothing_but_the_beginning_mentions(portfolio: Portfolio) -> None:
     places = things(3)
     given_ = frozenset([AT(places[0]), MARKED(places[0], places[1])])
     goal = frozenset([SEEN(places[0]), MARKED(places[0], places[1])])
-    asked = Both.of(Question([walk(roads=False)], places, given_, goal), policy)
+    asked = Both.of(Question([walk(roads=False)], places, given_, goal), portfolio)
     assert asked.goal_reachable
     assert len(asked.answers().steps[0]) == 1
 
 
-@EVERY_POLICY
-def test_six_parameters(policy: Policy) -> None:
+@EVERY_PORTFOLIO
+def test_six_parameters(portfolio: Portfolio) -> None:
     problem = row_problem(length=6, objects=6)
-    found = Both.of(problem.question(), policy).answers(max_nodes=2000, count=2)
+    found = Both.of(problem.question(), portfolio).answers(max_nodes=2000, count=2)
     assert found.plans[0][0].objects == problem.objects
 
 
-@EVERY_POLICY
-def test_hundreds_of_preconditions(policy: Policy) -> None:
+@EVERY_PORTFOLIO
+def test_hundreds_of_preconditions(portfolio: Portfolio) -> None:
     parts = propositions(200)
     done = Predicate("Done", ())
     make = [operator(Controller(f"make {p.name}", ()), (), adds=[p.lifted()]) for p in parts[:4]]
     finish = operator(Controller("finish", ()), (), needs=[p.lifted() for p in parts], adds=[done.lifted()])
     given_ = frozenset(p() for p in parts[4:])
-    found = Both.of(Question([*make, finish], [], given_, frozenset([done()])), policy).answers(count=2)
+    found = Both.of(Question([*make, finish], [], given_, frozenset([done()])), portfolio).answers(count=2)
     assert len(found.steps[0]) == 5
 
 
@@ -168,7 +168,7 @@ def test_no_time_at_all(engine: type[PythonPlanner | NativePlanner], seconds: fl
     assert problem is not None
     stream = problem.plans(0, Budget.seconds(seconds), SearchStatistics())
     assert list(stream) == []
-    assert stream.ended is Outcome.TIMEOUT
+    assert stream.end_reason is Outcome.TIMEOUT
 
 
 def test_a_landmark_of_hundreds_of_operators() -> None:
@@ -196,29 +196,29 @@ def test_there_may_be_trillions_of_ground_operators() -> None:
     assert NativePlanner()(question, Budget(math.inf, max_ground_operators=1_000_000)) is None
 
 
-@EVERY_POLICY
-def test_one_node(policy: Policy) -> None:
-    found = Both.of(toy_problem().question(), policy).answers(max_nodes=1)
-    assert (found.steps, found.ended, found.statistics.nodes_created) == ([], Outcome.OUT_OF_NODES, 1)
+@EVERY_PORTFOLIO
+def test_one_node(portfolio: Portfolio) -> None:
+    found = Both.of(toy_problem().question(), portfolio).answers(max_nodes=1)
+    assert (found.steps, found.end_reason, found.statistics.nodes_created) == ([], Outcome.OUT_OF_NODES, 1)
 
 
-@EVERY_POLICY
-def test_thousands_of_objects(policy: Policy) -> None:
+@EVERY_PORTFOLIO
+def test_thousands_of_objects(portfolio: Portfolio) -> None:
     """A row of places: each is unlike any other, for each has neighbours of its own."""
     places = things(5000)
     roads = frozenset(ROAD(one, other) for one, other in itertools.pairwise(places))
     question = Question([walk(roads=True)], places, roads | {AT(places[0])}, frozenset([AT(places[3])]))
-    assert len(Both.of(question, policy).answers(count=1).steps[0]) == 3
+    assert len(Both.of(question, portfolio).answers(count=1).steps[0]) == 3
 
 
-@EVERY_POLICY
-def test_thousands_of_objects_that_are_alike(policy: Policy) -> None:
+@EVERY_PORTFOLIO
+def test_thousands_of_objects_that_are_alike(portfolio: Portfolio) -> None:
     """From one place anywhere and back to another: all others are the same to it."""
     places = things(2000)
     start, *others = places
     back = frozenset(ROAD(start, other) for other in others)
     question = Question([walk(roads=True)], places, back | {AT(start)}, frozenset([SEEN(start)]))
-    assert len(Both.of(question, policy).answers(count=2).steps[0]) == 1
+    assert len(Both.of(question, portfolio).answers(count=2).steps[0]) == 1
 
 
 def test_states_of_very_many_atoms() -> None:
@@ -230,7 +230,7 @@ def test_states_of_very_many_atoms() -> None:
     roads = frozenset([ROAD(start, places[7]), ROAD(places[7], last), ROAD(start, places[9])])
     goal = frozenset([AT(last), *(MARKED(start, place) for place in places[1:6])])
     question = Question([walk(roads=True)], places, marks | roads | {AT(start)}, goal)
-    found = Both.of(question, Policy(anytime_portfolio().stages, distinct=True)).answers()
+    found = Both.of(question, Portfolio(anytime_portfolio().stages, distinct=True)).answers()
     assert [step.objects for step in found.plans[0]] == [(start, places[7]), (places[7], last)]
 
 
@@ -251,12 +251,12 @@ SEARCHES = {
 
 @pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES.keys())
 def test_the_deadline_holds_with_300_000_ground_operators(search: AStar | Greedy) -> None:
-    problem = NativePlanner(Policy((Stage(search),)))(far_apart(550), Budget.unlimited())
+    problem = NativePlanner(Portfolio((Stage(search),)))(far_apart(550), Budget.unlimited())
     assert problem is not None
     assert problem.grounded.operator_count == 550 * 549
     stream = problem.plans(0, Budget.seconds(0.1), SearchStatistics())
     assert list(stream) == []
-    assert stream.ended is Outcome.TIMEOUT
+    assert stream.end_reason is Outcome.TIMEOUT
 
 
 @pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES.keys())
@@ -270,7 +270,7 @@ def test_the_deadline_holds_in_python(search: AStar | Greedy) -> None:
         clock.tick = 1.0
         stream = compact.plans(0, budget, SearchStatistics())
         assert next(stream, None) is None
-        assert stream.ended is Outcome.TIMEOUT
+        assert stream.end_reason is Outcome.TIMEOUT
         assert clock.now <= looks + 20
 
 

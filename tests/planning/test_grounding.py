@@ -51,7 +51,7 @@ def test_masks_mean_what_the_operators_mean(problem: Problem, data: st.DataObjec
 def test_masks_are_not_stored_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each may be as long as there are atoms, so together they grow with the square of a problem."""
     problem = toy_problem(balls=3)
-    taken = sum(encoded.bytes for encoded in problem.grounded().ground_operators)
+    taken = sum(encoded.mask_bytes for encoded in problem.grounded().ground_operators)
     question = problem.question()
     for most, refused in ((taken, False), (taken - 1, True)):
         monkeypatch.setattr("needful.planning.grounding._MAX_OPERATOR_BYTES", most)

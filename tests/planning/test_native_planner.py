@@ -17,11 +17,11 @@ from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy
-from needful.planning.engines.native_planner import NativePlanner, understands
+from needful.planning.engines.native_planner import NativePlanner, supports_portfolio
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.grounding import GroundProblem
 from needful.planning.interfaces import Heuristic, HeuristicEstimate, Planner, Problem, Question
-from needful.planning.portfolio import Policy, Stage, anytime_portfolio, greedy_portfolio, paper_portfolio
+from needful.planning.portfolio import Portfolio, Stage, anytime_portfolio, greedy_portfolio, paper_portfolio
 from planning_problems import row_problem, toy_problem
 from toy_world import JAR
 
@@ -51,13 +51,13 @@ def test_where_it_was_not_built_it_says_what_to_do(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_it_does_not_understand_it_refuses() -> None:
-    for search in (AStar(heuristic=blind), Hasty(), Policy((Stage(AStar()),)), AStar(weight=2**31)):
-        policy = Policy((Stage(Greedy(), work=100), Stage(search)))
-        assert not understands(policy)
+    for search in (AStar(heuristic=blind), Hasty(), Portfolio((Stage(AStar()),)), AStar(weight=2**31)):
+        portfolio = Portfolio((Stage(Greedy(), max_work=100), Stage(search)))
+        assert not supports_portfolio(portfolio)
         with pytest.raises(InvalidInputError, match="Use PythonPlanner"):
-            NativePlanner(policy)
-    for policy in (paper_portfolio(), greedy_portfolio(), anytime_portfolio()):
-        assert understands(policy)
+            NativePlanner(portfolio)
+    for portfolio in (paper_portfolio(), greedy_portfolio(), anytime_portfolio()):
+        assert supports_portfolio(portfolio)
 
 
 @ENGINES
@@ -80,13 +80,13 @@ def test_counters_go_on_from_what_was_spent_before(engine: type[Planner]) -> Non
 
 def test_searches_side_by_side_share_their_nodes() -> None:
     """The cap and the work of stages count all that was created meanwhile, in both engines alike."""
-    policy = Policy((Stage(AStar(), work=200), Stage(Greedy())))
+    portfolio = Portfolio((Stage(AStar(), max_work=200), Stage(Greedy())))
     transcripts = []
     for engine in (PythonPlanner, NativePlanner):
-        problem, statistics = grounded(engine(policy)), SearchStatistics()
+        problem, statistics = grounded(engine(portfolio)), SearchStatistics()
         streams = [problem.plans(seed, Budget(math.inf, max_nodes=150), statistics) for seed in range(3)]
         taken = [next(stream, None) for _ in range(8) for stream in streams]
-        transcripts.append((taken, [stream.ended for stream in streams], statistics))
+        transcripts.append((taken, [stream.end_reason for stream in streams], statistics))
     python, native = transcripts
     assert python[0][0] is not None
     assert python[1] == [Outcome.OUT_OF_NODES] * 3
@@ -95,9 +95,9 @@ def test_searches_side_by_side_share_their_nodes() -> None:
 
 @ENGINES
 def test_numbers_beyond_what_the_engine_counts_with(engine: type[PythonPlanner | NativePlanner]) -> None:
-    policy = Policy((Stage(AStar(weight=2**31 - 1), work=10**30), Stage(Greedy())))
+    portfolio = Portfolio((Stage(AStar(weight=2**31 - 1), max_work=10**30), Stage(Greedy())))
     for seed in (10**30, -1):
-        problem = grounded(engine(policy))
+        problem = grounded(engine(portfolio))
         stream = problem.plans(seed, Budget(math.inf, max_nodes=10**30), SearchStatistics())
         assert len(next(stream)) == 3
 
@@ -124,7 +124,7 @@ def test_a_search_that_starts_too_late_prepares_nothing() -> None:
     problem = grounded(NativePlanner(), families.books(200, 4))
     statistics = SearchStatistics()
     stream = problem.with_failure(0, [problem.objects[0]]).plans(0, Budget.seconds(0.0), statistics)
-    assert (stream.ended, statistics) == (Outcome.TIMEOUT, SearchStatistics())
+    assert (stream.end_reason, statistics) == (Outcome.TIMEOUT, SearchStatistics())
     assert list(stream) == []
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from needful.errors import UnknownNameError
-from needful.planning.pddl.names import MAX_LENGTH, NameTable, distinct
+from needful.planning.pddl.names import MAX_LENGTH, NameTable, make_unique
 
 AWKWARD = [
     "",
@@ -55,7 +55,7 @@ def test_names_that_are_fine_stay(names: set[str]) -> None:
     fine = {name.lower(): name for name in names}.values()  # one of those that differ in case alone
     table = NameTable.of("thing", [*fine, "not fine"])
     assert all(table[name] == name for name in fine)
-    assert len(table.changes()) == 1
+    assert len(table.rename_comments()) == 1
 
 
 def test_a_fine_name_is_never_taken_by_another() -> None:
@@ -85,7 +85,7 @@ def test_a_name_that_another_kind_has_says_its_own_kind() -> None:
 
 def test_changed_names_are_told_in_comments_of_one_line() -> None:
     table = NameTable.of("object", ["fine", 'a "b"\n(c)', "箱"])
-    assert table.changes() == [
+    assert table.rename_comments() == [
         '; object a_b_c is "a \\"b\\"\\n(c)"',
         '; object n is "\\u7bb1"',
     ]
@@ -100,5 +100,5 @@ def test_unknown_names() -> None:
 
 
 def test_distinct_ignores_case_and_spares_names_to_come() -> None:
-    assert distinct(["a", "A", "a-2", "b", "a"]) == ("a", "A-3", "a-2", "b", "a-4")
-    assert distinct(["a", "b"], ["A", "a-2"]) == ("a-3", "b")
+    assert make_unique(["a", "A", "a-2", "b", "a"]) == ("a", "A-3", "a-2", "b", "a-4")
+    assert make_unique(["a", "b"], ["A", "a-2"]) == ("a-3", "b")

@@ -23,7 +23,7 @@ from needful.planning.planners import (
     make_planner,
     planner_names,
 )
-from needful.planning.portfolio import Policy, Stage, greedy_portfolio, paper_portfolio
+from needful.planning.portfolio import Portfolio, Stage, greedy_portfolio, paper_portfolio
 from planning_problems import toy_problem
 
 QUESTION = toy_problem(balls=2).question()
@@ -81,7 +81,7 @@ def test_the_default() -> None:
 
 
 def test_a_search_of_ones_own_is_done_in_python() -> None:
-    own = Policy((Stage(AStar()), Stage(AStar(heuristic=blind))))
+    own = Portfolio((Stage(AStar()), Stage(AStar(heuristic=blind))))
     assert type(grounded(AutoPlanner(own))) is PythonProblem
     assert type(grounded(AutoPlanner(AStar()))) is PythonProblem
 

@@ -15,7 +15,7 @@ from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy
 from needful.planning.grounding import GroundProblem
 from needful.planning.interfaces import PlanStream
-from needful.planning.portfolio import Policy, Stage, anytime_portfolio, greedy_portfolio, paper_portfolio
+from needful.planning.portfolio import Portfolio, Stage, anytime_portfolio, greedy_portfolio, paper_portfolio
 from planning_problems import Problem, problems, problems_with_twins, toy_problem
 
 Steps = tuple[int, ...]
@@ -25,7 +25,7 @@ class ScriptedStream:
     """Creates nodes one by one, and for every few of them has a plan; see `PlanStream`."""
 
     def __init__(self, script: Scripted, budget: Budget, statistics: SearchStatistics) -> None:
-        self.ended: Outcome | None = None
+        self.end_reason: Outcome | None = None
         self._script = script
         self._plans = iter(script.plans)
         self._budget = budget
@@ -36,16 +36,16 @@ class ScriptedStream:
 
     def __next__(self) -> Steps:
         for _ in range(self._script.nodes_for_a_plan):
-            if self.ended is None and self._budget.expired():
-                self.ended = Outcome.TIMEOUT
-            if self.ended is None and not self._budget.allows(self._statistics.nodes_created):
-                self.ended = Outcome.OUT_OF_NODES
-            if self.ended is not None:
+            if self.end_reason is None and self._budget.expired():
+                self.end_reason = Outcome.TIMEOUT
+            if self.end_reason is None and not self._budget.allows(self._statistics.nodes_created):
+                self.end_reason = Outcome.OUT_OF_NODES
+            if self.end_reason is not None:
                 raise StopIteration
             self._statistics.nodes_created += 1
         plan = next(self._plans, None)
         if plan is None:
-            self.ended = self._script.ended
+            self.end_reason = self._script.end_reason
             raise StopIteration
         return plan
 
@@ -55,7 +55,7 @@ class Scripted:
     """A search whose plans are known beforehand; it notes when it was started."""
 
     plans: list[Steps]
-    ended: Outcome = Outcome.NO_ABSTRACT_PLAN
+    end_reason: Outcome = Outcome.NO_ABSTRACT_PLAN
     nodes_for_a_plan: int = 1
     started_at: list[int] = field(default_factory=list)
 
@@ -78,24 +78,24 @@ def test_a_stage_ends_exactly_when_its_work_is_spent() -> None:
     """A node is as much work as there are ground operators."""
     assert len(SEVEN_OPERATORS.ground_operators) == 7
     first, second, third = Scripted(one_way(100)), Scripted(one_way(200)), Scripted(one_way(300))
-    policy = Policy((Stage(first, work=7 * 10 + 6), Stage(second, work=7 * 4), Stage(third)))
+    portfolio = Portfolio((Stage(first, max_work=7 * 10 + 6), Stage(second, max_work=7 * 4), Stage(third)))
     statistics = SearchStatistics(nodes_created=1000)
-    plans = list(itertools.islice(policy(SEVEN_OPERATORS, 0, Budget.unlimited(), statistics), 20))
+    plans = list(itertools.islice(portfolio(SEVEN_OPERATORS, 0, Budget.unlimited(), statistics), 20))
     assert (first.started_at, second.started_at, third.started_at) == ([1000], [1010], [1014])
     assert plans == one_way(20)
 
 
 def test_a_stage_whose_work_is_less_than_one_node_has_one() -> None:
     first, second = Scripted(one_way(9)), Scripted(one_way(9))
-    policy = Policy((Stage(first, work=1), Stage(second)))
-    assert list(policy(SEVEN_OPERATORS, 0, Budget.unlimited(), SearchStatistics())) == one_way(9)
+    portfolio = Portfolio((Stage(first, max_work=1), Stage(second)))
+    assert list(portfolio(SEVEN_OPERATORS, 0, Budget.unlimited(), SearchStatistics())) == one_way(9)
     assert (first.started_at, second.started_at) == ([0], [1])
 
 
 def test_no_plan_comes_twice() -> None:
-    stages = [Stage(Scripted([(1,), (2,), (3,)], nodes_for_a_plan=5), work=7 * 10) for _ in range(2)]
-    policy = Policy((*stages, Stage(Scripted([(3,), (2,), (4,)]))))
-    assert list(policy(SEVEN_OPERATORS, 0, Budget.unlimited(), SearchStatistics())) == [
+    stages = [Stage(Scripted([(1,), (2,), (3,)], nodes_for_a_plan=5), max_work=7 * 10) for _ in range(2)]
+    portfolio = Portfolio((*stages, Stage(Scripted([(3,), (2,), (4,)]))))
+    assert list(portfolio(SEVEN_OPERATORS, 0, Budget.unlimited(), SearchStatistics())) == [
         (1,),
         (2,),
         (3,),
@@ -106,52 +106,52 @@ def test_no_plan_comes_twice() -> None:
 @pytest.mark.parametrize("why", [Outcome.NO_ABSTRACT_PLAN, Outcome.TIMEOUT])
 def test_only_spent_work_leads_to_the_next_stage(why: Outcome) -> None:
     never = Scripted([(9,)])
-    policy = Policy((Stage(Scripted([(1,)], ended=why), work=7000), Stage(never)))
-    stream = policy(SEVEN_OPERATORS, 0, Budget.unlimited(), SearchStatistics())
-    assert stream.ended is None
+    portfolio = Portfolio((Stage(Scripted([(1,)], end_reason=why), max_work=7000), Stage(never)))
+    stream = portfolio(SEVEN_OPERATORS, 0, Budget.unlimited(), SearchStatistics())
+    assert stream.end_reason is None
     assert list(stream) == [(1,)]
-    assert stream.ended is why
+    assert stream.end_reason is why
     assert never.started_at == []
 
 
 def test_when_all_nodes_are_spent_no_further_stage_begins() -> None:
     never = Scripted([(9,)])
-    policy = Policy((Stage(Scripted(one_way(50)), work=70_000), Stage(never)))
-    stream = policy(SEVEN_OPERATORS, 0, Budget.seconds(60.0, max_nodes=4), SearchStatistics())
+    portfolio = Portfolio((Stage(Scripted(one_way(50)), max_work=70_000), Stage(never)))
+    stream = portfolio(SEVEN_OPERATORS, 0, Budget.seconds(60.0, max_nodes=4), SearchStatistics())
     assert list(stream) == one_way(4)
-    assert stream.ended is Outcome.OUT_OF_NODES
+    assert stream.end_reason is Outcome.OUT_OF_NODES
     assert never.started_at == []
 
 
 def test_the_last_stage_has_all_that_is_left() -> None:
-    policy = Policy((Stage(Scripted(one_way(50)), work=7 * 3), Stage(Scripted(one_way(50)))))
+    portfolio = Portfolio((Stage(Scripted(one_way(50)), max_work=7 * 3), Stage(Scripted(one_way(50)))))
     statistics = SearchStatistics()
-    stream = policy(SEVEN_OPERATORS, 0, Budget.seconds(60.0, max_nodes=20), statistics)
+    stream = portfolio(SEVEN_OPERATORS, 0, Budget.seconds(60.0, max_nodes=20), statistics)
     # Three nodes for three plans, then seventeen that begin with the same three.
     assert list(stream) == one_way(17)
-    assert (stream.ended, statistics.nodes_created) == (Outcome.OUT_OF_NODES, 20)
+    assert (stream.end_reason, statistics.nodes_created) == (Outcome.OUT_OF_NODES, 20)
 
 
 def test_time_runs_out_in_a_later_stage() -> None:
     clock = FakeClock()
-    policy = Policy((Stage(Scripted(one_way(50)), work=7 * 3), Stage(Scripted(one_way(50)))))
-    stream = policy(SEVEN_OPERATORS, 0, Budget.seconds(1.0, clock=clock), SearchStatistics())
+    portfolio = Portfolio((Stage(Scripted(one_way(50)), max_work=7 * 3), Stage(Scripted(one_way(50)))))
+    stream = portfolio(SEVEN_OPERATORS, 0, Budget.seconds(1.0, clock=clock), SearchStatistics())
     assert list(itertools.islice(stream, 5)) == one_way(5)
     clock.now = 1.0
     assert next(stream, None) is None
-    assert stream.ended is Outcome.TIMEOUT
+    assert stream.end_reason is Outcome.TIMEOUT
 
 
 @settings(max_examples=60)
 @given(st.one_of(problems(), problems_with_twins()), st.sampled_from([0.0, 1e-6, 1e-3]))
 def test_how_fast_the_clock_goes_makes_no_difference(problem: Problem, tick: float) -> None:
-    policy = Policy((Stage(AStar(), work=200), Stage(AStar(weight=2), work=200), Stage(Greedy())))
+    portfolio = Portfolio((Stage(AStar(), max_work=200), Stage(AStar(weight=2), max_work=200), Stage(Greedy())))
     compact = problem.grounded()
 
     def run(clock: FakeClock) -> tuple[list[Steps], Outcome | None, SearchStatistics]:
         statistics = SearchStatistics()
-        stream = policy(compact, 0, Budget.seconds(1e9, max_nodes=400, clock=clock), statistics)
-        return list(itertools.islice(stream, 5)), stream.ended, statistics
+        stream = portfolio(compact, 0, Budget.seconds(1e9, max_nodes=400, clock=clock), statistics)
+        return list(itertools.islice(stream, 5)), stream.end_reason, statistics
 
     assert run(FakeClock(tick)) == run(FakeClock())
 
@@ -161,27 +161,27 @@ def test_how_fast_the_clock_goes_makes_no_difference(problem: Problem, tick: flo
 def test_with_all_stages_as_many_plans_as_with_the_last_alone(problem: Problem) -> None:
     """Whatever comes before, a search that may go on to the end finds all plans that there are."""
     compact, enough = problem.grounded(), Budget(1e9, max_nodes=2000)
-    stages = (Stage(AStar(symmetries=True), work=50), Stage(AStar(weight=2), work=50), Stage(Greedy()))
+    stages = (Stage(AStar(symmetries=True), max_work=50), Stage(AStar(weight=2), max_work=50), Stage(Greedy()))
     outcomes = []
-    for policy in (Policy(stages), Policy(stages[-1:])):
-        stream = policy(compact, 0, enough, SearchStatistics())
-        outcomes.append((len(list(itertools.islice(stream, 20))), stream.ended))
-    assume(all(ended is not Outcome.OUT_OF_NODES for _, ended in outcomes))
+    for portfolio in (Portfolio(stages), Portfolio(stages[-1:])):
+        stream = portfolio(compact, 0, enough, SearchStatistics())
+        outcomes.append((len(list(itertools.islice(stream, 20))), stream.end_reason))
+    assume(all(end_reason is not Outcome.OUT_OF_NODES for _, end_reason in outcomes))
     assert outcomes[0] == outcomes[1]
 
 
 def test_the_policies_that_ship() -> None:
     problem = toy_problem(balls=2).grounded()
-    for policy in (paper_portfolio(), greedy_portfolio(), anytime_portfolio()):
-        plan = next(policy(problem, 0, Budget.unlimited(), SearchStatistics()))
+    for portfolio in (paper_portfolio(), greedy_portfolio(), anytime_portfolio()):
+        plan = next(portfolio(problem, 0, Budget.unlimited(), SearchStatistics()))
         assert [step.operator.name for step in problem.plan(plan)] == ["MoveTo", "Grasp", "Drop"]
-    assert paper_portfolio() == Policy((Stage(AStar()),))
-    assert [stage.work is None for stage in anytime_portfolio().stages] == [False, False, True]
+    assert paper_portfolio() == Portfolio((Stage(AStar()),))
+    assert [stage.max_work is None for stage in anytime_portfolio().stages] == [False, False, True]
 
 
 def test_a_policy_is_a_search_and_so_can_be_a_stage() -> None:
-    inner = Policy((Stage(Scripted([(1,), (2,)]), work=7), Stage(Scripted([(2,), (3,)]))))
-    assert list(Policy((Stage(inner),))(SEVEN_OPERATORS, 0, Budget.unlimited(), SearchStatistics())) == [
+    inner = Portfolio((Stage(Scripted([(1,), (2,)]), max_work=7), Stage(Scripted([(2,), (3,)]))))
+    assert list(Portfolio((Stage(inner),))(SEVEN_OPERATORS, 0, Budget.unlimited(), SearchStatistics())) == [
         (1,),
         (2,),
         (3,),
@@ -190,8 +190,8 @@ def test_a_policy_is_a_search_and_so_can_be_a_stage() -> None:
 
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="at least one stage"):
-        Policy(())
+        Portfolio(())
     with pytest.raises(InvalidInputError, match=r"at least 1, got 0.*None"):
-        Stage(AStar(), work=0)
+        Stage(AStar(), max_work=0)
     with pytest.raises(InvalidInputError, match="at least 1, got 0"):
         AStar(weight=0)

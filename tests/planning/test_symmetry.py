@@ -126,7 +126,7 @@ def test_the_cheapest_plans_are_as_cheap(search: Search, problem: Problem, seed:
     assert len(set(plans)) == len(plans)
     for plan in plans:
         check_plan(problem, compact.plan(plan))
-    assert stream.ended is (None if len(plans) == count else Outcome.NO_ABSTRACT_PLAN)
+    assert stream.end_reason is (None if len(plans) == count else Outcome.NO_ABSTRACT_PLAN)
 
 
 @settings(max_examples=150)
@@ -144,8 +144,8 @@ def test_after_failures_the_cheapest_plans_are_as_cheap(problem: Problem, data: 
         plans = list(itertools.islice(stream, 6))
         for plan in plans:
             check_plan(problem, compact.plan(plan))
-        costs.append(([len(plan) for plan in plans], stream.ended))
-    assume(all(ended is not Outcome.OUT_OF_NODES for _, ended in costs))
+        costs.append(([len(plan) for plan in plans], stream.end_reason))
+    assume(all(end_reason is not Outcome.OUT_OF_NODES for _, end_reason in costs))
     assert costs[0] == costs[1]
 
 
@@ -171,7 +171,7 @@ def test_a_proof_takes_fewer_states() -> None:
         statistics = SearchStatistics()
         stream = search(unsolvable, 0, Budget.unlimited(), statistics)
         assert list(stream) == []
-        assert stream.ended is Outcome.NO_ABSTRACT_PLAN
+        assert stream.end_reason is Outcome.NO_ABSTRACT_PLAN
         expanded.append(statistics.nodes_expanded)
     # At the start, near one of 8, near one of 8 while holding one of 8. As one: near a wanted ball or
     # another, and while holding a ball of either kind near the same, another of its kind or of the other.

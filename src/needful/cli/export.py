@@ -12,9 +12,10 @@ from needful.cli.console import check_paths_disjoint, print_json, reporting_erro
 from needful.cli.environments import chosen_environment
 from needful.cli.options import AsJson, Force, ModelPath, Seed, member
 from needful.core.model import PlanningModel
+from needful.core.tasks import AbstractTask
 from needful.envs.contract import Split
 from needful.evaluation.model_files import bind_model, model_directory, open_model
-from needful.planning.pddl.writer import AbstractTask, Style, write_pddl
+from needful.planning.pddl.writer import PddlStyle, write_pddl
 from needful.storage.atomic import check_output_directory, staged_directory, write_text
 from needful.storage.output_kinds import PDDL
 
@@ -27,10 +28,10 @@ def export(
         str,
         typer.Option(
             "--style",
-            metavar="|".join(one.value for one in Style),
+            metavar="|".join(one.value for one in PddlStyle),
             help="How quantified deletes are written; strips needs a problem.",
         ),
-    ] = Style.FORALL.value,
+    ] = PddlStyle.FORALL.value,
     problem: Annotated[
         str | None,
         typer.Option("--problem", metavar="DOMAIN:K", help="Also write test task K of a domain."),
@@ -42,8 +43,8 @@ def export(
     """Write domain.pddl and, for a task, problem.pddl."""
     check_paths_disjoint(model_directory(model), pddl)
     check_output_directory(pddl, PDDL, force)
-    chosen = member(Style, "style", style)
-    if chosen is Style.STRIPS and problem is None:
+    chosen = member(PddlStyle, "style", style)
+    if chosen is PddlStyle.STRIPS and problem is None:
         raise typer.BadParameter(
             "strips is expanded over the objects of a task, so give --problem too.", param_hint="--style"
         )

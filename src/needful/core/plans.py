@@ -73,7 +73,7 @@ class SearchStatistics:
     seconds_refinement: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PlanningResult:
     """The outcome of planning for one task.
 
@@ -94,6 +94,10 @@ class PlanningResult:
     subgoals: tuple[AbstractState, ...] = ()
     failure: Failure | None = None
     statistics: SearchStatistics = field(default_factory=SearchStatistics)
+
+    def __repr__(self) -> str:
+        reason = "" if self.failure is None else f", failed at step {self.failure.step}"
+        return f"PlanningResult({self.outcome.value}, {len(self.steps)} steps{reason})"
 
     @property
     def solved(self) -> bool:

@@ -18,11 +18,11 @@ from needful.envs.catalogue import make_environment
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.pddl.reader import read_pddl_domain
-from needful.planning.pddl.writer import AbstractTask, Style, write_pddl
+from needful.planning.pddl.writer import AbstractTask, PddlStyle, write_pddl
 from pddl_tools import fast_downward_plan
 from planning_problems import VOCABULARY, Problem, problems, random_problem, state_space
 
-QUANTIFIED = [Style.FORALL, Style.PAPER]
+QUANTIFIED = [PddlStyle.FORALL, PddlStyle.PAPER]
 
 
 def as_written(operator: Operator) -> Operator:
@@ -40,7 +40,7 @@ def as_written(operator: Operator) -> Operator:
 
 @settings(max_examples=150, deadline=None)
 @given(st.builds(hostile_domain, st.integers(0, 2**32)), st.sampled_from(QUANTIFIED))
-def test_operators_come_back_over_their_own_vocabulary(domain: HostileDomain, style: Style) -> None:
+def test_operators_come_back_over_their_own_vocabulary(domain: HostileDomain, style: PddlStyle) -> None:
     text = write_pddl(domain.vocabulary, domain.operators, style=style, name=domain.name).domain
     read = read_pddl_domain(text, domain.vocabulary)
     assert read.name == domain.name
@@ -58,7 +58,7 @@ def bare(kind: Type) -> Type:
 @settings(max_examples=150, deadline=None)
 @given(st.builds(hostile_domain, st.integers(0, 2**32)), st.sampled_from(QUANTIFIED))
 def test_without_the_vocabulary_only_what_pddl_has_no_words_for_is_lost(
-    domain: HostileDomain, style: Style
+    domain: HostileDomain, style: PddlStyle
 ) -> None:
     text = write_pddl(domain.vocabulary, domain.operators, style=style, name=domain.name).domain
     read = read_pddl_domain(text)
@@ -77,7 +77,7 @@ def test_ground_actions_do_what_the_operators_do(problem: Problem) -> None:
     if space is None:
         return
     task = AbstractTask(problem.objects, problem.initial, problem.goal)
-    files = write_pddl(VOCABULARY, problem.operators, task, Style.STRIPS)
+    files = write_pddl(VOCABULARY, problem.operators, task, PddlStyle.STRIPS)
     read = read_pddl_domain(files.domain, VOCABULARY)
     assert {one.name for one in read.constants} == {one.name for one in problem.objects}
     for operator in read.operators:
@@ -95,7 +95,7 @@ def test_ground_actions_do_what_the_operators_do(problem: Problem) -> None:
 
 @pytest.mark.parametrize("style", QUANTIFIED)
 @pytest.mark.parametrize("name", ["screws", "painting", "cluttered-satellites"])
-def test_the_operators_of_a_domain_come_back(name: str, style: Style, tmp_path: Path) -> None:
+def test_the_operators_of_a_domain_come_back(name: str, style: PddlStyle, tmp_path: Path) -> None:
     model = make_environment(name).oracle_model()
     file = tmp_path / "domain.pddl"
     file.write_text(write_pddl(model.vocabulary, model.operators, style=style, name=name).domain)
