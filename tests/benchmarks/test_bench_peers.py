@@ -102,11 +102,11 @@ def test_the_best_of_several_runs():
 
 
 def test_plans_are_valid_if_they_can_be_followed_to_the_goal():
-    question = CASE.question()
-    plan = next(generate_abstract_plans(question))
-    assert valid(question, plan)
-    assert not valid(question, plan[:-1])
-    assert not valid(question, plan[1:])
+    task = CASE.task()
+    plan = next(generate_abstract_plans(CASE.operators(), task))
+    assert valid(task, plan)
+    assert not valid(task, plan[:-1])
+    assert not valid(task, plan[1:])
 
 
 @pytest.mark.parametrize("planner", ["paper", "python-paper", "greedy", "weighted"])

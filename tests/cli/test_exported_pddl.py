@@ -14,6 +14,7 @@ from command_line import succeed
 from needful.abstraction.abstract import abstract
 from needful.core.model import PlanningModel
 from needful.core.plans import SearchStatistics
+from needful.core.tasks import AbstractTask
 from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
@@ -63,7 +64,9 @@ class Exporter:
         save_model(path, model, {}, "")
         task = environment.task(Split.TEST, TASK, SEED)
         initial = abstract(task.initial_state, environment.vocabulary.predicates)
-        problem = ground(model.operators, task.objects, initial, task.goal, Budget.unlimited())
+        problem = ground(
+            model.operators, AbstractTask(task.objects, initial, task.goal), Budget.unlimited()
+        )
         assert problem is not None
         return path, len(next(iter(AStar()(problem, 0, Budget.unlimited(), SearchStatistics()))))
 

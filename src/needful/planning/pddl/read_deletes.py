@@ -58,8 +58,8 @@ def merge_deletes(
             if (pattern.predicate, choice) not in added and not _deleted(choice, ways, syntax):
                 raise syntax.fault(
                     ways[0].form,
-                    f"the condition excludes atoms of {pattern} that are not added. Conditional effects are "
-                    "supported for deletes that exclude add effects only.",
+                    f"the condition excludes atoms of {pattern} that are not added. Conditional effects "
+                    "are supported for deletes that exclude add effects only.",
                 )
     return frozenset(by_pattern)
 

@@ -15,14 +15,20 @@ from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy
 from needful.planning.grounding import GroundProblem
 from needful.planning.interfaces import PlanStream
-from needful.planning.portfolio import Portfolio, Stage, anytime_portfolio, greedy_portfolio, paper_portfolio
+from needful.planning.portfolio import (
+    Portfolio,
+    Stage,
+    anytime_portfolio,
+    greedy_portfolio,
+    paper_portfolio,
+)
 from planning_problems import Problem, problems, problems_with_twins, toy_problem
 
 Steps = tuple[int, ...]
 
 
 class ScriptedStream:
-    """Creates nodes one by one, and for every few of them has a plan; see `PlanStream`."""
+    """Returns a given plan per `nodes_per_plan` created nodes; see `PlanStream`."""
 
     def __init__(self, script: Scripted, budget: Budget, statistics: SearchStatistics) -> None:
         self.end_reason: Outcome | None = None
@@ -35,7 +41,7 @@ class ScriptedStream:
         return self
 
     def __next__(self) -> Steps:
-        for _ in range(self._script.nodes_for_a_plan):
+        for _ in range(self._script.nodes_per_plan):
             if self.end_reason is None and self._budget.expired():
                 self.end_reason = Outcome.TIMEOUT
             if self.end_reason is None and not self._budget.allows(self._statistics.nodes_created):
@@ -52,11 +58,11 @@ class ScriptedStream:
 
 @dataclass(frozen=True)
 class Scripted:
-    """A search whose plans are known beforehand; it notes when it was started."""
+    """A search with given plans that records when it was started."""
 
     plans: list[Steps]
     end_reason: Outcome = Outcome.NO_ABSTRACT_PLAN
-    nodes_for_a_plan: int = 1
+    nodes_per_plan: int = 1
     started_at: list[int] = field(default_factory=list)
 
     def __call__(
@@ -66,7 +72,7 @@ class Scripted:
         return ScriptedStream(self, budget, statistics)
 
 
-def one_way(steps: int) -> list[Steps]:
+def repeated_steps(steps: int) -> list[Steps]:
     return [(0,) * length for length in range(steps)]
 
 
@@ -74,26 +80,31 @@ def one_way(steps: int) -> list[Steps]:
 SEVEN_OPERATORS = toy_problem(balls=2, jars=1).grounded()
 
 
-def test_a_stage_ends_exactly_when_its_work_is_spent() -> None:
-    """A node is as much work as there are ground operators."""
+def test_a_stage_ends_exactly_at_its_limit() -> None:
+    """A node counts as one unit of work per ground operator."""
     assert len(SEVEN_OPERATORS.ground_operators) == 7
-    first, second, third = Scripted(one_way(100)), Scripted(one_way(200)), Scripted(one_way(300))
-    portfolio = Portfolio((Stage(first, max_work=7 * 10 + 6), Stage(second, max_work=7 * 4), Stage(third)))
+    first, second, third = (
+        Scripted(repeated_steps(100)),
+        Scripted(repeated_steps(200)),
+        Scripted(repeated_steps(300)),
+    )
+    stages = (Stage(first, max_work=7 * 10 + 6), Stage(second, max_work=7 * 4), Stage(third))
+    portfolio = Portfolio(stages)
     statistics = SearchStatistics(nodes_created=1000)
     plans = list(itertools.islice(portfolio(SEVEN_OPERATORS, 0, Budget.unlimited(), statistics), 20))
     assert (first.started_at, second.started_at, third.started_at) == ([1000], [1010], [1014])
-    assert plans == one_way(20)
+    assert plans == repeated_steps(20)
 
 
-def test_a_stage_whose_work_is_less_than_one_node_has_one() -> None:
-    first, second = Scripted(one_way(9)), Scripted(one_way(9))
+def test_a_stage_has_at_least_one_node() -> None:
+    first, second = Scripted(repeated_steps(9)), Scripted(repeated_steps(9))
     portfolio = Portfolio((Stage(first, max_work=1), Stage(second)))
-    assert list(portfolio(SEVEN_OPERATORS, 0, Budget.unlimited(), SearchStatistics())) == one_way(9)
+    assert list(portfolio(SEVEN_OPERATORS, 0, Budget.unlimited(), SearchStatistics())) == repeated_steps(9)
     assert (first.started_at, second.started_at) == ([0], [1])
 
 
 def test_no_plan_comes_twice() -> None:
-    stages = [Stage(Scripted([(1,), (2,), (3,)], nodes_for_a_plan=5), max_work=7 * 10) for _ in range(2)]
+    stages = [Stage(Scripted([(1,), (2,), (3,)], nodes_per_plan=5), max_work=7 * 10) for _ in range(2)]
     portfolio = Portfolio((*stages, Stage(Scripted([(3,), (2,), (4,)]))))
     assert list(portfolio(SEVEN_OPERATORS, 0, Budget.unlimited(), SearchStatistics())) == [
         (1,),
@@ -104,7 +115,7 @@ def test_no_plan_comes_twice() -> None:
 
 
 @pytest.mark.parametrize("why", [Outcome.NO_ABSTRACT_PLAN, Outcome.TIMEOUT])
-def test_only_spent_work_leads_to_the_next_stage(why: Outcome) -> None:
+def test_only_the_limit_of_a_stage_starts_the_next(why: Outcome) -> None:
     never = Scripted([(9,)])
     portfolio = Portfolio((Stage(Scripted([(1,)], end_reason=why), max_work=7000), Stage(never)))
     stream = portfolio(SEVEN_OPERATORS, 0, Budget.unlimited(), SearchStatistics())
@@ -114,29 +125,33 @@ def test_only_spent_work_leads_to_the_next_stage(why: Outcome) -> None:
     assert never.started_at == []
 
 
-def test_when_all_nodes_are_spent_no_further_stage_begins() -> None:
+def test_no_further_stage_starts_without_nodes() -> None:
     never = Scripted([(9,)])
-    portfolio = Portfolio((Stage(Scripted(one_way(50)), max_work=70_000), Stage(never)))
+    portfolio = Portfolio((Stage(Scripted(repeated_steps(50)), max_work=70_000), Stage(never)))
     stream = portfolio(SEVEN_OPERATORS, 0, Budget.seconds(60.0, max_nodes=4), SearchStatistics())
-    assert list(stream) == one_way(4)
+    assert list(stream) == repeated_steps(4)
     assert stream.end_reason is Outcome.OUT_OF_NODES
     assert never.started_at == []
 
 
-def test_the_last_stage_has_all_that_is_left() -> None:
-    portfolio = Portfolio((Stage(Scripted(one_way(50)), max_work=7 * 3), Stage(Scripted(one_way(50)))))
+def test_the_last_stage_gets_the_remaining_budget() -> None:
+    portfolio = Portfolio(
+        (Stage(Scripted(repeated_steps(50)), max_work=7 * 3), Stage(Scripted(repeated_steps(50))))
+    )
     statistics = SearchStatistics()
     stream = portfolio(SEVEN_OPERATORS, 0, Budget.seconds(60.0, max_nodes=20), statistics)
-    # Three nodes for three plans, then seventeen that begin with the same three.
-    assert list(stream) == one_way(17)
+    # Three nodes for three plans, then seventeen nodes that start with the same three plans.
+    assert list(stream) == repeated_steps(17)
     assert (stream.end_reason, statistics.nodes_created) == (Outcome.OUT_OF_NODES, 20)
 
 
 def test_time_runs_out_in_a_later_stage() -> None:
     clock = FakeClock()
-    portfolio = Portfolio((Stage(Scripted(one_way(50)), max_work=7 * 3), Stage(Scripted(one_way(50)))))
+    portfolio = Portfolio(
+        (Stage(Scripted(repeated_steps(50)), max_work=7 * 3), Stage(Scripted(repeated_steps(50))))
+    )
     stream = portfolio(SEVEN_OPERATORS, 0, Budget.seconds(1.0, clock=clock), SearchStatistics())
-    assert list(itertools.islice(stream, 5)) == one_way(5)
+    assert list(itertools.islice(stream, 5)) == repeated_steps(5)
     clock.now = 1.0
     assert next(stream, None) is None
     assert stream.end_reason is Outcome.TIMEOUT
@@ -144,8 +159,10 @@ def test_time_runs_out_in_a_later_stage() -> None:
 
 @settings(max_examples=60)
 @given(st.one_of(problems(), problems_with_twins()), st.sampled_from([0.0, 1e-6, 1e-3]))
-def test_how_fast_the_clock_goes_makes_no_difference(problem: Problem, tick: float) -> None:
-    portfolio = Portfolio((Stage(AStar(), max_work=200), Stage(AStar(weight=2), max_work=200), Stage(Greedy())))
+def test_the_speed_of_the_clock_makes_no_difference(problem: Problem, tick: float) -> None:
+    portfolio = Portfolio(
+        (Stage(AStar(), max_work=200), Stage(AStar(weight=2), max_work=200), Stage(Greedy()))
+    )
     compact = problem.grounded()
 
     def run(clock: FakeClock) -> tuple[list[Steps], Outcome | None, SearchStatistics]:
@@ -158,10 +175,14 @@ def test_how_fast_the_clock_goes_makes_no_difference(problem: Problem, tick: flo
 
 @settings(max_examples=100)
 @given(st.one_of(problems(), problems_with_twins()))
-def test_with_all_stages_as_many_plans_as_with_the_last_alone(problem: Problem) -> None:
-    """Whatever comes before, a search that may go on to the end finds all plans that there are."""
+def test_all_stages_find_as_many_plans_as_the_last_alone(problem: Problem) -> None:
+    """The last stage finds all plans, regardless of the stages before it."""
     compact, enough = problem.grounded(), Budget(1e9, max_nodes=2000)
-    stages = (Stage(AStar(symmetries=True), max_work=50), Stage(AStar(weight=2), max_work=50), Stage(Greedy()))
+    stages = (
+        Stage(AStar(symmetries=True), max_work=50),
+        Stage(AStar(weight=2), max_work=50),
+        Stage(Greedy()),
+    )
     outcomes = []
     for portfolio in (Portfolio(stages), Portfolio(stages[-1:])):
         stream = portfolio(compact, 0, enough, SearchStatistics())
@@ -170,7 +191,7 @@ def test_with_all_stages_as_many_plans_as_with_the_last_alone(problem: Problem) 
     assert outcomes[0] == outcomes[1]
 
 
-def test_the_policies_that_ship() -> None:
+def test_the_portfolios_of_the_package() -> None:
     problem = toy_problem(balls=2).grounded()
     for portfolio in (paper_portfolio(), greedy_portfolio(), anytime_portfolio()):
         plan = next(portfolio(problem, 0, Budget.unlimited(), SearchStatistics()))
@@ -179,7 +200,7 @@ def test_the_policies_that_ship() -> None:
     assert [stage.max_work is None for stage in anytime_portfolio().stages] == [False, False, True]
 
 
-def test_a_policy_is_a_search_and_so_can_be_a_stage() -> None:
+def test_a_portfolio_can_be_a_stage() -> None:
     inner = Portfolio((Stage(Scripted([(1,), (2,)]), max_work=7), Stage(Scripted([(2,), (3,)]))))
     assert list(Portfolio((Stage(inner),))(SEVEN_OPERATORS, 0, Budget.unlimited(), SearchStatistics())) == [
         (1,),
@@ -188,7 +209,7 @@ def test_a_policy_is_a_search_and_so_can_be_a_stage() -> None:
     ]
 
 
-def test_what_makes_no_sense_is_refused() -> None:
+def test_invalid_settings_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="at least one stage"):
         Portfolio(())
     with pytest.raises(InvalidInputError, match=r"at least 1, got 0.*None"):

@@ -28,7 +28,7 @@ COUNT = 8
 @settings(max_examples=200)
 @given(problem=st.one_of(problems(), problems_with_twins()), seed=st.integers(0, 3))
 def test_finds_as_many_plans_as_there_are(search: Greedy, problem: Problem, seed: int) -> None:
-    """It stops only when breadth-first search finds no further plan either."""
+    """It stops only if breadth-first search finds no further plan either."""
     space = state_space(problem, at_most=200)
     assume(space is not None)
     assert space is not None
@@ -77,7 +77,7 @@ def test_preferred_steps_lead_straight_to_the_goal() -> None:
     assert statistics.nodes_evaluated == 3 < 150 < statistics.nodes_created
 
 
-def test_what_is_true_already_takes_an_empty_plan() -> None:
+def test_a_goal_that_holds_already_needs_no_steps() -> None:
     problem = toy_problem()
     done = Problem(problem.operators, problem.objects, problem.initial | problem.goal, problem.goal)
     statistics = SearchStatistics()
@@ -111,7 +111,7 @@ def test_node_cap_ends_the_search() -> None:
     stream = Greedy()(toy_problem().grounded(), 0, Budget.seconds(60.0, max_nodes=106), statistics)
     assert list(stream) == []
     assert stream.end_reason is Outcome.OUT_OF_NODES
-    # It may go over the cap by the children of one state only: two balls, two jars and what is in hand.
+    # The children of one state may exceed the limit: those of two balls, two jars and the hand.
     assert 106 <= statistics.nodes_created <= 112
     enough = Greedy()(toy_problem().grounded(), 0, Budget.seconds(60.0, max_nodes=60), SearchStatistics())
     assert next(enough, None) is not None

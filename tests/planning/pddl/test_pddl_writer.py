@@ -20,14 +20,13 @@ from needful.core.plans import SearchStatistics
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
-from needful.planning.pddl.writer import AbstractTask, Pddl, PddlStyle, write_pddl
+from needful.planning.pddl.writer import Pddl, PddlStyle, write_actions, write_pddl
 from pddl_tools import fast_downward_plan
 from planning_problems import PREDICATES, VOCABULARY, Problem, random_problem, toy_problem
 
 
 def written(problem: Problem, style: PddlStyle, vocabulary: Vocabulary = VOCABULARY) -> Pddl:
-    task = AbstractTask(problem.objects, problem.initial, problem.goal)
-    return write_pddl(vocabulary, problem.operators, task, style)
+    return write_pddl(vocabulary, problem.operators, problem.task, style)
 
 
 def our_cost(problem: Problem) -> int | None:
@@ -36,7 +35,7 @@ def our_cost(problem: Problem) -> int | None:
 
 
 def check_with_fast_downward(problem: Problem, files: Pddl, folder: Path) -> None:
-    """Same cost as ours, and its plan is a plan by our semantics."""
+    """Assert that its plan has our cost and is valid by our semantics."""
     assert files.problem is not None
     text = fast_downward_plan(files.domain, files.problem, folder)
     if text is None:
@@ -70,11 +69,11 @@ def test_fast_downward_agrees_on_the_toy_world(style: PddlStyle, tmp_path: Path)
 
 @pytest.fixture(scope="module")
 def parse_domain() -> DomainParser:
-    return DomainParser()  # making one takes longer than using it
+    return DomainParser()  # construction is slow
 
 
 @pytest.mark.parametrize("style", list(PddlStyle))
-def test_the_pddl_package_reads_what_is_written(style: PddlStyle, parse_domain: DomainParser) -> None:
+def test_the_pddl_package_reads_the_files(style: PddlStyle, parse_domain: DomainParser) -> None:
     parse_problem = ProblemParser()
     for seed in range(30):
         problem = random_problem(seed, max_objects=3)
@@ -183,7 +182,7 @@ def shelve(adds: Sequence[Predicate], *patterns: DeletePattern) -> Operator:
     )
 
 
-def test_a_guard_spares_the_added_atom_as_in_the_paper() -> None:
+def test_a_guard_excludes_the_added_atom_as_in_the_paper() -> None:
     operator = shelve([HERE], DeletePattern(HERE, (Wildcard(THING),)))
     assert effect_lines(operator, PddlStyle.FORALL) == [
         "(Here ?a)",
@@ -202,7 +201,7 @@ def test_a_partly_bound_pattern_needs_a_guard_for_its_wildcards_only() -> None:
     ]
 
 
-def test_two_wildcards_differ_in_either_place() -> None:
+def test_two_wildcards_differ_in_either_argument() -> None:
     operator = shelve([ON], DeletePattern(ON, (Wildcard(BOOK), Wildcard(THING))))
     delete = "(not (On ?any0 ?any1))"
     assert effect_lines(operator, PddlStyle.PAPER)[1:] == [
@@ -235,7 +234,7 @@ def test_an_atom_that_is_deleted_and_added_is_only_added() -> None:
         assert effect_lines(operator, style) == ["(Here ?a)", "(not (Here ?b))"]
 
 
-def test_distinct_objects_are_asked_for_where_types_overlap() -> None:
+def test_distinct_objects_are_required_where_types_overlap() -> None:
     text = write_pddl(Vocabulary((), (HERE,), ()), [shelve([HERE])]).domain
     assert "(not (= ?a ?b))" in text
     assert "book - thing" in text
@@ -291,7 +290,7 @@ def test_any_name_can_be_written(style: PddlStyle, tmp_path: Path, parse_domain:
 
 @pytest.mark.parametrize("style", list(PddlStyle))
 def test_no_two_things_share_a_name(style: PddlStyle, parse_domain: DomainParser) -> None:
-    """Unified Planning does not take files in which, say, a type and an object do."""
+    """Unified Planning refuses files in which, for example, a type and an object share a name."""
     same, shelf = Type("same"), Type("SHELF")
     holds = Predicate("Same", (same,))
     x = Variable("?same", same)
@@ -331,11 +330,11 @@ def test_plans_are_written_as_planners_write_them(style: PddlStyle, tmp_path: Pa
 
 
 @pytest.mark.parametrize("style", list(PddlStyle))
-def test_a_step_that_is_not_in_the_files_is_not_written(style: PddlStyle) -> None:
+def test_a_step_of_another_task_is_refused(style: PddlStyle) -> None:
     files = written(toy_problem(balls=2), style, toy_world.VOCABULARY)
     elsewhere = toy_world.OPERATORS[0].ground([toy_world.ROBOT("robot"), toy_world.BALL("ball9")])
     for step in (shelve([HERE]).ground([THING("a"), BOOK("b")]), elsewhere):
-        with pytest.raises(InvalidInputError, match=f"{re.escape(str(step))} is no step of a plan"):
+        with pytest.raises(InvalidInputError, match=f"{re.escape(str(step))} is not a step"):
             files.write_plan((step,))
 
 
@@ -349,3 +348,12 @@ def test_plans_of_other_planners_are_read() -> None:
         files.read_plan("(grab robot_object ball0)")
     with pytest.raises(UnknownNameError, match="object in the plan 'ball9'"):
         files.read_plan("(grasp robot_object ball9)")
+
+
+def test_each_action_is_the_one_of_the_domain_file() -> None:
+    domain = write_pddl(toy_world.VOCABULARY, toy_world.OPERATORS).domain
+    actions = write_actions(toy_world.VOCABULARY, toy_world.OPERATORS)
+    assert len(actions) == len(toy_world.OPERATORS)
+    for operator, action in zip(toy_world.OPERATORS, actions, strict=True):
+        assert f"(:action {operator.name}\n" in action
+        assert "\n".join(f"  {line}" for line in action.split("\n")) in domain
