@@ -1,29 +1,37 @@
-"""Plan with operators that somebody wrote down: nothing is learned here.
+"""Plan with handwritten operators: nothing is learned here.
 
-A magnet picks up a screw, and whatever other screws are near. Which ones, no operator says: a plan relies
-on its necessary atoms alone, and holds whatever else happens.
+A magnet picks up a screw together with other screws near it. No operator predicts which ones: a plan relies
+on its necessary atoms alone and stays valid whatever else happens.
 
     python examples/01_plan_with_given_operators.py
 """
 
 from __future__ import annotations
 
+import itertools
+
 import needful
 
 
 def main() -> None:
-    """Plan for one task, and show what each step promises."""
+    """Search for abstract plans of one task, refine one, and print what each step must achieve."""
     env = needful.make_environment("screws")
     model = env.oracle_model()
     print(*model.operators, sep="\n\n")
 
     task = env.task(needful.Split.TEST, index=0, seed=0)
-    result = needful.plan(task, model, env.execute)
     print(f"\n{len(task.objects)} objects; goal: {', '.join(map(str, sorted(task.goal)))}")
+    initial = needful.abstract(task.initial_state, env.vocabulary.predicates)
+    abstract_task = needful.AbstractTask(task.objects, initial, task.goal)
+    plans = needful.generate_abstract_plans(model.operators, abstract_task)
+    for abstract_plan in itertools.islice(plans, 2):
+        print("Abstract plan:", *abstract_plan)
+
+    result = needful.plan(task, model, env.execute)
     necessary = needful.necessary_atoms(result.abstract_plan, task.goal)
     for number, action in enumerate(result.actions, start=1):
-        seen = needful.abstract(result.states[number], env.vocabulary.predicates)
-        print(f"{number}. {action}: of {len(seen)} atoms that hold, {len(necessary[number])} matter")
+        atoms = needful.abstract(result.states[number], env.vocabulary.predicates)
+        print(f"{number}. {action}: of {len(atoms)} atoms that hold, {len(necessary[number])} matter")
     print(result.outcome.value)
 
 

@@ -69,7 +69,7 @@ def test_seeds_break_ties_differently() -> None:
 
 
 def test_preferred_steps_lead_straight_to_the_goal() -> None:
-    """Of fifty balls only one is wanted: hardly more is evaluated than the states on the way."""
+    """Only one of fifty balls is in the goal: little more than the states of the plan is evaluated."""
     problem = toy_problem(balls=50)
     statistics = SearchStatistics()
     plan = next(Greedy()(problem.grounded(), 0, Budget.unlimited(), statistics))

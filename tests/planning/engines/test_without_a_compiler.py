@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 PLAN_TWICE = """
 import needful
@@ -48,7 +50,7 @@ def test_every_file_of_the_package_is_installed(installed: Path) -> None:
     assert files(ROOT / "src" / "needful") - files(installed / "needful") == set()
 
 
-def test_the_package_plans_in_python_and_says_so_once(installed: Path) -> None:
+def test_the_package_plans_in_python_and_warns_once(installed: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(installed)}
     done = subprocess.run(
         [sys.executable, "-c", PLAN_TWICE], env=environment, capture_output=True, text=True, cwd=installed
@@ -61,7 +63,7 @@ def test_the_package_plans_in_python_and_says_so_once(installed: Path) -> None:
     assert done.stderr.count("without its C++ search engine") == 1
 
 
-def test_the_command_says_so_in_a_sentence(installed: Path) -> None:
+def test_the_command_warns_in_one_line(installed: Path) -> None:
     command = "from needful.cli import main; main()"
     arguments = ["run", "screws", "--demos", "3", "--tasks", "2", "--out", str(installed / "run"), "--json"]
     done = subprocess.run(

@@ -51,20 +51,10 @@ GRIPPER = """
 def test_a_handwritten_domain() -> None:
     domain = read_pddl_domain(GRIPPER)
     assert domain.name == "gripper"
-    assert [kind.name for kind in domain.vocabulary.types] == [
-        "room",
-        "ball",
-        "gripper",
-        "heavy",
-        "only left",
-    ]
-    assert [kind.parent and kind.parent.name for kind in domain.vocabulary.types] == [
-        None,
-        None,
-        None,
-        "ball",
-        "gripper",
-    ]
+    names = [kind.name for kind in domain.vocabulary.types]
+    assert names == ["room", "ball", "gripper", "heavy", "only left"]
+    parents = [kind.parent and kind.parent.name for kind in domain.vocabulary.types]
+    assert parents == [None, None, None, "ball", "gripper"]
     assert list(map(str, domain.vocabulary.predicates)) == [
         "at-robby(room)",
         "at(ball, room)",

@@ -132,7 +132,7 @@ class AStarStream:
                 f = cost + self._weight * estimate.value
                 heapq.heappush(self._queue, (f, estimate.value, tie, node))
                 continue
-            if not self._may_expand():
+            if not self._tree.may_grow(self._budget, self._statistics):
                 return Outcome.OUT_OF_NODES
             self._expand(node, bound, estimate)
         # The deadline may have interrupted the last expansion and left the queue empty.
@@ -152,12 +152,6 @@ class AStarStream:
             )
             self._statistics.nodes_evaluated += 1
         return known
-
-    def _may_expand(self) -> bool:
-        return (
-            self._budget.allows(self._statistics.nodes_created)
-            and len(self._tree.distinct_states) <= self._space.max_states
-        )
 
     def _expand(self, node: int, bound: int, estimate: _CachedEstimate) -> None:
         self._statistics.nodes_expanded += 1

@@ -107,7 +107,7 @@ class GreedyStream:
             relaxed_plan = self._relaxed_plan(state)
             if relaxed_plan is None:
                 continue
-            if not self._may_expand():
+            if not self._tree.may_grow(self._budget, self._statistics):
                 return Outcome.OUT_OF_NODES
             self._expand(node, relaxed_plan)
         # The deadline may have interrupted the last expansion and left the queues empty.
@@ -127,12 +127,6 @@ class GreedyStream:
                 self._best_estimate = found.length
                 self._turns[_PREFERRED] -= _BOOST
         return self._relaxed_plans[state]
-
-    def _may_expand(self) -> bool:
-        return (
-            self._budget.allows(self._statistics.nodes_created)
-            and len(self._tree.distinct_states) <= self._space.max_states
-        )
 
     def _expand(self, node: int, relaxed_plan: RelaxedPlan) -> None:
         self._statistics.nodes_expanded += 1

@@ -94,7 +94,7 @@ class NativeProblem:
         operators: the lifted operators.
         objects: the objects, sorted; an object's number is its index.
         grounded: the engine's problem.
-        policy: how to search.
+        portfolio: the searches to run.
         failures: the failures discovered so far: (ground operator index, object index). They are applied
             when a search starts, because that takes time and a search has a deadline.
     """
@@ -202,7 +202,7 @@ class _Encoding:
         types: dict[Type, int] = {}
         arities: dict[str, int] = {}
 
-        def mention(predicate: Predicate) -> None:
+        def register(predicate: Predicate) -> None:
             arity = len(predicate.types)
             if arities.setdefault(predicate.name, arity) != arity:
                 raise InvalidInputError(
@@ -211,12 +211,12 @@ class _Encoding:
                 )
 
         for predicate in {atom.predicate for atoms in (task.initial, task.goal) for atom in atoms}:
-            mention(predicate)
+            register(predicate)
         for operator in operators:
             for lifted in operator.preconditions | operator.add_effects | operator.delete_effects:
-                mention(lifted.predicate)
+                register(lifted.predicate)
             for pattern in operator.delete_patterns:
-                mention(pattern.predicate)
+                register(pattern.predicate)
                 for argument in pattern.arguments:
                     types.setdefault(argument.type, len(types))
             for variable in operator.parameters:

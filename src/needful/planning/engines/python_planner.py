@@ -40,7 +40,7 @@ class PythonProblem:
     """A compact problem and the search for it; see `Problem`."""
 
     compact: GroundProblem
-    search: Search
+    search: Search = field(repr=False)
 
     @property
     def failures(self) -> tuple[tuple[int, int], ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from needful.core.plans import SearchStatistics
 from needful.planning.budget import Budget
 from needful.planning.grounding import GroundProblem
 from needful.planning.symmetry import Symmetry
@@ -84,7 +85,7 @@ class SearchTree:
     def __init__(self, space: SearchSpace) -> None:
         self.space = space
         self.costs = [0]
-        self.distinct_states: set[int] = {space.initial}
+        self._distinct_states: set[int] = {space.initial}
         self._states: list[int | None] = [space.initial]
         self._parents = [-1]
         self._steps = [-1]
@@ -104,8 +105,14 @@ class SearchTree:
             before = self._states[self._parents[node]]
             assert before is not None
             state = self._states[node] = self.space.successor(before, self._steps[node])
-            self.distinct_states.add(state)
+            self._distinct_states.add(state)
         return state
+
+    def may_grow(self, budget: Budget, statistics: SearchStatistics) -> bool:
+        """Return whether the limits on nodes and on the memory for states allow another expansion."""
+        return (
+            budget.allows(statistics.nodes_created) and len(self._distinct_states) <= self.space.max_states
+        )
 
     def plan(self, node: int) -> tuple[int, ...]:
         """Return the ground operators on the path to a node."""
