@@ -145,3 +145,11 @@ def test_by_default_the_default_planner_generates_the_plans() -> None:
         for planner in (None, make_planner("anytime"))
     )
     assert default == named
+
+
+def test_reprs_of_large_objects_are_short() -> None:
+    large = toy_problem(balls=30, jars=30)
+    problems = [large.given_to(make_planner(name)) for name in ("greedy", "python-greedy")]
+    for value in (large.task, large.grounded(), *problems):
+        assert len(repr(value)) < 100
+        assert type(value).__name__ in repr(value)
