@@ -1,7 +1,4 @@
-"""`needful reproduce`: the paper's tables and figures, beside the paper's numbers.
-
-A live table of a sweep on stderr: what is done, what runs, what failed, and how long it takes.
-"""
+"""`needful reproduce`: run the paper's experiments and print results beside the published numbers."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ from needful.sweeps.sweep import RemainingTime, sweep
 
 
 class SweepTable:
-    """Counts jobs by domain; `rich` asks for a drawing whenever it likes."""
+    """A live table of jobs per domain; `rich` renders it from another thread."""
 
     def __init__(self) -> None:
         self.jobs: tuple[Job, ...] = ()
@@ -44,11 +41,11 @@ class SweepTable:
 
     @property
     def done(self) -> int:
-        """How many jobs have a result."""
+        """The number of jobs with a result."""
         return len(self.jobs) - len(self.waiting) - len(self.running)
 
     def on_sweep_start(self, jobs: Sequence[Job], to_do: Sequence[Job], earlier: Results) -> None:
-        """Learn what there is to do."""
+        """Set the jobs of the sweep, those left to do, and earlier results."""
         self.jobs = tuple(jobs)
         self.waiting = dict.fromkeys(to_do)
         for result in earlier.results:
@@ -83,7 +80,7 @@ class SweepTable:
         return Group(table, self.line())
 
     def line(self) -> str:
-        """Return everything in one line."""
+        """Return a one-line summary."""
         parts = [f"{self.done} of {len(self.jobs)} jobs done"]
         if self.failed:
             parts.append(f"{len(self.failed)} failed")
@@ -119,7 +116,7 @@ ALL = "all"
 
 
 class ExecutorName(Enum):
-    """Where jobs run."""
+    """The executors."""
 
     PROCESS = "process"
     RAY = "ray"
@@ -135,9 +132,7 @@ Figures: TypeAlias = Annotated[
 ]
 Domains: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        "--domains", help=f"Comma-separated names, or {ALL}; by default {', '.join(ANALYTIC)}."
-    ),
+    typer.Option("--domains", help=f"Comma-separated names, or {ALL}; by default {', '.join(ANALYTIC)}."),
 ]
 Learners: TypeAlias = Annotated[
     list[str] | None,
@@ -145,7 +140,8 @@ Learners: TypeAlias = Annotated[
 ]
 Seeds: TypeAlias = Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds, starting from 0.")]
 Demos: TypeAlias = Annotated[
-    int | None, typer.Option("--demos", min=1, help="Number of training tasks; by default 50, in houses 10.")
+    int | None,
+    typer.Option("--demos", min=1, help="Number of training tasks; by default 50, in houses 10."),
 ]
 Tasks: TypeAlias = Annotated[
     int | None, typer.Option("--tasks", min=1, help="Number of unseen tasks; by default 50, in houses 10.")
@@ -163,7 +159,8 @@ Where: TypeAlias = Annotated[
     ExecutorName, typer.Option("--executor", help="Run jobs in local processes or on a Ray cluster.")
 ]
 Address: TypeAlias = Annotated[
-    str | None, typer.Option("--address", help="Address of the Ray cluster; by default a local one is started.")
+    str | None,
+    typer.Option("--address", help="Address of the Ray cluster; by default a local one is started."),
 ]
 RetryErrors: TypeAlias = Annotated[
     bool, typer.Option("--retry-errors", help="Repeat jobs that ended with an error.")
@@ -220,11 +217,13 @@ def _domains(given: Sequence[str] | None) -> tuple[str, ...]:
     own = [name for name in names if ":" in name]
     if own:
         raise typer.BadParameter(
-            f"{own[0]}: sweeps run only domains from `needful envs`. Use `needful run` for your environment.",
+            f"{own[0]}: not a domain of `needful envs`. Use `needful run` for your environment.",
             param_hint="--domains",
         )
     if ALL in names and names != (ALL,):
-        raise typer.BadParameter(f"{ALL} cannot be combined with other names, got {', '.join(names)}.", param_hint="--domains")
+        raise typer.BadParameter(
+            f"{ALL} excludes other names, got {', '.join(names)}.", param_hint="--domains"
+        )
     return ANALYTIC + HOUSEHOLD if ALL in names else names
 
 
@@ -277,7 +276,7 @@ def _print_failures(results: Results) -> bool:
 def _report(
     results: Results, folder: Path, requested: RequestedOutputs, wanted: AbstractSet[Job], as_json: bool
 ) -> None:
-    """Write the report of everything that the folder holds, and print the tables of what was asked for."""
+    """Write the report of the whole folder, and print the requested tables."""
     from needful.reports.paper_tables import fill_table
     from needful.reports.runs import group_runs
     from needful.reports.table import as_text, table_rows

@@ -1,4 +1,4 @@
-"""The task that is written means what the problem means: it is read back and compared."""
+"""The written task is equivalent to the problem: it is parsed and compared."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ P, Q, R = (Predicate(name, ()) for name in "PQR")
 
 @dataclass
 class Task:
-    """A task as the format's description has it; values are 0 (holds) and 1 (does not)."""
+    """A parsed task; values are 0 (holds) and 1 (does not)."""
 
     initial: list[int]
     goal: list[list[int]]
@@ -74,16 +74,16 @@ def successor(task: Task, operator: int, values: list[int]) -> list[int]:
 
 
 def as_values(problem: GroundProblem, state: int) -> list[int]:
-    """What the variables must be: one for each atom that is asked for and not always true."""
-    deleted = asked_for = 0
+    """The expected values: a variable per relevant atom that is not always true."""
+    deleted = relevant_atoms = 0
     for operator in problem.ground_operators:
         patterns = [problem.pattern_masks[i] for i in operator.patterns]
         for mask in (operator.deletes, *patterns):
             deleted |= mask & ~operator.adds
-        asked_for |= operator.preconditions
-    asked_for |= problem.goal
+        relevant_atoms |= operator.preconditions
+    relevant_atoms |= problem.goal
     always = problem.initial & ~deleted
-    return [0, *(1 - (state >> atom & 1) for atom in bits(asked_for & ~always))]
+    return [0, *(1 - (state >> atom & 1) for atom in bits(relevant_atoms & ~always))]
 
 
 def written(problem: GroundProblem) -> Task:
@@ -123,7 +123,7 @@ def test_walks_in_the_task_are_walks_in_the_problem(problem: Problem, data: st.D
 
 
 def test_a_task_by_hand() -> None:
-    """P is needed and lost, Q is gained, and R, which always holds, is not worth a variable."""
+    """P is required and deleted, Q is added, and R, which always holds, has no variable."""
     effects = [p.lifted() for p in (P, Q, R)]
     operator = Operator(
         "swap",
@@ -143,11 +143,11 @@ def test_a_task_by_hand() -> None:
     )
 
 
-def test_a_step_that_predicts_nothing_can_be_taken() -> None:
+def test_a_step_without_effects_can_be_taken() -> None:
     compact = toy_problem(balls=1, jars=1).grounded()
     names = [str(compact.ground_operator(i)) for i in range(len(compact.ground_operators))]
     _, conditions, changes = written(compact).operators[names.index("TakeLidOff(robot, jar0)")]
-    assert (conditions, changes) == ([], [[0, 0, -1, 0]])  # the variable that always holds, again
+    assert (conditions, changes) == ([], [[0, 0, -1, 0]])  # sets the variable that always holds
 
 
 def test_writing_ends_at_the_deadline() -> None:

@@ -1,4 +1,4 @@
-"""What `write_pddl` writes is read back, whatever the names."""
+"""Files of `write_pddl` are read back, with names of any form."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from needful.envs.catalogue import make_environment
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.pddl.reader import read_pddl_domain
-from needful.planning.pddl.writer import AbstractTask, Style, write_pddl
+from needful.planning.pddl.writer import PddlStyle, write_pddl
 from pddl_tools import fast_downward_plan
 from planning_problems import VOCABULARY, Problem, problems, random_problem, state_space
 
-QUANTIFIED = [Style.FORALL, Style.PAPER]
+QUANTIFIED = [PddlStyle.FORALL, PddlStyle.PAPER]
 
 
 def as_written(operator: Operator) -> Operator:
-    """The operator as PDDL can say it: what is added is not deleted, and patterns have wildcards."""
+    """The operator as PDDL expresses it: added atoms are not deleted, and patterns have wildcards."""
     bound = {p for p in operator.delete_patterns if not any(isinstance(a, Wildcard) for a in p.arguments)}
     atoms = {
         LiftedAtom(p.predicate, tuple(a for a in p.arguments if isinstance(a, Variable))) for p in bound
@@ -40,14 +40,14 @@ def as_written(operator: Operator) -> Operator:
 
 @settings(max_examples=150, deadline=None)
 @given(st.builds(hostile_domain, st.integers(0, 2**32)), st.sampled_from(QUANTIFIED))
-def test_operators_come_back_over_their_own_vocabulary(domain: HostileDomain, style: Style) -> None:
+def test_operators_come_back_over_their_own_vocabulary(domain: HostileDomain, style: PddlStyle) -> None:
     text = write_pddl(domain.vocabulary, domain.operators, style=style, name=domain.name).domain
     read = read_pddl_domain(text, domain.vocabulary)
     assert read.name == domain.name
     assert read.operators == tuple(map(as_written, domain.operators))
     assert read.vocabulary == domain.vocabulary
     assert read.constants == ()
-    # Nothing in such a text allows for an object to be used twice.
+    # The inequalities in the text exclude that an object is used twice.
     assert read_pddl_domain(text, domain.vocabulary, repeated_objects=True) == read
 
 
@@ -57,8 +57,8 @@ def bare(kind: Type) -> Type:
 
 @settings(max_examples=150, deadline=None)
 @given(st.builds(hostile_domain, st.integers(0, 2**32)), st.sampled_from(QUANTIFIED))
-def test_without_the_vocabulary_only_what_pddl_has_no_words_for_is_lost(
-    domain: HostileDomain, style: Style
+def test_without_the_vocabulary_only_features_and_classifiers_are_lost(
+    domain: HostileDomain, style: PddlStyle
 ) -> None:
     text = write_pddl(domain.vocabulary, domain.operators, style=style, name=domain.name).domain
     read = read_pddl_domain(text)
@@ -76,26 +76,25 @@ def test_ground_actions_do_what_the_operators_do(problem: Problem) -> None:
     space = state_space(problem, at_most=60)
     if space is None:
         return
-    task = AbstractTask(problem.objects, problem.initial, problem.goal)
-    files = write_pddl(VOCABULARY, problem.operators, task, Style.STRIPS)
+    files = write_pddl(VOCABULARY, problem.operators, problem.task, PddlStyle.STRIPS)
     read = read_pddl_domain(files.domain, VOCABULARY)
     assert {one.name for one in read.constants} == {one.name for one in problem.objects}
     for operator in read.operators:
-        meaning = files.actions[operator.name.lower()]
-        assert isinstance(meaning, GroundOperator)
+        expected = files.actions[operator.name.lower()]
+        assert isinstance(expected, GroundOperator)
         constants = [next(c for c in read.constants if c.type == v.type) for v in operator.parameters]
         again = operator.ground(constants)
-        assert set(map(str, again.preconditions)) == set(map(str, meaning.preconditions))
-        assert set(map(str, again.add_effects)) == set(map(str, meaning.add_effects))
+        assert set(map(str, again.preconditions)) == set(map(str, expected.preconditions))
+        assert set(map(str, again.add_effects)) == set(map(str, expected.add_effects))
         for state in space.successors:
-            if meaning.applicable(state):
-                gone = {str(atom) for atom in state - meaning.apply(state)}
+            if expected.applicable(state):
+                gone = {str(atom) for atom in state - expected.apply(state)}
                 assert gone == {str(atom) for atom in state} & set(map(str, again.delete_effects))
 
 
 @pytest.mark.parametrize("style", QUANTIFIED)
 @pytest.mark.parametrize("name", ["screws", "painting", "cluttered-satellites"])
-def test_the_operators_of_a_domain_come_back(name: str, style: Style, tmp_path: Path) -> None:
+def test_the_operators_of_a_domain_come_back(name: str, style: PddlStyle, tmp_path: Path) -> None:
     model = make_environment(name).oracle_model()
     file = tmp_path / "domain.pddl"
     file.write_text(write_pddl(model.vocabulary, model.operators, style=style, name=name).domain)
@@ -112,18 +111,16 @@ def cost(problem: Problem) -> int | None:
 
 @pytest.mark.parametrize("seed", [75, 124, 251, 297, 398])
 def test_fast_downward_agrees_on_actions_that_take_an_object_twice(seed: int, tmp_path: Path) -> None:
-    """Without the inequalities of our files, PDDL lets parameters be one object."""
+    """Without the inequalities of our files, PDDL allows parameters to be one object."""
     problem = random_problem(seed, max_objects=3)
-    files = write_pddl(
-        VOCABULARY, problem.operators, AbstractTask(problem.objects, problem.initial, problem.goal)
-    )
+    files = write_pddl(VOCABULARY, problem.operators, problem.task)
     assert files.problem is not None
     text = "\n".join(line for line in files.domain.splitlines() if "(not (=" not in line)
     read = read_pddl_domain(text, repeated_objects=True)
     looser = replace(problem, operators=read.operators)
     found = fast_downward_plan(text, files.problem, tmp_path)
     ours = cost(looser)
-    assert ours != cost(problem)  # else this would be no test
+    assert ours != cost(problem)  # otherwise this tests nothing
     assert ours is not None
     assert found is not None
     assert f"; cost = {ours} (unit cost)" in found

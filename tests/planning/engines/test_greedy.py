@@ -28,7 +28,7 @@ COUNT = 8
 @settings(max_examples=200)
 @given(problem=st.one_of(problems(), problems_with_twins()), seed=st.integers(0, 3))
 def test_finds_as_many_plans_as_there_are(search: Greedy, problem: Problem, seed: int) -> None:
-    """It stops only when breadth-first search finds no further plan either."""
+    """It stops only if breadth-first search finds no further plan either."""
     space = state_space(problem, at_most=200)
     assume(space is not None)
     assert space is not None
@@ -39,8 +39,8 @@ def test_finds_as_many_plans_as_there_are(search: Greedy, problem: Problem, seed
     for plan in plans:
         check_plan(problem, compact.plan(plan))
     assert len(plans) == len(cheapest_costs(problem, space, COUNT))
-    assert stream.ended is (None if len(plans) == COUNT else Outcome.NO_ABSTRACT_PLAN)
-    assert next(stream, None) is None or stream.ended is None
+    assert stream.end_reason is (None if len(plans) == COUNT else Outcome.NO_ABSTRACT_PLAN)
+    assert next(stream, None) is None or stream.end_reason is None
 
 
 @settings(max_examples=60)
@@ -69,7 +69,7 @@ def test_seeds_break_ties_differently() -> None:
 
 
 def test_preferred_steps_lead_straight_to_the_goal() -> None:
-    """Of fifty balls only one is wanted: hardly more is evaluated than the states on the way."""
+    """Only one of fifty balls is in the goal: little more than the states of the plan is evaluated."""
     problem = toy_problem(balls=50)
     statistics = SearchStatistics()
     plan = next(Greedy()(problem.grounded(), 0, Budget.unlimited(), statistics))
@@ -77,13 +77,13 @@ def test_preferred_steps_lead_straight_to_the_goal() -> None:
     assert statistics.nodes_evaluated == 3 < 150 < statistics.nodes_created
 
 
-def test_what_is_true_already_takes_an_empty_plan() -> None:
+def test_a_goal_that_holds_already_needs_no_steps() -> None:
     problem = toy_problem()
     done = Problem(problem.operators, problem.objects, problem.initial | problem.goal, problem.goal)
     statistics = SearchStatistics()
     stream = Greedy()(done.grounded(), 0, Budget.unlimited(), statistics)
     assert list(stream) == [()]
-    assert stream.ended is Outcome.NO_ABSTRACT_PLAN
+    assert stream.end_reason is Outcome.NO_ABSTRACT_PLAN
     assert (statistics.nodes_created, statistics.nodes_expanded, statistics.nodes_evaluated) == (1, 0, 0)
 
 
@@ -92,7 +92,7 @@ def test_timeout_is_not_mistaken_for_a_proof() -> None:
     stream = Greedy()(toy_problem().grounded(), 0, Budget.seconds(3.0, clock=clock), SearchStatistics())
     clock.tick = 1.0
     assert list(stream) == []
-    assert stream.ended is Outcome.TIMEOUT
+    assert stream.end_reason is Outcome.TIMEOUT
     assert next(stream, None) is None
 
 
@@ -100,18 +100,18 @@ def test_deadline_holds_between_plans() -> None:
     clock = FakeClock()
     stream = Greedy()(toy_problem().grounded(), 0, Budget.seconds(1.0, clock=clock), SearchStatistics())
     assert next(stream, None) is not None
-    assert stream.ended is None
+    assert stream.end_reason is None
     clock.now = 2.0
     assert next(stream, None) is None
-    assert stream.ended is Outcome.TIMEOUT
+    assert stream.end_reason is Outcome.TIMEOUT
 
 
 def test_node_cap_ends_the_search() -> None:
     statistics = SearchStatistics(nodes_created=100)
     stream = Greedy()(toy_problem().grounded(), 0, Budget.seconds(60.0, max_nodes=106), statistics)
     assert list(stream) == []
-    assert stream.ended is Outcome.OUT_OF_NODES
-    # It may go over the cap by the children of one state only: two balls, two jars and what is in hand.
+    assert stream.end_reason is Outcome.OUT_OF_NODES
+    # The children of one state may exceed the limit: those of two balls, two jars and the hand.
     assert 106 <= statistics.nodes_created <= 112
     enough = Greedy()(toy_problem().grounded(), 0, Budget.seconds(60.0, max_nodes=60), SearchStatistics())
     assert next(enough, None) is not None

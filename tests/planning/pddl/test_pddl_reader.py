@@ -1,4 +1,4 @@
-"""PDDL domains of other people's, and what is not understood."""
+"""Handwritten PDDL domains, and errors for unsupported ones."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from needful.core.controllers import Controller
 from needful.core.model import Vocabulary
 from needful.core.objects import Type
 from needful.core.plans import SearchStatistics
+from needful.core.tasks import AbstractTask
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.grounding import ground
 from needful.planning.pddl.reader import PddlDomain, read_pddl_domain
 
-# Words in capitals, comments, several names for one type, an action without `and`.
+# Upper case, comments, several names of one type, an action without `and`.
 GRIPPER = """
 ; A robot carries balls between rooms. ; (not (a (list
 (DEFINE (DOMAIN gripper)
@@ -50,20 +51,10 @@ GRIPPER = """
 def test_a_handwritten_domain() -> None:
     domain = read_pddl_domain(GRIPPER)
     assert domain.name == "gripper"
-    assert [kind.name for kind in domain.vocabulary.types] == [
-        "room",
-        "ball",
-        "gripper",
-        "heavy",
-        "only left",
-    ]
-    assert [kind.parent and kind.parent.name for kind in domain.vocabulary.types] == [
-        None,
-        None,
-        None,
-        "ball",
-        "gripper",
-    ]
+    names = [kind.name for kind in domain.vocabulary.types]
+    assert names == ["room", "ball", "gripper", "heavy", "only left"]
+    parents = [kind.parent and kind.parent.name for kind in domain.vocabulary.types]
+    assert parents == [None, None, None, "ball", "gripper"]
     assert list(map(str, domain.vocabulary.predicates)) == [
         "at-robby(room)",
         "at(ball, room)",
@@ -93,16 +84,17 @@ def test_a_handwritten_domain() -> None:
     assert rest.splitlines()[:2] == ["rest()", "  controller: rest()"]
 
 
-def test_it_can_be_planned_with() -> None:
+def test_a_domain_can_be_planned_with() -> None:
     domain = read_pddl_domain(GRIPPER)
     types = {kind.name: kind for kind in domain.vocabulary.types}
     at_robby, at, free, *_ = domain.vocabulary.predicates
     here, there, ball = types["room"]("here"), types["room"]("there"), types["heavy"]("ball")
     (left,) = domain.constants
-    right = types["gripper"]("right")  # of which no action speaks
+    right = types["gripper"]("right")  # no action names it
     initial = frozenset([at_robby(there), at(ball, here), free(left), free(right)])
     goal = frozenset([at(ball, there)])
-    problem = ground(domain.operators, (here, there, ball, left, right), initial, goal, Budget.unlimited())
+    task = AbstractTask((here, there, ball, left, right), initial, goal)
+    problem = ground(domain.operators, task, Budget.unlimited())
     assert problem is not None
     plan = next(AStar()(problem, 0, Budget.unlimited(), SearchStatistics()))
     assert [str(step) for step in problem.plan(plan)] == [
@@ -118,7 +110,7 @@ UNTYPED = """(define (domain blocks) (:predicates (on ?x ?y) (clear ?x)) (:types
     :effect (and (on ?x ?y) (not (clear ?y)))))"""
 
 
-def test_whatever_has_no_type_is_an_object() -> None:
+def test_the_default_type_is_object() -> None:
     domain = read_pddl_domain(UNTYPED)
     root, thing = domain.vocabulary.types
     assert (root.name, thing.name, thing.parent) == ("object", "thing", root)
@@ -126,7 +118,7 @@ def test_whatever_has_no_type_is_an_object() -> None:
     assert [variable.type for variable in domain.operators[0].parameters] == [root, root]
 
 
-def test_an_object_used_twice_is_an_operator_of_its_own() -> None:
+def test_using_an_object_twice_is_a_separate_operator() -> None:
     stack, twice = read_pddl_domain(UNTYPED, repeated_objects=True).operators
     assert stack == read_pddl_domain(UNTYPED).operators[0]
     assert str(twice).splitlines() == [
@@ -150,7 +142,7 @@ def operators(text: str, repeated_objects: bool = False) -> tuple[str, ...]:
     return tuple(map(str, read_pddl_domain(with_action(text), repeated_objects=repeated_objects).operators))
 
 
-def test_equalities_are_decided_by_who_is_who() -> None:
+def test_equalities_are_decided_by_the_merged_parameters() -> None:
     different = ":parameters (?x ?y - block) :precondition (not (= ?x ?y)) :effect (On ?x ?y)"
     assert len(operators(different)) == len(operators(different, repeated_objects=True)) == 1
     same = ":parameters (?x ?y - block) :precondition (= ?x ?y) :effect (Clear ?x)"
@@ -160,7 +152,7 @@ def test_equalities_are_decided_by_who_is_who() -> None:
         operators(same)
 
 
-def test_parameters_are_put_together_if_their_types_allow_it() -> None:
+def test_parameters_are_merged_if_their_types_allow_it() -> None:
     text = (
         ":parameters (?x - thing ?y - block ?z - table) :effect (and (On ?x floor) (Clear ?y) (Clear ?z))"
     )
@@ -185,7 +177,7 @@ class TestWithAVocabulary:
     CLEAR = Predicate("Is clear", (BLOCK,), lambda state, objects: True)
     PUSH = Controller("Push", (BLOCK,), (0.0,), (1.0,))
     VOCABULARY = Vocabulary((BLOCK,), (CLEAR,), (PUSH,))
-    # As a tool may leave it that keeps no comments and knows no upper case.
+    # As a tool writes it that drops comments and converts names to lower case.
     TEXT = """(define (domain d) (:types block) (:predicates (is_clear ?b - block))
       (:action push :parameters (?b - block) :effect (is_clear ?b)))"""
 
@@ -198,17 +190,17 @@ class TestWithAVocabulary:
         assert operator.parameters[0].type is self.BLOCK
         assert next(iter(operator.add_effects)).predicate is self.CLEAR
 
-    def test_a_comment_tells_the_controller(self) -> None:
+    def test_a_comment_names_the_controller(self) -> None:
         domain = self.read(f'; action PUSH runs "Push" with (?B)\n{self.TEXT}')
         assert domain.operators[0].controller is self.PUSH
         assert domain.vocabulary == self.VOCABULARY
 
-    def test_a_controller_that_is_not_there_is_made_up(self) -> None:
+    def test_a_missing_controller_is_created(self) -> None:
         domain = self.read(self.TEXT)
         assert domain.vocabulary.controllers == (self.PUSH, Controller("push", (self.BLOCK,)))
         assert domain.operators[0].controller.name == "push"
 
-    def test_a_controller_of_the_same_name_is_taken(self) -> None:
+    def test_a_controller_of_the_same_name_is_used(self) -> None:
         assert self.read(self.TEXT.replace("push", "Push")).operators[0].controller is self.PUSH
 
     @pytest.mark.parametrize(
@@ -236,7 +228,7 @@ class TestWithAVocabulary:
             ("(define", '; action push runs "Push" with ()\n(define', "passes 0 arguments to 'Push'"),
         ],
     )
-    def test_whatever_is_not_in_it_is_named(self, old: str, new: str, message: str) -> None:
+    def test_unknown_names_are_reported(self, old: str, new: str, message: str) -> None:
         with pytest.raises(InvalidInputError) as error:
             self.read(self.TEXT.replace(old, new))
         assert message in str(error.value)
@@ -255,11 +247,11 @@ class TestWithAVocabulary:
     [
         ("(define (domain d)", "PDDL: there are 1 `)` too few; the last `(` without one is in line 1."),
         ("(define (domain d)))", "PDDL: there is a `)` too many in line 1."),
-        ("(define)", "line 1: a domain has the form (define (domain name) ...)."),
-        ("(define (problem d))", "a domain has the form"),
-        ("(define (domain))", "a domain has the form"),
-        ("(define d)", "line 1: expected a list in brackets, got d."),
-        ("()", "line 1: these brackets are empty."),
+        ("(define)", "line 1: a domain must have the form (define (domain name)"),
+        ("(define (problem d))", "a domain must have the form"),
+        ("(define (domain))", "a domain must have the form"),
+        ("(define d)", "line 1: expected a list in parentheses, got d."),
+        ("()", "line 1: this list is empty"),
         ("((define) d)", "line 1: expected a name, got (define)."),
         (
             "(define (domain d)\n(:requirements :strips :fluents\n:durative-actions))",
@@ -268,10 +260,10 @@ class TestWithAVocabulary:
         ),
         ("(define (domain d)\n\n(:functions (cost)))", "Unknown section in PDDL, line 3, ':functions'."),
         ("(define (domain d)\n(:durative-action a))", "Did you mean ':action'?"),
-        ("(define (domain d) (:types a)\n(:types b))", "line 2: there is a section :types already."),
+        ("(define (domain d) (:types a)\n(:types b))", "line 2: the section :types is repeated"),
         ("(define (domain d) (:types a - (either b c)))", "types such as (either b c) are not supported"),
-        ("(define (domain d) (:types a - ))", "line 1: a `-` stands between names and their type."),
-        ("(define (domain d) (:types - a))", "a `-` stands between names and their type."),
+        ("(define (domain d) (:types a - ))", "line 1: a `-` must be between names and their type"),
+        ("(define (domain d) (:types - a))", "a `-` must be between names and their type"),
         ("(define (domain d) (:types a A))", "line 1: a is listed twice."),
         ("(define (domain d) (:types a - b))", "Unknown type in PDDL, line 1, 'b'."),
         (
@@ -282,19 +274,19 @@ class TestWithAVocabulary:
         ("(define (domain d) (:predicates (p ?x - q)))", "Unknown type in PDDL, line 1, 'q'. Known: none."),
         (
             "(define (domain d) (:constants ?x))",
-            "line 1: ?x is a variable. Constants have no question mark.",
+            "line 1: ?x is a variable",
         ),
-        ("(define (domain d) (:action))", "an action has the form (:action name :parameters (...) ...)."),
-        ("(define (domain d) (:action a :effect))", "an action has the form"),
-        ("(define (domain d) (:action a) (:action A))", "there is a section :action a already."),
-        ("(define (domain d) (:action a :effect () :effect ()))", "the action has :effect twice."),
+        ("(define (domain d) (:action))", "an action must have the form (:action name"),
+        ("(define (domain d) (:action a :effect))", "an action must have the form"),
+        ("(define (domain d) (:action a) (:action A))", "the section :action a is repeated"),
+        ("(define (domain d) (:action a :effect () :effect ()))", "the action has :effect twice"),
         (
             "(define (domain d) (:action a :cost ()))",
             "Unknown part of an action in PDDL, line 1, ':cost'. Known: :effect, :parameters,",
         ),
         (
             "(define (domain d) (:action a :parameters (x)))",
-            "the parameter x must begin with a question mark.",
+            "the parameter x must start with a question mark",
         ),
     ],
 )
@@ -309,14 +301,14 @@ def test_broken_domains(text: str, message: str) -> None:
     [
         (
             ":precondition (not (Clear floor))",
-            "line 4: (not (Clear floor)) is not supported. Preconditions are",
+            "line 4: (not (Clear floor)) is not supported. Preconditions must be",
         ),
         (":precondition (or (Dark) (Clear floor))", "(or (Dark) (Clear floor)) is not supported."),
         (
             ":precondition (exists (?z - block) (Clear ?z))",
             "(exists (?z - block) (Clear ?z)) is not supported.",
         ),
-        (":precondition (forall (?z - block) (Clear ?z))", "is not supported. Preconditions are atoms"),
+        (":precondition (forall (?z - block) (Clear ?z))", "is not supported. Preconditions must be"),
         (":precondition (> (cost) 1)", "(> (cost) 1) is not supported."),
         (
             ":precondition (Clean floor)",
@@ -326,17 +318,17 @@ def test_broken_domains(text: str, message: str) -> None:
         (":precondition (Clear ?x)", "Unknown parameter in PDDL, line 4, '?x'."),
         (":precondition (Clear)", "line 4: Predicate Clear(thing) takes 1 arguments, got 0."),
         (":precondition (not (= floor floor))", "act can never be applied"),
-        (":precondition Dark", "line 4: expected a list in brackets, got Dark."),
+        (":precondition Dark", "line 4: expected a list in parentheses, got Dark."),
         (
             ":effect (increase (total-cost) 1)",
-            "(increase (total-cost) 1) is not supported. Effects are atoms",
+            "(increase (total-cost) 1) is not supported. Effects must be",
         ),
         (":effect (forall (?z - block) (Clear ?z))", "(Clear ?z) is not supported."),
         (":effect (when (Dark) (Clear floor))", "(Clear floor) is not supported."),
         (":effect (not (and (Dark)))", "(and (Dark)) is not supported."),
         (":effect (not (Drak))", "Unknown predicate in PDDL, line 4, 'Drak'. Did you mean 'dark'?"),
-        (":effect (forall (?z - block) (not (Dark)))", "Each of ?z must stand in it once."),
-        (":effect (forall (?z - block) (not (On ?z ?z)))", "Each of ?z must stand in it once."),
+        (":effect (forall (?z - block) (not (Dark)))", "It must contain each of ?z once"),
+        (":effect (forall (?z - block) (not (On ?z ?z)))", "It must contain each of ?z once"),
         (":effect (forall (?z - blok) (not (Clear ?z)))", "Unknown type in PDDL, line 4, 'blok'."),
         (
             ":effect (forall (?z) (not (Clear ?z)))",
@@ -344,7 +336,7 @@ def test_broken_domains(text: str, message: str) -> None:
         ),
     ],
 )
-def test_what_operators_cannot_say_is_refused(action: str, message: str) -> None:
+def test_unsupported_conditions_and_effects_are_refused(action: str, message: str) -> None:
     with pytest.raises(InvalidInputError) as error:
         read_pddl_domain(with_action(action))
     assert message in str(error.value)
@@ -360,7 +352,7 @@ def test_two_actions_can_share_a_controller_if_their_arguments_can() -> None:
     assert (controller.name, [kind.name for kind in controller.types]) == ("Go", ["thing"])
     for other in ("(?l)", "()"):
         with pytest.raises(
-            InvalidInputError, match=r"line 5: another action runs 'Go' with arguments of other"
+            InvalidInputError, match=r"line 5: another action runs 'Go' with arguments of incompatible"
         ):
             read_pddl_domain(text.replace("(?t)\n", f"{other}\n"))
 
@@ -373,7 +365,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         (binary, "can't decode"),
         ("a\0b", "null"),
     ):
-        with pytest.raises(InvalidInputError, match=f"cannot be read: .*{reason}.*Give a PDDL domain"):
+        with pytest.raises(InvalidInputError, match=f"cannot be read: .*{reason}.*Give"):
             read_pddl_domain(path)
 
 
@@ -393,11 +385,11 @@ QUANTIFIED = with_action(
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from([GRIPPER, QUANTIFIED]), st.data())
 def test_any_text_is_read_or_refused(text: str, data: st.DataObject) -> None:
-    """Some words of a domain that makes sense are left out, doubled, or put in the place of others."""
+    """Some words of a valid domain are removed, doubled or replaced."""
     words = re.findall(r"[()]|[^\s()]+", re.sub(";.*", "", text))
     for _ in range(data.draw(st.integers(1, 3))):
-        place = data.draw(st.integers(0, len(words) - 1))
+        index = data.draw(st.integers(0, len(words) - 1))
         other = data.draw(st.sampled_from(words))
-        words[place : place + 1] = data.draw(st.sampled_from([[], [words[place]] * 2, [other]]))
+        words[index : index + 1] = data.draw(st.sampled_from([[], [words[index]] * 2, [other]]))
     with suppress(InvalidInputError):
         read_pddl_domain(" ".join(words), repeated_objects=data.draw(st.booleans()))

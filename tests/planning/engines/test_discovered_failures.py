@@ -24,7 +24,7 @@ def first_plan(problem: GroundProblem) -> list[str] | None:
     return None if steps is None else [str(step) for step in problem.plan(steps)]
 
 
-def test_the_next_plan_deals_with_the_offending_object_first() -> None:
+def test_the_next_plan_acts_on_the_offending_object_first() -> None:
     problem = toy_problem(balls=1, jars=1).grounded()
     drop = index_of(problem, "Drop(robot, ball0, jar0)")
     short = ["MoveTo(robot, ball0)", "Grasp(robot, ball0)", "Drop(robot, ball0, jar0)"]
@@ -78,8 +78,8 @@ def test_each_offending_object_has_an_atom_of_its_own() -> None:
     assert {"TakeLidOff(robot, jar0)", "TakeLidOff(robot, jar1)"} <= set(repaired)
 
 
-def test_without_anything_to_do_about_it_the_step_is_out_of_use() -> None:
-    problem = toy_problem(balls=1, jars=1).grounded(allow_noops=False)
+def test_without_a_remedy_the_step_is_unusable() -> None:
+    problem = toy_problem(balls=1, jars=1).without_noops().grounded()
     drop = index_of(problem, "Drop(robot, ball0, jar0)")
     assert first_plan(with_failure(problem, drop, [JAR("jar0")])) is None
 

@@ -20,14 +20,13 @@ from needful.core.plans import SearchStatistics
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
-from needful.planning.pddl.writer import AbstractTask, Pddl, Style, write_pddl
+from needful.planning.pddl.writer import Pddl, PddlStyle, write_actions, write_pddl
 from pddl_tools import fast_downward_plan
 from planning_problems import PREDICATES, VOCABULARY, Problem, random_problem, toy_problem
 
 
-def written(problem: Problem, style: Style, vocabulary: Vocabulary = VOCABULARY) -> Pddl:
-    task = AbstractTask(problem.objects, problem.initial, problem.goal)
-    return write_pddl(vocabulary, problem.operators, task, style)
+def written(problem: Problem, style: PddlStyle, vocabulary: Vocabulary = VOCABULARY) -> Pddl:
+    return write_pddl(vocabulary, problem.operators, problem.task, style)
 
 
 def our_cost(problem: Problem) -> int | None:
@@ -36,7 +35,7 @@ def our_cost(problem: Problem) -> int | None:
 
 
 def check_with_fast_downward(problem: Problem, files: Pddl, folder: Path) -> None:
-    """Same cost as ours, and its plan is a plan by our semantics."""
+    """Assert that its plan has our cost and is valid by our semantics."""
     assert files.problem is not None
     text = fast_downward_plan(files.domain, files.problem, folder)
     if text is None:
@@ -50,9 +49,9 @@ def check_with_fast_downward(problem: Problem, files: Pddl, folder: Path) -> Non
     assert len(plan) == our_cost(problem)
 
 
-@pytest.mark.parametrize("style", list(Style))
+@pytest.mark.parametrize("style", list(PddlStyle))
 @pytest.mark.parametrize("seed", range(6))
-def test_fast_downward_agrees_on_random_problems(seed: int, style: Style, tmp_path: Path) -> None:
+def test_fast_downward_agrees_on_random_problems(seed: int, style: PddlStyle, tmp_path: Path) -> None:
     problem = next(
         p
         for p in (random_problem(1000 * seed + i, max_objects=3) for i in range(1000))
@@ -61,8 +60,8 @@ def test_fast_downward_agrees_on_random_problems(seed: int, style: Style, tmp_pa
     check_with_fast_downward(problem, written(problem, style), tmp_path)
 
 
-@pytest.mark.parametrize("style", list(Style))
-def test_fast_downward_agrees_on_the_toy_world(style: Style, tmp_path: Path) -> None:
+@pytest.mark.parametrize("style", list(PddlStyle))
+def test_fast_downward_agrees_on_the_toy_world(style: PddlStyle, tmp_path: Path) -> None:
     problem = toy_problem(balls=3, jars=2)
     check_with_fast_downward(problem, written(problem, style, toy_world.VOCABULARY), tmp_path)
     assert our_cost(problem) == 3
@@ -70,11 +69,11 @@ def test_fast_downward_agrees_on_the_toy_world(style: Style, tmp_path: Path) -> 
 
 @pytest.fixture(scope="module")
 def parse_domain() -> DomainParser:
-    return DomainParser()  # making one takes longer than using it
+    return DomainParser()  # construction is slow
 
 
-@pytest.mark.parametrize("style", list(Style))
-def test_the_pddl_package_reads_what_is_written(style: Style, parse_domain: DomainParser) -> None:
+@pytest.mark.parametrize("style", list(PddlStyle))
+def test_the_pddl_package_reads_the_files(style: PddlStyle, parse_domain: DomainParser) -> None:
     parse_problem = ProblemParser()
     for seed in range(30):
         problem = random_problem(seed, max_objects=3)
@@ -134,7 +133,7 @@ def test_toy_domain_by_hand() -> None:
 
 
 def test_problem_by_hand() -> None:
-    files = written(toy_problem(balls=2, jars=1), Style.FORALL, toy_world.VOCABULARY)
+    files = written(toy_problem(balls=2, jars=1), PddlStyle.FORALL, toy_world.VOCABULARY)
     assert files.problem == (
         """\
 ; object robot_object is "robot"
@@ -152,7 +151,7 @@ def test_problem_by_hand() -> None:
     )
 
 
-def effect_lines(operator: Operator, style: Style) -> list[str]:
+def effect_lines(operator: Operator, style: PddlStyle) -> list[str]:
     predicates = {atom.predicate for atom in operator.add_effects} | {
         pattern.predicate for pattern in operator.delete_patterns
     }
@@ -183,13 +182,13 @@ def shelve(adds: Sequence[Predicate], *patterns: DeletePattern) -> Operator:
     )
 
 
-def test_a_guard_spares_the_added_atom_as_in_the_paper() -> None:
+def test_a_guard_excludes_the_added_atom_as_in_the_paper() -> None:
     operator = shelve([HERE], DeletePattern(HERE, (Wildcard(THING),)))
-    assert effect_lines(operator, Style.FORALL) == [
+    assert effect_lines(operator, PddlStyle.FORALL) == [
         "(Here ?a)",
         "(forall (?any0 - thing) (not (Here ?any0)))",
     ]
-    assert effect_lines(operator, Style.PAPER) == [
+    assert effect_lines(operator, PddlStyle.PAPER) == [
         "(Here ?a)",
         "(forall (?any0 - thing) (when (not (= ?any0 ?a)) (not (Here ?any0))))",
     ]
@@ -197,15 +196,15 @@ def test_a_guard_spares_the_added_atom_as_in_the_paper() -> None:
 
 def test_a_partly_bound_pattern_needs_a_guard_for_its_wildcards_only() -> None:
     operator = shelve([ON], DeletePattern(ON, (B, Wildcard(THING))))
-    assert effect_lines(operator, Style.PAPER)[1:] == [
+    assert effect_lines(operator, PddlStyle.PAPER)[1:] == [
         "(forall (?any1 - thing) (when (not (= ?any1 ?a)) (not (On ?b ?any1))))"
     ]
 
 
-def test_two_wildcards_differ_in_either_place() -> None:
+def test_two_wildcards_differ_in_either_argument() -> None:
     operator = shelve([ON], DeletePattern(ON, (Wildcard(BOOK), Wildcard(THING))))
     delete = "(not (On ?any0 ?any1))"
-    assert effect_lines(operator, Style.PAPER)[1:] == [
+    assert effect_lines(operator, PddlStyle.PAPER)[1:] == [
         "(forall (?any0 - book ?any1 - thing) "
         f"(and (when (not (= ?any0 ?b)) {delete}) (when (not (= ?any1 ?a)) {delete})))"
     ]
@@ -215,7 +214,7 @@ def test_patterns_that_no_added_atom_matches_need_no_guard() -> None:
     elsewhere = shelve(
         [ON], DeletePattern(ON, (A, Wildcard(THING))), DeletePattern(HERE, (Wildcard(BOOK),))
     )
-    for style in (Style.FORALL, Style.PAPER):
+    for style in (PddlStyle.FORALL, PddlStyle.PAPER):
         assert effect_lines(elsewhere, style)[1:] == [
             "(forall (?any0 - book) (not (Here ?any0)))",
             "(forall (?any1 - thing) (not (On ?a ?any1)))",
@@ -223,7 +222,7 @@ def test_patterns_that_no_added_atom_matches_need_no_guard() -> None:
 
 
 def test_nothing_is_quantified_without_wildcards() -> None:
-    for style in (Style.FORALL, Style.PAPER):
+    for style in (PddlStyle.FORALL, PddlStyle.PAPER):
         assert effect_lines(shelve([], DeletePattern(DARK, ())), style) == ["(not (Dark))"]
         assert effect_lines(shelve([DARK], DeletePattern(DARK, ())), style) == ["(Dark)"]
         assert effect_lines(shelve([ON], DeletePattern(ON, (B, A))), style) == ["(On ?b ?a)"]
@@ -231,11 +230,11 @@ def test_nothing_is_quantified_without_wildcards() -> None:
 
 def test_an_atom_that_is_deleted_and_added_is_only_added() -> None:
     operator = replace(shelve([HERE]), delete_effects=frozenset([HERE.lifted(A), HERE.lifted(B)]))
-    for style in (Style.FORALL, Style.PAPER):
+    for style in (PddlStyle.FORALL, PddlStyle.PAPER):
         assert effect_lines(operator, style) == ["(Here ?a)", "(not (Here ?b))"]
 
 
-def test_distinct_objects_are_asked_for_where_types_overlap() -> None:
+def test_distinct_objects_are_required_where_types_overlap() -> None:
     text = write_pddl(Vocabulary((), (HERE,), ()), [shelve([HERE])]).domain
     assert "(not (= ?a ?b))" in text
     assert "book - thing" in text
@@ -243,7 +242,7 @@ def test_distinct_objects_are_asked_for_where_types_overlap() -> None:
 
 
 def test_strips_style_uses_neither_quantifiers_nor_equality() -> None:
-    files = written(toy_problem(balls=3, jars=1), Style.STRIPS, toy_world.VOCABULARY)
+    files = written(toy_problem(balls=3, jars=1), PddlStyle.STRIPS, toy_world.VOCABULARY)
     assert "(:requirements :strips :typing)" in files.domain
     for word in ("forall", "when", "=", "?r"):
         assert word not in files.domain
@@ -256,11 +255,11 @@ def test_strips_style_uses_neither_quantifiers_nor_equality() -> None:
 
 def test_strips_style_needs_a_task() -> None:
     with pytest.raises(InvalidInputError, match="Give a task"):
-        write_pddl(VOCABULARY, [], style=Style.STRIPS)
+        write_pddl(VOCABULARY, [], style=PddlStyle.STRIPS)
 
 
-@pytest.mark.parametrize("style", list(Style))
-def test_any_name_can_be_written(style: Style, tmp_path: Path, parse_domain: DomainParser) -> None:
+@pytest.mark.parametrize("style", list(PddlStyle))
+def test_any_name_can_be_written(style: PddlStyle, tmp_path: Path, parse_domain: DomainParser) -> None:
     root = Type("object")
     kind = Type("</script>", parent=root)
     fits = Predicate("and", (root, kind))
@@ -289,9 +288,9 @@ def test_any_name_can_be_written(style: Style, tmp_path: Path, parse_domain: Dom
     assert our_cost(problem) == 2
 
 
-@pytest.mark.parametrize("style", list(Style))
-def test_no_two_things_share_a_name(style: Style, parse_domain: DomainParser) -> None:
-    """Unified Planning does not take files in which, say, a type and an object do."""
+@pytest.mark.parametrize("style", list(PddlStyle))
+def test_no_two_things_share_a_name(style: PddlStyle, parse_domain: DomainParser) -> None:
+    """Unified Planning refuses files in which, for example, a type and an object share a name."""
     same, shelf = Type("same"), Type("SHELF")
     holds = Predicate("Same", (same,))
     x = Variable("?same", same)
@@ -307,17 +306,17 @@ def test_no_two_things_share_a_name(style: Style, parse_domain: DomainParser) ->
     task = ProblemParser()(files.problem)
     things = [*domain.types, *domain.predicates, *domain.actions, *domain.constants, *task.objects]
     names = [str(getattr(thing, "name", thing)).lower() for thing in things]
-    assert len(names) == len(set(names)) == 2 + 1 + 4 + (2 if style is Style.STRIPS else 1)
+    assert len(names) == len(set(names)) == 2 + 1 + 4 + (2 if style is PddlStyle.STRIPS else 1)
 
 
 def test_the_names_of_a_domain_do_not_depend_on_a_task() -> None:
     problem = toy_problem()
     alone = write_pddl(toy_world.VOCABULARY, problem.operators)
-    assert written(problem, Style.FORALL, toy_world.VOCABULARY).domain == alone.domain
+    assert written(problem, PddlStyle.FORALL, toy_world.VOCABULARY).domain == alone.domain
 
 
-@pytest.mark.parametrize("style", list(Style))
-def test_plans_are_written_as_planners_write_them(style: Style, tmp_path: Path) -> None:
+@pytest.mark.parametrize("style", list(PddlStyle))
+def test_plans_are_written_as_planners_write_them(style: PddlStyle, tmp_path: Path) -> None:
     problem = toy_problem(balls=2)
     files = written(problem, style, toy_world.VOCABULARY)
     assert files.problem is not None
@@ -330,17 +329,17 @@ def test_plans_are_written_as_planners_write_them(style: Style, tmp_path: Path) 
     assert files.write_plan(()) == ""
 
 
-@pytest.mark.parametrize("style", list(Style))
-def test_a_step_that_is_not_in_the_files_is_not_written(style: Style) -> None:
+@pytest.mark.parametrize("style", list(PddlStyle))
+def test_a_step_of_another_task_is_refused(style: PddlStyle) -> None:
     files = written(toy_problem(balls=2), style, toy_world.VOCABULARY)
     elsewhere = toy_world.OPERATORS[0].ground([toy_world.ROBOT("robot"), toy_world.BALL("ball9")])
     for step in (shelve([HERE]).ground([THING("a"), BOOK("b")]), elsewhere):
-        with pytest.raises(InvalidInputError, match=f"{re.escape(str(step))} is no step of a plan"):
+        with pytest.raises(InvalidInputError, match=f"{re.escape(str(step))} is not a step"):
             files.write_plan((step,))
 
 
 def test_plans_of_other_planners_are_read() -> None:
-    files = written(toy_problem(), Style.FORALL, toy_world.VOCABULARY)
+    files = written(toy_problem(), PddlStyle.FORALL, toy_world.VOCABULARY)
     plan = files.read_plan(
         "(moveto robot_object ball0)\n(Grasp ROBOT_OBJECT ball0)\n; cost = 2 (unit cost)\n"
     )
@@ -349,3 +348,12 @@ def test_plans_of_other_planners_are_read() -> None:
         files.read_plan("(grab robot_object ball0)")
     with pytest.raises(UnknownNameError, match="object in the plan 'ball9'"):
         files.read_plan("(grasp robot_object ball9)")
+
+
+def test_each_action_is_the_one_of_the_domain_file() -> None:
+    domain = write_pddl(toy_world.VOCABULARY, toy_world.OPERATORS).domain
+    actions = write_actions(toy_world.VOCABULARY, toy_world.OPERATORS)
+    assert len(actions) == len(toy_world.OPERATORS)
+    for operator, action in zip(toy_world.OPERATORS, actions, strict=True):
+        assert f"(:action {operator.name}\n" in action
+        assert "\n".join(f"  {line}" for line in action.split("\n")) in domain

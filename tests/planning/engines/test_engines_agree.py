@@ -1,4 +1,4 @@
-"""The engine in C++ returns what the one in Python does: plans, their order, outcomes and counters."""
+"""The C++ engine returns the same plans, order, outcomes and counters as the Python engine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from random import Random
 
 import pytest
 
-import families
 from engine_answers import Both
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
@@ -17,32 +16,42 @@ from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy
 from needful.planning.engines.native_planner import NativePlanner
 from needful.planning.engines.python_planner import PythonPlanner
-from needful.planning.interfaces import Question
-from needful.planning.portfolio import Policy, Stage, anytime_portfolio, greedy_portfolio, paper_portfolio
+from needful.planning.portfolio import (
+    Portfolio,
+    Stage,
+    anytime_portfolio,
+    greedy_portfolio,
+    paper_portfolio,
+)
 from planning_problems import (
     Problem,
+    family_problem,
     random_problem,
     random_problem_with_twins,
     random_propositional_problem,
 )
 
-POLICIES = {
+PORTFOLIOS = {
     "paper": paper_portfolio(),
-    "weight 2": Policy((Stage(AStar(weight=2)),)),
-    "symmetries": Policy((Stage(AStar(symmetries=True)),)),
-    "greedy": Policy((Stage(Greedy()),)),
-    "greedy with symmetries": Policy((Stage(Greedy(symmetries=True)),)),
-    "distinct": Policy((Stage(AStar()),), distinct=True),
+    "weight 2": Portfolio((Stage(AStar(weight=2)),)),
+    "symmetries": Portfolio((Stage(AStar(symmetries=True)),)),
+    "greedy": Portfolio((Stage(Greedy()),)),
+    "greedy with symmetries": Portfolio((Stage(Greedy(symmetries=True)),)),
+    "distinct": Portfolio((Stage(AStar()),), distinct=True),
     "distinct greedy with symmetries": greedy_portfolio(),
-    "stages": Policy(
+    "stages": Portfolio(
         (
-            Stage(AStar(symmetries=True), work=300),
-            Stage(AStar(weight=3), work=200),
+            Stage(AStar(symmetries=True), max_work=300),
+            Stage(AStar(weight=3), max_work=200),
             Stage(Greedy(symmetries=True)),
         )
     ),
-    "distinct stages": Policy(
-        (Stage(Greedy(), work=100), Stage(AStar(weight=2, symmetries=True), work=1000), Stage(AStar())),
+    "distinct stages": Portfolio(
+        (
+            Stage(Greedy(), max_work=100),
+            Stage(AStar(weight=2, symmetries=True), max_work=1000),
+            Stage(AStar()),
+        ),
         distinct=True,
     ),
 }
@@ -59,46 +68,42 @@ def random_problems(first: int, count: int) -> list[Problem]:
     return [kinds[seed % 3](seed) for seed in range(first, first + count)]
 
 
-EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
+EVERY_PORTFOLIO = pytest.mark.parametrize("portfolio", PORTFOLIOS.values(), ids=PORTFOLIOS.keys())
 
 
-def agree(question: Question, policy: Policy, max_nodes: int, count: int, failures: int = 0) -> int:
-    """Compare answers to a question, and after each of some failures that seem to be discovered.
-
-    Returns how many plans were the same.
-    """
+def agree(problem: Problem, portfolio: Portfolio, max_nodes: int, count: int, failures: int = 0) -> int:
+    """Compare the engines on a problem, also after random failures; return the number of plans."""
     random, compared = Random(0), 0
-    problem = Both.of(question, policy)
+    both = Both.of(problem, portfolio)
     for seed in range(failures + 1):
-        found = problem.answers(seed, max_nodes, count)
+        found = both.answers(seed, max_nodes, count)
         compared += len(found.steps)
         taken = [step for steps in found.steps for step in steps]
-        if not taken or not question.objects:
+        if not taken or not problem.objects:
             break
-        offending = random.choices(sorted(question.objects), k=2)
-        problem = problem.with_failure(random.choice(taken), offending)
+        offending = random.choices(sorted(problem.objects), k=2)
+        both = both.with_failure(random.choice(taken), offending)
     return compared
 
 
-@EVERY_POLICY
-def test_on_random_problems(policy: Policy) -> None:
+@EVERY_PORTFOLIO
+def test_on_random_problems(portfolio: Portfolio) -> None:
     compared = [
-        agree(problem.question(), policy, max_nodes=150, count=8, failures=2)
-        for problem in random_problems(0, 330)
+        agree(problem, portfolio, max_nodes=150, count=8, failures=2) for problem in random_problems(0, 330)
     ]
     assert sum(plans > 2 for plans in compared) > 100
 
 
-@EVERY_POLICY
-def test_without_noops(policy: Policy) -> None:
+@EVERY_PORTFOLIO
+def test_without_noops(portfolio: Portfolio) -> None:
     for problem in random_problems(1000, 60):
-        agree(problem.question(allow_noops=False), policy, max_nodes=80, count=3)
+        agree(problem.without_noops(), portfolio, max_nodes=80, count=3)
 
 
-@EVERY_POLICY
-def test_on_the_families_of_the_benchmarks(policy: Policy) -> None:
-    for question in (families.paint(3, 2), families.screws(5, 2), families.books(10, 1)):
-        assert agree(question, policy, max_nodes=300, count=5, failures=1) > 1
+@EVERY_PORTFOLIO
+def test_on_the_families_of_the_benchmarks(portfolio: Portfolio) -> None:
+    for size in (("paint", 3, 2), ("screws", 5, 2), ("books", 10, 1)):
+        assert agree(family_problem(*size), portfolio, max_nodes=300, count=5, failures=1) > 1
 
 
 @pytest.mark.parametrize("name", DOMAINS)

@@ -1,4 +1,4 @@
-"""Quantified deletes with conditions, as the style `paper` writes them and as others may."""
+"""Quantified deletes with conditions, in the style `paper` and in other forms."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def patterns(effect: str) -> list[str]:
             ["Here(*:thing)", "On(?a, *:thing)"],
         ),
         ("(forall (?y - book) (forall (?z - thing) (not (On ?z ?y))))", ["On(*:thing, *:book)"]),
-        # What the condition spares is added.
+        # The condition excludes an added atom.
         ("(Here ?a) (forall (?z - thing) (when (not (= ?z ?a)) (not (Here ?z))))", ["Here(*:thing)"]),
         ("(Here ?a) (forall (?z - thing) (when (not (= ?A ?Z)) (not (Here ?z))))", ["Here(*:thing)"]),
         (
@@ -44,7 +44,7 @@ def patterns(effect: str) -> list[str]:
             "(when (or (not (= ?y ?a)) (not (= ?z ?b))) (not (On ?y ?z))))",
             ["On(*:thing, *:thing)"],
         ),
-        # The same in two effects with names of their own.
+        # The same in two effects with different names.
         (
             "(On ?a ?b) (forall (?y ?z - thing) (when (not (= ?y ?a)) (not (On ?y ?z)))) "
             "(forall (?v ?w - thing) (when (not (= ?w ?b)) (not (On ?v ?w))))",
@@ -77,8 +77,8 @@ def test_a_delete_without_a_quantifier_is_an_atom() -> None:
         "(when (= ?a ?b) (not (Here ?a)))",
     ],
 )
-def test_a_condition_that_spares_more_than_is_added(effect: str) -> None:
-    with pytest.raises(InvalidInputError, match=r"line 4: the condition spares more of .* than is added"):
+def test_a_condition_that_excludes_more_than_is_added(effect: str) -> None:
+    with pytest.raises(InvalidInputError, match=r"line 4: the condition excludes atoms of .* not added"):
         operator(effect)
 
 

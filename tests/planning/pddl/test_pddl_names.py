@@ -7,7 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from needful.errors import UnknownNameError
-from needful.planning.pddl.names import MAX_LENGTH, NameTable, distinct
+from needful.planning.pddl.names import (
+    MAX_LENGTH,
+    Comments,
+    NameTable,
+    controller_comment,
+    make_unique,
+    name_comment,
+)
+
+TEXTS = st.text(max_size=20)
 
 AWKWARD = [
     "",
@@ -51,14 +60,14 @@ def test_names_are_valid_unique_and_reversible(names: list[str]) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.sets(st.from_regex(r"x[A-Za-z0-9_-]{0,9}", fullmatch=True)))
-def test_names_that_are_fine_stay(names: set[str]) -> None:
-    fine = {name.lower(): name for name in names}.values()  # one of those that differ in case alone
+def test_accepted_names_stay_unchanged(names: set[str]) -> None:
+    fine = {name.lower(): name for name in names}.values()  # one per name, ignoring case
     table = NameTable.of("thing", [*fine, "not fine"])
     assert all(table[name] == name for name in fine)
-    assert len(table.changes()) == 1
+    assert len(table.rename_comments()) == 1
 
 
-def test_a_fine_name_is_never_taken_by_another() -> None:
+def test_an_accepted_name_is_not_taken_by_another() -> None:
     table = NameTable.of("thing", ["a b", "a_b", "A_b"])
     assert table["A_b"] == "A_b"
     assert {table["a b"], table["a_b"]} == {"a_b-2", "a_b-3"}
@@ -74,7 +83,7 @@ def test_names_of_other_kinds_are_avoided(others: set[str], names: set[str]) -> 
     assert {table.original(table[name]) for name in names} == names
 
 
-def test_a_name_that_another_kind_has_says_its_own_kind() -> None:
+def test_a_name_of_another_kind_gets_its_kind_appended() -> None:
     table = NameTable.of("object", ["Robot", "robot", "jar"], taken=["robot"])
     assert dict(table.by_original) == {
         "Robot": "Robot_object",
@@ -83,9 +92,9 @@ def test_a_name_that_another_kind_has_says_its_own_kind() -> None:
     }
 
 
-def test_changed_names_are_told_in_comments_of_one_line() -> None:
+def test_changed_names_have_comments_of_one_line() -> None:
     table = NameTable.of("object", ["fine", 'a "b"\n(c)', "箱"])
-    assert table.changes() == [
+    assert table.rename_comments() == [
         '; object a_b_c is "a \\"b\\"\\n(c)"',
         '; object n is "\\u7bb1"',
     ]
@@ -99,6 +108,36 @@ def test_unknown_names() -> None:
         table.original("right")
 
 
-def test_distinct_ignores_case_and_spares_names_to_come() -> None:
-    assert distinct(["a", "A", "a-2", "b", "a"]) == ("a", "A-3", "a-2", "b", "a-4")
-    assert distinct(["a", "b"], ["A", "a-2"]) == ("a-3", "b")
+def test_unique_names_ignore_case_and_avoid_later_names() -> None:
+    assert make_unique(["a", "A", "a-2", "b", "a"]) == ("a", "A-3", "a-2", "b", "a-4")
+    assert make_unique(["a", "b"], ["A", "a-2"]) == ("a-3", "b")
+
+
+@given(st.dictionaries(st.sampled_from(["a", "B-2", "c_"]), TEXTS), TEXTS)
+def test_comments_are_read_back(originals: dict[str, str], controller: str) -> None:
+    lines = [name_comment("type", pddl, original) for pddl, original in originals.items()]
+    lines += ["(define", f"  {controller_comment('Go', controller, ['?X', '?y'])}", "  (:action"]
+    comments = Comments.of("\n".join(lines))
+    for pddl, original in originals.items():
+        assert comments.original("type", pddl.upper()) == original
+        assert comments.original("object", pddl) == pddl
+    assert comments.controllers == {"go": (controller, ("?x", "?y"))}
+
+
+def test_variables_belong_to_the_action_that_follows() -> None:
+    text = "\n".join([name_comment("variable", "x", "ä"), "(", name_comment("variable", "X", "ö"), "("])
+    comments = Comments.of(text)
+    assert comments.variables_before(2, after=0) == {"x": "ä"}
+    assert comments.variables_before(4, after=2) == {"x": "ö"}
+
+
+def test_other_comments_are_ignored() -> None:
+    text = """; type a is "b" or "c"
+; type a is b
+x ; type a is "b"
+; the type a is "b"
+; action a runs "b" or "c" with (?x)
+; action a runs b with (?x)
+; action a runs "b" with ?x
+"""
+    assert Comments.of(text) == Comments({}, (), {})

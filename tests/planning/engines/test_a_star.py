@@ -20,7 +20,7 @@ from planning_problems import Problem, cheapest_costs, check_plan, problems, sta
 
 
 def blind(problem: GroundProblem, budget: Budget) -> Heuristic:
-    """A heuristic that knows nothing: one function is all that another heuristic takes."""
+    """The blind heuristic: a function is enough for a heuristic."""
     return lambda state, budget: HeuristicEstimate(0)
 
 
@@ -42,7 +42,7 @@ def test_yields_the_cheapest_plans_of_a_tree_search(search: Search, problem: Pro
     assert len(set(plans)) == len(plans)
     for plan in plans:
         check_plan(problem, compact.plan(plan))
-    assert stream.ended is (None if len(plans) == count else Outcome.NO_ABSTRACT_PLAN)
+    assert stream.end_reason is (None if len(plans) == count else Outcome.NO_ABSTRACT_PLAN)
 
 
 @settings(max_examples=60, deadline=None)
@@ -75,7 +75,7 @@ def two_balls(problem: Problem) -> frozenset:
 
 
 def graph(*edges: str, start: str, goal: str) -> GroundProblem:
-    """The problem to walk from a place to another; an edge "AB" leads from A to B."""
+    """The problem to walk through a graph; an edge "AB" leads from A to B."""
     at = {place: Predicate(f"At{place}", ()) for edge in edges for place in edge}
     walks = [
         toy_world.operator(
@@ -95,7 +95,7 @@ def walk(problem: GroundProblem, steps: Sequence[int]) -> str:
 
 
 def test_a_better_way_to_a_state_that_was_expanded_already_is_taken() -> None:
-    """The estimate for A is right, the others know nothing, so the detour over C and D comes first."""
+    """Only the estimate of A is informed, so B is first expanded after the detour over C and D."""
     problem = graph("SA", "AB", "SC", "CD", "DB", "BE", "EF", "FG", start="S", goal="G")
     at_a = 1 << [str(atom) for atom in problem.atoms].index("AtA()")
 
@@ -104,7 +104,7 @@ def test_a_better_way_to_a_state_that_was_expanded_already_is_taken() -> None:
 
     stream = AStar(heuristic=only_knows_a)(problem, 0, Budget.unlimited(), SearchStatistics())
     assert [walk(problem, plan) for plan in stream] == ["SA AB BE EF FG", "SC CD DB BE EF FG"]
-    assert stream.ended is Outcome.NO_ABSTRACT_PLAN
+    assert stream.end_reason is Outcome.NO_ABSTRACT_PLAN
 
 
 def test_all_plans_of_a_small_graph() -> None:
@@ -121,13 +121,11 @@ def test_a_perfect_estimate_leads_straight_to_the_goal() -> None:
     statistics = SearchStatistics()
     plan = next(AStar()(balls.grounded(), 0, Budget.unlimited(), statistics))
     assert (len(plan), statistics.nodes_expanded) == (6, 6)
-    assert (
-        statistics.nodes_evaluated < 10 < statistics.nodes_created
-    )  # most children never come to the front
+    assert statistics.nodes_evaluated < 10 < statistics.nodes_created  # most children are never popped
 
 
 def test_counters() -> None:
-    """One ball, one jar: the only ways on are along the plan, or a no-op that is not worth a visit."""
+    """One ball, one jar: besides the plan, there are only no-ops, which are never popped."""
     statistics = SearchStatistics()
     compact = toy_problem(balls=1, jars=1).grounded()
     plan = next(AStar()(compact, 0, Budget.unlimited(), statistics))
@@ -144,7 +142,7 @@ def test_counters() -> None:
     )
 
 
-def test_counters_go_on_from_what_was_spent_before() -> None:
+def test_counters_start_at_given_values() -> None:
     statistics = SearchStatistics(nodes_created=1000, nodes_expanded=100, nodes_evaluated=10)
     next(AStar()(toy_problem(balls=1, jars=1).grounded(), 0, Budget.unlimited(), statistics))
     assert (statistics.nodes_created, statistics.nodes_expanded, statistics.nodes_evaluated) == (
@@ -159,7 +157,7 @@ def test_timeout_is_not_mistaken_for_a_proof() -> None:
         toy_problem().grounded(), 0, Budget.seconds(3.0, clock=FakeClock(tick=1.0)), SearchStatistics()
     )
     assert list(stream) == []
-    assert stream.ended is Outcome.TIMEOUT
+    assert stream.end_reason is Outcome.TIMEOUT
     assert next(stream, None) is None
 
 
@@ -167,24 +165,24 @@ def test_deadline_holds_between_plans() -> None:
     clock = FakeClock()
     stream = AStar()(toy_problem().grounded(), 0, Budget.seconds(1.0, clock=clock), SearchStatistics())
     assert next(stream, None) is not None
-    assert stream.ended is None
+    assert stream.end_reason is None
     clock.now = 2.0
     assert next(stream, None) is None
-    assert stream.ended is Outcome.TIMEOUT
+    assert stream.end_reason is Outcome.TIMEOUT
 
 
 def test_node_cap_ends_the_search() -> None:
     statistics = SearchStatistics()
     stream = AStar()(toy_problem().grounded(), 0, Budget.seconds(60.0, max_nodes=6), statistics)
     assert list(stream) == []
-    assert stream.ended is Outcome.OUT_OF_NODES
+    assert stream.end_reason is Outcome.OUT_OF_NODES
     assert statistics.nodes_created >= 6
     enough = AStar()(toy_problem().grounded(), 0, Budget.seconds(60.0, max_nodes=60), SearchStatistics())
     assert next(enough, None) is not None
 
 
-def test_states_that_differ_in_what_nobody_asks_for_are_one() -> None:
-    """Each ball that is put aside is remembered by `Inside`, which nothing but the goal asks for."""
+def test_states_that_differ_in_irrelevant_atoms_are_merged() -> None:
+    """`Inside` occurs in the goal only, so the other atoms of `Inside` are irrelevant."""
     problem = toy_problem(balls=1, jars=8)
     unsolvable = Problem(
         problem.operators, problem.objects, problem.initial, two_goals_for_one_ball(problem)
@@ -192,7 +190,7 @@ def test_states_that_differ_in_what_nobody_asks_for_are_one() -> None:
     statistics = SearchStatistics()
     stream = AStar(heuristic=blind)(unsolvable.grounded(), 0, Budget.unlimited(), statistics)
     next(stream)
-    # Near or not, holding or not, inside jar0 or not, inside jar1 or not: at most 16 states matter.
+    # Near, holding, inside jar0, inside jar1: at most 16 states are distinct.
     assert statistics.nodes_expanded <= 16
 
 

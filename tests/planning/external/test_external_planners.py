@@ -1,4 +1,4 @@
-"""Fast Downward and K* agree with the engine of our own."""
+"""Fast Downward and K* agree with the Python engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.python_planner import PythonPlanner, with_failure
 from needful.planning.grounding import GroundProblem
-from needful.planning.interfaces import Question, Search
+from needful.planning.interfaces import Search
 from planning_problems import (
     Problem,
     cheapest_costs,
@@ -47,11 +47,11 @@ DOMAINS = [
 
 def plans_of(search: Search, problem: GroundProblem) -> tuple[list[tuple[int, ...]], Outcome | None]:
     stream = search(problem, 0, Budget.seconds(300.0), SearchStatistics())
-    return list(stream), stream.ended
+    return list(stream), stream.end_reason
 
 
 def final_state(problem: Problem, compact: GroundProblem, steps: tuple[int, ...]) -> AbstractState:
-    """Follow a plan in the words of the model; `apply` refuses steps that are not applicable."""
+    """Apply the ground operators of a plan; `apply` refuses steps that are not applicable."""
     state = problem.initial
     for step in compact.plan(steps):
         state = step.apply(state)
@@ -62,10 +62,10 @@ def check(problem: Problem, compact: GroundProblem) -> None:
     reference = AStar()(compact, 0, Budget.unlimited(), SearchStatistics())
     best = next(reference, None)
     for name, search in installed().items():
-        plans, ended = plans_of(search, compact)
+        plans, end_reason = plans_of(search, compact)
         assert (best is None) == (not plans)
         if best is None:
-            assert ended is Outcome.NO_ABSTRACT_PLAN
+            assert end_reason is Outcome.NO_ABSTRACT_PLAN
             continue
         assert all(problem.goal <= final_state(problem, compact, steps) for steps in plans)
         assert len(plans[0]) == len(best) if name != "lama" else len(plans[0]) >= len(best)
@@ -100,17 +100,17 @@ def test_k_star_finds_the_cheapest_plans(problem: Problem) -> None:
     space = state_space(problem, at_most=300)
     if space is None or problem.initial in space.goal_states:
         return
-    plans, ended = plans_of(installed()["k-star"], problem.grounded())
+    plans, end_reason = plans_of(installed()["k-star"], problem.grounded())
     costs = cheapest_costs(problem, space, len(plans) + 1)
     assert len(set(plans)) == len(plans)
     assert [len(steps) for steps in plans] == costs[: len(plans)]
-    if ended is Outcome.NO_ABSTRACT_PLAN:
+    if end_reason is Outcome.NO_ABSTRACT_PLAN:
         assert len(costs) == len(plans)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_the_oracle_solves_tasks_with_plans_from_outside(domain: str, name: str) -> None:
+def test_the_oracle_model_solves_tasks_with_external_plans(domain: str, name: str) -> None:
     planner = PythonPlanner(installed()[name])
     env = make_environment(domain)
     task = env.tasks(Split.TEST, 1, seed=7)[0]
@@ -122,10 +122,9 @@ def test_the_oracle_solves_tasks_with_plans_from_outside(domain: str, name: str)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_next_plan_deals_with_the_offending_object_first(name: str) -> None:
+def test_the_next_external_plan_acts_on_the_offending_object_first(name: str) -> None:
     toy = toy_problem(balls=1, jars=1)
-    question = Question(toy.operators, toy.objects, toy.initial, toy.goal)
-    problem = PythonPlanner(installed()[name])(question, Budget.unlimited())
+    problem = toy.given_to(PythonPlanner(installed()[name]))
     assert problem is not None
     steps = next(problem.plans(0, Budget.unlimited(), SearchStatistics()))
     assert [str(step) for step in problem.plan(steps)] == [
@@ -148,8 +147,8 @@ def test_the_same_plans_every_time(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_any_names_will_do(name: str) -> None:
-    """Names that no planner could read: spaces, brackets, letters of other scripts, all much alike."""
+def test_names_of_any_form(name: str) -> None:
+    """Names that no planner could parse: spaces, parentheses, other scripts, equal up to case."""
     kind = Type("Dôme (1)")
     lit = Predicate("is lit?", (kind,))
     warm = Predicate("IS LIT?", (kind,))
@@ -184,7 +183,7 @@ def test_any_names_will_do(name: str) -> None:
 
 
 def test_memory_runs_out() -> None:
-    """A thousand lamps to light in any order, and a heuristic that knows nothing."""
+    """A thousand lamps to light in any order, with the blind heuristic."""
     lamps = [Predicate(f"Lit{i}", ()) for i in range(1000)]
     nothing = frozenset()
     operators = tuple(

@@ -4,29 +4,35 @@ import itertools
 import math
 import signal
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType
 
-import needful.planning.native_planner as native_planner
 import pytest
 
-import families
+import needful.planning.engines.native_planner as native_planner
 from needful.core.atoms import Predicate
 from needful.core.plans import Outcome, SearchStatistics
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy
-from needful.planning.engines.native_planner import NativePlanner, understands
+from needful.planning.engines.native_planner import NativePlanner, supports_portfolio
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.grounding import GroundProblem
-from needful.planning.interfaces import Heuristic, HeuristicEstimate, Planner, Problem, Question
-from needful.planning.portfolio import Policy, Stage, anytime_portfolio, greedy_portfolio, paper_portfolio
-from planning_problems import row_problem, toy_problem
+from needful.planning.interfaces import Heuristic, HeuristicEstimate, Planner
+from needful.planning.interfaces import Problem as PlannerProblem
+from needful.planning.portfolio import (
+    Portfolio,
+    Stage,
+    anytime_portfolio,
+    greedy_portfolio,
+    paper_portfolio,
+)
+from planning_problems import Problem, family_problem, row_problem, toy_problem
 from toy_world import JAR
 
 ENGINES = pytest.mark.parametrize("engine", [PythonPlanner, NativePlanner])
-QUESTION = toy_problem(balls=2).question()
+TOY = toy_problem(balls=2)
 
 
 def blind(problem: GroundProblem, budget: Budget) -> Heuristic:
@@ -35,58 +41,54 @@ def blind(problem: GroundProblem, budget: Budget) -> Heuristic:
 
 @dataclass(frozen=True)
 class Hasty(Greedy):
-    """A greedy search with something of its own."""
+    """A subclass, which may search in another way."""
 
 
-def grounded(planner: Planner, question: Question = QUESTION) -> Problem:
-    problem = planner(question, Budget.unlimited())
-    assert problem is not None
-    return problem
+def grounded(planner: Planner, problem: Problem = TOY) -> PlannerProblem:
+    found = problem.given_to(planner)
+    assert found is not None
+    return found
 
 
-def test_where_it_was_not_built_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def counters(statistics: SearchStatistics) -> tuple[int, int, int]:
+    return statistics.nodes_created, statistics.nodes_expanded, statistics.nodes_evaluated
+
+
+def test_an_engine_that_is_not_built_is_reported_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native_planner, "ENGINE_BUILT", False)
     with pytest.raises(InvalidInputError, match=r"not built.*C\+\+17 compiler.*PythonPlanner"):
         NativePlanner()
 
 
-def test_what_it_does_not_understand_it_refuses() -> None:
-    for search in (AStar(heuristic=blind), Hasty(), Policy((Stage(AStar()),)), AStar(weight=2**31)):
-        policy = Policy((Stage(Greedy(), work=100), Stage(search)))
-        assert not understands(policy)
+def test_unsupported_portfolios_are_refused() -> None:
+    for search in (AStar(heuristic=blind), Hasty(), Portfolio((Stage(AStar()),)), AStar(weight=2**31)):
+        portfolio = Portfolio((Stage(Greedy(), max_work=100), Stage(search)))
+        assert not supports_portfolio(portfolio)
         with pytest.raises(InvalidInputError, match="Use PythonPlanner"):
-            NativePlanner(policy)
-    for policy in (paper_portfolio(), greedy_portfolio(), anytime_portfolio()):
-        assert understands(policy)
+            NativePlanner(portfolio)
+    for portfolio in (paper_portfolio(), greedy_portfolio(), anytime_portfolio()):
+        assert supports_portfolio(portfolio)
 
 
 @ENGINES
-def test_counters_go_on_from_what_was_spent_before(engine: type[Planner]) -> None:
+def test_counters_start_at_given_values_in_both_engines(engine: type[Planner]) -> None:
     statistics = SearchStatistics(nodes_created=1000, nodes_expanded=100, nodes_evaluated=10)
-    problem = grounded(engine(paper_portfolio()), toy_problem(balls=1, jars=1).question())
+    problem = grounded(engine(paper_portfolio()), toy_problem(balls=1, jars=1))
     stream = problem.plans(0, Budget.unlimited(), statistics)
-    assert (statistics.nodes_created, statistics.nodes_expanded, statistics.nodes_evaluated) == (
-        1001,
-        100,
-        10,
-    )
+    assert counters(statistics) == (1001, 100, 10)
     next(stream)
-    assert (statistics.nodes_created, statistics.nodes_expanded, statistics.nodes_evaluated) == (
-        1009,
-        103,
-        13,
-    )
+    assert counters(statistics) == (1009, 103, 13)
 
 
 def test_searches_side_by_side_share_their_nodes() -> None:
-    """The cap and the work of stages count all that was created meanwhile, in both engines alike."""
-    policy = Policy((Stage(AStar(), work=200), Stage(Greedy())))
+    """The node limits of budget and stages count the nodes of all searches, in both engines alike."""
+    portfolio = Portfolio((Stage(AStar(), max_work=200), Stage(Greedy())))
     transcripts = []
     for engine in (PythonPlanner, NativePlanner):
-        problem, statistics = grounded(engine(policy)), SearchStatistics()
+        problem, statistics = grounded(engine(portfolio)), SearchStatistics()
         streams = [problem.plans(seed, Budget(math.inf, max_nodes=150), statistics) for seed in range(3)]
         taken = [next(stream, None) for _ in range(8) for stream in streams]
-        transcripts.append((taken, [stream.ended for stream in streams], statistics))
+        transcripts.append((taken, [stream.end_reason for stream in streams], statistics))
     python, native = transcripts
     assert python[0][0] is not None
     assert python[1] == [Outcome.OUT_OF_NODES] * 3
@@ -94,16 +96,16 @@ def test_searches_side_by_side_share_their_nodes() -> None:
 
 
 @ENGINES
-def test_numbers_beyond_what_the_engine_counts_with(engine: type[PythonPlanner | NativePlanner]) -> None:
-    policy = Policy((Stage(AStar(weight=2**31 - 1), work=10**30), Stage(Greedy())))
+def test_numbers_beyond_64_bits(engine: type[PythonPlanner | NativePlanner]) -> None:
+    portfolio = Portfolio((Stage(AStar(weight=2**31 - 1), max_work=10**30), Stage(Greedy())))
     for seed in (10**30, -1):
-        problem = grounded(engine(policy))
+        problem = grounded(engine(portfolio))
         stream = problem.plans(seed, Budget(math.inf, max_nodes=10**30), SearchStatistics())
         assert len(next(stream)) == 3
 
 
 @ENGINES
-def test_failures_of_what_is_not_there(engine: type[PythonPlanner | NativePlanner]) -> None:
+def test_failures_at_unknown_steps_and_objects(engine: type[PythonPlanner | NativePlanner]) -> None:
     problem = grounded(engine(paper_portfolio()))
     jar = JAR("jar0")
     with pytest.raises(UnknownNameError, match=r"'jar7'.*Did you mean 'jar[01]'"):
@@ -120,36 +122,27 @@ def test_failures_of_what_is_not_there(engine: type[PythonPlanner | NativePlanne
 
 
 def test_a_search_that_starts_too_late_prepares_nothing() -> None:
-    """What comes before a search grows with the problem, so it too looks at the clock."""
-    problem = grounded(NativePlanner(), families.books(200, 4))
+    """The preparation of a search grows with the problem, so it checks the clock too."""
+    problem = grounded(NativePlanner(), family_problem("books", 200, 4))
     statistics = SearchStatistics()
     stream = problem.with_failure(0, [problem.objects[0]]).plans(0, Budget.seconds(0.0), statistics)
-    assert (stream.ended, statistics) == (Outcome.TIMEOUT, SearchStatistics())
+    assert (stream.end_reason, statistics) == (Outcome.TIMEOUT, SearchStatistics())
     assert list(stream) == []
-
-
-@ENGINES
-def test_objects_may_be_given_once_only(engine: type[PythonPlanner | NativePlanner]) -> None:
-    once = Question(QUESTION.operators, iter(QUESTION.objects), QUESTION.initial, QUESTION.goal)
-    problem = grounded(engine(paper_portfolio()), once)
-    assert len(next(problem.plans(0, Budget.unlimited(), SearchStatistics()))) == 3
 
 
 def test_one_name_for_predicates_of_different_arity_is_refused() -> None:
     other = Predicate("Near", ())
-    with pytest.raises(InvalidInputError, match=r"'Near' of \d and of \d arguments. Rename"):
-        NativePlanner()(
-            Question(QUESTION.operators, (), frozenset([other()]), frozenset()), Budget.unlimited()
-        )
+    with pytest.raises(InvalidInputError, match=r"'Near' have \d and \d arguments.*Rename"):
+        replace(TOY, objects=(), initial=frozenset([other()]), goal=frozenset()).given_to(NativePlanner())
 
 
 class Interrupted(Exception):
-    """Ctrl-C, as far as a test may press it."""
+    """Stands for KeyboardInterrupt."""
 
 
 @pytest.fixture
 def interruption() -> Iterator[None]:
-    """Raises in the main program, but only at the third signal: those that must wait become one."""
+    """Raise `Interrupted` in the main thread at the third signal."""
     count = itertools.count(1)
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -164,7 +157,7 @@ def interruption() -> Iterator[None]:
 
 
 def test_a_search_can_be_interrupted(interruption: None) -> None:
-    problem = grounded(NativePlanner(paper_portfolio()), families.paint(30, 30))
+    problem = grounded(NativePlanner(paper_portfolio()), family_problem("paint", 30, 30))
     stream = problem.plans(0, Budget.seconds(5.0), SearchStatistics())
     with pytest.raises(Interrupted):
         next(stream, None)
@@ -172,4 +165,4 @@ def test_a_search_can_be_interrupted(interruption: None) -> None:
 
 def test_grounding_can_be_interrupted(interruption: None) -> None:
     with pytest.raises(Interrupted):
-        NativePlanner()(row_problem(length=6, objects=60).question(), Budget.seconds(5.0))
+        row_problem(length=6, objects=60).given_to(NativePlanner(), Budget.seconds(5.0))
