@@ -94,9 +94,18 @@ from needful.planning.pddl.writer import write_pddl as write_pddl
 from needful.planning.planners import generate_abstract_plans as generate_abstract_plans
 from needful.policies.graph_policy import GraphPolicy as GraphPolicy
 from needful.policies.graph_policy import PolicyConfig as PolicyConfig
+from needful.reports.page.page import make_report as make_report
+from needful.reports.page.recorded_run import read_run as read_run
+from needful.reports.write_report import write_report as write_report
 from needful.sampler_learning.config import SamplerConfig as SamplerConfig
 from needful.storage.demonstrations import DemonstrationSet as DemonstrationSet
 from needful.storage.demonstrations import read_demonstrations as read_demonstrations
 from needful.storage.demonstrations import write_demonstrations as write_demonstrations
+from needful.sweeps.executors import ProcessExecutor as ProcessExecutor
+from needful.sweeps.executors import RayExecutor as RayExecutor
+from needful.sweeps.jobs import Job as Job
+from needful.sweeps.results import SweepFolder as SweepFolder
+from needful.sweeps.results import read_results as read_results
+from needful.sweeps.sweep import sweep as sweep
 
 __all__: list[str]
