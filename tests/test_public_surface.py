@@ -15,11 +15,17 @@ import pytest
 
 import needful
 import needful.planning
+from api_reference import public_names
+from documentation_pages import EXAMPLES, PAGES, blocks_of, page_name
 from needful import errors
 
 PACKAGES = pytest.mark.parametrize(
     "package", [needful, needful.planning], ids=lambda package: package.__name__
 )
+IMPORT_FROM = re.compile(r"^ *from (needful[\w.]*) import (\([^)]*\)|[^#\n]*)", re.MULTILINE)
+IMPORT_MODULE = re.compile(r"^ *import (needful[\w.]*)", re.MULTILINE)
+ATTRIBUTE = re.compile(r"(?<![\w./])needful\.(\w+)")
+MAX_REPR_LENGTH = 200
 HEAVY = ("torch", "matplotlib", "scipy", "mujoco", "ray")
 
 
@@ -107,3 +113,65 @@ def test_the_tree_of_errors_is_the_one_that_is_drawn() -> None:
     parents = {name: kind.__bases__[0].__name__ for name, kind in classes.items()}
     assert drawn == {**parents, "NeedfulError": None}
     assert set(classes) <= set(needful.__all__)
+
+
+def documented_code() -> dict[str, str]:
+    """Return the Python code of each page and example."""
+    pages = {
+        page_name(page): "\n".join(block.code for block in blocks_of(page) if block.language == "python")
+        for page in PAGES
+    }
+    return pages | {page_name(file): file.read_text() for file in EXAMPLES.glob("*.py")}
+
+
+def used_names(code: str) -> set[tuple[str, str]]:
+    """Return the names of `needful` that code uses, each with the module it takes them from."""
+    imported = {
+        (module, name)
+        for module, names in IMPORT_FROM.findall(code)
+        for name in re.findall(r"(?:^|,)\s*(\w+)", names.strip("()"))
+    }
+    modules = {tuple(module.rpartition(".")[::2]) for module in IMPORT_MODULE.findall(code)}
+    rest = IMPORT_MODULE.sub("", IMPORT_FROM.sub("", code))
+    attributes = {("needful", name) for name in ATTRIBUTE.findall(rest)}
+    return imported | attributes | {(module, name) for module, name in modules if module}
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("from needful import (\n    plan as p,\n    Task,\n)", {("needful", "plan"), ("needful", "Task")}),
+        ("import needful.envs.gym", {("needful.envs", "gym")}),
+        ("import needful\nneedful.plan(needful.Task)", {("needful", "plan"), ("needful", "Task")}),
+        ("    from needful.a.b import c  # why", {("needful.a.b", "c")}),
+    ],
+)
+def test_used_names_are_found(code: str, expected: set[tuple[str, str]]) -> None:
+    assert used_names(code) == expected
+
+
+def test_documentation_and_examples_use_public_names_only() -> None:
+    public = public_names()
+    modules = {module.rpartition(".")[::2] for module in public}
+    allowed = modules | {(module, name) for module, names in public.items() for name in names}
+    used = {(page, *one) for page, code in documented_code().items() for one in used_names(code)}
+    assert len(used) > 100
+    assert sorted(one for one in used if one[1:] not in allowed) == []
+
+
+def test_documented_modules_have_the_listed_names() -> None:
+    for module, names in public_names().items():
+        assert [name for name in names if not hasattr(import_module(module), name)] == []
+
+
+def test_a_learned_model_has_a_short_repr() -> None:
+    env = needful.make_environment("screws")
+    oracle = needful.OracleDemonstrator(env)
+    collected = needful.collect_demonstrations(env, oracle, count=3, seed=0)
+    learned = needful.learn_model(env.vocabulary, collected.demonstrations)
+    task = env.task("test", index=0, seed=0)
+    result = needful.plan(task, learned.model, env.execute)
+    for value in (learned, learned.model, learned.operators, collected, env.vocabulary, task, result):
+        text = repr(value)
+        assert len(text) <= MAX_REPR_LENGTH, text
+        assert "\n" not in text
