@@ -1,4 +1,4 @@
-"""What `import needful` gives, and what it costs."""
+"""The public names of the packages, and the cost of importing them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import needful
+import needful.planning
 from needful import errors
 
+PACKAGES = pytest.mark.parametrize(
+    "package", [needful, needful.planning], ids=lambda package: package.__name__
+)
 HEAVY = ("torch", "matplotlib", "scipy", "mujoco", "ray")
 
 
@@ -23,43 +28,45 @@ def kind_and_name(name: str) -> tuple[int, str]:
     return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
 
 
-def test_the_exported_names_are_listed_in_order() -> None:
-    assert needful.__all__ == sorted(needful.__all__, key=kind_and_name)
-    assert len(set(needful.__all__)) == len(needful.__all__)
+@PACKAGES
+def test_the_exported_names_are_listed_in_order(package: ModuleType) -> None:
+    assert package.__all__ == sorted(package.__all__, key=kind_and_name)
+    assert len(set(package.__all__)) == len(package.__all__)
 
 
-def test_what_type_checkers_are_told_is_what_is_there() -> None:
-    stub = ast.parse(Path(needful.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
-    told = {
+@PACKAGES
+def test_the_stub_lists_the_public_names_and_their_home_modules(package: ModuleType) -> None:
+    stub = ast.parse(Path(str(package.__file__)).with_suffix(".pyi").read_text(encoding="utf-8"))
+    home_modules = {
         name.name: imported.module
         for imported in stub.body
         if isinstance(imported, ast.ImportFrom)
         for name in imported.names
     }
-    assert set(told) == set(needful.__all__) <= set(dir(needful))
-    for name, module in told.items():
-        assert getattr(needful, name) is getattr(import_module(str(module)), name)
-    (exported,) = [node.value for node in stub.body if isinstance(node, ast.Assign)]
-    assert ast.literal_eval(exported) == needful.__all__
+    assert set(home_modules) == set(package.__all__) <= set(dir(package))
+    for name, module in home_modules.items():
+        assert getattr(package, name) is getattr(import_module(str(module)), name)
 
 
-def test_names_that_are_not_there() -> None:
-    with pytest.raises(AttributeError, match="module 'needful' has no attribute 'plam'"):
-        needful.plam  # type: ignore[attr-defined]  # noqa: B018
+@PACKAGES
+def test_unknown_names(package: ModuleType) -> None:
+    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'plam'"):
+        package.plam  # noqa: B018
 
 
 def test_importing_loads_next_to_nothing() -> None:
     look = "import sys, needful; print(sorted(name for name in sys.modules if name.startswith('needful')))"
     run = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
-    assert run.stdout == "['needful']\n"
+    assert run.stdout == "['needful', 'needful.lazy_names']\n"
 
 
-def test_everything_exported_is_documented() -> None:
+@PACKAGES
+def test_everything_exported_is_documented(package: ModuleType) -> None:
+    exported = {name: getattr(package, name) for name in package.__all__}
     bare = [
         name
-        for name in needful.__all__
-        if (inspect.isclass(getattr(needful, name)) or inspect.isfunction(getattr(needful, name)))
-        and not inspect.getdoc(getattr(needful, name))
+        for name, value in exported.items()
+        if (inspect.isclass(value) or inspect.isfunction(value)) and not inspect.getdoc(value)
     ]
     assert bare == []
 

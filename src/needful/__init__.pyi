@@ -42,6 +42,7 @@ from needful.core.plans import Outcome as Outcome
 from needful.core.plans import PlanningResult as PlanningResult
 from needful.core.plans import necessary_atoms as necessary_atoms
 from needful.core.state import State as State
+from needful.core.tasks import AbstractTask as AbstractTask
 from needful.core.tasks import Task as Task
 from needful.demos.collect import OracleDemonstrator as OracleDemonstrator
 from needful.demos.collect import collect_demonstrations as collect_demonstrations
@@ -88,9 +89,9 @@ from needful.planning.bilevel import PlanningConfig as PlanningConfig
 from needful.planning.bilevel import plan as plan
 from needful.planning.pddl.reader import PddlDomain as PddlDomain
 from needful.planning.pddl.reader import read_pddl_domain as read_pddl_domain
-from needful.planning.pddl.writer import AbstractTask as AbstractTask
-from needful.planning.pddl.writer import Style as Style
+from needful.planning.pddl.writer import PddlStyle as PddlStyle
 from needful.planning.pddl.writer import write_pddl as write_pddl
+from needful.planning.planners import generate_abstract_plans as generate_abstract_plans
 from needful.policies.graph_policy import GraphPolicy as GraphPolicy
 from needful.policies.graph_policy import PolicyConfig as PolicyConfig
 from needful.sampler_learning.config import SamplerConfig as SamplerConfig

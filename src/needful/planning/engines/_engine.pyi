@@ -1,4 +1,4 @@
-"""The module that `native/bindings.cpp` compiles to."""
+"""The C++ search engine, compiled from `native/bindings.cpp`."""
 
 EncodedAtom = tuple[int, list[int]]
 OperatorTuple = tuple[list[int], list[EncodedAtom], list[EncodedAtom], list[EncodedAtom], list[EncodedAtom]]
