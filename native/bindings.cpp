@@ -1,4 +1,4 @@
-// The Python module `_engine`; only native_planner.py uses it.
+// The Python module `_engine`; only planning/engines/native_planner.py uses it.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 

@@ -1,4 +1,4 @@
-// Grounding by relaxed reachability; see grounding.py.
+// Grounding by relaxed reachability; see planning/grounding.py.
 #pragma once
 
 #include <vector>
