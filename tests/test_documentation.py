@@ -31,6 +31,13 @@ def test_the_functions_named_line_by_line_are_there() -> None:
         assert pkgutil.resolve_name(f"needful.{name}") is not None
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name != "decisions"], ids=page_name)
+def test_source_files_named_on_a_page_exist(page: Path) -> None:
+    named = re.findall(r"`((?:\w+/)+\w+\.(?:py|cpp|h))`", page.read_text())
+    folders = (ROOT, ROOT / "src" / "needful", DOCS)
+    assert [path for path in named if not any((folder / path).exists() for folder in folders)] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_blocks_have_a_language_and_markers_a_reason(page: Path) -> None:
     for block in blocks_of(page):

@@ -7,6 +7,7 @@ but it must be refined, and refinement may fail.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 from needful.core.plans import Outcome
 from needful.planning.budget import Budget
@@ -14,17 +15,12 @@ from needful.planning.grounding import GroundProblem, OperatorMasks, operator_ma
 from needful.planning.interfaces import PlanStream
 
 
-class TrimmedPlans:
-    """The plans of a stream without superfluous steps and without duplicates; see `PlanStream`.
+class DeferringStream:
+    """A stream that defers some plans of another stream and returns them later; see `PlanStream`."""
 
-    A plan that trims to an earlier plan is returned untrimmed. No plan is lost: the untrimmed versions
-    follow when the stream ends.
-    """
-
-    def __init__(self, plans: PlanStream, problem: GroundProblem, budget: Budget) -> None:
+    def __init__(self, plans: PlanStream, problem: GroundProblem) -> None:
         self._plans = plans
         self._problem = problem
-        self._budget = budget
         self._seen: set[tuple[int, ...]] = set()
         self._deferred: list[tuple[int, ...]] = []
 
@@ -33,8 +29,20 @@ class TrimmedPlans:
         """Why there are no more plans; None while deferred plans are left."""
         return None if self._deferred else self._plans.end_reason
 
-    def __iter__(self) -> TrimmedPlans:
+    def __iter__(self) -> Self:
         return self
+
+
+class TrimmedPlans(DeferringStream):
+    """The plans of a stream without superfluous steps and without duplicates.
+
+    A plan that trims to an earlier plan is returned untrimmed. No plan is lost: the untrimmed versions
+    follow when the stream ends.
+    """
+
+    def __init__(self, plans: PlanStream, problem: GroundProblem, budget: Budget) -> None:
+        super().__init__(plans, problem)
+        self._budget = budget
 
     def __next__(self) -> tuple[int, ...]:
         for steps in self._plans:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 from needful.core.plans import Outcome, SearchStatistics
 from needful.errors import InvalidInputError
+from needful.planning.action_elimination import DeferringStream
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy
@@ -156,27 +157,13 @@ class StagedPlans:
         return stage.search(self._problem, self._seed, budget, self._statistics)
 
 
-class DistinctPlans:
-    """The plans of a stream, those that are similar to earlier ones deferred; see `PlanStream`.
+class DistinctPlans(DeferringStream):
+    """The plans of a stream, with those that are similar to earlier ones deferred.
 
     A plan is deferred if swapping neighbouring independent steps turns it into an earlier plan, or if it
     revisits a state. No plan is lost: the deferred ones follow when the stream ends, or one at a time after
     `MAX_CONSECUTIVE_DEFERRED` of them in a row.
     """
-
-    def __init__(self, plans: PlanStream, problem: GroundProblem) -> None:
-        self._plans = plans
-        self._problem = problem
-        self._seen: set[tuple[int, ...]] = set()
-        self._deferred: list[tuple[int, ...]] = []
-
-    @property
-    def end_reason(self) -> Outcome | None:
-        """Why there are no more plans; None while deferred plans are left."""
-        return None if self._deferred else self._plans.end_reason
-
-    def __iter__(self) -> DistinctPlans:
-        return self
 
     def __next__(self) -> tuple[int, ...]:
         deferred_in_a_row = 0

@@ -38,9 +38,12 @@ BoldRule: TypeAlias = Callable[[Estimate, Estimate], bool]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its label, its name in the published table, and its methods.
+    """A column of a table.
 
-    An entry shows the first of these methods that has runs.
+    Attributes:
+        label: the heading.
+        published: the name of the column in the published table.
+        methods: an entry shows the first of these methods that has runs.
     """
 
     label: str

@@ -93,7 +93,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The entries of one domain, one per column."""
+    """The entries of one domain.
+
+    Attributes:
+        domain: the name of the domain.
+        title: its name in print.
+        cells: one entry per column.
+    """
 
     domain: str
     title: str

@@ -92,7 +92,13 @@ FIGURES: Mapping[str, FigureSpec] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """A problem to check before the numbers: its location, a description, and details."""
+    """A problem to check before reading the numbers.
+
+    Attributes:
+        where: the job or file.
+        what: one sentence.
+        detail: the traceback, if there is one.
+    """
 
     where: str
     what: str

@@ -20,11 +20,13 @@ from needful.storage.atomic import compressed, read_gzipped, remove_leftovers, w
 from needful.storage.json_fields import JsonValue, Source, dump_json, parse_json
 from needful.sweeps.jobs import Job
 
-FORMAT = "needful-results"
-VERSION = 1
+FORMAT, VERSION = "needful-results", 1
 JOBS_FOLDER = "jobs"
 RESULT_SUFFIX = ".jsonl.gz"
+
 LOCK_FILE = ".lock"
+
+# The remedy for every damaged result file.
 REPEAT = "Delete the file and start the sweep again to repeat the job."
 
 
@@ -53,7 +55,12 @@ class JobResult:
 
 @dataclass(frozen=True, slots=True)
 class DamagedFile:
-    """A result file that cannot be read, and the reason."""
+    """A result file that cannot be read.
+
+    Attributes:
+        path: the file.
+        reason: what is wrong with it, and the remedy.
+    """
 
     path: Path
     reason: str

@@ -32,7 +32,6 @@ def ground(
     operators: list[OperatorTuple],
     initial: list[int],
     goal: list[int],
-    allow_noops: bool,
     seconds: float,
-    most: int,
+    max_operators: int,
 ) -> Problem | None: ...

@@ -24,7 +24,7 @@ from needful.core.plans import Outcome, SearchStatistics
 from needful.errors import InvalidInputError
 from needful.planning.action_elimination import TrimmedPlans
 from needful.planning.budget import Budget
-from needful.planning.engines.search_space import SearchSpace, SearchTree, splitmix64
+from needful.planning.engines.search_space import SearchSpace, SearchStream
 from needful.planning.grounding import GroundProblem
 from needful.planning.heuristics import LmCut
 from needful.planning.interfaces import Heuristic, PlanStream
@@ -70,7 +70,7 @@ class AStar:
         return plans if self.weight == 1 else TrimmedPlans(plans, problem, budget)
 
 
-class AStarStream:
+class AStarStream(SearchStream):
     """The plans of one A* search, cheapest first; see `PlanStream`."""
 
     def __init__(
@@ -82,36 +82,20 @@ class AStarStream:
         budget: Budget,
         statistics: SearchStatistics,
     ) -> None:
-        self.end_reason: Outcome | None = None
-        self._space = space
+        super().__init__(space, seed, budget, statistics)
         self._heuristic = heuristic
         self._weight = weight
-        self._budget = budget
-        self._statistics = statistics
-        self._random = splitmix64(seed)
-        self._tree = SearchTree(space)
         # For each state: the costs of the paths from which it was expanded, and its estimate.
         self._expansions: dict[int, list[int]] = {}
         self._estimates: dict[int, _CachedEstimate] = {}
-        self._expansion_limit = 0
         self._queue: list[QueueEntry] = []
         self._postponed: list[QueueEntry] = []
         self._enqueue(node=0, bound=0)
 
-    def __iter__(self) -> AStarStream:
-        return self
-
-    def __next__(self) -> tuple[int, ...]:
-        if self.end_reason is None:
-            self._expansion_limit += 1
-            for entry in self._postponed:
-                heapq.heappush(self._queue, entry)
-            self._postponed.clear()
-            found = self._next_goal_node()
-            if isinstance(found, int):
-                return self._tree.plan(found)
-            self.end_reason = found
-        raise StopIteration
+    def _resume_postponed(self) -> None:
+        for entry in self._postponed:
+            heapq.heappush(self._queue, entry)
+        self._postponed.clear()
 
     def _next_goal_node(self) -> int | Outcome:
         while self._queue:

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from needful.core.plans import Outcome, SearchStatistics
 from needful.planning.action_elimination import TrimmedPlans
 from needful.planning.budget import Budget
-from needful.planning.engines.search_space import SearchSpace, SearchTree, splitmix64
+from needful.planning.engines.search_space import SearchSpace, SearchStream
 from needful.planning.grounding import GroundProblem
 from needful.planning.heuristics import Ff, RelaxedPlan
 
@@ -49,22 +49,16 @@ class Greedy:
         return TrimmedPlans(plans, problem, budget)
 
 
-class GreedyStream:
+class GreedyStream(SearchStream):
     """The plans of one greedy search, in the order found; see `PlanStream`."""
 
     def __init__(
         self, space: SearchSpace, ff: Ff, seed: int, budget: Budget, statistics: SearchStatistics
     ) -> None:
-        self.end_reason: Outcome | None = None
-        self._space = space
+        super().__init__(space, seed, budget, statistics)
         self._ff = ff
-        self._budget = budget
-        self._statistics = statistics
-        self._random = splitmix64(seed)
-        self._tree = SearchTree(space)
         self._expansions: dict[int, int] = {}
         self._relaxed_plans: dict[int, RelaxedPlan | None] = {}
-        self._expansion_limit = 0
         self._best_estimate: int | None = None
         self._queues: tuple[list[QueueEntry], list[QueueEntry]] = ([], [])
         self._turns = [0, 0]
@@ -72,21 +66,11 @@ class GreedyStream:
         self._postponed: list[tuple[int, QueueEntry]] = []
         self._enqueue(node=0, bound=0, preferred=False)
 
-    def __iter__(self) -> GreedyStream:
-        return self
-
-    def __next__(self) -> tuple[int, ...]:
-        if self.end_reason is None:
-            self._expansion_limit += 1
-            for queue, entry in self._postponed:
-                heapq.heappush(self._queues[queue], entry)
-                self._popped.discard(entry[-1])
-            self._postponed.clear()
-            found = self._next_goal_node()
-            if isinstance(found, int):
-                return self._tree.plan(found)
-            self.end_reason = found
-        raise StopIteration
+    def _resume_postponed(self) -> None:
+        for queue, entry in self._postponed:
+            heapq.heappush(self._queues[queue], entry)
+            self._popped.discard(entry[-1])
+        self._postponed.clear()
 
     def _next_goal_node(self) -> int | Outcome:
         while any(self._queues):

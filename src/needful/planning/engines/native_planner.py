@@ -242,7 +242,6 @@ class _Encoding:
             [self._operator(operator) for operator in operators],
             self._flatten_atoms(budget.until_deadline(task.initial)),
             self._flatten_atoms(task.goal),
-            True,  # allow_noops
             budget.remaining(),
             _MAX_INT64 if limit is None else min(limit, _MAX_INT64),
         )

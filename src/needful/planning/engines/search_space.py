@@ -1,10 +1,12 @@
-"""The state space of a search, the tree of its nodes, and a portable random number generator."""
+"""What all searches share: the state space, the tree of nodes, the stream of plans, and tie-breaking."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from typing import Self
 
-from needful.core.plans import SearchStatistics
+from needful.core.plans import Outcome, SearchStatistics
 from needful.planning.budget import Budget
 from needful.planning.grounding import GroundProblem
 from needful.planning.symmetry import Symmetry
@@ -121,6 +123,43 @@ class SearchTree:
             backwards.append(self._steps[node])
             node = self._parents[node]
         return self.space.undo_renaming(backwards[::-1])
+
+
+class SearchStream(ABC):
+    """The plans of a search that continues after each plan; see `PlanStream`.
+
+    After each plan, every state may be expanded once more, so that other paths through it are found.
+    """
+
+    def __init__(self, space: SearchSpace, seed: int, budget: Budget, statistics: SearchStatistics) -> None:
+        self.end_reason: Outcome | None = None
+        self._space = space
+        self._budget = budget
+        self._statistics = statistics
+        self._random = splitmix64(seed)
+        self._tree = SearchTree(space)
+        self._expansion_limit = 0
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> tuple[int, ...]:
+        if self.end_reason is None:
+            self._expansion_limit += 1
+            self._resume_postponed()
+            found = self._next_goal_node()
+            if isinstance(found, int):
+                return self._tree.plan(found)
+            self.end_reason = found
+        raise StopIteration
+
+    @abstractmethod
+    def _resume_postponed(self) -> None:
+        """Put the entries that reached the expansion limit back into the queue."""
+
+    @abstractmethod
+    def _next_goal_node(self) -> int | Outcome:
+        """Search on; return the next node with a goal state, or the reason why there is none."""
 
 
 def splitmix64(seed: int) -> Iterator[int]:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from needful.envs.drawing.palette import DARK_GREY, GREY, LIGHT_GREY, WHITE
-from needful.paper.domains import domain_title
-from needful.paper.methods import method_style
+from needful.paper.domains import domain_title, in_paper_order
+from needful.paper.methods import in_column_order, method_style
+from needful.reports.runs import RunGroup
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -105,6 +106,16 @@ def method_panels(
     figure, axes = domain_panels(domains, 0.8 + row_height * len(methods))
     method_rows(axes, methods)
     return figure, axes
+
+
+def group_panels(
+    groups: Sequence[RunGroup], row_height: float
+) -> tuple[Figure, dict[str, Axes], tuple[str, ...]]:
+    """Return a figure with the panel of each domain, and the methods of its rows."""
+    domains = in_paper_order(group.domain for group in groups)
+    methods = in_column_order(group.method for group in groups)
+    figure, axes = method_panels(domains, methods, row_height)
+    return figure, dict(zip(domains, axes, strict=True)), methods
 
 
 def label_outer(axes: Sequence[Axes], x: str = "", y: str = "") -> None:

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 from needful.core.plans import Outcome
 from needful.envs.drawing.palette import WHITE
 from needful.evaluation.records import RunRecord
-from needful.paper.domains import in_paper_order
-from needful.paper.methods import in_column_order
-from needful.reports.figures.canvas import label_outer, legend_below, method_panels
+from needful.reports.figures.canvas import group_panels, label_outer, legend_below
 from needful.reports.runs import RunGroup, main_group, main_groups
 
 if TYPE_CHECKING:
@@ -49,16 +47,14 @@ def draw_failures(groups: Sequence[RunGroup]) -> Figure | None:
     tried = [group for group in main_groups(groups) if group.records]
     if not tried:
         return None
-    domains = in_paper_order(group.domain for group in tried)
-    methods = in_column_order(group.method for group in tried)
-    figure, axes = method_panels(domains, methods, row_height=0.22)
-    for panel, domain in zip(axes, domains, strict=True):
+    figure, panels, methods = group_panels(tried, row_height=0.22)
+    for domain, panel in panels.items():
         for row, method in enumerate(methods):
             group = main_group(tried, domain, method)
             if group is not None:
                 _draw_bar(panel, row, group.records)
         panel.set_xlim(0, 100)
-    label_outer(axes, x="tasks, %")
+    label_outer(tuple(panels.values()), x="tasks, %")
     seen = {outcome_label(record) for group in tried for record in group.records}
     legend_below(
         figure, [Patch(color=OUTCOME_COLOURS[name], label=name) for name in OUTCOME_COLOURS if name in seen]

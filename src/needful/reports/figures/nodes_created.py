@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from needful.envs.drawing.palette import DARK_GREY, GREY
-from needful.paper.domains import in_paper_order, protocol_of
-from needful.paper.methods import POLICIES, in_column_order, method_style
-from needful.reports.figures.canvas import SMALL_FONT_SIZE, label_outer, method_panels
+from needful.paper.domains import protocol_of
+from needful.paper.methods import POLICIES, method_style
+from needful.reports.figures.canvas import SMALL_FONT_SIZE, group_panels, label_outer
 from needful.reports.runs import RunGroup, main_group, main_groups
 from needful.seeding import rng_for
 
@@ -35,17 +35,15 @@ def draw_nodes_created(groups: Sequence[RunGroup]) -> Figure | None:
     searching = [group for group in main_groups(groups) if group.method not in POLICIES and group.records]
     if not searching:
         return None
-    domains = in_paper_order(group.domain for group in searching)
-    methods = in_column_order(group.method for group in searching)
-    figure, axes = method_panels(domains, methods, row_height=0.3)
-    for panel, domain in zip(axes, domains, strict=True):
+    figure, panels, methods = group_panels(searching, row_height=0.3)
+    for domain, panel in panels.items():
         end = _end_of_scale([group for group in searching if group.domain == domain])
         _prepare_scale(panel, end)
         for row, method in enumerate(methods):
             group = main_group(searching, domain, method)
             if group is not None:
                 _draw_method(panel, group, row, end)
-    label_outer(axes, x="nodes created")
+    label_outer(tuple(panels.values()), x="nodes created")
     return figure
 
 

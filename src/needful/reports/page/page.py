@@ -14,7 +14,7 @@ from needful.reports.page.operator_cards import MAX_DEMONSTRATIONS, demonstratio
 from needful.reports.page.recorded_run import RecordedModel, RecordedRun
 from needful.reports.page.shared_tables import AtomList
 from needful.reports.page.task_films import FilmSelection, choose_films, task_rows
-from needful.storage.evidence import RecordedClimb
+from needful.storage.evidence import RecordedClimb, climb_to_json
 from needful.storage.json_fields import JsonValue
 
 if TYPE_CHECKING:
@@ -177,19 +177,8 @@ def _model(model: RecordedModel, atoms: AtomList, notes: list[str]) -> dict[str,
 
 
 def _climb(climb: RecordedClimb) -> dict[str, Any]:
-    return {
-        "transitions": climb.transitions,
-        "steps": [
-            {
-                "move": step.move,
-                "uncovered": step.objective.uncovered,
-                "operators": step.objective.operators,
-                "added": list(step.added),
-                "removed": list(step.removed),
-            }
-            for step in climb.steps
-        ],
-    }
+    content = climb_to_json(climb)
+    return {key: content[key] for key in ("transitions", "steps")}
 
 
 def make_report(runs: Sequence[RecordedRun], find_environment: FindEnvironment) -> str:

@@ -8,17 +8,17 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from needful.planning.a_star import AStar
-from needful.planning.native_planner import NativePlanner
-from needful.planning.policy import Policy, Stage
-from needful.planning.python_planner import PythonPlanner
 
 from fake_clock import FakeClock
-from needful.core.plans import Effort, Outcome
+from needful.core.plans import Outcome, SearchStatistics
 from needful.planning.budget import Budget
+from needful.planning.engines.a_star import AStar
+from needful.planning.engines.native_planner import ENGINE_BUILT, NativePlanner
+from needful.planning.engines.python_planner import PythonPlanner
+from needful.planning.portfolio import Portfolio, Stage
 from planning_problems import toy_problem
 
-NATIVE = Path(__file__).parents[2] / "native"
+NATIVE = Path(__file__).parents[3] / "native"
 COMPILER = shutil.which(os.environ.get("CXX", "c++"))
 
 PROGRAM = """
@@ -76,18 +76,20 @@ def test_deadline_poller(tmp_path: Path) -> None:
     subprocess.run([str(program)], check=True, timeout=30)
 
 
+@pytest.mark.skipif(not ENGINE_BUILT, reason="needs the C++ engine")
 def test_postponed_plans_follow_after_a_timeout() -> None:
     """Both engines return the plans that they already have when the deadline expires."""
     transcripts = []
     for engine in (PythonPlanner, NativePlanner):
         clock = FakeClock()
         budget = Budget.seconds(1000.0, clock=clock)
-        problem = engine(Policy((Stage(AStar()),), distinct=True))(toy_problem(balls=3).question(), budget)
+        toy = toy_problem(balls=3)
+        problem = engine(Portfolio((Stage(AStar()),), distinct=True))(toy.operators, toy.task, budget)
         assert problem is not None
-        stream = problem.plans(0, budget, Effort())
+        stream = problem.plans(0, budget, SearchStatistics())
         first = [next(stream) for _ in range(2)]
         clock.now = 2000.0
-        transcripts.append((first, list(stream), stream.ended))
+        transcripts.append((first, list(stream), stream.end_reason))
     python, native = transcripts
     assert python[1] != []
     assert python[2] is Outcome.TIMEOUT
