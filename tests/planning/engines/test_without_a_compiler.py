@@ -51,7 +51,7 @@ def test_every_file_of_the_package_is_installed(installed: Path) -> None:
 
 
 def test_the_package_plans_in_python_and_warns_once(installed: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    environment = {**os.environ, "PYTHONPATH": str(installed), "PYTHONWARNINGS": "default"}
     done = subprocess.run(
         [sys.executable, "-c", PLAN_TWICE], env=environment, capture_output=True, text=True, cwd=installed
     )
@@ -68,7 +68,7 @@ def test_the_command_warns_in_one_line(installed: Path) -> None:
     arguments = ["run", "screws", "--demos", "3", "--tasks", "2", "--out", str(installed / "run"), "--json"]
     done = subprocess.run(
         [sys.executable, "-c", command, *arguments],
-        env={**os.environ, "PYTHONPATH": str(installed)},
+        env={**os.environ, "PYTHONPATH": str(installed), "PYTHONWARNINGS": "default"},
         capture_output=True,
         text=True,
         cwd=installed,
