@@ -188,7 +188,7 @@ def test_pages_fit_a_phone_and_ask_for_nothing(tmp_path: Path) -> None:
         for name in ("index", "tutorial", "api", "paper_to_code"):
             browser.open(tmp_path / "site" / f"{name}.html", 390, 844, scheme="dark")
             assert browser.run("document.documentElement.scrollWidth") == 390, name
-            assert browser.complaints == []
+            assert browser.messages == []
             assert all(request.startswith("file:") for request in browser.requests)
             menu = "getComputedStyle(document.querySelector('nav div')).display"
             assert browser.run(menu) == "none"

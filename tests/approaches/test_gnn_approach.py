@@ -63,7 +63,7 @@ def test_the_summary_has_no_operators(result: RunResult, folder: RunFolder) -> N
     assert json.loads((folder.path / "summary.json").read_text()) == summary
 
 
-def test_what_was_learned_solves_the_same_from_disk(result: RunResult, folder: RunFolder) -> None:
+def test_stored_policy_solves_the_same_task(result: RunResult, folder: RunFolder) -> None:
     assert sorted(path.name for path in folder.model.iterdir()) == ["policy.json", "policy.safetensors"]
     stored = load_policy(folder.model)
     assert isinstance(result.learned, LearnedPolicy)
@@ -80,7 +80,7 @@ def test_what_was_learned_solves_the_same_from_disk(result: RunResult, folder: R
     assert found.steps == found.actions
 
 
-def test_a_policy_is_no_model(folder: RunFolder, result: RunResult, tmp_path: Path) -> None:
+def test_policy_is_not_opened_as_a_model(folder: RunFolder, result: RunResult, tmp_path: Path) -> None:
     assert holds_policy(folder.path)
     assert holds_policy(folder.model)
     assert not holds_policy(tmp_path)
@@ -107,7 +107,7 @@ def test_models_are_opened_like_policies(tmp_path: Path) -> None:
     assert solver.solve(TOY.tasks("test", 1, 0)[0], 0).solved
 
 
-def test_without_a_model_of_the_world_the_world_decides(result: RunResult) -> None:
+def test_model_free_policy_observes_the_real_environment(result: RunResult) -> None:
     assert isinstance(result.learned, LearnedPolicy)
     policy, kind, task = result.learned.policy, GNN_APPROACHES["gnn-model-free"], TOY.tasks("test", 1, 0)[0]
     # Nothing happens the first two times; the policy sees it and tries again.
@@ -118,7 +118,7 @@ def test_without_a_model_of_the_world_the_world_decides(result: RunResult) -> No
         assert found.statistics.samples == 0
 
 
-def test_the_same_weights_act_either_way() -> None:
+def test_both_approaches_train_the_same_weights() -> None:
     short = replace(CONFIG, tasks=0, policy=PolicyConfig(epochs=2))
     one, other = (run(TOY, replace(short, learner=learner)).learned for learner in sorted(GNN_APPROACHES))
     assert isinstance(one, LearnedPolicy)
@@ -128,7 +128,7 @@ def test_the_same_weights_act_either_way() -> None:
     )
 
 
-def test_a_time_limit_leaves_records_of_what_was_not_learned() -> None:
+def test_learning_timeout_is_recorded() -> None:
     result = run(TOY, replace(CONFIG, learning_timeout=1e-6))
     assert result.learned is None
     assert {record.outcome for record in result.evaluation.records} == {Outcome.NOT_LEARNED.value}
@@ -150,7 +150,7 @@ def test_demonstrations_are_checked() -> None:
 
 
 @pytest.mark.parametrize("options", [{"experiments": ExperimentConfig()}, {"oracle_samplers": True}])
-def test_what_only_operators_have_is_refused(options: dict[str, object]) -> None:
+def test_options_of_operator_learners_are_rejected(options: dict[str, object]) -> None:
     with pytest.raises(InvalidInputError, match="'gnn-shooting' is a policy"):
         replace(CONFIG, **options)  # type: ignore[arg-type]
 

@@ -15,7 +15,7 @@ DOMAINS = ("cluttered-1d", "cluttered-painting", "cluttered-satellites", "painti
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_the_oracle_borrows_from_itself(domain: str) -> None:
+def test_oracle_gets_its_own_samplers(domain: str) -> None:
     """Each operator finds its own sampler again, however its parameters are ordered."""
     oracle = needful.make_environment(domain).oracle_model()
     shuffled = replace(
@@ -41,7 +41,7 @@ def fits(obj: needful.Object, variable: Variable) -> bool:
     return obj.type.is_subtype_of(variable.type)
 
 
-def test_an_operator_that_lacks_an_object_gets_none() -> None:
+def test_operator_without_the_needed_object_is_rejected() -> None:
     oracle = needful.make_environment("painting").oracle_model()
     (place,) = [o for o in oracle.operators if o.name == "PlaceShelf"]
     (robot,) = [v for v in place.parameters if v.type.name == "robot"]
@@ -60,7 +60,7 @@ def test_an_operator_that_lacks_an_object_gets_none() -> None:
 
 
 def test_run_with_hand_written_samplers(tmp_path: object) -> None:
-    said = command(
+    result = command(
         "run",
         "cluttered-1d",
         "--demos",
@@ -72,5 +72,5 @@ def test_run_with_hand_written_samplers(tmp_path: object) -> None:
         "--out",
         f"{tmp_path}/out",
     )
-    assert said.code == 0
-    assert "Solved 2/2" in said.out
+    assert result.code == 0
+    assert "Solved 2/2" in result.out

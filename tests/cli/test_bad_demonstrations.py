@@ -120,22 +120,22 @@ BAD = {
 }
 
 
-def test_the_file_without_damage_is_fine(tmp_path: Path) -> None:
+def test_valid_file_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "demos.jsonl").write_bytes(written([HEADER, DEMO]))
-    said = needful("learn", tmp_path / "demos.jsonl", "--out", tmp_path / "model", "--json")
-    assert (said.code, said.json["operators"], said.json["coverage"]) == (0, 1, 1.0)
+    result = needful("learn", tmp_path / "demos.jsonl", "--out", tmp_path / "model", "--json")
+    assert (result.code, result.json["operators"], result.json["coverage"]) == (0, 1, 1.0)
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_damage_is_named_with_place_and_remedy(kind: str, tmp_path: Path) -> None:
-    data, complaint = BAD[kind]
+def test_error_names_location_and_remedy(kind: str, tmp_path: Path) -> None:
+    data, expected = BAD[kind]
     file = tmp_path / "demos.jsonl"
     file.write_bytes(data)
-    said = needful("learn", file, "--out", tmp_path / "new" / "model")
-    assert (said.code, said.out) == (1, "")
-    assert said.err.startswith(f"error: {file}")
-    assert said.err.count("\n") == 1
-    assert complaint in said.err
+    result = needful("learn", file, "--out", tmp_path / "new" / "model")
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith(f"error: {file}")
+    assert result.err.count("\n") == 1
+    assert expected in result.err
     assert [path.name for path in tmp_path.iterdir()] == ["demos.jsonl"]
 
 
@@ -147,18 +147,18 @@ def test_damage_is_named_with_place_and_remedy(kind: str, tmp_path: Path) -> Non
         ("x" * 300, "File name too long"),
     ],
 )
-def test_paths_that_are_no_files(name: str, reason: str, tmp_path: Path) -> None:
-    said = needful("learn", tmp_path / name, "--out", tmp_path / "model")
-    assert (said.code, said.out) == (1, "")
-    assert said.err == f"error: {tmp_path / name}: cannot be read: {reason}. Give a demonstrations file.\n"
+def test_paths_that_are_not_files(name: str, reason: str, tmp_path: Path) -> None:
+    result = needful("learn", tmp_path / name, "--out", tmp_path / "model")
+    assert (result.code, result.out) == (1, "")
+    assert result.err == f"error: {tmp_path / name}: cannot be read: {reason}. Give a demonstrations file.\n"
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("flip", [lambda data: data[:100], lambda data: data[:-1] + b"!"])
-def test_a_damaged_file_never_replaces_a_model(flip: Callable[[bytes], bytes], tmp_path: Path) -> None:
+def test_invalid_file_never_replaces_a_model(flip: Callable[[bytes], bytes], tmp_path: Path) -> None:
     (tmp_path / "demos.jsonl").write_bytes(flip(written([HEADER, DEMO])))
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "model.json").write_text("")
-    said = needful("learn", tmp_path / "demos.jsonl", "--out", tmp_path / "model", "--force")
-    assert said.code == 1
+    result = needful("learn", tmp_path / "demos.jsonl", "--out", tmp_path / "model", "--force")
+    assert result.code == 1
     assert [path.name for path in (tmp_path / "model").iterdir()] == ["model.json"]

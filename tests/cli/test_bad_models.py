@@ -72,27 +72,27 @@ DAMAGE = {
 }
 
 
-def complaint_about(model: Path, out: Path, verb: str) -> str:
-    said = needful(*(part.format(model=model, out=out) for part in VERBS[verb]))
-    assert (said.code, said.out) == (1, "")
-    assert said.err.startswith(f"error: {model}")
-    assert said.err.count("\n") == 1
+def error_about(model: Path, out: Path, verb: str) -> str:
+    result = needful(*(part.format(model=model, out=out) for part in VERBS[verb]))
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith(f"error: {model}")
+    assert result.err.count("\n") == 1
     assert not out.exists()
-    return said.err
+    return result.err
 
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("kind", DAMAGE)
-def test_damage_is_named(kind: str, verb: str, cluttered: Path, tmp_path: Path) -> None:
-    damage, complaint = DAMAGE[kind]
+def test_error_names_the_damage(kind: str, verb: str, cluttered: Path, tmp_path: Path) -> None:
+    damage, expected = DAMAGE[kind]
     shutil.copytree(cluttered / "model", tmp_path / "model")
     damage(tmp_path / "model")
-    assert complaint in complaint_about(tmp_path / "model", tmp_path / "out", verb)
+    assert expected in error_about(tmp_path / "model", tmp_path / "out", verb)
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_names_that_are_too_long(verb: str, tmp_path: Path) -> None:
-    assert "Give a model directory" in complaint_about(tmp_path / ("x" * 300), tmp_path / "out", verb)
+def test_path_that_is_too_long(verb: str, tmp_path: Path) -> None:
+    assert "Give a model directory" in error_about(tmp_path / ("x" * 300), tmp_path / "out", verb)
 
 
 EVIDENCE = {
@@ -110,10 +110,10 @@ EVIDENCE = {
 
 
 @pytest.mark.parametrize("kind", EVIDENCE)
-def test_only_explaining_needs_evidence(kind: str, cluttered: Path, tmp_path: Path) -> None:
-    damage, complaint = EVIDENCE[kind]
+def test_only_explain_needs_evidence(kind: str, cluttered: Path, tmp_path: Path) -> None:
+    damage, expected = EVIDENCE[kind]
     model = tmp_path / "model"
     shutil.copytree(cluttered / "model", model)
     damage(model)
-    assert complaint in complaint_about(model, tmp_path / "out", "explain")
+    assert expected in error_about(model, tmp_path / "out", "explain")
     assert needful("plan", model, "cluttered-1d").code == 0

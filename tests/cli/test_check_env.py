@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Said, finish, needful, start
+from command_line import CommandResult, finish, needful, start
 
 # Environments are written as people write them: a module of their own, here on top of Cluttered 1D.
 HEADER = """
@@ -34,7 +34,7 @@ class Mine(Cluttered1D):
     pass
 """
 
-# What the class does wrong, the place that must be named, and what must be said of it.
+# What the class does wrong, the place that must be named, and what must be result of it.
 BROKEN = {
     "a predicate that raises": (
         """
@@ -187,27 +187,27 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def check(folder: Path, body: str, *options: object) -> Said:
+def check(folder: Path, body: str, *options: object) -> CommandResult:
     """Check the class `Mine` of a file with some content; no path and no traceback is left behind."""
     (folder / "mine.py").write_text(HEADER + body)
     before = list(sys.path)
-    said = needful("check-env", "mine.py:Mine", "--tasks", 1, *options)
+    result = needful("check-env", "mine.py:Mine", "--tasks", 1, *options)
     assert sys.path == before
-    assert "Traceback" not in said.out + said.err
-    return said
+    assert "Traceback" not in result.out + result.err
+    return result
 
 
-def test_a_good_environment_has_no_findings(folder: Path) -> None:
-    said = check(folder, GOOD)
-    assert (said.code, said.out, said.err) == (0, "mine.py:Mine keeps its contract: no findings.\n", "")
+def test_valid_environment_has_no_findings(folder: Path) -> None:
+    result = check(folder, GOOD)
+    assert (result.code, result.out, result.err) == (0, "mine.py:Mine keeps its contract: no findings.\n", "")
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_what_is_broken_is_named(folder: Path, case: str) -> None:
+def test_finding_names_the_problem_and_its_location(folder: Path, case: str) -> None:
     body, where, what = BROKEN[case]
-    said = check(folder, body)
-    assert said.code == 1
-    findings = said.out.split("\n\n")[1:]
+    result = check(folder, body)
+    assert result.code == 1
+    findings = result.out.split("\n\n")[1:]
     (finding,) = [one for one in findings if one.splitlines()[0].endswith(f". {where}")]
     number_and_place, seen, mend = finding.splitlines()
     assert number_and_place.split(".")[0].isdecimal()
@@ -224,7 +224,7 @@ def test_findings_as_json(folder: Path) -> None:
     assert (broken.code, set(finding)) == (1, {"what", "where", "remedy"})
 
 
-def test_what_an_environment_prints_does_not_disturb_the_findings(folder: Path) -> None:
+def test_output_of_the_environment_goes_to_stderr(folder: Path) -> None:
     body = """
 print("imported")
 
@@ -232,12 +232,12 @@ class Mine(Cluttered1D):
     def __init__(self):
         print("made")
 """
-    said = check(folder, body, "--json")
-    assert json.loads(said.out)["findings"] == []
-    assert said.err == "imported\nmade\n"
+    result = check(folder, body, "--json")
+    assert json.loads(result.out)["findings"] == []
+    assert result.err == "imported\nmade\n"
 
 
-def test_an_environment_may_import_what_lies_beside_it(folder: Path) -> None:
+def test_environment_can_import_neighbouring_modules(folder: Path) -> None:
     (folder / "inner").mkdir()
     (folder / "inner" / "beside_the_file.py").write_text("NAME = 'mine'\n")
     (folder / "in_the_current_folder.py").write_text("DESCRIPTION = 'Mine.'\n")
@@ -250,7 +250,7 @@ def test_an_environment_may_import_what_lies_beside_it(folder: Path) -> None:
     assert needful("check-env", "inner/mine.py:Mine").code == 0
 
 
-def test_modules_of_the_current_folder_and_installed_ones_are_found(folder: Path) -> None:
+def test_local_and_installed_modules_are_found(folder: Path) -> None:
     (folder / "package_of_mine" / "deep").mkdir(parents=True)
     (folder / "package_of_mine" / "__init__.py").touch()
     (folder / "package_of_mine" / "deep" / "mine.py").write_text(HEADER + GOOD)
@@ -258,15 +258,15 @@ def test_modules_of_the_current_folder_and_installed_ones_are_found(folder: Path
         assert needful("check-env", module, "--tasks", 1).code == 0
 
 
-def test_a_module_that_misses_another_is_not_missing_itself(folder: Path) -> None:
+def test_missing_import_is_a_finding_about_the_module(folder: Path) -> None:
     (folder / "misses_another.py").write_text("import nowhere_to_be_found\n")
-    said = needful("check-env", "misses_another:Mine")
-    assert said.code == 1
-    assert "No module named 'nowhere_to_be_found' (misses_another.py, line 1)" in said.out
+    result = needful("check-env", "misses_another:Mine")
+    assert result.code == 1
+    assert "No module named 'nowhere_to_be_found' (misses_another.py, line 1)" in result.out
 
 
 @pytest.mark.parametrize(
-    ("reference", "complaint"),
+    ("reference", "expected"),
     [
         ("mime:Mine", "Unknown module 'mime'. Did you mean 'mine'? Known: mine. Modules are looked for in"),
         ("mime.py:Mine", "Unknown file 'mime.py'. Did you mean 'mine.py'? Known: mine.py."),
@@ -288,16 +288,16 @@ def test_a_module_that_misses_another_is_not_missing_itself(folder: Path) -> Non
         ("inner/mine:Mine", "'inner/mine' is no name of a module; the name of a file ends in .py."),
     ],
 )
-def test_what_is_not_there_is_wrong_usage(folder: Path, reference: str, complaint: str) -> None:
+def test_unknown_module_file_or_class_is_wrong_usage(folder: Path, reference: str, expected: str) -> None:
     (folder / "mine.py").write_text(HEADER + GOOD)
     (folder / "things").mkdir()
     (folder / "things" / "mine.py").write_text(HEADER + GOOD)
-    said = needful("check-env", reference)
-    assert (said.code, said.out) == (2, "")
-    assert complaint in said.complaint
+    result = needful("check-env", reference)
+    assert (result.code, result.out) == (2, "")
+    assert expected in result.error_text
 
 
-def test_the_command_looks_into_the_current_folder(tmp_path: Path) -> None:
+def test_command_searches_the_current_folder(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(HEADER + GOOD)
-    said = finish(start("check-env", "mine:Mine", "--tasks", "1", folder=tmp_path))
-    assert (said.code, said.out, said.err) == (0, "mine:Mine keeps its contract: no findings.\n", "")
+    result = finish(start("check-env", "mine:Mine", "--tasks", "1", folder=tmp_path))
+    assert (result.code, result.out, result.err) == (0, "mine:Mine keeps its contract: no findings.\n", "")

@@ -21,7 +21,7 @@ from needful.planning.bilevel import PlanningConfig, plan
 MODEL = toy_world.model(ConstantSampler((0.0,)))
 
 
-def test_a_solved_plan_step_by_step() -> None:
+def test_solved_plan_is_described_step_by_step() -> None:
     result = plan(toy_world.task(), MODEL, toy_world.execute)
     lines = describe_plan(result).splitlines()
     assert lines[:6] == [
@@ -36,7 +36,7 @@ def test_a_solved_plan_step_by_step() -> None:
     assert lines[-1] == "Solved."
 
 
-def test_a_plan_that_fails_says_where_and_why() -> None:
+def test_failed_plan_is_described_with_step_and_reason() -> None:
     result = plan(
         toy_world.task(),
         MODEL,
@@ -50,7 +50,7 @@ def test_a_plan_that_fails_says_where_and_why() -> None:
     assert "Inside(ball0, jar0)" in lines[-1]
 
 
-def test_which_cap_was_reached_is_said() -> None:
+def test_reached_limit_is_named() -> None:
     result = PlanningResult(Outcome.OUT_OF_NODES, statistics=SearchStatistics(nodes_created=5))
     assert describe_failure(result) == "too large: more search nodes than may be."
 
@@ -64,11 +64,11 @@ def test_which_cap_was_reached_is_said() -> None:
         (Outcome.GOAL_MISSED, "goal_missed"),
     ],
 )
-def test_every_failure_has_a_sentence(outcome: Outcome, sentence: str) -> None:
+def test_failure_descriptions(outcome: Outcome, sentence: str) -> None:
     assert describe_failure(PlanningResult(outcome)) == sentence
 
 
-def test_what_was_learned_and_what_it_does_not_explain() -> None:
+def test_description_of_a_learned_model() -> None:
     def only_the_last_step(problem, reduce):
         return Climb(improve_coverage(problem.empty_hypothesis(), problem))
 
@@ -85,7 +85,7 @@ def test_what_was_learned_and_what_it_does_not_explain() -> None:
     assert "\nPut(" in text
 
 
-def test_only_failures_that_happened_are_mentioned() -> None:
+def test_only_failures_that_occurred_are_listed() -> None:
     summary = evaluation_summary([])
     summary |= {"tasks": 4, "solved": 3, "success_rate": 0.75, "failures": {"timeout": 0, "goal_missed": 1}}
     summary["seconds"] = {"planning_mean": 0.25}

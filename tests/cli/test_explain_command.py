@@ -10,13 +10,13 @@ from command_line import needful, succeed
 
 
 def test_every_operator_is_explained(screws: Path) -> None:
-    said = succeed("explain", screws)
-    assert "MagnetizeGripper(?x0:gripper, ?x1:screw)\n" in said.out
-    assert "made from 6 transitions in 6 demonstrations" in said.out
-    assert "needs HoldingScrew(?x0, ?x2): it held before all 6" in said.out
-    assert "adds AboveReceptacle(?x0, ?x1): became true and was necessary in 6 of 6\n" in said.out
-    assert "needed by goal" in said.out
-    assert "deliberately not predicted: HoldingScrew (" in said.out
+    result = succeed("explain", screws)
+    assert "MagnetizeGripper(?x0:gripper, ?x1:screw)\n" in result.out
+    assert "made from 6 transitions in 6 demonstrations" in result.out
+    assert "needs HoldingScrew(?x0, ?x2): it held before all 6" in result.out
+    assert "adds AboveReceptacle(?x0, ?x1): became true and was necessary in 6 of 6\n" in result.out
+    assert "needed by goal" in result.out
+    assert "deliberately not predicted: HoldingScrew (" in result.out
     assert set(succeed("explain", screws, "--json").json) == {
         "DemagnetizeGripper",
         "MagnetizeGripper",
@@ -81,9 +81,9 @@ def test_the_transitions_of_a_named_operator_are_listed(screws: Path) -> None:
     first = succeed("explain", screws, "MagnetizeGripper").out
     assert "  the transitions, the first 5 (--all shows all):\n" in first
     assert first.count(listed) == 5
-    said = succeed("explain", screws, "MagnetizeGripper", "--all").out
-    assert "  the transitions:\n" in said
-    assert said.count(listed) == 6
+    result = succeed("explain", screws, "MagnetizeGripper", "--all").out
+    assert "  the transitions:\n" in result
+    assert result.count(listed) == 6
     told = succeed("explain", screws, "MagnetizeGripper", "--json").json["MagnetizeGripper"]
     screw = told["transitions"][0]["objects"][1]
     assert (
@@ -91,7 +91,7 @@ def test_the_transitions_of_a_named_operator_are_listed(screws: Path) -> None:
         f"        necessary then: GripperCanPickScrew(robby, {screw}), HoldingScrew(robby, {screw})\n"
         f"        HoldingScrew(robby, {screw}) became true, needed by "
         f"MoveToReceptacle(robby, receptacle, {screw}) at step 3\n"
-    ) in said
+    ) in result
     assert succeed("explain", screws, "--all").out.count(listed) == 24
 
 
@@ -101,14 +101,14 @@ def test_transitions_that_backchaining_did_not_reach(screws: Path, tmp_path: Pat
     evidence = json.loads(file.read_text())
     evidence["operators"]["MoveToScrew"][0] |= {"necessary": None, "needed_by": []}
     file.write_text(json.dumps(evidence))
-    said = succeed("explain", tmp_path / "model", "MoveToScrew").out
-    assert "what was necessary is not known: no operators explain the steps after it" in said
+    result = succeed("explain", tmp_path / "model", "MoveToScrew").out
+    assert "what was necessary is not known: no operators explain the steps after it" in result
     told = succeed("explain", tmp_path / "model", "MoveToScrew", "--json").json["MoveToScrew"]
     assert told["transitions"][0]["necessary"] is None
     assert told["adds"][0]["transitions"] == 5
 
 
-def test_an_unknown_operator_is_met_with_the_nearest(screws: Path) -> None:
-    said = needful("explain", screws, "MoveToScrw")
-    assert (said.code, said.out) == (2, "")
-    assert said.err.startswith("error: Unknown operator 'MoveToScrw'. Did you mean 'MoveToScrew'? Known: ")
+def test_unknown_operator_gets_a_suggestion(screws: Path) -> None:
+    result = needful("explain", screws, "MoveToScrw")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("error: Unknown operator 'MoveToScrw'. Did you mean 'MoveToScrew'? Known: ")

@@ -93,7 +93,7 @@ def length(plan: str | None) -> int:
 
 @every_style
 @every_domain
-def test_fast_downward_solves_it_and_unified_planning_understands_the_plan(
+def test_fast_downward_solves_and_unified_planning_validates(
     domain: str, style: str, exporter: Exporter, unified_planning: UnifiedPlanning, tmp_path: Path
 ) -> None:
     files = exporter.export(domain, style)
@@ -110,7 +110,7 @@ def test_fast_downward_solves_it_and_unified_planning_understands_the_plan(
 # Not the two of painting: Unified Planning writes actions without effects in a way that Fast Downward
 # does not read.
 @pytest.mark.parametrize("domain", [name for name in DOMAINS if "painting" not in name])
-def test_unified_planning_solves_it(
+def test_unified_planning_solves(
     domain: str, exporter: Exporter, unified_planning: UnifiedPlanning
 ) -> None:
     files = exporter.export(domain, "forall")
@@ -119,18 +119,18 @@ def test_unified_planning_solves_it(
 
 @every_style
 @every_domain
-def test_k_star_solves_it(domain: str, style: str, exporter: Exporter, tmp_path: Path) -> None:
+def test_k_star_solves(domain: str, style: str, exporter: Exporter, tmp_path: Path) -> None:
     files = exporter.export(domain, style)
     assert length(k_star_plan(files.domain, files.problem, tmp_path)) == files.cost
 
 
 @every_domain
-def test_pyperplan_solves_it(domain: str, exporter: Exporter, tmp_path: Path) -> None:
+def test_pyperplan_solves(domain: str, exporter: Exporter, tmp_path: Path) -> None:
     files = exporter.export(domain, "strips")
     assert length(pyperplan_plan(files.domain, files.problem, tmp_path)) == files.cost
 
 
-def test_the_pddl_package_reads_it(exporter: Exporter) -> None:
+def test_pddl_package_parses(exporter: Exporter) -> None:
     read_domain, read_problem = DomainParser(), ProblemParser()
     for domain in DOMAINS:
         predicates = {one.name for one in make_environment(domain).vocabulary.predicates}
@@ -144,7 +144,7 @@ def test_the_pddl_package_reads_it(exporter: Exporter) -> None:
 
 
 @every_domain
-def test_it_is_read_back(domain: str, exporter: Exporter) -> None:
+def test_exported_domain_is_read_back(domain: str, exporter: Exporter) -> None:
     vocabulary = make_environment(domain).vocabulary
     forall, paper, strips = (
         read_pddl_domain(exporter.export(domain, style).domain, vocabulary) for style in STYLES

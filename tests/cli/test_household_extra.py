@@ -19,26 +19,26 @@ INSTALL = "pip install -c constraints.txt '.[household]'"
         ("collect", "sorting-books", "--demos", 1, "--out", "made"),
     ],
 )
-def test_a_missing_engine_is_named_and_nothing_is_left_behind(
+def test_missing_mujoco_is_reported_and_nothing_is_written(
     command: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in [name for name in sys.modules if name.startswith("needful.envs.household")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    said = needful(*command)
-    assert said.code != 0
-    assert "The domain 'sorting-books' needs mujoco, which is not installed." in said.complaint
-    assert said.complaint.endswith(f"Install it from the checkout: {INSTALL}")
+    result = needful(*command)
+    assert result.code != 0
+    assert "The domain 'sorting-books' needs mujoco, which is not installed." in result.error_text
+    assert result.error_text.endswith(f"Install it from the checkout: {INSTALL}")
     assert files_below(tmp_path) == {}
 
 
-def test_all_domains_are_listed_without_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_domains_are_listed_without_mujoco(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    said = needful("envs")
-    assert "sorting-books" in said.out
-    assert said.out.count(f"  needs, from the checkout: {INSTALL}\n") == 4
+    result = needful("envs")
+    assert "sorting-books" in result.out
+    assert result.out.count(f"  needs, from the checkout: {INSTALL}\n") == 4
 
 
-def test_nothing_is_missing_where_the_engine_is_installed() -> None:
+def test_no_install_hint_with_mujoco() -> None:
     assert "needs" not in needful("envs").out

@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from command_line import Said, files_below, finish, read_lines, start
+from command_line import CommandResult, files_below, finish, read_lines, start
 from needful.storage.demonstrations import read_demonstrations
 from needful.storage.model_directory import load_model
 from needful.storage.plans import read_plans
@@ -16,7 +16,7 @@ TASKS = 5000
 PATIENCE = 100.0
 
 
-def stop_in_the_middle(folder: Path, how: signal.Signals) -> Said:
+def stop_in_the_middle(folder: Path, how: signal.Signals) -> CommandResult:
     """Start a run that would go on for long and send a signal when it has begun to solve tasks."""
     process = start("run", "cluttered-1d", "--demos", 4, "--tasks", TASKS, "--out", "run", folder=folder)
     try:
@@ -57,19 +57,19 @@ WHOLE = [
 ]
 
 
-def test_ctrl_c_leaves_whole_files_and_no_others(tmp_path: Path) -> None:
-    said = stop_in_the_middle(tmp_path, signal.SIGINT)
-    assert said.code == 130
-    assert said.out == ""
-    assert said.err == "Interrupted. What was finished is in run.\n"
+def test_interrupt_leaves_only_complete_files(tmp_path: Path) -> None:
+    result = stop_in_the_middle(tmp_path, signal.SIGINT)
+    assert result.code == 130
+    assert result.out == ""
+    assert result.err == "Interrupted. What was finished is in run.\n"
     check_what_is_there(tmp_path / "run")
     assert sorted(files_below(tmp_path / "run")) == WHOLE
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-def test_a_kill_leaves_no_half_written_file_under_a_final_name(tmp_path: Path) -> None:
-    said = stop_in_the_middle(tmp_path, signal.SIGKILL)
-    assert said.code == -signal.SIGKILL
+def test_kill_leaves_no_partial_file_under_a_final_name(tmp_path: Path) -> None:
+    result = stop_in_the_middle(tmp_path, signal.SIGKILL)
+    assert result.code == -signal.SIGKILL
     check_what_is_there(tmp_path / "run")
     final = [name for name in files_below(tmp_path / "run") if not name.startswith(".needful-")]
     assert final == WHOLE

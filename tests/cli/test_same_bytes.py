@@ -21,8 +21,8 @@ def test_models_do_not_depend_on_the_hash_seed(domain: str, trained: bool, tmp_p
         )
         for hash_seed in ("0", "1")
     ]
-    for said in map(finish, processes):
-        assert (said.code, said.err) == (0, "")
+    for result in map(finish, processes):
+        assert (result.code, result.err) == (0, "")
     one, other = (files_below(tmp_path / hash_seed) for hash_seed in ("0", "1"))
     for run in (one, other):
         del run["summary.json"], run["report.html"]  # they tell how long everything took

@@ -44,31 +44,31 @@ COMMANDS = {
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_each_skipped_task_is_a_warning(verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use(Moody({1, 3}), monkeypatch)
-    said = needful(*COMMANDS[verb], tmp_path / "out", "--json")
-    assert said.code == 0
-    assert said.json["demos"] == 2
-    assert said.err == (
+    result = needful(*COMMANDS[verb], tmp_path / "out", "--json")
+    assert result.code == 0
+    assert result.json["demos"] == 2
+    assert result.err == (
         "warning: training task 1 went without a demonstration: no abstract plan\n"
         "warning: training task 3 went without a demonstration: no abstract plan\n"
     )
 
 
-def test_what_was_skipped_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_skipped_tasks_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use(Moody({0}), monkeypatch)
-    said = needful(*COMMANDS["collect"], tmp_path / "out", "--json")
-    assert (said.json["demos"], said.json["skipped"], said.json["transitions"]) == (3, 1, 9)
+    result = needful(*COMMANDS["collect"], tmp_path / "out", "--json")
+    assert (result.json["demos"], result.json["skipped"], result.json["transitions"]) == (3, 1, 9)
     assert len(read_demonstrations(tmp_path / "out").demonstrations) == 3
     use(Moody(set()), monkeypatch)
     succeed(*COMMANDS["collect"], tmp_path / "all")
 
 
 @pytest.mark.parametrize("verb", COMMANDS)
-def test_it_is_an_error_if_no_task_is_left(
+def test_error_if_all_tasks_are_skipped(
     verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(Moody({0, 1, 2, 3}), monkeypatch)
-    said = needful(*COMMANDS[verb], tmp_path / "out")
-    assert (said.code, said.out) == (1, "")
-    assert "error: The oracle solved none of 4 training tasks of 'toy': no abstract plan." in said.err
+    result = needful(*COMMANDS[verb], tmp_path / "out")
+    assert (result.code, result.out) == (1, "")
+    assert "error: The oracle solved none of 4 training tasks of 'toy': no abstract plan." in result.err
     assert not (tmp_path / "out" / "summary.json").exists()
     assert verb == "run" or not (tmp_path / "out").exists()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Said, files_below, needful, read_lines, succeed
+from command_line import CommandResult, files_below, needful, read_lines, succeed
 from needful.envs.catalogue import make_environment
 from needful.storage.demonstrations import read_demonstrations
 from needful.storage.model_directory import load_model
@@ -23,19 +23,19 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("chain")
     for domain in DOMAINS:
         demos = folder / f"{domain}.jsonl.gz"
-        said = succeed("collect", domain, "--demos", 6, "--out", demos)
-        assert said.out.startswith("Wrote 6 demonstrations (")
-        said = succeed("learn", demos, "--out", folder / domain)
-        assert said.out.startswith("Learned ")
-        assert said.out.endswith(f"Wrote {folder / domain}.\n")
+        result = succeed("collect", domain, "--demos", 6, "--out", demos)
+        assert result.out.startswith("Wrote 6 demonstrations (")
+        result = succeed("learn", demos, "--out", folder / domain)
+        assert result.out.startswith("Learned ")
+        assert result.out.endswith(f"Wrote {folder / domain}.\n")
     return folder
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_collecting_again_gives_the_same_file(chain: Path, domain: str, tmp_path: Path) -> None:
     for name in ("again.jsonl.gz", "again.jsonl"):
-        said = succeed("collect", domain, "--demos", 6, "--out", tmp_path / name, "--json")
-        assert said.json == {
+        result = succeed("collect", domain, "--demos", 6, "--out", tmp_path / name, "--json")
+        assert result.json == {
             "domain": domain,
             "seed": 0,
             "demos": 6,
@@ -49,11 +49,11 @@ def test_collecting_again_gives_the_same_file(chain: Path, domain: str, tmp_path
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_learning_from_the_file_is_what_a_run_does(
+def test_learning_from_the_file_equals_learning_in_a_run(
     chain: Path, runs: dict[str, Path], domain: str, tmp_path: Path
 ) -> None:
-    said = succeed("learn", chain / f"{domain}.jsonl.gz", "--out", tmp_path / "model", "--json")
-    assert set(said.json) == {
+    result = succeed("learn", chain / f"{domain}.jsonl.gz", "--out", tmp_path / "model", "--json")
+    assert set(result.json) == {
         "learner",
         "seed",
         "demos",
@@ -62,8 +62,8 @@ def test_learning_from_the_file_is_what_a_run_does(
         "coverage",
         "seconds",
     }
-    assert set(said.json["seconds"]) == {"operators", "samplers"}
-    assert (said.json["coverage"], said.json["demos"]) == (1.0, 6)
+    assert set(result.json["seconds"]) == {"operators", "samplers"}
+    assert (result.json["coverage"], result.json["demos"]) == (1.0, 6)
     learned, alike = files_below(tmp_path / "model"), files_below(runs[domain] / "model")
     assert learned == files_below(chain / domain)
     for name in ("samplers.safetensors", "evidence.json", "domain.pddl"):
@@ -78,10 +78,10 @@ def test_evaluation_agrees_with_the_run(
     chain: Path, runs: dict[str, Path], domain: str, tmp_path: Path
 ) -> None:
     out = tmp_path / "evaluation"
-    said = succeed("eval", chain / domain, domain, "--tasks", 3, "--out", out, "--json")
+    result = succeed("eval", chain / domain, domain, "--tasks", 3, "--out", out, "--json")
     records = read_lines(out / "records.jsonl")
-    assert said.json == {**json.loads((out / "summary.json").read_text()), "records": records}
-    assert (said.json["tasks"], said.json["solved"], said.json["learner"]) == (3, 3, "necessary")
+    assert result.json == {**json.loads((out / "summary.json").read_text()), "records": records}
+    assert (result.json["tasks"], result.json["solved"], result.json["learner"]) == (3, 3, "necessary")
     assert sorted(files_below(out)) == ["plans.jsonl.gz", "records.jsonl", "summary.json"]
 
     def essence(record: dict[str, object]) -> dict[str, object]:
@@ -95,7 +95,7 @@ def test_evaluation_agrees_with_the_run(
     assert "Results" not in succeed("eval", runs[domain], domain, "--tasks", 1).out
 
 
-def test_evaluations_of_different_models_can_be_told_apart(chain: Path, tmp_path: Path) -> None:
+def test_config_hash_identifies_the_model(chain: Path, tmp_path: Path) -> None:
     succeed("learn", chain / "screws.jsonl.gz", "--out", tmp_path / "other", "--seed", 1)
     hashes = []
     for number, model in enumerate([chain / "screws", tmp_path / "other", chain / "screws"]):
@@ -106,12 +106,12 @@ def test_evaluations_of_different_models_can_be_told_apart(chain: Path, tmp_path
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_a_plan_is_shown_step_by_step(chain: Path, domain: str, tmp_path: Path) -> None:
+def test_plan_is_printed_step_by_step_and_drawn(chain: Path, domain: str, tmp_path: Path) -> None:
     picture, gif = tmp_path / "plan.png", tmp_path / "plan.gif"
     plan = ("plan", chain / domain, domain, "--task", 1)
-    said = succeed(*plan, "--picture", picture, "--gif", gif)
-    assert said.out.startswith("Goal: ")
-    assert said.out.endswith(f"Solved.\nDrew {picture} and {gif}.\n")
+    result = succeed(*plan, "--picture", picture, "--gif", gif)
+    assert result.out.startswith("Goal: ")
+    assert result.out.endswith(f"Solved.\nDrew {picture} and {gif}.\n")
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert gif.read_bytes().startswith(b"GIF89a")
     told = succeed(*plan, "--picture", picture, "--force", "--json").json
@@ -119,7 +119,7 @@ def test_a_plan_is_shown_step_by_step(chain: Path, domain: str, tmp_path: Path) 
     assert (told["outcome"], told["failure"], told["missing"]) == ("solved", None, [])
     assert len(told["plan"]) == len(told["actions"]) == len(told["subgoals"]) - 1
     for number, step in enumerate(told["plan"], start=1):
-        assert f"{number}. {step}\n" in said.out
+        assert f"{number}. {step}\n" in result.out
     for action in told["actions"]:
         assert set(action) == {"controller", "objects", "params"}
     again = needful(*plan, "--picture", picture)
@@ -127,7 +127,7 @@ def test_a_plan_is_shown_step_by_step(chain: Path, domain: str, tmp_path: Path) 
     assert "exists already" in again.err
 
 
-def test_a_folder_in_the_place_of_a_file_is_seen_before_the_work(chain: Path, tmp_path: Path) -> None:
+def test_folder_at_the_path_of_an_output_file_is_reported_first(chain: Path, tmp_path: Path) -> None:
     plan = ("plan", chain / "screws", "screws", "--timeout", 1e-4)
     for command in (
         (*plan, "--picture", tmp_path / "folder.png"),
@@ -135,10 +135,10 @@ def test_a_folder_in_the_place_of_a_file_is_seen_before_the_work(chain: Path, tm
         ("collect", "screws", "--out", tmp_path / "folder.jsonl"),
     ):
         command[-1].mkdir()
-        said = needful(*command, "--force")
-        assert (said.code, said.out) == (2, "")
+        result = needful(*command, "--force")
+        assert (result.code, result.out) == (2, "")
         reason = f"{command[-1]} is a folder, but a file is to be written."
-        assert said.err == f"error: {reason} Choose another path.\n"
+        assert result.err == f"error: {reason} Choose another path.\n"
 
 
 @pytest.mark.parametrize(
@@ -150,37 +150,37 @@ def test_a_folder_in_the_place_of_a_file_is_seen_before_the_work(chain: Path, tm
         ("--page", "plan.pdf", ".html or .htm"),
     ],
 )
-def test_drawings_are_named_after_what_they_are(
+def test_suffixes_of_drawings_are_checked(
     chain: Path, tmp_path: Path, option: str, name: str, suffixes: str
 ) -> None:
-    said = needful("plan", chain / "screws", "screws", option, tmp_path / name)
-    assert (said.code, said.out) == (2, "")
-    assert f"{option}: the name must end in {suffixes}, got" in said.complaint.replace("'", "")
+    result = needful("plan", chain / "screws", "screws", option, tmp_path / name)
+    assert (result.code, result.out) == (2, "")
+    assert f"{option}: the name must end in {suffixes}, got" in result.error_text.replace("'", "")
     assert files_below(tmp_path) == {}
 
 
-def test_a_late_task_comes_at_once(chain: Path, tmp_path: Path) -> None:
+def test_task_with_a_large_index_is_sampled_directly(chain: Path, tmp_path: Path) -> None:
     number = 10**9
-    said = succeed("plan", chain / "screws", "screws", "--task", number)
+    result = succeed("plan", chain / "screws", "screws", "--task", number)
     task = make_environment("screws").task("test", number, seed=0)
-    assert said.out.startswith(f"Goal: {', '.join(map(str, sorted(task.goal)))}\n")
+    assert result.out.startswith(f"Goal: {', '.join(map(str, sorted(task.goal)))}\n")
     succeed("export", chain / "screws", "--pddl", tmp_path / "pddl", "--problem", f"screws:{number}")
     assert all(obj.name in (tmp_path / "pddl" / "problem.pddl").read_text() for obj in task.objects)
 
 
-def test_a_plan_that_takes_too_long(chain: Path, tmp_path: Path) -> None:
+def test_planning_timeout(chain: Path, tmp_path: Path) -> None:
     picture = tmp_path / "plan.png"
     plan = ("plan", chain / "screws", "screws", "--timeout", 1e-4)
-    said = needful(*plan, "--picture", picture)
-    assert said.code == 1
-    assert "Not solved: time ran out before an abstract plan was found" in said.out
-    assert said.err == "warning: nothing was drawn: planning ended before the first step.\n"
+    result = needful(*plan, "--picture", picture)
+    assert result.code == 1
+    assert "Not solved: time ran out before an abstract plan was found" in result.out
+    assert result.err == "warning: nothing was drawn: planning ended before the first step.\n"
     assert not picture.exists()
-    said = needful(*plan, "--json")
-    assert said.code == 1
-    assert said.json["outcome"] == "timeout"
-    assert said.json["failure"].startswith("time ran out")
-    assert said.json["plan"] == said.json["actions"] == []
+    result = needful(*plan, "--json")
+    assert result.code == 1
+    assert result.json["outcome"] == "timeout"
+    assert result.json["failure"].startswith("time ran out")
+    assert result.json["plan"] == result.json["actions"] == []
 
 
 def without(demos: Path, out: Path, places: list[int]) -> Path:
@@ -192,13 +192,13 @@ def without(demos: Path, out: Path, places: list[int]) -> Path:
     return out
 
 
-def fails(said: Said, *parts: str) -> None:
-    assert said.code == 1
-    assert said.out == ""
-    assert said.err.startswith("error: ")
-    assert said.err.count("\n") == 1
+def fails(result: CommandResult, *parts: str) -> None:
+    assert result.code == 1
+    assert result.out == ""
+    assert result.err.startswith("error: ")
+    assert result.err.count("\n") == 1
     for part in parts:
-        assert part in said.err
+        assert part in result.err
 
 
 @pytest.mark.parametrize("json_output", [True, False])
@@ -207,9 +207,9 @@ def test_without_states_there_are_operators_but_no_samplers(
 ) -> None:
     demos = without(chain / "cluttered-1d.jsonl.gz", tmp_path / "demos.jsonl", [1, 2, 3, 4, 5, 6])
     model, out = tmp_path / "model", tmp_path / "out"
-    said = needful("learn", demos, "--out", model, *(["--json"] if json_output else []))
-    assert said.code == 0
-    assert said.err == (
+    result = needful("learn", demos, "--out", model, *(["--json"] if json_output else []))
+    assert result.code == 0
+    assert result.err == (
         "warning: no sampler for MoveGrasp-1: its demonstrations have no states\n"
         "warning: no sampler for MoveGrasp-2: its demonstrations have no states\n"
     )
@@ -257,9 +257,9 @@ def test_models_of_other_domains_are_refused(chain: Path, tmp_path: Path) -> Non
 )
 def test_wrong_usage_of_a_verb(arguments: list[object], chain: Path, tmp_path: Path) -> None:
     new = tmp_path / "new"
-    said = needful(*(str(one).format(chain=chain, new=new) for one in arguments))
-    assert (said.code, said.out) == (2, "")
-    assert said.err
+    result = needful(*(str(one).format(chain=chain, new=new) for one in arguments))
+    assert (result.code, result.out) == (2, "")
+    assert result.err
     assert not new.exists()
 
 
@@ -276,9 +276,9 @@ def test_wrong_usage_of_a_verb(arguments: list[object], chain: Path, tmp_path: P
 def test_no_verb_deletes_what_it_reads(arguments: list[str], screws: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(screws, run)
-    said = needful(*(part.format(run=run) for part in arguments), "--force")
-    assert (said.code, said.out) == (2, "")
-    assert "which would be lost" in said.complaint
+    result = needful(*(part.format(run=run) for part in arguments), "--force")
+    assert (result.code, result.out) == (2, "")
+    assert "which would be lost" in result.error_text
     assert files_below(run) == files_below(screws)
 
 
@@ -293,9 +293,9 @@ def test_no_verb_deletes_what_it_reads(arguments: list[str], screws: Path, tmp_p
 def test_no_verb_writes_into_the_model_it_reads(arguments: list[str], screws: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(screws, run)
-    said = needful(*(part.format(run=run) for part in arguments), "--force")
-    assert (said.code, said.out) == (2, "")
-    assert "is inside" in said.complaint
+    result = needful(*(part.format(run=run) for part in arguments), "--force")
+    assert (result.code, result.out) == (2, "")
+    assert "is inside" in result.error_text
     assert files_below(run) == files_below(screws)
 
 
@@ -309,16 +309,16 @@ def test_no_verb_writes_into_the_model_it_reads(arguments: list[str], screws: Pa
         (["export", "{chain}/screws"], "--out"),
     ],
 )
-def test_no_verb_replaces_anything_unasked(
+def test_no_verb_replaces_output_without_force(
     arguments: list[object], out: str, chain: Path, tmp_path: Path
 ) -> None:
     old = tmp_path / "old"
     command = [*(str(one).format(chain=chain) for one in arguments), out, old]
     succeed(*command)
     before = _content(old)
-    said = needful(*command)
-    assert said.code == 2
-    assert said.err == f"error: {old} exists already. Choose another path, or use --force to replace it.\n"
+    result = needful(*command)
+    assert result.code == 2
+    assert result.err == f"error: {old} exists already. Choose another path, or use --force to replace it.\n"
     assert _content(old) == before
     succeed(*command, "--force")
     assert [path.name for path in tmp_path.iterdir()] == ["old"]
@@ -339,16 +339,16 @@ def _content(path: Path) -> dict[str, bytes]:
         (["eval", "{chain}/screws", "screws", "--out", "{out}"], ["records.jsonl"], "records.jsonl"),
     ],
 )
-def test_no_verb_replaces_a_folder_of_other_things(
+def test_no_verb_replaces_a_folder_with_other_files(
     arguments: list[str], files: list[str], offending: str, chain: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
     out.mkdir()
     for file in files:
         (out / file).write_text("precious")
-    said = needful(*(part.format(chain=chain, out=out) for part in arguments), "--force")
-    assert (said.code, said.out) == (2, "")
-    assert f"{out} holds {offending!r}, which is no part of " in said.complaint
+    result = needful(*(part.format(chain=chain, out=out) for part in arguments), "--force")
+    assert (result.code, result.out) == (2, "")
+    assert f"{out} holds {offending!r}, which is no part of " in result.error_text
     assert files_below(out) == dict.fromkeys(files, b"precious")
 
 
@@ -369,7 +369,7 @@ def test_no_verb_replaces_a_file_of_another_kind(
     suffix = {"--picture": ".png", "--gif": ".gif"}.get(arguments[-1], ".tex")
     old = tmp_path / f"thesis{suffix}"
     old.write_text("precious")
-    said = needful(*(part.format(chain=chain) for part in arguments), old, "--force")
-    assert (said.code, said.out) == (2, "")
-    assert f"{old} {reason}" in said.complaint
+    result = needful(*(part.format(chain=chain) for part in arguments), old, "--force")
+    assert (result.code, result.out) == (2, "")
+    assert f"{old} {reason}" in result.error_text
     assert old.read_text() == "precious"

@@ -62,7 +62,7 @@ def test_a_run_without_a_folder_leaves_nothing(tmp_path: Path, monkeypatch: pyte
     assert list(tmp_path.iterdir()) == []
 
 
-def test_progress_hears_of_every_part() -> None:
+def test_progress_reports_every_stage() -> None:
     listener = Listener()
     run(TOY, CONFIG, progress=listener)
     assert listener.heard == [
@@ -72,7 +72,7 @@ def test_progress_hears_of_every_part() -> None:
     ]
 
 
-def test_the_folder_holds_what_the_result_says(tmp_path: Path) -> None:
+def test_folder_contents_equal_the_result(tmp_path: Path) -> None:
     folder = RunFolder.create(str(tmp_path / "run"))
     result = run(TOY, CONFIG, folder)
     assert json.loads((folder.path / "summary.json").read_text()) == result.summary
@@ -95,7 +95,7 @@ def test_the_same_run_gives_the_same_results() -> None:
     assert one.summary["nodes_created_mean"] == other.summary["nodes_created_mean"]
 
 
-def test_the_example_is_a_task_that_was_really_solved() -> None:
+def test_example_is_a_task_solved_in_execution() -> None:
     # The plan for the first task works while planning, and not when it is judged.
     changing = Unreliable(idle=range(4, 7))
     evaluation = solve_tasks(planning(changing), changing, 3, 100, CONFIG.identity("toy"))
@@ -118,14 +118,14 @@ def test_an_oracle_that_solves_nothing_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "complaint"),
+    ("wrong", "expected"),
     [
         ({"demos": 0}, "at least one demonstration, got 0"),
         ({"tasks": -1}, "cannot be negative, got -1"),
     ],
 )
-def test_configurations_are_checked(wrong: dict[str, int], complaint: str) -> None:
-    with pytest.raises(InvalidInputError, match=complaint):
+def test_configurations_are_checked(wrong: dict[str, int], expected: str) -> None:
+    with pytest.raises(InvalidInputError, match=expected):
         RunConfig(**wrong)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="Did you mean 'necessary'"):
         RunConfig(learner="necesary")
@@ -135,7 +135,7 @@ def stateless(demo: Demonstration) -> Demonstration:
     return replace(demo, states=None)
 
 
-def test_samplers_come_from_wherever_there_are_states() -> None:
+def test_samplers_are_learned_from_demonstrations_with_states() -> None:
     demos = run(TOY, replace(CONFIG, tasks=0)).collected.demonstrations
     none = learn_model(TOY.vocabulary, [stateless(demo) for demo in demos])
     assert none.model.missing_samplers() == ("MoveTo",)
@@ -160,7 +160,7 @@ def test_models_must_fit_the_environment(tmp_path: Path) -> None:
         load_solver(tmp_path / "model", TOY, PlanningConfig())
 
 
-def test_a_model_is_found_in_a_run_folder_or_on_its_own(tmp_path: Path) -> None:
+def test_model_is_found_in_a_run_folder_and_in_a_model_directory(tmp_path: Path) -> None:
     model = PlanningModel(TOY.vocabulary, toy_world.OPERATORS[1:])
     save_model(tmp_path / "run" / "model", model, {"which": "inner"}, "")
     save_model(tmp_path / "alone", model, {"which": "alone"}, "")

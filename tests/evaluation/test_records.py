@@ -19,14 +19,14 @@ IDENTITY = run_identity("screws", "necessary", 3)
 EFFORT = SearchStatistics(7, 6, 5, 4, 3, 0.25, 0.5, 1.0)
 
 
-def test_what_planning_spent_is_recorded() -> None:
+def test_search_statistics_are_recorded() -> None:
     found = record(IDENTITY, 9, PlanningResult(Outcome.TIMEOUT, statistics=EFFORT), Outcome.TIMEOUT, 2.0)
     assert found.seconds == {"grounding": 0.25, "search": 0.5, "refinement": 1.0, "total": 2.0}
     assert (found.nodes_created, found.nodes_expanded, found.nodes_evaluated) == (7, 6, 5)
     assert (found.abstract_plans, found.samples, found.task) == (4, 3, 9)
 
 
-def test_a_record_is_one_line_that_says_everything() -> None:
+def test_record_is_one_line_with_all_fields() -> None:
     found = record(IDENTITY, 0, PlanningResult(Outcome.OUT_OF_NODES), Outcome.OUT_OF_NODES, 0.0)
     line = found.to_json()
     assert "\n" not in line
@@ -36,7 +36,7 @@ def test_a_record_is_one_line_that_says_everything() -> None:
     assert set(parsed) == set(asdict(found))
 
 
-def test_versions_are_those_of_what_is_installed() -> None:
+def test_versions_are_those_of_the_installed_packages() -> None:
     assert versions() == {
         "python": platform.python_version(),
         "needful": version("needful"),

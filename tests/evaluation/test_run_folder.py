@@ -33,7 +33,7 @@ def fail_in(
 
 
 @pytest.mark.parametrize("error", [ValueError(), KeyboardInterrupt()])
-def test_a_run_that_fails_leaves_the_earlier_one(tmp_path: Path, error: BaseException) -> None:
+def test_failed_run_leaves_the_earlier_one(tmp_path: Path, error: BaseException) -> None:
     path = tmp_path / "run"
     with RunFolder.replacing(path) as folder:
         assert folder.path == path
@@ -51,7 +51,7 @@ def test_a_run_that_fails_leaves_the_earlier_one(tmp_path: Path, error: BaseExce
     assert os.listdir(tmp_path) == ["run"]
 
 
-def test_an_interrupt_says_what_is_left(tmp_path: Path) -> None:
+def test_interrupt_notes_name_the_remaining_results(tmp_path: Path) -> None:
     path = tmp_path / "run"
     first, second = KeyboardInterrupt(), KeyboardInterrupt()
     fail_in(path, first, records=1)
@@ -60,7 +60,7 @@ def test_an_interrupt_says_what_is_left(tmp_path: Path) -> None:
     assert second.__notes__ == [f"{path} is as it was."]
 
 
-def test_what_came_meanwhile_stays_and_so_does_the_new_run(tmp_path: Path) -> None:
+def test_files_written_meanwhile_and_the_new_run_are_both_kept(tmp_path: Path) -> None:
     path = tmp_path / "run"
     RunFolder.create(path)
 
@@ -88,7 +88,7 @@ def test_what_came_meanwhile_stays_and_so_does_the_new_run(tmp_path: Path) -> No
         (KeyboardInterrupt(), 1, "", ["records.jsonl"]),
     ],
 )
-def test_what_a_run_leaves_that_fails(
+def test_files_left_by_a_failed_run(
     tmp_path: Path, error: BaseException, records: int, more: str, left: list[str]
 ) -> None:
     path = tmp_path / "run"

@@ -24,7 +24,7 @@ def made(task: int, outcome: Outcome, seconds: float, nodes: int = 0) -> RunReco
     return record(IDENTITY, task, PlanningResult(outcome, statistics=statistics), outcome, seconds)
 
 
-def test_ten_tasks_by_hand() -> None:
+def test_summary_of_ten_tasks() -> None:
     outcomes = [Outcome.SOLVED] * 6 + [Outcome.TIMEOUT] * 2 + [Outcome.GOAL_MISSED, Outcome.SUBGOAL_MISSED]
     records = [made(i, outcome, float(i), nodes=2 * i) for i, outcome in enumerate(outcomes)]
     summary = evaluation_summary(records)
@@ -41,13 +41,13 @@ def test_ten_tasks_by_hand() -> None:
     assert list(summary["failures"]) == sorted(summary["failures"])
 
 
-def test_one_task_is_its_own_percentile() -> None:
+def test_summary_of_one_task() -> None:
     summary = evaluation_summary([made(0, Outcome.SOLVED, 2.5)])
     assert summary["seconds"] == {"planning_mean": 2.5, "planning_p90": 2.5}
     assert (summary["success_rate"], summary["failures"]) == (1.0, {"timeout": 0})
 
 
-def test_no_task_at_all() -> None:
+def test_summary_without_tasks() -> None:
     assert evaluation_summary([]) == {
         "seconds": {"planning_mean": 0.0, "planning_p90": 0.0},
         "tasks": 0,
@@ -59,7 +59,7 @@ def test_no_task_at_all() -> None:
     }
 
 
-def test_the_summary_of_a_run_is_that_of_its_parts() -> None:
+def test_summary_of_a_run_combines_learning_and_evaluation() -> None:
     vocabulary = Vocabulary((ROBOT, CUP, BOX), (NEAR, AT, HELD, IN), (GO, PUT))
     learned = learn_model(vocabulary, [carrying(B, (A, B, C), (A, B))])
     learning = {"learner": "necessary", "seed": 4, "demos": 1, **learned.summary()}

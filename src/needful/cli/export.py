@@ -28,7 +28,7 @@ def export(
         typer.Option(
             "--style",
             metavar="|".join(one.value for one in Style),
-            help="How quantified deletes are written; strips needs --problem.",
+            help="PDDL of quantified deletes: forall, as in the paper, or expanded (strips, needs --problem).",
         ),
     ] = Style.FORALL.value,
     problem: Annotated[
@@ -40,7 +40,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write domain.pddl and, with --problem, problem.pddl."""
-    check_paths_disjoint(model_directory(model), pddl)
+    check_paths_disjoint(model_directory(model), pddl, "--pddl")
     check_output_directory(pddl, PDDL, force)
     chosen = enum_member(Style, "style", style)
     if chosen is Style.STRIPS and problem is None:

@@ -10,6 +10,7 @@ from typing import Annotated, TypeAlias, TypeVar
 
 import typer
 
+from needful.approaches.catalogue import APPROACHES
 from needful.errors import UnknownNameError
 from needful.planning.planners import planner_names
 
@@ -55,7 +56,7 @@ ModelPath: TypeAlias = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Model directory, or run folder that contains one.")
 ]
 LearnerName: TypeAlias = Annotated[
-    str, typer.Option("--learner", help="Name of an operator learner or a policy.")
+    str, typer.Option("--learner", help=f"Approach to learn with: {', '.join(APPROACHES)}.")
 ]
 Demos: TypeAlias = Annotated[
     int, typer.Option("--demos", min=1, help="Number of training tasks to demonstrate.")

@@ -134,7 +134,7 @@ def plan_task(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Solve one test task and show each step, or the reason of the failure (exit code 1)."""
+    """Solve one test task and show each step, or the reason for the failure (exit code 1)."""
     drawings = PlanDrawings(picture, gif, mp4, page)
     config = PlanningConfig(
         timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner)

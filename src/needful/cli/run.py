@@ -74,7 +74,7 @@ def run_domain(
         typer.Option(
             "--samplers",
             metavar="|".join(one.value for one in SamplerSource),
-            help="Solve tasks with learned or with hand-written samplers.",
+            help="Samplers that solve tasks: learned, or hand-written by the domain (oracle).",
         ),
     ] = SamplerSource.LEARNED.value,
     out: Annotated[

@@ -62,7 +62,7 @@ def test_order_of_demonstrations_does_not_matter(name):
 # A can stands in the houses of another domain; the plant is in the houses of this one, but nobody
 # demonstrated how to carry it.
 @pytest.mark.parametrize(("houses", "kind"), [("collecting-cans", "pop_can"), ("sorting-books", "plant")])
-def test_what_no_demonstration_carried_goes_onto_the_shelf(books, demonstrations, houses, kind):
+def test_operators_generalise_to_types_never_carried_in_demonstrations(books, demonstrations, houses, kind):
     """The samplers, too, were learned from books alone."""
     seen = {obj.type.name for demonstration in demonstrations for obj in demonstration.objects}
     assert (kind in seen) is (houses == "sorting-books")

@@ -54,7 +54,7 @@ def test_tasks_of_the_toy_world_are_solved(learner: str) -> None:
         assert result.summary["solved"] == 2
 
 
-def test_idle_operators_are_counted_but_not_planned_with(tmp_path: Path) -> None:
+def test_noop_operators_are_counted_but_not_used_in_planning(tmp_path: Path) -> None:
     result = run(TOY, RunConfig("loft-replay", demos=3, tasks=1))
     assert result.learned is not None
     learned = result.learned.operators
@@ -76,8 +76,8 @@ def test_explain_works_for_every_baseline(tmp_path: Path) -> None:
         learned = learn_model(data.vocabulary, few, BILEVEL_APPROACHES[name])
         assert gather_evidence(learned.operators, few) == learned.evidence
         learned.save(tmp_path / name)
-        said = succeed("explain", tmp_path / name)
-        assert all(operator.name in said.out for operator in learned.model.operators)
+        result = succeed("explain", tmp_path / name)
+        assert all(operator.name in result.out for operator in learned.model.operators)
 
 
 def test_same_bytes_in_every_process() -> None:
