@@ -1,4 +1,4 @@
-"""Runs with policies: the same job as with operators, and the same results but for the operators."""
+"""Runs with graph network policies, which have results like other runs but no operators."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_policy_is_not_opened_as_a_model(folder: RunFolder, result: RunResult, t
     assert holds_policy(folder.path)
     assert holds_policy(folder.model)
     assert not holds_policy(tmp_path)
-    with pytest.raises(ModelError, match=r"holds a policy, which has no operators\. Learn a model"):
+    with pytest.raises(ModelError, match="holds a policy, which has no operators"):
         open_model(folder.path)
     with pytest.raises(ModelError, match="holds a policy"):
         open_model(folder.model)
@@ -94,7 +94,7 @@ def test_policy_is_not_opened_as_a_model(folder: RunFolder, result: RunResult, t
 def test_policies_must_fit_the_environment(folder: RunFolder, result: RunResult) -> None:
     screws = make_environment("screws")
     with pytest.raises(
-        ModelError, match=r"not a policy for the domain 'screws'\. Unknown type of the policy"
+        ModelError, match=r"not a policy for the domain 'screws'\. Unknown type"
     ):
         load_solver(folder.path, screws, PlanningConfig())
 
@@ -110,7 +110,7 @@ def test_models_are_opened_like_policies(tmp_path: Path) -> None:
 def test_model_free_policy_observes_the_real_environment(result: RunResult) -> None:
     assert isinstance(result.learned, LearnedPolicy)
     policy, kind, task = result.learned.policy, GNN_APPROACHES["gnn-model-free"], TOY.tasks("test", 1, 0)[0]
-    # Nothing happens the first two times; the policy sees it and tries again.
+    # The first two executions have no effect; the policy observes that and acts again.
     for idle, actions in (((), 3), ((1, 2), 5)):
         world = Unreliable(idle)
         found = PolicySolver(policy, kind, world.execute, PlanningConfig()).solve(task, 0)

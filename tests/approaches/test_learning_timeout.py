@@ -1,4 +1,4 @@
-"""Learning that takes too long: given up, recorded, and nothing hangs."""
+"""Learning that exceeds its time limit is aborted and recorded."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from needful.storage.demonstrations import write_demonstrations
 from toy_environment import ToyEnvironment
 
 TOY = ToyEnvironment()
-IMPATIENT = RunConfig(demos=3, tasks=2, learning_timeout=1e-9)
+SHORT_LIMIT = RunConfig(demos=3, tasks=2, learning_timeout=1e-9)
 
 
 def test_every_task_is_recorded_as_not_learned(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "run")
-    result = run(TOY, IMPATIENT, folder)
+    result = run(TOY, SHORT_LIMIT, folder)
     assert result.learned is None
     assert [one.outcome for one in result.evaluation.records] == ["not_learned"] * 2
     assert [one.objects for one in result.evaluation.records] == [
@@ -48,32 +48,32 @@ def test_every_task_is_recorded_as_not_learned(tmp_path: Path) -> None:
 
 def test_limit_does_not_change_the_result() -> None:
     config = RunConfig(demos=3, tasks=2)
-    patient = run(TOY, replace(config, learning_timeout=1e6))
+    limited = run(TOY, replace(config, learning_timeout=1e6))
     unlimited = run(TOY, config)
-    assert patient.learned is not None
+    assert limited.learned is not None
     assert unlimited.learned is not None
-    assert patient.learned.operators == unlimited.learned.operators
-    assert [one.outcome for one in patient.evaluation.records] == ["solved"] * 2
+    assert limited.learned.operators == unlimited.learned.operators
+    assert [one.outcome for one in limited.evaluation.records] == ["solved"] * 2
 
 
 def test_limit_is_part_of_the_configuration() -> None:
     config = RunConfig()
     assert config.identity("toy") != replace(config, learning_timeout=5.0).identity("toy")
-    with pytest.raises(InvalidInputError, match=r"learning_timeout must be more than 0 seconds, got 0\.0"):
+    with pytest.raises(InvalidInputError, match=r"learning_timeout .* got 0\.0"):
         RunConfig(learning_timeout=0.0)
 
 
 @pytest.mark.parametrize(
-    ("more", "stages"),
+    ("extra_ticks", "stages"),
     [(-5, ["operators"]), (5, ["operators", "samplers"]), (500, ["operators", "samplers"])],
 )
-def test_timeout_names_the_stages_reached(more: int, stages: list[str]) -> None:
-    """So many looks at the clock more than operators take: counter-examples look first, then networks."""
+def test_timeout_names_the_stages_reached(extra_ticks: int, stages: list[str]) -> None:
+    """The limit is `extra_ticks` clock readings more than learning operators takes."""
     environment = make_environment("satellites")
     demos = collect_demonstrations(environment, OracleDemonstrator(environment), 2, 0).demonstrations
     clock = FakeClock(tick=1.0)
     BILEVEL_APPROACHES["necessary"].learn_operators(demos, deadline=Deadline.after(1e9, clock))
-    deadline = Deadline.after(clock.now + more, FakeClock(tick=1.0))
+    deadline = Deadline.after(clock.now + extra_ticks, FakeClock(tick=1.0))
     with pytest.raises(LearningTimeoutError) as caught:
         learn_model(environment.vocabulary, demos, deadline=deadline)
     assert list(caught.value.seconds) == stages
@@ -93,7 +93,9 @@ def test_run_reports_a_learning_timeout(tmp_path: Path) -> None:
     run = ("run", "screws", "--demos", 2, "--tasks", 1, "--learning-timeout", 1e-9, "--out", tmp_path / "r")
     result = needful(*run)
     assert result.code == 1
-    assert result.error_text.startswith("error: Learned nothing: learning did not end within 1e-09 s. ")
+    assert result.error_text.startswith("error: ")
+    assert "1e-09 s" in result.error_text
+    assert "--learning-timeout" in result.error_text
     assert "1 failed: not learned" in result.out
     assert "model/" not in result.out
     assert (tmp_path / "r" / "report.html").exists()
@@ -108,7 +110,8 @@ def test_learn_fails_and_writes_nothing(tmp_path: Path) -> None:
     write_demonstrations(path, TOY.vocabulary, demos)
     result = needful("learn", path, "--learning-timeout", 1e-9, "--out", out)
     assert (result.code, out.exists()) == (1, False)
-    assert "error: Learning did not end within 1e-09 s. Allow it more time." in result.err
+    assert result.err.startswith("error: ")
+    assert "1e-09 s" in result.err
     wrong = needful("learn", path, "--learning-timeout", 0, "--out", out)
     assert wrong.code == 2
     assert "must be more than 0 seconds" in wrong.err
@@ -120,5 +123,5 @@ def test_replays_need_a_simulator(tmp_path: Path) -> None:
     write_demonstrations(path, TOY.vocabulary, demos)
     result = needful("learn", path, "--learner", "loft-replay", "--out", out)
     assert (result.code, out.exists()) == (1, False)
-    assert "The learner 'loft-replay' needs replays, which take a simulator." in result.err
-    assert "Use `needful run DOMAIN --learner loft-replay`" in result.err
+    assert "'loft-replay' needs replays" in result.err
+    assert "`needful run DOMAIN --learner loft-replay`" in result.err

@@ -1,4 +1,4 @@
-"""Directories that are no models: a sentence that says what is wrong, from every verb that reads one."""
+"""Invalid model directories: every verb that reads one names the damage."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def flip_last_byte(name: str) -> Callable[[Path], None]:
     return damage
 
 
-def no_directory(model: Path) -> None:
+def replace_by_a_file(model: Path) -> None:
     shutil.rmtree(model)
     model.write_text("")
 
@@ -67,8 +67,8 @@ DAMAGE = {
         flip_last_byte("samplers.safetensors"),
         "samplers.safetensors: the SHA-256 of the content differs from the one in model.json",
     ),
-    "a file": (no_directory, "is a file. Give a model directory"),
-    "nothing": (shutil.rmtree, "does not exist. Give a model directory"),
+    "a file": (replace_by_a_file, "is a file. Give a model directory"),
+    "absent": (shutil.rmtree, "does not exist. Give a model directory"),
 }
 
 
@@ -84,10 +84,10 @@ def error_about(model: Path, out: Path, verb: str) -> str:
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_error_names_the_damage(kind: str, verb: str, cluttered: Path, tmp_path: Path) -> None:
-    damage, expected = DAMAGE[kind]
+    damage, fact = DAMAGE[kind]
     shutil.copytree(cluttered / "model", tmp_path / "model")
     damage(tmp_path / "model")
-    assert expected in error_about(tmp_path / "model", tmp_path / "out", verb)
+    assert fact in error_about(tmp_path / "model", tmp_path / "out", verb)
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -96,7 +96,7 @@ def test_path_that_is_too_long(verb: str, tmp_path: Path) -> None:
 
 
 EVIDENCE = {
-    "missing": (remove("evidence.json"), "evidence.json cannot be read: No such file"),
+    "absent": (remove("evidence.json"), "evidence.json cannot be read: No such file"),
     "cut off": (cut_in_half("evidence.json"), "evidence.json: not JSON: "),
     "of another model": (
         replace("evidence.json", b'"MoveGrasp-2"', b'"MoveGrasp-3"'),
@@ -111,9 +111,9 @@ EVIDENCE = {
 
 @pytest.mark.parametrize("kind", EVIDENCE)
 def test_only_explain_needs_evidence(kind: str, cluttered: Path, tmp_path: Path) -> None:
-    damage, expected = EVIDENCE[kind]
+    damage, fact = EVIDENCE[kind]
     model = tmp_path / "model"
     shutil.copytree(cluttered / "model", model)
     damage(model)
-    assert expected in error_about(model, tmp_path / "out", "explain")
+    assert fact in error_about(model, tmp_path / "out", "explain")
     assert needful("plan", model, "cluttered-1d").code == 0

@@ -1,4 +1,4 @@
-"""What all verbs share: progress for people at a terminal, and errors as sentences."""
+"""Console output shared by all verbs: progress bars on a terminal, errors in one line."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def test_no_progress_bars_without_a_terminal(tmp_path: Path) -> None:
 
 
 def test_progress_bars_on_a_terminal(tmp_path: Path) -> None:
-    ours, theirs = pty.openpty()
+    terminal, stderr = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *RUN],
         cwd=tmp_path,
         env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
         stdout=subprocess.PIPE,
-        stderr=theirs,
+        stderr=stderr,
         text=True,
     )
-    os.close(theirs)
-    shown = read_all(ours)
+    os.close(stderr)
+    shown = read_all(terminal)
     assert finish(process).json["solved"] == 1
     for stage in ("Collecting demonstrations", "Learning operators", "Solving unseen tasks", "Drawing"):
         assert stage in shown
@@ -47,12 +47,12 @@ def test_progress_bars_on_a_terminal(tmp_path: Path) -> None:
 
 
 def read_all(terminal: int) -> str:
-    """Return what was written to a terminal until nobody holds it any more."""
+    """Return everything written to a terminal until its other side is closed."""
     chunks = []
     try:
         while chunk := os.read(terminal, 65536):
             chunks.append(chunk)
-    except OSError:  # how Linux says that the other side is closed
+    except OSError:  # raised by Linux when the other side is closed
         pass
     os.close(terminal)
     return b"".join(chunks).decode()
@@ -61,8 +61,8 @@ def read_all(terminal: int) -> str:
 def test_next_stage_finishes_the_previous_one() -> None:
     bars = Progress(console=Console(file=io.StringIO()))
     shown = ProgressBars(bars)
-    watch = shown.stage("first", 4)
-    watch(3)
+    report = shown.stage("first", 4)
+    report(3)
     assert [task.completed for task in bars.tasks] == [3]
     shown.stage("second")
     assert [task.finished for task in bars.tasks] == [True, False]
@@ -85,7 +85,9 @@ def test_progress_works_without_a_terminal() -> None:
         (KeyboardInterrupt(), 130),
     ],
 )
-def test_errors_become_messages_and_exit_codes(error: BaseException, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_become_messages_and_exit_codes(
+    error: BaseException, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     @reporting_errors
     def verb() -> None:
         raise error
@@ -117,7 +119,7 @@ def test_characters_that_stdout_cannot_encode_are_escaped(tmp_path: Path) -> Non
     assert result.out.startswith("Wrote \\u03a9/ (garden.py")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="This system has no full device.")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 @pytest.mark.parametrize("arguments", [["envs"], ["--version"], ["run", "--help"]])
 def test_full_disk_is_reported_in_one_line(arguments: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
@@ -125,9 +127,10 @@ def test_full_disk_is_reported_in_one_line(arguments: list[str]) -> None:
             [sys.executable, "-m", "needful", *arguments], stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert done.returncode == 1
-    assert done.stderr == (
-        "error: The output cannot be written: No space left on device. Choose another place for it.\n"
-    )
+    assert done.stderr.startswith("error: ")
+    assert "No space left on device" in done.stderr
+    assert "another disk" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_failed_stream_is_not_flushed_again(
@@ -141,7 +144,7 @@ def test_failed_stream_is_not_flushed_again(
         monkeypatch.setattr(sys, "stdout", out)
         with pytest.raises(SystemExit, match="1"):
             main()
-        out.write("what is still in the buffer")
+        out.write("still in the buffer")
     assert (tmp_path / "out").read_text() == ""
     assert "No space left on device" in capsys.readouterr().err
 
@@ -150,9 +153,7 @@ def test_failed_stream_is_not_flushed_again(
     "error",
     [FileNotFoundError(2, "No such file", "data.bin"), ConnectionError("gone"), OSError(12, "memory")],
 )
-def test_other_os_errors_propagate(
-    monkeypatch: pytest.MonkeyPatch, error: OSError
-) -> None:
+def test_other_os_errors_propagate(monkeypatch: pytest.MonkeyPatch, error: OSError) -> None:
     def fail() -> None:
         raise error
 

@@ -1,4 +1,4 @@
-"""Results in words."""
+"""Descriptions of plans, failures, models and evaluations."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_solved_plan_is_described_step_by_step() -> None:
         "     Grasp(robot, ball0)",
         "     then: Holding(robot, ball0)",
     ]
-    assert lines[-2].startswith("1 abstract plans, ")
+    assert lines[-2].startswith("Abstract plans: 1, ")
     assert lines[-1] == "Solved."
 
 
@@ -52,20 +52,20 @@ def test_failed_plan_is_described_with_step_and_reason() -> None:
 
 def test_reached_limit_is_named() -> None:
     result = PlanningResult(Outcome.OUT_OF_NODES, statistics=SearchStatistics(nodes_created=5))
-    assert describe_failure(result) == "too large: more search nodes than may be."
+    assert "limit of search nodes" in describe_failure(result)
 
 
 @pytest.mark.parametrize(
-    ("outcome", "sentence"),
+    ("outcome", "fact"),
     [
-        (Outcome.NO_ABSTRACT_PLAN, "no abstract plan reaches the goal."),
-        (Outcome.TIMEOUT, "time ran out before an abstract plan was found. Try a larger --timeout."),
-        (Outcome.OUT_OF_NODES, "too large: more ground operators than may be."),
+        (Outcome.NO_ABSTRACT_PLAN, "no abstract plan"),
+        (Outcome.TIMEOUT, "--timeout"),
+        (Outcome.OUT_OF_NODES, "limit of ground operators"),
         (Outcome.GOAL_MISSED, "goal_missed"),
     ],
 )
-def test_failure_descriptions(outcome: Outcome, sentence: str) -> None:
-    assert describe_failure(PlanningResult(outcome)) == sentence
+def test_failure_descriptions(outcome: Outcome, fact: str) -> None:
+    assert fact in describe_failure(PlanningResult(outcome))
 
 
 def test_description_of_a_learned_model() -> None:
@@ -73,11 +73,11 @@ def test_description_of_a_learned_model() -> None:
         return Climb(improve_coverage(problem.empty_hypothesis(), problem))
 
     config = OperatorLearningConfig(schedule=only_the_last_step)
-    lazy = BilevelApproach(
-        "lazy", "explains the last step", lambda demos, *_: learn_operators(demos, config)
+    partial = BilevelApproach(
+        "partial", "explains the last step", lambda demos, *_: learn_operators(demos, config)
     )
     vocabulary = Vocabulary((ROBOT, CUP, BOX), (NEAR, AT, HELD, IN), (GO, PUT))
-    text = learn_model(vocabulary, [carrying(B, (A, B, C), (A, B))], lazy).describe()
+    text = learn_model(vocabulary, [carrying(B, (A, B, C), (A, B))], partial).describe()
     assert text.startswith("Learned 1 operator in ")
     assert "coverage 0.5 (1 of 2 transitions)." in text
     assert "Learned 0 samplers in " in text
@@ -89,6 +89,7 @@ def test_only_failures_that_occurred_are_listed() -> None:
     summary = evaluation_summary([])
     summary |= {"tasks": 4, "solved": 3, "success_rate": 0.75, "failures": {"timeout": 0, "goal_missed": 1}}
     summary["seconds"] = {"planning_mean": 0.25}
-    assert describe_evaluation(summary) == (
-        "Solved 3/4 unseen tasks (75.0%), planning 250 ms a task on average.\n  1 failed: goal missed"
-    )
+    solved, failed = describe_evaluation(summary).splitlines()
+    assert solved.startswith("Solved 3/4 unseen tasks (75.0%)")
+    assert "250 ms per task" in solved
+    assert failed.strip() == "1 failed: goal missed"

@@ -1,4 +1,4 @@
-"""`needful export`: which files it writes, and how it can be used wrongly."""
+"""`needful export`: the files that it writes, and wrong usage."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def test_export_can_replace_an_earlier_export(screws: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--style", "strips"], "strips is expanded over the objects of a task, so give --problem too."),
+        (["--style", "strips"], "--style: strips needs the objects of a task. Add --problem"),
         (
             ["--style", "strps"],
             "Unknown style 'strps'. Did you mean 'strips'? Known: forall, paper, strips.",
         ),
-        (["--problem", "screws"], "--problem: expected DOMAIN:K, for example screws:0, got 'screws'."),
-        (["--problem", "screws:x"], "expected DOMAIN:K, for example screws:0, got 'screws:x'."),
-        (["--problem", "screws:-1"], "expected DOMAIN:K, for example screws:0, got 'screws:-1'."),
-        (["--problem", ":1"], "expected DOMAIN:K, for example screws:0, got ':1'."),
-        (["--problem", ""], "expected DOMAIN:K, for example screws:0, got ''."),
+        (["--problem", "screws"], "--problem: expected DOMAIN:K, for example screws:0, got 'screws'"),
+        (["--problem", "screws:x"], "got 'screws:x'"),
+        (["--problem", "screws:-1"], "got 'screws:-1'"),
+        (["--problem", ":1"], "got ':1'"),
+        (["--problem", ""], "got ''"),
         (["--problem", "nope:1"], "Unknown domain 'nope'."),
         (["--problem", "scerws:1"], "Did you mean 'screws'?"),
     ],

@@ -1,4 +1,4 @@
-"""Other people's tools read what `needful export` writes of every analytic domain, and solve it alike."""
+"""Third-party tools read the exported PDDL of every analytic domain and find plans of the same length."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from pddl_tools import UnifiedPlanning, fast_downward_plan, k_star_plan, pyperpl
 DOMAINS = ("painting", "satellites", "cluttered-1d", "screws", "cluttered-satellites", "cluttered-painting")
 STYLES = [style.value for style in Style]
 TASK, SEED, DEMOS = 0, 0, 10
-# Unified Planning takes seconds for files with an action for each of many ground operators.
-MOST_CHARACTERS = 10_000
+# Unified Planning takes seconds for files with one action per ground operator.
+MAX_CHARACTERS = 10_000
 
 every_domain = pytest.mark.parametrize("domain", DOMAINS)
 every_style = pytest.mark.parametrize("style", STYLES)
@@ -38,7 +38,7 @@ every_style = pytest.mark.parametrize("style", STYLES)
 
 @dataclass(frozen=True)
 class Exported:
-    """The files of a domain and a task in one style, and the length of a shortest plan by our own A*."""
+    """The PDDL of a domain and a task in one style, and the length of the shortest plan by A*."""
 
     domain: str
     problem: str
@@ -46,7 +46,7 @@ class Exported:
 
 
 class Exporter:
-    """Learns each domain once and exports it in each style once."""
+    """Learns each domain and exports it in each style, both at most once."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -54,11 +54,11 @@ class Exporter:
         self.export = cache(self._export)
 
     def _model(self, domain: str) -> tuple[Path, int]:
-        """Return a model without samplers, which export does not need, and the cost of its task."""
+        """Return a model without samplers, which export does not need, and the cost of the task."""
         environment = make_environment(domain)
         oracle = OracleDemonstrator(environment)
-        shown = collect_demonstrations(environment, oracle, DEMOS, SEED).demonstrations
-        model = PlanningModel(environment.vocabulary, learn_operators(shown).operators)
+        demonstrations = collect_demonstrations(environment, oracle, DEMOS, SEED).demonstrations
+        model = PlanningModel(environment.vocabulary, learn_operators(demonstrations).operators)
         path = self.folder / domain
         save_model(path, model, {}, "")
         task = environment.task(Split.TEST, TASK, SEED)
@@ -70,8 +70,8 @@ class Exporter:
     def _export(self, domain: str, style: str) -> Exported:
         model, cost = self.model(domain)
         out = self.folder / f"{domain}-{style}"
-        asked = ("--style", style, "--problem", f"{domain}:{TASK}", "--seed", SEED)
-        succeed("export", model, "--pddl", out, *asked)
+        options = ("--style", style, "--problem", f"{domain}:{TASK}", "--seed", SEED)
+        succeed("export", model, "--pddl", out, *options)
         return Exported((out / "domain.pddl").read_text(), (out / "problem.pddl").read_text(), cost)
 
 
@@ -86,7 +86,7 @@ def unified_planning() -> UnifiedPlanning:
 
 
 def length(plan: str | None) -> int:
-    """The steps of a plan, which has a line for each and perhaps a comment."""
+    """Return the number of steps in a plan file: one line per step, and comments."""
     assert plan is not None
     return len([line for line in plan.splitlines() if line.strip() and not line.startswith(";")])
 
@@ -100,15 +100,15 @@ def test_fast_downward_solves_and_unified_planning_validates(
     plan = fast_downward_plan(files.domain, files.problem, tmp_path)
     assert plan is not None
     assert length(plan) == files.cost
-    if len(files.domain) > MOST_CHARACTERS:
+    if len(files.domain) > MAX_CHARACTERS:
         return
     problem = unified_planning.read(files.domain, files.problem)
     assert unified_planning.accepts(problem, plan)
     assert not unified_planning.accepts(problem, plan.partition("\n")[2])  # without its first step
 
 
-# Not the two of painting: Unified Planning writes actions without effects in a way that Fast Downward
-# does not read.
+# Without the painting domains: Unified Planning writes actions without effects in a syntax that Fast
+# Downward does not read.
 @pytest.mark.parametrize("domain", [name for name in DOMAINS if "painting" not in name])
 def test_unified_planning_solves(
     domain: str, exporter: Exporter, unified_planning: UnifiedPlanning

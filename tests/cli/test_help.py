@@ -1,4 +1,4 @@
-"""`--help`, `--version` and `needful envs`: what there is, and how it is used."""
+"""`--help`, `--version` and `needful envs`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from command_line import needful, succeed
 from needful.cli.app import build_app
 from needful.envs.catalogue import CATALOGUE, environment_names
 
-# Each uses what the ones before it wrote.
+# Each verb uses files that earlier ones wrote.
 CHAIN = ["run", "envs", "collect", "learn", "eval", "plan", "export", "explain"]
 VERBS = [str(command.name) for command in build_app().registered_commands]
 
@@ -42,7 +42,7 @@ def test_each_verb_has_an_example_and_a_usage_line(verb: str) -> None:
 def test_examples_work_in_sequence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for verb in CHAIN:
-        # Fewer of everything do as well here.
+        # Smaller numbers are faster.
         succeed(*re.sub(r"(--demos|--tasks) 50", r"\1 6", example(verb)).split())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["demos.jsonl.gz", "model", "pddl", "runs"]
 
@@ -82,7 +82,7 @@ def test_domains_are_listed_with_sizes() -> None:
         "description": CATALOGUE["cluttered-1d"].description,
     }
     for name, row in rows.items():
-        assert f"{name}\n  {row['description']}\n  {row['types']} types, " in result.out
+        assert f"{name}\n  {row['description']}\n  types: {row['types']}, " in result.out
 
 
 def test_required_extra_is_listed() -> None:

@@ -1,4 +1,4 @@
-"""The household domains where their extra is not installed."""
+"""The household domains without their extra."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ INSTALL = "pip install -c constraints.txt '.[household]'"
 @pytest.mark.parametrize(
     "command",
     [
-        ("run", "sorting-books", "--out", "made"),
-        ("collect", "sorting-books", "--demos", 1, "--out", "made"),
+        ("run", "sorting-books", "--out", "out"),
+        ("collect", "sorting-books", "--demos", 1, "--out", "out"),
     ],
 )
 def test_missing_mujoco_is_reported_and_nothing_is_written(
@@ -28,8 +28,8 @@ def test_missing_mujoco_is_reported_and_nothing_is_written(
     monkeypatch.setitem(sys.modules, "mujoco", None)
     result = needful(*command)
     assert result.code != 0
-    assert "The domain 'sorting-books' needs mujoco, which is not installed." in result.error_text
-    assert result.error_text.endswith(f"Install it from the checkout: {INSTALL}")
+    assert "'sorting-books' needs mujoco" in result.error_text
+    assert INSTALL in result.error_text
     assert files_below(tmp_path) == {}
 
 
@@ -37,8 +37,8 @@ def test_all_domains_are_listed_without_mujoco(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "mujoco", None)
     result = needful("envs")
     assert "sorting-books" in result.out
-    assert result.out.count(f"  needs, from the checkout: {INSTALL}\n") == 4
+    assert result.out.count(INSTALL) == 4
 
 
 def test_no_install_hint_with_mujoco() -> None:
-    assert "needs" not in needful("envs").out
+    assert "install" not in needful("envs").out

@@ -1,4 +1,4 @@
-"""The verbs that take a domain take a class of one's own as well: `MODULE:CLASS`."""
+"""Verbs that take a domain also accept a user's class, as `MODULE:CLASS`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LAMPS = f"{TESTS / 'lamp_world.py'}:Lamps"  # every second task has a broken lam
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("own") / "run"
+    folder = tmp_path_factory.mktemp("custom") / "run"
     succeed("run", LAMPS, "--demos", 5, "--tasks", 3, "--out", folder)
     return folder
 
@@ -52,12 +52,12 @@ def test_export_with_a_problem(ran: Path, tmp_path: Path) -> None:
     assert set(files_below(tmp_path / "pddl")) == {"domain.pddl", "problem.pddl"}
 
 
-OWN = """
+CUSTOM = """
 from lamp_world import Lamps
 
 print("importing")
 
-class Own(Lamps):
+class Custom(Lamps):
     def __init__(self):
         super().__init__()
         {init}
@@ -67,14 +67,14 @@ class Own(Lamps):
 """
 
 
-def own_file(folder: Path, init: str = "pass", draw: str = "super().draw(state, axes, goal)") -> str:
-    file = folder / "own.py"
-    file.write_text(OWN.format(init=init, draw=draw))
-    return f"{file}:Own"
+def custom_file(folder: Path, init: str = "pass", draw: str = "super().draw(state, axes, goal)") -> str:
+    file = folder / "custom.py"
+    file.write_text(CUSTOM.format(init=init, draw=draw))
+    return f"{file}:Custom"
 
 
 def test_output_of_an_environment_goes_to_stderr(tmp_path: Path) -> None:
-    reference = own_file(tmp_path, init="print('making')", draw="print('drawing')")
+    reference = custom_file(tmp_path, init="print('making')", draw="print('drawing')")
     done = subprocess.run(
         [sys.executable, "-m", "needful", "run", reference, "--demos", "2", "--tasks", "1", "--json"],
         cwd=tmp_path,
@@ -88,11 +88,12 @@ def test_output_of_an_environment_goes_to_stderr(tmp_path: Path) -> None:
 
 
 def test_run_succeeds_if_drawing_fails(tmp_path: Path) -> None:
-    reference = own_file(tmp_path, draw="raise RuntimeError('no ink')")
+    reference = custom_file(tmp_path, draw="raise RuntimeError('no ink')")
     result = needful("run", reference, "--demos", 2, "--tasks", 1, "--out", tmp_path / "run")
     assert result.code == 0
     assert "Solved 1/1" in result.out
-    assert "warning: no picture of a solved task: RuntimeError: no ink" in result.error_text
+    assert "warning: no picture" in result.error_text
+    assert "RuntimeError: no ink" in result.error_text
     assert "no ink" in (tmp_path / "run" / "report.html").read_text()
 
 
@@ -116,10 +117,10 @@ def test_error_in_user_code_is_reported_in_one_line(
 ) -> None:
     file = tmp_path / "broken.py"
     file.write_text(
-        "from lamp_world import Lamps\n\n\nclass Own(Lamps):\n"
+        "from lamp_world import Lamps\n\n\nclass Custom(Lamps):\n"
         f"    def simulate(self, state, action):\n        {simulate}\n"
     )
-    reference, out = f"{file}:Own", tmp_path / "out"
+    reference, out = f"{file}:Custom", tmp_path / "out"
     for command in (
         ("run", reference, "--demos", 2, "--tasks", 1, "--out", out),
         ("collect", reference, "--demos", 2, "--out", out),
@@ -128,7 +129,9 @@ def test_error_in_user_code_is_reported_in_one_line(
     ):
         result = needful(*command)
         assert (result.code, result.out) == (1, "")
-        assert result.err == f"error: {reference} raised {expected}. Run `needful check-env {reference}`.\n"
+        assert result.err.startswith(f"error: {reference} raised {expected}")
+        assert f"`needful check-env {reference}`" in result.err
+        assert result.err.count("\n") == 1
         assert not out.exists()
 
 
@@ -139,8 +142,8 @@ def test_wrong_usage_is_not_attributed_to_the_environment(ran: Path) -> None:
 
 
 def test_local_modules_do_not_hide_libraries(tmp_path: Path) -> None:
-    (tmp_path / "queue.py").write_text("raise ImportError('not the one that was meant')")
-    result = needful("run", own_file(tmp_path), "--demos", 2, "--tasks", 1, "--out", tmp_path / "run")
+    (tmp_path / "queue.py").write_text("raise ImportError('a local module hides the library')")
+    result = needful("run", custom_file(tmp_path), "--demos", 2, "--tasks", 1, "--out", tmp_path / "run")
     assert result.code == 0
 
 
@@ -154,7 +157,7 @@ def test_local_modules_do_not_hide_libraries(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_environment_names(tmp_path: Path, name: str, expected: str) -> None:
-    result = needful("run", own_file(tmp_path, init=f"self.name = {name!r}"), "--demos", 2, "--tasks", 1)
+    result = needful("run", custom_file(tmp_path, init=f"self.name = {name!r}"), "--demos", 2, "--tasks", 1)
     assert result.code == 1
     assert expected in result.error_text
 

@@ -1,4 +1,4 @@
-"""The drawings of `needful plan`: all of them or none."""
+"""The drawings of `needful plan`: all of them are written, or none."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_2d_domains_have_videos_but_no_pages(cluttered: Path, tmp_path: Path) ->
     assert files_below(tmp_path)["plan.mp4"][4:8] == b"ftyp"
     result = needful(*plan(cluttered / "model", tmp_path, "page", domain="cluttered-1d"))
     assert (result.code, result.out) == (2, "")
-    assert "cluttered-1d has no space to look around in" in result.error_text
+    assert "--page: cluttered-1d has no 3D view" in result.error_text
     assert set(files_below(tmp_path)) == {"plan.mp4"}
 
 

@@ -1,4 +1,4 @@
-"""The verbs with policies: those that work, and those that need operators."""
+"""Verbs applied to policies; export and explain need operators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHORT = PolicyConfig(epochs=300)
 
 
 @pytest.fixture(autouse=True)
-def _train_for_a_short_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def _short_training(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("needful.cli.run.RunConfig", partial(RunConfig, policy=SHORT))
     monkeypatch.setattr("needful.cli.learn.LearningConfig", partial(LearningConfig, policy=SHORT))
 

@@ -1,4 +1,4 @@
-"""`needful run`: what it leaves behind, and what it refuses."""
+"""`needful run`: its files and output, and wrong usage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from needful.envs.catalogue import make_environment
 from needful.storage.demonstrations import read_demonstrations
 from needful.storage.model_directory import load_model
 
-# As documented; the types are those of the values.
+# The documented fields of summary.json, and the types of their values.
 SUMMARY = {
     "domain": str,
     "learner": str,
@@ -124,6 +124,7 @@ def test_it_prints_operators_and_results(tmp_path: Path) -> None:
     assert str(tmp_path / "run") in result.out
 
 
+@pytest.mark.slow
 def test_experiments_are_reported_and_saved(tmp_path: Path) -> None:
     """Ten demonstrations of Satellites leave accidental preconditions; see docs/learning.md."""
     arguments = ["satellites", "--demos", 10, "--tasks", 2]
@@ -142,8 +143,8 @@ def test_experiments_are_reported_and_saved(tmp_path: Path) -> None:
     assert accidental in needs["plain"]["ShootChemX"]
     assert accidental not in needs["tested"]["ShootChemX"]
     assert "experiments" in json.loads((tmp_path / "tested" / "summary.json").read_text())["seconds"]
-    told = succeed("explain", tmp_path / "tested", "ShootChemX")
-    assert "does not need ShootsChemY(?x0): it always held, but" in told.out
+    explained = succeed("explain", tmp_path / "tested", "ShootChemX")
+    assert "does not need ShootsChemY(?x0)" in explained.out
     as_json = succeed("explain", tmp_path / "tested", "ShootChemX", "--json").json
     assert as_json["ShootChemX"]["dropped_by_experiment"]["ShootsChemY(?x0)"] > 0
 
@@ -165,9 +166,7 @@ def test_no_tasks_give_an_empty_list_of_records(tmp_path: Path) -> None:
     assert not (tmp_path / "run" / "pictures").exists()
 
 
-def test_default_folder_is_new_for_each_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_default_folder_is_new_for_each_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for _ in range(3):
         succeed(*QUICK)
@@ -191,23 +190,24 @@ def test_failures_are_counted_and_explained(tmp_path: Path) -> None:
 def test_only_a_run_is_replaced_and_only_with_force(tmp_path: Path) -> None:
     out = tmp_path / "run"
     out.mkdir()
-    (out / "mine.txt").write_text("precious")
+    (out / "mine.txt").write_text("user data")
     for force in ([], ["--force"]):
         result = needful(*QUICK, "--out", out, *force)
         assert result.code == 2
-        assert f"error: {out} holds 'mine.txt', which is no part of the folder of a run" in result.err
-        assert files_below(out) == {"mine.txt": b"precious"}
+        assert f"error: {out} holds 'mine.txt'" in result.err
+        assert files_below(out) == {"mine.txt": b"user data"}
     (out / "mine.txt").unlink()
     succeed(*QUICK, "--out", out, "--force")
-    (out / "ANALYSIS.md").write_text("precious")
+    (out / "ANALYSIS.md").write_text("user data")
     before = files_below(out)
     result = needful(*QUICK, "--out", out, "--force")
-    assert f"error: {out} holds 'ANALYSIS.md', which is no part" in result.err
+    assert f"error: {out} holds 'ANALYSIS.md'" in result.err
     assert files_below(out) == before
     (out / "ANALYSIS.md").unlink()
     result = needful(*QUICK, "--out", out)
     assert result.code == 2
-    assert result.err == f"error: {out} exists already. Choose another path, or use --force to replace it.\n"
+    assert result.err.startswith(f"error: {out} exists")
+    assert "--force" in result.err
     succeed(*QUICK, "--out", out, "--force")
     assert (out / "summary.json").exists()
 
@@ -217,20 +217,20 @@ def test_replaced_folder_is_printed_with_its_final_name(tmp_path: Path) -> None:
     result = succeed(*QUICK, "--out", out)
     again = succeed(*QUICK, "--out", out, "--force")
     assert f"Results: {out}/ (" in again.out
-    assert f"Page to look at: {out}/report.html\n" in again.out
+    assert f"{out}/report.html\n" in again.out
     assert again.out.splitlines()[-3:] == result.out.splitlines()[-3:]
     assert b".needful-" not in (out / "report.html").read_bytes()
 
 
 @pytest.mark.parametrize("path", ["file/run", "/proc/needful-run", "/dev/null/run", "x" * 300])
 def test_folders_that_cannot_be_written(path: str, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("precious")
+    (tmp_path / "file").write_text("user data")
     result = needful(*QUICK, "--out", tmp_path / path)
     assert result.code == 1
     assert result.out == ""
-    assert result.err.startswith(f"error: {tmp_path / path} cannot be written: ")
+    assert result.err.startswith(f"error: {tmp_path / path} cannot be written")
     assert "Choose another path" in result.err
-    assert files_below(tmp_path) == {"file": b"precious"}
+    assert files_below(tmp_path) == {"file": b"user data"}
 
 
 @pytest.mark.parametrize(
@@ -261,6 +261,5 @@ def test_wrong_usage(arguments: list[object], expected: str, tmp_path: Path) -> 
 def test_unknown_sampler_source_gets_a_suggestion(tmp_path: Path) -> None:
     result = needful(*QUICK, "--samplers", "orakle", "--out", tmp_path / "run")
     assert (result.code, result.out) == (2, "")
-    expected = "Unknown kind of samplers 'orakle'. Did you mean 'oracle'? Known: learned, oracle."
-    assert result.err == f"error: {expected}\n"
+    assert "'orakle'. Did you mean 'oracle'? Known: learned, oracle." in result.err
     assert files_below(tmp_path) == {}

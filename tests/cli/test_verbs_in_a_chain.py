@@ -1,4 +1,4 @@
-"""collect → learn → eval → plan → export → explain, each from what the one before it wrote."""
+"""collect → learn → eval → plan → export → explain, each with the files of the previous verbs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DOMAINS = ["screws", "cluttered-1d"]
 
 @pytest.fixture(scope="session")
 def chain(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with demonstrations and a model of each domain, made one step after the other."""
+    """A folder with demonstrations and a model of each domain."""
     folder = tmp_path_factory.mktemp("chain")
     for domain in DOMAINS:
         demos = folder / f"{domain}.jsonl.gz"
@@ -64,11 +64,11 @@ def test_learning_from_the_file_equals_learning_in_a_run(
     }
     assert set(result.json["seconds"]) == {"operators", "samplers"}
     assert (result.json["coverage"], result.json["demos"]) == (1.0, 6)
-    learned, alike = files_below(tmp_path / "model"), files_below(runs[domain] / "model")
+    learned, from_run = files_below(tmp_path / "model"), files_below(runs[domain] / "model")
     assert learned == files_below(chain / domain)
     for name in ("samplers.safetensors", "evidence.json", "domain.pddl"):
-        assert learned[name] == alike[name]
-    described, with_domain = json.loads(learned["model.json"]), json.loads(alike["model.json"])
+        assert learned[name] == from_run[name]
+    described, with_domain = json.loads(learned["model.json"]), json.loads(from_run["model.json"])
     assert with_domain["provenance"].pop("domain") == domain
     assert described == with_domain
 
@@ -84,14 +84,14 @@ def test_evaluation_agrees_with_the_run(
     assert (result.json["tasks"], result.json["solved"], result.json["learner"]) == (3, 3, "necessary")
     assert sorted(files_below(out)) == ["plans.jsonl.gz", "records.jsonl", "summary.json"]
 
-    def essence(record: dict[str, object]) -> dict[str, object]:
+    def comparable(record: dict[str, object]) -> dict[str, object]:
         return {name: value for name, value in record.items() if name not in ("seconds", "config_hash")}
 
-    ours, theirs = read_lines(out / "records.jsonl"), read_lines(runs[domain] / "records.jsonl")
-    assert list(map(essence, ours)) == list(map(essence, theirs))
-    spoken = succeed("eval", runs[domain], domain, "--tasks", 3, "--out", tmp_path / "other").out
-    assert "Solved 3/3 unseen tasks (100.0%)" in spoken
-    assert str(tmp_path / "other") in spoken
+    here, in_run = read_lines(out / "records.jsonl"), read_lines(runs[domain] / "records.jsonl")
+    assert list(map(comparable, here)) == list(map(comparable, in_run))
+    printed = succeed("eval", runs[domain], domain, "--tasks", 3, "--out", tmp_path / "other").out
+    assert "Solved 3/3 unseen tasks (100.0%)" in printed
+    assert str(tmp_path / "other") in printed
     assert "Results" not in succeed("eval", runs[domain], domain, "--tasks", 1).out
 
 
@@ -114,17 +114,17 @@ def test_plan_is_printed_step_by_step_and_drawn(chain: Path, domain: str, tmp_pa
     assert result.out.endswith(f"Solved.\nDrew {picture} and {gif}.\n")
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert gif.read_bytes().startswith(b"GIF89a")
-    told = succeed(*plan, "--picture", picture, "--force", "--json").json
-    assert set(told) == {"outcome", "plan", "actions", "subgoals", "failure", "missing"}
-    assert (told["outcome"], told["failure"], told["missing"]) == ("solved", None, [])
-    assert len(told["plan"]) == len(told["actions"]) == len(told["subgoals"]) - 1
-    for number, step in enumerate(told["plan"], start=1):
+    printed = succeed(*plan, "--picture", picture, "--force", "--json").json
+    assert set(printed) == {"outcome", "plan", "actions", "subgoals", "failure", "missing"}
+    assert (printed["outcome"], printed["failure"], printed["missing"]) == ("solved", None, [])
+    assert len(printed["plan"]) == len(printed["actions"]) == len(printed["subgoals"]) - 1
+    for number, step in enumerate(printed["plan"], start=1):
         assert f"{number}. {step}\n" in result.out
-    for action in told["actions"]:
+    for action in printed["actions"]:
         assert set(action) == {"controller", "objects", "params"}
     again = needful(*plan, "--picture", picture)
     assert (again.code, again.out) == (2, "")
-    assert "exists already" in again.err
+    assert f"{picture} exists" in again.err
 
 
 def test_folder_at_the_path_of_an_output_file_is_reported_first(chain: Path, tmp_path: Path) -> None:
@@ -137,8 +137,8 @@ def test_folder_at_the_path_of_an_output_file_is_reported_first(chain: Path, tmp
         command[-1].mkdir()
         result = needful(*command, "--force")
         assert (result.code, result.out) == (2, "")
-        reason = f"{command[-1]} is a folder, but a file is to be written."
-        assert result.err == f"error: {reason} Choose another path.\n"
+        assert result.err.startswith(f"error: {command[-1]} is a folder")
+        assert "another path" in result.err
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,8 @@ def test_suffixes_of_drawings_are_checked(
 ) -> None:
     result = needful("plan", chain / "screws", "screws", option, tmp_path / name)
     assert (result.code, result.out) == (2, "")
-    assert f"{option}: the name must end in {suffixes}, got" in result.error_text.replace("'", "")
+    assert f"{option}:" in result.error_text.replace("'", "")
+    assert f"must end in {suffixes}" in result.error_text
     assert files_below(tmp_path) == {}
 
 
@@ -173,26 +174,27 @@ def test_planning_timeout(chain: Path, tmp_path: Path) -> None:
     plan = ("plan", chain / "screws", "screws", "--timeout", 1e-4)
     result = needful(*plan, "--picture", picture)
     assert result.code == 1
-    assert "Not solved: time ran out before an abstract plan was found" in result.out
-    assert result.err == "warning: nothing was drawn: planning ended before the first step.\n"
+    assert "Not solved: " in result.out
+    assert "--timeout" in result.out
+    assert result.err.startswith("warning: nothing was drawn")
     assert not picture.exists()
     result = needful(*plan, "--json")
     assert result.code == 1
     assert result.json["outcome"] == "timeout"
-    assert result.json["failure"].startswith("time ran out")
+    assert "time limit" in result.json["failure"]
     assert result.json["plan"] == result.json["actions"] == []
 
 
-def without(demos: Path, out: Path, places: list[int]) -> Path:
-    """Write the demonstrations again, some of them without states."""
+def without_states(demos: Path, out: Path, line_numbers: list[int]) -> Path:
+    """Write the demonstrations again, without states in the given lines; line 0 is the header."""
     lines = [json.loads(line) for line in gzip.decompress(demos.read_bytes()).splitlines()]
-    for place in places:
-        del lines[place]["states"]
+    for number in line_numbers:
+        del lines[number]["states"]
     out.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return out
 
 
-def fails(result: CommandResult, *parts: str) -> None:
+def check_failure(result: CommandResult, *parts: str) -> None:
     assert result.code == 1
     assert result.out == ""
     assert result.err.startswith("error: ")
@@ -205,37 +207,38 @@ def fails(result: CommandResult, *parts: str) -> None:
 def test_without_states_there_are_operators_but_no_samplers(
     chain: Path, tmp_path: Path, json_output: bool
 ) -> None:
-    demos = without(chain / "cluttered-1d.jsonl.gz", tmp_path / "demos.jsonl", [1, 2, 3, 4, 5, 6])
+    demos = without_states(chain / "cluttered-1d.jsonl.gz", tmp_path / "demos.jsonl", [1, 2, 3, 4, 5, 6])
     model, out = tmp_path / "model", tmp_path / "out"
     result = needful("learn", demos, "--out", model, *(["--json"] if json_output else []))
     assert result.code == 0
-    assert result.err == (
-        "warning: no sampler for MoveGrasp-1: its demonstrations have no states\n"
-        "warning: no sampler for MoveGrasp-2: its demonstrations have no states\n"
-    )
+    warnings = result.err.splitlines()
+    assert len(warnings) == 2
+    for operator, warning in zip(("MoveGrasp-1", "MoveGrasp-2"), warnings, strict=True):
+        assert warning.startswith(f"warning: no sampler for {operator}")
+        assert "no states" in warning
     assert load_model(model).model.operators == load_model(chain / "cluttered-1d").model.operators
     out.mkdir()
     (out / "old").write_text("")
-    reason = "cannot solve tasks: there are no samplers for MoveGrasp-1, MoveGrasp-2."
-    fails(needful("eval", model, "cluttered-1d", "--out", out, "--force"), reason, "with states")
-    fails(needful("plan", model, "cluttered-1d"), reason)
+    reason = "no samplers for MoveGrasp-1, MoveGrasp-2"
+    check_failure(needful("eval", model, "cluttered-1d", "--out", out, "--force"), reason, "with states")
+    check_failure(needful("plan", model, "cluttered-1d"), reason)
     assert files_below(out) == {"old": b""}
     succeed("explain", model)
     succeed("export", model, "--pddl", tmp_path / "pddl", "--problem", "cluttered-1d:0")
 
 
 def test_some_states_are_enough_for_samplers(chain: Path, tmp_path: Path) -> None:
-    demos = without(chain / "cluttered-1d.jsonl.gz", tmp_path / "demos.jsonl", [2, 5])
+    demos = without_states(chain / "cluttered-1d.jsonl.gz", tmp_path / "demos.jsonl", [2, 5])
     succeed("learn", demos, "--out", tmp_path / "model")
     assert succeed("eval", tmp_path / "model", "cluttered-1d", "--tasks", 2, "--json").json["solved"] == 2
 
 
 def test_models_of_other_domains_are_refused(chain: Path, tmp_path: Path) -> None:
-    reason = "This is no model of the domain 'screws'. Unknown controller"
+    reasons = ("does not fit the domain 'screws'", "Unknown controller", "MoveGrasp")
     model = chain / "cluttered-1d"
-    fails(needful("eval", model, "screws", "--out", tmp_path / "out"), reason)
-    fails(needful("plan", model, "screws"), reason)
-    fails(needful("export", model, "--pddl", tmp_path / "out", "--problem", "screws:0"), reason)
+    check_failure(needful("eval", model, "screws", "--out", tmp_path / "out"), *reasons)
+    check_failure(needful("plan", model, "screws"), *reasons)
+    check_failure(needful("export", model, "--pddl", tmp_path / "out", "--problem", "screws:0"), *reasons)
     assert not (tmp_path / "out").exists()
 
 
@@ -318,7 +321,8 @@ def test_no_verb_replaces_output_without_force(
     before = _content(old)
     result = needful(*command)
     assert result.code == 2
-    assert result.err == f"error: {old} exists already. Choose another path, or use --force to replace it.\n"
+    assert result.err.startswith(f"error: {old} exists")
+    assert "--force" in result.err
     assert _content(old) == before
     succeed(*command, "--force")
     assert [path.name for path in tmp_path.iterdir()] == ["old"]
@@ -345,20 +349,20 @@ def test_no_verb_replaces_a_folder_with_other_files(
     out = tmp_path / "out"
     out.mkdir()
     for file in files:
-        (out / file).write_text("precious")
+        (out / file).write_text("user data")
     result = needful(*(part.format(chain=chain, out=out) for part in arguments), "--force")
     assert (result.code, result.out) == (2, "")
-    assert f"{out} holds {offending!r}, which is no part of " in result.error_text
-    assert files_below(out) == dict.fromkeys(files, b"precious")
+    assert f"{out} holds {offending!r}" in result.error_text
+    assert files_below(out) == dict.fromkeys(files, b"user data")
 
 
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["run", "screws", "--out"], "is a file, but a folder is to be written."),
-        (["learn", "{chain}/screws.jsonl.gz", "--out"], "is a file, but a folder is to be written."),
-        (["export", "{chain}/screws", "--out"], "is a file, but a folder is to be written."),
-        (["collect", "screws", "--out"], "is not a file of demonstrations, so it is not replaced."),
+        (["run", "screws", "--out"], "is a file"),
+        (["learn", "{chain}/screws.jsonl.gz", "--out"], "is a file"),
+        (["export", "{chain}/screws", "--out"], "is a file"),
+        (["collect", "screws", "--out"], "is not a file of demonstrations"),
         (["plan", "{chain}/screws", "screws", "--picture"], "is not a PNG picture"),
         (["plan", "{chain}/screws", "screws", "--gif"], "is not a GIF"),
     ],
@@ -368,8 +372,8 @@ def test_no_verb_replaces_a_file_of_another_kind(
 ) -> None:
     suffix = {"--picture": ".png", "--gif": ".gif"}.get(arguments[-1], ".tex")
     old = tmp_path / f"thesis{suffix}"
-    old.write_text("precious")
+    old.write_text("user data")
     result = needful(*(part.format(chain=chain) for part in arguments), old, "--force")
     assert (result.code, result.out) == (2, "")
     assert f"{old} {reason}" in result.error_text
-    assert old.read_text() == "precious"
+    assert old.read_text() == "user data"

@@ -1,4 +1,4 @@
-"""The hash of a configuration: equal if and only if the configuration is."""
+"""Hashes of configurations are equal if and only if the configurations are equal."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ OTHER_RUN = {
 
 @dataclass(frozen=True)
 class Eager:
-    """A search of another kind."""
+    """A planner configuration."""
 
     weight: float = 1.0
 
 
 @dataclass(frozen=True)
 class Lazy:
-    """And one of yet another kind."""
+    """Another class with the same fields."""
 
     weight: float = 1.0
 
@@ -71,7 +71,7 @@ def test_every_field_of_a_run_matters_except_the_number_of_tasks() -> None:
     assert {*others, "tasks"} == {field.name for field in fields(RunConfig)}
     hashes = {one.identity("screws").config_hash for one in [base, *others.values()]}
     assert len(hashes | {base.identity("painting").config_hash}) == len(others) + 2
-    # A task is the same however many others there are.
+    # A task does not depend on the number of tasks.
     assert replace(base, tasks=7).identity("screws") == base.identity("screws")
 
 
@@ -121,10 +121,10 @@ def test_hash_is_the_same_in_every_process() -> None:
 
 @pytest.mark.parametrize("value", [object(), [1], {"a": 1}, b"", (1, object())])
 def test_unsupported_values_are_rejected(value: object) -> None:
-    with pytest.raises(InvalidInputError, match=r"cannot hold .* dataclasses"):
+    with pytest.raises(InvalidInputError, match=r"cannot contain .* dataclasses"):
         config_hash(value)
 
 
 def test_lambdas_are_rejected() -> None:
-    with pytest.raises(InvalidInputError, match=r"<lambda>.*top of a module"):
+    with pytest.raises(InvalidInputError, match=r"<lambda>.*module level"):
         config_hash(PlanningConfig(subgoals=lambda plan, initial, goal: (goal,)))

@@ -1,4 +1,4 @@
-"""Solving test tasks: plans are judged by executing them."""
+"""Solving test tasks: plans are checked by executing them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from toy_environment import ToyEnvironment, Unreliable
 from toy_world import DROP, GRASP, MOVE_TO
 
 TOY = ToyEnvironment()
-IDENTITY = RunIdentity("toy", "by hand", 7, {"needful": "1"}, "0123456789abcdef")
+IDENTITY = RunIdentity("toy", "handmade", 7, {"needful": "1"}, "0123456789abcdef")
 ROBOT, BALL, JAR = toy_world.ROBOT("robot"), toy_world.BALL("ball0"), toy_world.JAR("jar0")
 PLAN = (MOVE_TO(ROBOT, BALL, parameters=(0.0,)), GRASP(ROBOT, BALL), DROP(ROBOT, BALL, JAR))
 TASK = toy_world.task()
@@ -66,9 +66,9 @@ def test_execution_stops_at_the_goal() -> None:
 def test_execution_ends_with_a_failed_controller() -> None:
     lids = toy_world.task(lids_on=True)
     assert not achieves_goal(TOY, lids, PLAN, horizon=10)
-    takes_lid_off = (*PLAN[:2], toy_world.TAKE_LID_OFF(ROBOT, JAR), PLAN[2])
-    assert achieves_goal(TOY, lids, takes_lid_off, horizon=10)
-    assert not achieves_goal(TOY, lids, (*PLAN, *takes_lid_off), horizon=10)
+    with_lid_off = (*PLAN[:2], toy_world.TAKE_LID_OFF(ROBOT, JAR), PLAN[2])
+    assert achieves_goal(TOY, lids, with_lid_off, horizon=10)
+    assert not achieves_goal(TOY, lids, (*PLAN, *with_lid_off), horizon=10)
 
 
 def test_each_task_gives_a_record() -> None:
@@ -76,7 +76,7 @@ def test_each_task_gives_a_record() -> None:
     found = list(evaluate(planning(TOY), TOY, tasks, HORIZON, IDENTITY))
     for index, (record, result) in enumerate(found):
         assert (record.task, record.outcome, record.solved) == (index, "solved", True)
-        assert (record.domain, record.learner, record.seed) == ("toy", "by hand", 7)
+        assert (record.domain, record.learner, record.seed) == ("toy", "handmade", 7)
         assert (record.versions, record.config_hash) == ({"needful": "1"}, "0123456789abcdef")
         assert record.plan_length == len(result.actions) == 3
         assert record.objects == len(tasks[index].objects) > 0
@@ -93,7 +93,7 @@ def test_records_are_yielded_one_by_one() -> None:
     counting = Unreliable(idle=())
     stream = evaluate(planning(counting), counting, [TASK, TASK], HORIZON, IDENTITY)
     assert next(stream)[0].solved
-    assert counting.executions == 6  # three to plan, three to judge, and none for the second task yet
+    assert counting.executions == 6  # 3 to plan and 3 to check the first task; none yet for the second
 
 
 def test_a_plan_that_fails_in_execution_is_not_a_solution() -> None:

@@ -1,4 +1,4 @@
-"""The main job from Python: a run, with and without a folder."""
+"""Runs in Python, with and without a run folder."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def planning(environment: ToyEnvironment, config: PlanningConfig | None = None) 
     return BilevelSolver(TOY.oracle_model(), environment.execute, config or PlanningConfig()).solve
 
 
-class Listener:
-    """Remembers the stages of a job."""
+class RecordingProgress:
+    """Records the stages of a run and their progress."""
 
     def __init__(self) -> None:
-        self.heard: list[str] = []
+        self.events: list[str] = []
 
     def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
-        self.heard.append(f"{name} of {total}")
-        return lambda done: self.heard.append(f"{done}")
+        self.events.append(f"{name} of {total}")
+        return lambda done: self.events.append(f"{done}")
 
 
-class Hopeless(ToyEnvironment):
-    """An environment whose oracle knows no operators."""
+class WithoutOracle(ToyEnvironment):
+    """An environment whose oracle has no operators."""
 
     def oracle_model(self) -> PlanningModel:
         return PlanningModel(self.vocabulary, ())
@@ -63,9 +63,9 @@ def test_a_run_without_a_folder_leaves_nothing(tmp_path: Path, monkeypatch: pyte
 
 
 def test_progress_reports_every_stage() -> None:
-    listener = Listener()
-    run(TOY, CONFIG, progress=listener)
-    assert listener.heard == [
+    progress = RecordingProgress()
+    run(TOY, CONFIG, progress=progress)
+    assert progress.events == [
         *("Collecting demonstrations of 4", "1", "2", "3", "4"),
         "Learning operators and samplers of None",
         *("Solving unseen tasks of 3", "1", "2", "3"),
@@ -96,7 +96,7 @@ def test_the_same_run_gives_the_same_results() -> None:
 
 
 def test_example_is_a_task_solved_in_execution() -> None:
-    # The plan for the first task works while planning, and not when it is judged.
+    # The plan for the first task works in planning, but not in the execution afterwards.
     changing = Unreliable(idle=range(4, 7))
     evaluation = solve_tasks(planning(changing), changing, 3, 100, CONFIG.identity("toy"))
     assert [record.outcome for record in evaluation.records] == ["goal_missed", "solved", "solved"]
@@ -106,15 +106,15 @@ def test_example_is_a_task_solved_in_execution() -> None:
 
 def test_no_example_without_a_solution() -> None:
     identity = CONFIG.identity("toy")
-    hurried = planning(TOY, PlanningConfig(timeout=1e-9))
-    evaluation = solve_tasks(hurried, TOY, 2, 100, identity)
+    out_of_time = planning(TOY, PlanningConfig(timeout=1e-9))
+    evaluation = solve_tasks(out_of_time, TOY, 2, 100, identity)
     assert [record.outcome for record in evaluation.records] == ["timeout", "timeout"]
     assert evaluation.example is None
 
 
 def test_an_oracle_that_solves_nothing_is_an_error() -> None:
     with pytest.raises(DemonstrationError, match=r"none of 4 training tasks of 'toy': no abstract plan\."):
-        run(Hopeless(), CONFIG)
+        run(WithoutOracle(), CONFIG)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Records: one line of JSON a task."""
+"""Records: one line of JSON per task."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from needful.evaluation.records import RunRecord, record, run_identity, versions
 from needful.evaluation.run_folder import RunFolder
 
 IDENTITY = run_identity("screws", "necessary", 3)
-EFFORT = SearchStatistics(7, 6, 5, 4, 3, 0.25, 0.5, 1.0)
+STATISTICS = SearchStatistics(7, 6, 5, 4, 3, 0.25, 0.5, 1.0)
 
 
 def test_search_statistics_are_recorded() -> None:
-    found = record(IDENTITY, 9, PlanningResult(Outcome.TIMEOUT, statistics=EFFORT), Outcome.TIMEOUT, 2.0)
+    found = record(IDENTITY, 9, PlanningResult(Outcome.TIMEOUT, statistics=STATISTICS), Outcome.TIMEOUT, 2.0)
     assert found.seconds == {"grounding": 0.25, "search": 0.5, "refinement": 1.0, "total": 2.0}
     assert (found.nodes_created, found.nodes_expanded, found.nodes_evaluated) == (7, 6, 5)
     assert (found.abstract_plans, found.samples, found.task) == (4, 3, 9)

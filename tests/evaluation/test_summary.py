@@ -1,4 +1,4 @@
-"""Summaries, from records made by hand."""
+"""Summaries of handmade records."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_summary_of_ten_tasks() -> None:
     outcomes = [Outcome.SOLVED] * 6 + [Outcome.TIMEOUT] * 2 + [Outcome.GOAL_MISSED, Outcome.SUBGOAL_MISSED]
     records = [made(i, outcome, float(i), nodes=2 * i) for i, outcome in enumerate(outcomes)]
     summary = evaluation_summary(records)
-    # Of 0, 1, ..., 9 the 90th percentile lies a tenth of the way from 8 to 9.
+    # The 90th percentile of 0, 1, ..., 9 is 8.1.
     assert summary.pop("seconds") == {"planning_mean": 4.5, "planning_p90": pytest.approx(8.1)}
     assert summary == {
         "tasks": 10,

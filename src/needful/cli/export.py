@@ -28,7 +28,7 @@ def export(
         typer.Option(
             "--style",
             metavar="|".join(one.value for one in Style),
-            help="PDDL of quantified deletes: forall, as in the paper, or expanded (strips, needs --problem).",
+            help="How quantified deletes are written; strips needs --problem.",
         ),
     ] = Style.FORALL.value,
     problem: Annotated[
