@@ -93,9 +93,7 @@ def test_policy_is_not_opened_as_a_model(folder: RunFolder, result: RunResult, t
 
 def test_policies_must_fit_the_environment(folder: RunFolder, result: RunResult) -> None:
     screws = make_environment("screws")
-    with pytest.raises(
-        ModelError, match=r"not a policy for the domain 'screws'\. Unknown type"
-    ):
+    with pytest.raises(ModelError, match=r"not a policy for the domain 'screws'\. Unknown type"):
         load_solver(folder.path, screws, PlanningConfig())
 
 

@@ -5,17 +5,11 @@ from __future__ import annotations
 import pytest
 
 import toy_world
-from carrying_world import AT, BOX, CUP, GO, HELD, IN, NEAR, PUT, ROBOT, A, B, C, carrying
-from needful.approaches.bilevel import learn_model
-from needful.approaches.catalogue import BilevelApproach
 from needful.cli.describe import describe_evaluation, describe_failure, describe_plan
 from needful.core.controllers import Execution
-from needful.core.model import ConstantSampler, Vocabulary
+from needful.core.model import ConstantSampler
 from needful.core.plans import Outcome, PlanningResult, SearchStatistics
 from needful.evaluation.records import evaluation_summary
-from needful.operator_learning.hill_climbing import Climb
-from needful.operator_learning.improve_coverage import improve_coverage
-from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.planning.bilevel import PlanningConfig, plan
 
 MODEL = toy_world.model(ConstantSampler((0.0,)))
@@ -66,23 +60,6 @@ def test_reached_limit_is_named() -> None:
 )
 def test_failure_descriptions(outcome: Outcome, fact: str) -> None:
     assert fact in describe_failure(PlanningResult(outcome))
-
-
-def test_description_of_a_learned_model() -> None:
-    def only_the_last_step(problem, reduce):
-        return Climb(improve_coverage(problem.empty_hypothesis(), problem))
-
-    config = OperatorLearningConfig(schedule=only_the_last_step)
-    partial = BilevelApproach(
-        "partial", "explains the last step", lambda demos, *_: learn_operators(demos, config)
-    )
-    vocabulary = Vocabulary((ROBOT, CUP, BOX), (NEAR, AT, HELD, IN), (GO, PUT))
-    text = learn_model(vocabulary, [carrying(B, (A, B, C), (A, B))], partial).describe()
-    assert text.startswith("Learned 1 operator in ")
-    assert "coverage 0.5 (1 of 2 transitions)." in text
-    assert "Learned 0 samplers in " in text
-    assert "cannot reproduce these demonstrations: 0.\n" in text
-    assert "\nPut(" in text
 
 
 def test_only_failures_that_occurred_are_listed() -> None:

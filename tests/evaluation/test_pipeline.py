@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-import toy_world
-from needful.approaches.bilevel import BilevelSolver, learn_model
-from needful.approaches.files import bind_model, load_solver, model_digest, open_model
-from needful.core.demonstrations import Demonstration
+from needful.approaches.bilevel import BilevelSolver
+from needful.approaches.files import load_solver, model_digest, open_model
 from needful.core.model import PlanningModel
-from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
-from needful.errors import DemonstrationError, InvalidInputError, ModelError, UnknownNameError
+from needful.errors import DemonstrationError, InvalidInputError, UnknownNameError
 from needful.evaluation.evaluate import Solve
 from needful.evaluation.pipeline import RunConfig, run, solve_tasks
 from needful.evaluation.run_folder import RunFolder
 from needful.planning.bilevel import PlanningConfig
-from needful.storage.model_directory import save_model
 from toy_environment import ToyEnvironment, Unreliable
 
 TOY = ToyEnvironment()
@@ -129,56 +124,3 @@ def test_configurations_are_checked(wrong: dict[str, int], expected: str) -> Non
         RunConfig(**wrong)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="Did you mean 'necessary'"):
         RunConfig(learner="necesary")
-
-
-def stateless(demo: Demonstration) -> Demonstration:
-    return replace(demo, states=None)
-
-
-def test_samplers_are_learned_from_demonstrations_with_states() -> None:
-    demos = run(TOY, replace(CONFIG, tasks=0)).collected.demonstrations
-    none = learn_model(TOY.vocabulary, [stateless(demo) for demo in demos])
-    assert none.model.missing_samplers() == ("MoveTo",)
-    some = learn_model(TOY.vocabulary, [*map(stateless, demos[:3]), demos[3]])
-    assert some.model.missing_samplers() == ()
-    assert none.model.operators == some.model.operators
-    with pytest.raises(DemonstrationError, match="no demonstrations to learn from"):
-        learn_model(TOY.vocabulary, [])
-
-
-def test_models_must_fit_the_environment(tmp_path: Path) -> None:
-    stranger = toy_world.Vocabulary(toy_world.VOCABULARY.types, (), toy_world.VOCABULARY.controllers)
-
-    class Other(ToyEnvironment):
-        name = "other"
-        vocabulary = stranger
-
-    with pytest.raises(ModelError, match=r"does not fit the domain 'other'\. Unknown predicate"):
-        bind_model(TOY.oracle_model(), Other())
-    save_model(tmp_path / "model", PlanningModel(TOY.vocabulary, toy_world.OPERATORS), {}, "")
-    with pytest.raises(ModelError, match="no samplers for MoveTo"):
-        load_solver(tmp_path / "model", TOY, PlanningConfig())
-
-
-def test_model_is_found_in_a_run_folder_and_in_a_model_directory(tmp_path: Path) -> None:
-    model = PlanningModel(TOY.vocabulary, toy_world.OPERATORS[1:])
-    save_model(tmp_path / "run" / "model", model, {"which": "inner"}, "")
-    save_model(tmp_path / "alone", model, {"which": "alone"}, "")
-    assert open_model(tmp_path / "run").provenance == {"which": "inner"}
-    assert open_model(str(tmp_path / "run")).provenance == {"which": "inner"}
-    assert open_model(tmp_path / "alone").provenance == {"which": "alone"}
-    assert model_digest(tmp_path / "run") != model_digest(tmp_path / "alone")
-    # A model directory that holds another one, for whatever reason, is itself the model.
-    save_model(tmp_path / "alone" / "model", model, {"which": "nested"}, "")
-    assert open_model(tmp_path / "alone").provenance == {"which": "alone"}
-    with pytest.raises(ModelError, match="does not exist"):
-        open_model(tmp_path / "absent")
-
-
-def test_demonstrations_of_another_domain_are_refused() -> None:
-    demonstrations = run(TOY, CONFIG).learned.demonstrations
-    foreign = make_environment("screws").vocabulary
-    with pytest.raises(DemonstrationError, match="not in the vocabulary"):
-        learn_model(foreign, demonstrations)
-    again = learn_model(TOY.vocabulary, (demo for demo in demonstrations))
-    assert again.demonstrations == demonstrations

@@ -32,6 +32,23 @@ def fail_in(
         raise error
 
 
+def test_a_run_folder_grows_record_by_record(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "run")
+    file = tmp_path / "run" / "records.jsonl"
+    assert file.read_text() == ""
+    lines = []
+    for task in range(3):
+        one = record(IDENTITY, task, PlanningResult(Outcome.TIMEOUT), Outcome.TIMEOUT, 0.0)
+        folder.add_record(one)
+        lines.append(one.to_json() + "\n")
+        assert file.read_text() == "".join(lines)
+    with pytest.raises(OutputExistsError):
+        RunFolder.create(tmp_path / "run")
+    assert file.read_text() == "".join(lines)
+    RunFolder.create(tmp_path / "run", force=True)
+    assert file.read_text() == ""
+
+
 @pytest.mark.parametrize("error", [ValueError(), KeyboardInterrupt()])
 def test_failed_run_leaves_the_earlier_one(tmp_path: Path, error: BaseException) -> None:
     path = tmp_path / "run"

@@ -98,11 +98,11 @@ class Learned(Protocol):
         ...
 
     def describe(self) -> str:
-        """Return a description for people."""
+        """Return a text that describes it."""
         ...
 
     def warnings(self) -> tuple[str, ...]:
-        """Return what may keep it from solving tasks, one sentence each."""
+        """Return reasons why it may fail to solve tasks, one sentence each."""
         ...
 
 
@@ -125,7 +125,7 @@ class Approach(Protocol):
         ...
 
     @property
-    def replays(self) -> int:
+    def replay_count(self) -> int:
         """The number of transitions, tried out in the simulator, that learning needs; usually 0."""
         ...
 
