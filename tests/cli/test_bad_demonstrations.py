@@ -58,12 +58,12 @@ BAD: dict[str, tuple[bytes, str, tuple[str, ...]]] = {
     "goal not holding": (
         changed(1, "atoms", 1, to=[]),
         "line 2, goal:",
-        ("Grasped(robby, dot0)", "does not hold", "last"),
+        ("Grasped(robby, dot0)", "does not hold", "last", "Omit"),
     ),
     "wrong arity": (
         changed(1, "atoms", 0, to=[["Grasped", "robby"]]),
         "line 2, atoms[0][0]:",
-        ("Grasped(robot, dot)", "2", "got 1"),
+        ("Grasped(robot, dot)", "2 arguments", "got 1"),
     ),
     "wrong types": (
         changed(1, "goal", 0, to=["Grasped", "dot0", "robby"]),
@@ -85,8 +85,12 @@ BAD: dict[str, tuple[bytes, str, tuple[str, ...]]] = {
         "line 2, actions[0].params[1]:",
         ("7.0", "[-1.0, 1.0]", "'Grasp'", "Clip"),
     ),
-    "NaN": (changed(1, "states", 0, "robby", 0, to=NAN), "line 2:", ("NaN", "JSON")),
-    "Infinity": (changed(0, "controllers", 0, "high", 0, to=INFINITY), "line 1:", ("Infinity", "JSON")),
+    "NaN": (changed(1, "states", 0, "robby", 0, to=NAN), "line 2:", ("NaN", "JSON", "finite")),
+    "Infinity": (
+        changed(0, "controllers", 0, "high", 0, to=INFINITY),
+        "line 1:",
+        ("Infinity", "JSON", "finite"),
+    ),
     "wrong version": (
         changed(0, "version", to=2),
         "line 1, version:",
@@ -96,7 +100,7 @@ BAD: dict[str, tuple[bytes, str, tuple[str, ...]]] = {
     "duplicate objects": (
         replaced(b'"dot0": "dot"', b'"robby": "dot"'),
         "line 2:",
-        ("'robby'", "twice"),
+        ("'robby'", "twice", "Keep one"),
     ),
     "unknown predicate": (
         changed(1, "goal", 0, 0, to="Graspd"),
@@ -121,12 +125,12 @@ BAD: dict[str, tuple[bytes, str, tuple[str, ...]]] = {
     "too few atoms": (
         changed(1, "atoms", to=[[["Grasped", "robby", "dot0"]]]),
         "line 2, atoms:",
-        ("1 actions", "2 entries", "got 1"),
+        ("1 actions", "2 entries", "got 1", "after each action"),
     ),
     "truncated gzip": (
         gzip.compress(written([HEADER, DEMO]), mtime=0)[:-20],
         "",
-        ("gzip",),
+        ("gzip", "again"),
     ),
     "truncated text": (written([HEADER, DEMO])[:-9], "line 2:", ("not JSON",)),
     "empty file": (b"", "", ("empty", "header")),

@@ -1,4 +1,4 @@
-"""Descriptions of plans, failures, models and evaluations."""
+"""Descriptions of plans, failures and evaluations."""
 
 from __future__ import annotations
 

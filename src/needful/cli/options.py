@@ -12,7 +12,8 @@ import typer
 
 from needful.approaches.catalogue import APPROACHES
 from needful.errors import UnknownNameError
-from needful.planning.planners import planner_names
+from needful.planning.bilevel import PlanningConfig
+from needful.planning.planners import make_planner, planner_names
 
 Member = TypeVar("Member", bound=Enum)
 
@@ -43,6 +44,11 @@ def enum_member(kind: type[Member], what: str, name: str) -> Member:
     if name not in members:
         raise UnknownNameError(what, name, members)
     return members[name]
+
+
+def planning_config(timeout: float, abstract_plans: int, planner: str) -> PlanningConfig:
+    """Return the settings of planning from the options --timeout, --abstract-plans and --planner."""
+    return PlanningConfig(timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner))
 
 
 Domain: TypeAlias = Annotated[
