@@ -1,4 +1,4 @@
-"""What a planner said to a question, and what it cost."""
+"""The answer of a planner to a task, and its cost."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from needful.core.plans import AbstractPlan
-from needful.planning.interfaces import Question
+from needful.core.tasks import AbstractTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,11 @@ def best(answers: Sequence[Answer]) -> Answer:
     )
 
 
-def valid(question: Question, plan: AbstractPlan) -> bool:
+def valid(task: AbstractTask, plan: AbstractPlan) -> bool:
     """Return whether a plan can be followed and reaches the goal."""
-    state = question.initial
+    state = task.initial
     for step in plan:
         if not step.applicable(state):
             return False
         state = step.apply(state)
-    return question.goal <= state
+    return task.goal <= state

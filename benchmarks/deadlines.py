@@ -15,12 +15,13 @@ from __future__ import annotations
 import argparse
 import time
 
-from families import books
+from families import BOOKS, books
 from needful.core.plans import SearchStatistics
+from needful.core.tasks import AbstractTask
 from needful.planning.budget import Budget
-from needful.planning.interfaces import Planner, Question
+from needful.planning.interfaces import Planner
 from needful.planning.planners import make_planner
-from notation import read_domain
+from notation import Domain, read_domain
 from processes import call
 from report import Row, table
 
@@ -44,24 +45,24 @@ ROWS = read_domain("""
 """)
 
 
-def rows_of_things() -> Question:
+def rows_of_things() -> AbstractTask:
     """Ask for two rows that overlap."""
     things = [ROWS.object("thing", f"thing{i:02}") for i in range(14)]
     initial = frozenset(ROWS.atom("Free", thing) for thing in things)
     goal = frozenset(
         [ROWS.atom("Row", *things[:3]), ROWS.atom("Row", *things[1:4]), ROWS.atom("Last", things[0])]
     )
-    return Question(ROWS.operators, tuple(things), initial, goal)
+    return AbstractTask(tuple(things), initial, goal)
 
 
-CASES = {"books": lambda: books(3300, 12), "rows": rows_of_things}
-QUICK_CASES = {"books": lambda: books(400, 8)}
+CASES = {"books": lambda: (BOOKS, books(3300, 12)), "rows": lambda: (ROWS, rows_of_things())}
+QUICK_CASES = {"books": lambda: (BOOKS, books(400, 8))}
 
 
 def measure(case: str, planner: str, quick: bool) -> dict[str, float]:
     """Return how late the worst run was, in milliseconds, and what its limit was, in seconds."""
-    question = (QUICK_CASES if quick else CASES)[case]()
-    runs = {limit: _lateness(make_planner(planner), question, limit) for limit in _limits(quick)}
+    domain, task = (QUICK_CASES if quick else CASES)[case]()
+    runs = {limit: _lateness(make_planner(planner), domain, task, limit) for limit in _limits(quick)}
     worst = max(runs, key=lambda limit: runs[limit])
     return {"late": runs[worst], "limit": worst}
 
@@ -70,16 +71,16 @@ def _limits(quick: bool) -> tuple[float, ...]:
     return QUICK_LIMITS if quick else LIMITS
 
 
-def _lateness(planner: Planner, question: Question, limit: float) -> float:
+def _lateness(planner: Planner, domain: Domain, task: AbstractTask, limit: float) -> float:
     budget = Budget.seconds(limit)
-    _plan_until_time_is_up(planner, question, budget)
+    _plan_until_time_is_up(planner, domain, task, budget)
     return 1000 * max(0.0, time.monotonic() - budget.deadline)
 
 
-def _plan_until_time_is_up(planner: Planner, question: Question, budget: Budget) -> None:
+def _plan_until_time_is_up(planner: Planner, domain: Domain, task: AbstractTask, budget: Budget) -> None:
     """Ask for plans, and blame an object for the last step of each, as a simulator would."""
-    problem, statistics = planner(question, budget), SearchStatistics()
-    objects = sorted(question.objects)
+    problem, statistics = planner(domain.operators, task, budget), SearchStatistics()
+    objects = sorted(task.objects)
     while problem is not None and not budget.expired():
         steps = next(iter(problem.plans(0, budget, statistics)), None)
         if steps is None:
@@ -88,7 +89,7 @@ def _plan_until_time_is_up(planner: Planner, question: Question, budget: Budget)
 
 
 def rows(quick: bool = False) -> list[Row]:
-    """Return the lateness of each planner with each question; in a quick run of small ones."""
+    """Return the lateness of each planner with each task; a quick run has small ones."""
     found = []
     for case in QUICK_CASES if quick else CASES:
         for planner in PLANNERS:
@@ -106,7 +107,7 @@ def rows(quick: bool = False) -> list[Row]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="small questions and two limits")
+    parser.add_argument("--quick", action="store_true", help="small tasks and two limits")
     print(table(rows(parser.parse_args().quick), {}))
 
 

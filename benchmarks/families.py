@@ -4,7 +4,7 @@
     screws(n, goals)   a magnet carries some of n identical screws to a receptacle
     books(n, goals)    n household objects of several types; goal books go on a shelf, cabinets are closed
 
-Every question is the same each time it is asked: nothing is random.
+Every task is deterministic: nothing is random.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from needful.core.atoms import GroundAtom
 from needful.core.model import Vocabulary
 from needful.core.objects import Object
-from needful.planning.interfaces import Question
+from needful.core.operators import Operator
+from needful.core.tasks import AbstractTask
 from notation import Domain, read_domain
 
 # The operators learned in Cluttered Painting, with only the preconditions that the domain really has.
@@ -179,7 +180,7 @@ BOOKS = read_domain("""
 _HOUSEHOLD = ("book", "toy", "shelf", "toy", "table", "book", "cabinet", "toy", "table", "window")
 
 
-def paint(n: int, goals: int) -> Question:
+def paint(n: int, goals: int) -> AbstractTask:
     """Ask for the first objects, painted: the last of them in the box and the others on the shelf."""
     box, shelf, lid, robot = (PAINT.object(kind, kind) for kind in ("box", "shelf", "lid", "robot"))
     objects = [PAINT.object("obj", f"obj{i}") for i in range(n)]
@@ -191,19 +192,18 @@ def paint(n: int, goals: int) -> Question:
         goal |= {PAINT.atom("InShelf", obj, shelf), PAINT.atom("IsShelfColor", obj, shelf)}
     last = objects[goals - 1]
     goal |= {PAINT.atom("InBox", last, box), PAINT.atom("IsBoxColor", last, box)}
-    # Without OpenLid, which changes nothing here; other planners drop it as well.
-    return _question(PAINT, (box, shelf, lid, robot, *objects), initial, goal, allow_noops=False)
+    return _task((box, shelf, lid, robot, *objects), initial, goal)
 
 
-def screws(n: int, goals: int) -> Question:
+def screws(n: int, goals: int) -> AbstractTask:
     """Ask for the first screws in the receptacle."""
     gripper, receptacle = SCREWS.object("gripper", "gripper"), SCREWS.object("receptacle", "receptacle")
     heap = [SCREWS.object("screw", f"screw{i}") for i in range(n)]
     goal = {SCREWS.atom("ScrewInReceptacle", screw, receptacle) for screw in heap[:goals]}
-    return _question(SCREWS, (gripper, receptacle, *heap), set(), goal)
+    return _task((gripper, receptacle, *heap), set(), goal)
 
 
-def books(n: int, goals: int) -> Question:
+def books(n: int, goals: int) -> AbstractTask:
     """Ask for the first books on the first shelf, and for each second of them that a cabinet is closed."""
     kinds = [_HOUSEHOLD[i % len(_HOUSEHOLD)] for i in range(n)]
     objects = [BOOKS.object(kind, f"{kind}{i}") for i, kind in enumerate(kinds)]
@@ -218,25 +218,21 @@ def books(n: int, goals: int) -> Question:
     initial |= {BOOKS.atom("Open" if one in wide_open else "Closed", one) for one in cabinets}
     goal = {BOOKS.atom("OnTop", book, all_of("shelf")[0]) for book in all_of("book")[:goals]}
     goal |= {BOOKS.atom("Closed", cabinet) for cabinet in wide_open}
-    return _question(BOOKS, objects, initial, goal)
+    return _task(objects, initial, goal)
 
 
-def _question(
-    domain: Domain,
-    objects: Iterable[Object],
-    initial: Iterable[GroundAtom],
-    goal: Iterable[GroundAtom],
-    allow_noops: bool = True,
-) -> Question:
-    return Question(domain.operators, tuple(objects), frozenset(initial), frozenset(goal), allow_noops)
+def _task(
+    objects: Iterable[Object], initial: Iterable[GroundAtom], goal: Iterable[GroundAtom]
+) -> AbstractTask:
+    return AbstractTask(tuple(objects), frozenset(initial), frozenset(goal))
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A domain, and how to ask for n objects and so many goals in it."""
+    """A domain, and a function from the numbers of objects and goals to a task."""
 
     domain: Domain
-    ask: Callable[[int, int], Question]
+    make_task: Callable[[int, int], AbstractTask]
 
 
 FAMILIES: Mapping[str, Family] = {
@@ -266,8 +262,16 @@ class Case:
     def name(self) -> str:
         return f"{self.family}-{self.objects}-{self.goals}"
 
-    def question(self) -> Question:
-        return FAMILIES[self.family].ask(self.objects, self.goals)
+    @property
+    def domain(self) -> Domain:
+        return FAMILIES[self.family].domain
+
+    def task(self) -> AbstractTask:
+        return FAMILIES[self.family].make_task(self.objects, self.goals)
+
+    def operators(self) -> tuple[Operator, ...]:
+        """Return the operators with effects: OpenLid of paint has none, and peers drop it as well."""
+        return tuple(one for one in self.domain.operators if one.add_effects or one.delete_effects)
 
     def vocabulary(self) -> Vocabulary:
-        return FAMILIES[self.family].domain.vocabulary
+        return self.domain.vocabulary

@@ -1,18 +1,21 @@
-"""Our own planners, each run in a fresh process; what is measured goes from the question to the plan."""
+"""Our own planners, each run in a fresh process; what is measured goes from the task to the plan."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from answers import Answer, best, stopped, valid
 from families import Case
+from needful.core.operators import Operator
 from needful.core.plans import SearchStatistics
+from needful.core.tasks import AbstractTask
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
-from needful.planning.interfaces import Planner, Question
+from needful.planning.interfaces import Planner
 from needful.planning.planners import AutoPlanner, make_planner
-from needful.planning.portfolio import Policy, Stage
+from needful.planning.portfolio import Portfolio, Stage
 from processes import call
 
 # Short runs are repeated for at least this long, because their noise is large; long runs at most this long.
@@ -32,25 +35,28 @@ def solve(planner: str, case: Case, seconds: float, repeat: int) -> Answer:
 
 def measure(planner: str, case: dict[str, object], seconds: float, repeat: int) -> dict[str, object]:
     """Do the work of `solve` in this process, and return the answer as JSON."""
-    chosen, question = _planner(planner), Case(**case).question()  # type: ignore[arg-type]
+    chosen, family_case = _planner(planner), Case(**case)  # type: ignore[arg-type]
+    operators, task = family_case.operators(), family_case.task()
     answers: list[Answer] = []
     start, spent = time.perf_counter(), 0.0
     while not answers or spent < (REPEAT_WITHIN_SECONDS if len(answers) < repeat else REPEAT_FOR_SECONDS):
-        answers.append(_first_plan(chosen, question, seconds))
+        answers.append(_first_plan(chosen, operators, task, seconds))
         spent = time.perf_counter() - start
     return asdict(best(answers))
 
 
 def _planner(name: str) -> Planner:
     if name == "weighted":
-        return AutoPlanner(Policy((Stage(AStar(weight=2)),)))
+        return AutoPlanner(Portfolio((Stage(AStar(weight=2)),)))
     return make_planner(name)
 
 
-def _first_plan(planner: Planner, question: Question, seconds: float) -> Answer:
+def _first_plan(
+    planner: Planner, operators: Sequence[Operator], task: AbstractTask, seconds: float
+) -> Answer:
     cpu, wall = time.process_time(), time.perf_counter()
     budget, statistics = Budget.seconds(seconds), SearchStatistics()
-    problem = planner(question, budget)
+    problem = planner(operators, task, budget)
     steps = next(iter(problem.plans(0, budget, statistics)), None) if problem is not None else None
     if problem is None or steps is None:
         return stopped(seconds)
@@ -58,7 +64,7 @@ def _first_plan(planner: Planner, question: Question, seconds: float) -> Answer:
     return Answer(
         cpu_ms=1000 * (time.process_time() - cpu),
         wall_ms=1000 * (time.perf_counter() - wall),
-        problem=None if valid(question, plan) else "invalid plan",
+        problem=None if valid(task, plan) else "invalid plan",
         cost=len(plan),
         evaluated=statistics.nodes_evaluated,
     )

@@ -24,7 +24,7 @@ from typing import TypeAlias
 from answers import Answer, best, stopped, valid
 from families import Case
 from needful.errors import NeedfulError
-from needful.planning.pddl.writer import AbstractTask, Pddl, Style, write_pddl
+from needful.planning.pddl.writer import Pddl, PddlStyle, write_pddl
 from processes import FOLDER, MEMORY_BYTES, Finished, run
 
 ENVIRONMENT = FOLDER.parent / ".bench-venv"
@@ -72,7 +72,7 @@ class Peer:
     name: str
     command: Command
     missing: str | None = None
-    style: Style = Style.FORALL
+    style: PddlStyle = PddlStyle.FORALL
     plan_file: str = _PLAN
     read: Callable[[str], str] = _unchanged
     idle: Command | None = None
@@ -81,9 +81,7 @@ class Peer:
         """Return the best of at least `repeat` runs; a failed run is not repeated."""
         if self.missing is not None:
             return Answer(self.missing)
-        question = case.question()
-        task = AbstractTask(tuple(question.objects), question.initial, question.goal)
-        pddl = write_pddl(case.vocabulary(), question.operators, task, self.style)
+        pddl = write_pddl(case.vocabulary(), case.domain.operators, case.task(), self.style)
         answers: list[Answer] = []
         spent = 0.0
         while len(answers) < repeat or spent < REPEAT_FOR_SECONDS:
@@ -117,7 +115,7 @@ class Peer:
             return Answer(f"unreadable plan: {error}")
         evaluated = re.findall(r"Evaluated (\d+) state", finished.output)
         return Answer(
-            problem=None if valid(case.question(), plan) else "invalid plan",
+            problem=None if valid(case.task(), plan) else "invalid plan",
             cost=len(plan),
             evaluated=int(evaluated[-1]) if evaluated else None,
             cpu_ms=1000 * finished.cpu_seconds,
@@ -151,7 +149,7 @@ def find_peers() -> dict[str, Peer]:
             "pyperplan",
             [pyperplan, "-H", "lmcut", "-s", "astar", *_FILES],
             not_installed,
-            Style.STRIPS,
+            PddlStyle.STRIPS,
             plan_file=f"{_FILES[1]}.soln",
             idle=[pyperplan, "--help"],
         ),

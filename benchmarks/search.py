@@ -2,7 +2,7 @@
 
 Usage: python benchmarks/search.py [--quick] [--seconds 40]
 
-Ours are measured in process, from the question to the plan, grounding included (best of 5 or more). Peers
+Ours are measured in process, from the task to the plan, grounding included (best of 5 or more). Peers
 are measured as processes, from start to end (best of 2 or more), on PDDL files that lie there already.
 All times are CPU milliseconds on one core. A ratio is the time of a third-party planner divided by ours; it
 is a lower bound if that planner was stopped at the time limit.
@@ -57,10 +57,10 @@ REPEAT_OURS, REPEAT_PEERS = 5, 2
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """All answers to one question.
+    """All answers to one task.
 
     Attributes:
-        case: the question.
+        case: the task.
         main: which of our planners the others are compared with.
         answers: the answers by name of the planner.
         start_ms: the start time of pyperplan, which is not counted in its ratio.
@@ -73,7 +73,7 @@ class Result:
 
 
 def measure(quick: bool, seconds: float = DEFAULT_SECONDS) -> list[Result]:
-    """Return the answers of all planners; in a quick run of ours alone, and to easy questions alone."""
+    """Return the answers of all planners; in a quick run of ours alone, and to easy tasks alone."""
     if quick:
         easy = [_compare(case, OPTIMAL_PLANNERS, [], seconds) for case in QUICK]
         return [*easy, _compare(SATISFICING[1], SATISFICING_PLANNERS, [], seconds)]
@@ -159,7 +159,7 @@ def _note(answer: Answer) -> str:
 
 
 def details(results: Sequence[Result]) -> str:
-    """Return all that was measured, a line for each planner and question."""
+    """Return all that was measured, a line for each planner and task."""
     head = ("Question", "Planner", "CPU ms", "Wall ms", "Cost", "Evaluated", "Peak MB", "Ratio", "Target")
     lines: list[Sequence[str]] = [head]
     for result in results:
@@ -180,7 +180,7 @@ def details(results: Sequence[Result]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="ours alone, on easy questions")
+    parser.add_argument("--quick", action="store_true", help="ours alone, on easy tasks")
     parser.add_argument("--seconds", type=float, default=DEFAULT_SECONDS, help="the limit of each run")
     args = parser.parse_args()
     print(details(measure(args.quick, args.seconds)))

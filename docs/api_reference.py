@@ -1,4 +1,4 @@
-"""The reference of the public names, from their docstrings, as Markdown."""
+"""Generate the API reference, in Markdown, from the docstrings of the public names."""
 
 from __future__ import annotations
 
@@ -6,52 +6,88 @@ import ast
 import enum
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
-import needful
+# Packages whose stub `__init__.pyi` lists their public names.
+STUB_PACKAGES = ("needful", "needful.planning")
+# Packages whose docstring lists further public modules, one per line: the module, then its public names.
+DOCSTRING_PACKAGES = ("needful.envs",)
+LISTED_MODULE = re.compile(r"^ *(needful[\w.]+) +(\w+(?:, \w+)*)$", re.MULTILINE)
 
-# The packages in the order in which data flows through them, with their titles.
-PACKAGES = {
-    "core": "The vocabulary",
+# Titles of the sections with the names of `needful`: one per package, in the order of the data flow.
+SECTION_TITLES = {
+    "core": "Vocabulary",
     "abstraction": "Abstraction",
     "envs": "Environments",
     "demos": "Demonstrations",
-    "operator_learning": "Learning operators",
-    "sampler_learning": "Learning samplers",
+    "approaches": "Approaches",
+    "operator_learning": "Operator learning",
+    "sampler_learning": "Sampler learning",
     "policies": "Policies",
     "planning": "Planning",
-    "evaluation": "Models, runs and evaluation",
+    "evaluation": "Runs and evaluation",
+    "sweeps": "Sweeps",
+    "reports": "Reports",
     "storage": "Files",
     "errors": "Errors",
 }
 WIDTH = 88
-SECTION = re.compile(r"^(Args|Attributes|Returns|Raises):$")
+DOCSTRING_SECTION = re.compile(r"^(Args|Attributes|Returns|Raises):$")
+
+
+def public_names() -> dict[str, tuple[str, ...]]:
+    """Return the documented names of each public module."""
+    names = {package: tuple(import_module(package).__all__) for package in STUB_PACKAGES}
+    for package in DOCSTRING_PACKAGES:
+        docstring = import_module(package).__doc__ or ""
+        names |= {module: tuple(listed.split(", ")) for module, listed in LISTED_MODULE.findall(docstring)}
+    return names
 
 
 def reference() -> str:
-    """Return the page: every name of `needful.__all__`, by package."""
-    homes = _homes()
-    packages: dict[str, list[str]] = {package: [] for package in PACKAGES}
-    for name in needful.__all__:
-        packages.setdefault(homes[name].split(".")[1], []).append(name)
-    parts = ["# API reference", f"All {len(needful.__all__)} names of `import needful`."]
-    for package, names in packages.items():
-        if names:
-            parts.append(f"## {PACKAGES.get(package, package)}")
-            parts += [_entry(name, homes[name]) for name in names]
+    """Return the page: the names of `needful` by package, then those of the other public modules."""
+    top_level, *others = public_names().items()
+    parts = ["# API reference", *_top_level_sections(top_level[1])]
+    for module, names in others:
+        parts.append(f"## `{module}`")
+        parts += _entries(import_module(module), names)
     return "\n\n".join(parts) + "\n"
 
 
-def _homes() -> dict[str, str]:
-    """Return the module of each public name: aliases and constants do not know it themselves."""
-    tree = ast.parse(Path(needful.__file__).with_suffix(".pyi").read_text())
+def _top_level_sections(names: tuple[str, ...]) -> Iterator[str]:
+    yield (
+        f"`needful` exports {len(names)} names, such as `needful.plan`. Below each entry is "
+        "the module that defines it. Other public modules are at the end of this page."
+    )
+    needful = import_module("needful")
+    homes = _home_modules(needful)
+    packages: dict[str, list[str]] = {package: [] for package in SECTION_TITLES}
+    for name in names:
+        packages.setdefault(homes[name].split(".")[1], []).append(name)
+    for package, members in packages.items():
+        if members:
+            yield f"## {SECTION_TITLES.get(package, package)}"
+            yield from _entries(needful, tuple(members))
+
+
+def _entries(module: ModuleType, names: tuple[str, ...]) -> Iterator[str]:
+    homes = _home_modules(module)
+    for name in names:
+        yield _entry(name, getattr(module, name), homes.get(name, module.__name__))
+
+
+def _home_modules(module: ModuleType) -> dict[str, str]:
+    """Return the defining module of each name in a stub; aliases and constants have no `__module__`."""
+    stub = Path(str(module.__file__)).with_suffix(".pyi")
+    tree = ast.parse(stub.read_text() if stub.exists() else "")
     imports = (node for node in tree.body if isinstance(node, ast.ImportFrom))
     return {alias.asname or alias.name: str(node.module) for node in imports for alias in node.names}
 
 
-def _entry(name: str, home: str) -> str:
-    value = getattr(needful, name)
+def _entry(name: str, value: object, home: str) -> str:
     parts = [f"### {name}"]
     if inspect.isclass(value) and issubclass(value, enum.Enum):
         parts += [_prose(value), "\n".join(f"- `{name}.{member.name}`" for member in value)]
@@ -59,7 +95,7 @@ def _entry(name: str, home: str) -> str:
         parts += [_code(f"class {name}{_signature(value)}"), _prose(value), "\n".join(_members(value))]
     elif inspect.isfunction(value):
         parts += [_code(f"def {name}{_signature(value)}"), _prose(value)]
-    elif isinstance(value, dict):
+    elif isinstance(value, Mapping):
         parts.append(", ".join(f"`{key}`" for key in value))
     else:
         parts.append(_code(f"{name} = {_readable(str(value))}"))
@@ -81,13 +117,13 @@ def _members(kind: type) -> Iterator[str]:
 def _signature(value: object) -> str:
     try:
         signature = inspect.signature(value)  # type: ignore[arg-type]
-    except ValueError:  # enumerations and exceptions of the standard library have none
+    except ValueError:  # enumerations and built-in exceptions have no signature
         return ""
     return _readable(str(signature)).removesuffix(" -> None")
 
 
 def _readable(text: str) -> str:
-    """Put names in the place of objects as Python shows them; addresses differ from run to run."""
+    """Replace the reprs of objects by their names, because addresses differ between runs."""
     text = re.sub(r"<(?:function|class) '?(?:[\w.]+\.)?(\w+)'?(?: at 0x\w+)?>", r"\1", text)
     text = re.sub(r" at 0x[0-9a-f]+", "", text)
     return re.sub(r"needful\.(?:\w+\.)+", "", text).replace("'", "")
@@ -103,21 +139,21 @@ def _code(text: str) -> str:
 
 
 def _split(arguments: str) -> Iterator[str]:
-    """Yield arguments that are separated by commas outside of brackets."""
+    """Split arguments at the commas outside brackets."""
     depth, start = 0, 0
-    for place, sign in enumerate(arguments):
-        depth += (sign in "([{") - (sign in ")]}")
-        if sign == "," and depth == 0:
-            yield arguments[start:place].strip()
-            start = place + 1
+    for index, character in enumerate(arguments):
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            yield arguments[start:index].strip()
+            start = index + 1
     yield arguments[start:].strip()
 
 
 def _prose(value: object) -> str:
-    """Return a docstring as Markdown, its sections as lists."""
+    """Return a docstring as Markdown, with its sections as lists."""
     lines, in_section = [], False
     for line in inspect.cleandoc(value.__doc__ or "").splitlines():
-        if SECTION.match(line):
+        if DOCSTRING_SECTION.match(line):
             lines += [f"**{line[:-1]}**", ""]
             in_section = True
         elif in_section and (item := re.match(r"^ {4}([\w*, ]+): (.*)$", line)):
@@ -131,7 +167,7 @@ def _prose(value: object) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a line without anything that Markdown would take for markup, outside of code."""
+    """Escape Markdown markup in a line, except in code."""
     parts = text.split("`")
     parts[::2] = [re.sub(r"([<*_\\])", r"\\\1", part) for part in parts[::2]]
     return "`".join(parts)

@@ -1,8 +1,8 @@
-"""Build the documentation site from docs/, without a network: `make docs`, or
+"""Build the documentation site from docs/, offline: `make docs`, or
 
     python docs/build_site.py [FOLDER]
 
-Whatever is wrong, such as a link that leads nowhere, ends it with a sentence and exit code 1.
+An error, such as a broken link, is printed and ends the program with exit code 1.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from site_pages import BrokenPage, Heading, Page, links, render, resolver
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
-LOOKS = DOCS / "site"
+THEME = DOCS / "site"
 REPORT = ROOT / "results" / "report.md"
 PICTURES = (".png", ".gif", ".svg")
-LIGHT, DARK = "xcode", "github-dark"  # all of their colours can be read on the paper of the page
+LIGHT, DARK = "xcode", "github-dark"  # all of their colours have enough contrast on the page's background
 
-# What stands where in the menu. Pages that are not named come last.
+# The pages of each menu section: their names, or the folder they are in. Other pages come last.
 SECTIONS = {
     "Start": ("index", "concepts", "tutorial"),
     "How to": (
@@ -58,55 +58,55 @@ SECTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the menu."""
+    """A section of the menu."""
 
     title: str
     pages: tuple[Page, ...]
 
 
-def written_pages() -> tuple[Page, ...]:
-    """Return the pages that somebody wrote."""
+def source_pages() -> tuple[Page, ...]:
+    """Return the pages in docs/."""
     files = sorted(DOCS.rglob("*.md"))
     return tuple(Page(file.relative_to(DOCS).as_posix(), file.read_text()) for file in files)
 
 
-def made_pages(written: Sequence[Page]) -> tuple[Page, ...]:
-    """Return the pages that nobody wrote: reference, examples, results, the list of decisions."""
-    decisions = [page for page in written if page.path.startswith("decisions/")]
+def generated_pages(sources: Sequence[Page]) -> tuple[Page, ...]:
+    """Return the generated pages: API reference, examples, results, and the list of decisions."""
+    decisions = [page for page in sources if page.path.startswith("decisions/")]
     listed = "".join(f"- [{page.title}]({Path(page.path).name})\n" for page in decisions)
-    index = Page("decisions/index.md", f"# Decisions\n\nWhy things are as they are.\n\n{listed}")
+    index = Page("decisions/index.md", f"# Decisions\n\nThe reasons behind the design.\n\n{listed}")
     return (Page("api.md", reference()), *map(_example_page, example_files()), _results_page(), index)
 
 
 def example_files() -> tuple[Path, ...]:
-    """Return the examples in the order of their numbers."""
+    """Return the examples, sorted by number."""
     return tuple(sorted((ROOT / "examples").glob("[0-9]*.py")))
 
 
 def _example_page(file: Path) -> Page:
     code = file.read_text()
-    said = (ast.get_docstring(ast.parse(code)) or "").strip()
+    docstring = (ast.get_docstring(ast.parse(code)) or "").strip()
     title = file.stem[3:].replace("_", " ").capitalize()
     body = code[code.index('"""', 3) + 3 :].strip()
-    return Page(f"examples/{file.stem}.md", f"# {title}\n\n{said}\n\n```python\n{body}\n```\n")
+    return Page(f"examples/{file.stem}.md", f"# {title}\n\n{docstring}\n\n```python\n{body}\n```\n")
 
 
 def _results_page() -> Page:
-    """Return the report that lies beside the records, with links as from docs/."""
+    """Return the report in results/, with its links relative to docs/."""
     return Page("results.md", re.sub(r"\]\((?=\w+/)", "](../results/", REPORT.read_text()))
 
 
 def arrange(pages: Sequence[Page]) -> tuple[Section, ...]:
     """Return the menu."""
-    left = {page.path.removesuffix(".md"): page for page in pages}
+    remaining = {page.path.removesuffix(".md"): page for page in pages}
     sections = []
     for title, names in SECTIONS.items():
-        chosen = [name for name in left if name.startswith(names)] if isinstance(names, str) else names
-        found = [left.pop(name) for name in chosen if name in left]
+        chosen = [name for name in remaining if name.startswith(names)] if isinstance(names, str) else names
+        found = [remaining.pop(name) for name in chosen if name in remaining]
         sections.append(
             Section(title, tuple(sorted(found, key=_order) if isinstance(names, str) else found))
         )
-    return (*sections, Section("More", tuple(left.values())))
+    return (*sections, Section("More", tuple(remaining.values())))
 
 
 def _order(page: Page) -> tuple[bool, str]:
@@ -114,19 +114,19 @@ def _order(page: Page) -> tuple[bool, str]:
 
 
 def build(folder: Path) -> int:
-    """Write the site into a folder, in the place of an earlier one; return the number of pages."""
-    written = written_pages()
-    pages = (*written, *made_pages(written))
+    """Write the site to a folder, replacing an earlier one; return the number of pages."""
+    sources = source_pages()
+    pages = (*sources, *generated_pages(sources))
     pictures = [file for file in sorted((DOCS / "images").rglob("*")) if file.suffix in PICTURES]
-    elsewhere = {f"../examples/{file.name}": f"examples/{file.stem}.html" for file in example_files()}
-    elsewhere[relpath(REPORT, DOCS)] = "results.html"
-    copies = _linked_files(pages, elsewhere)
-    elsewhere |= {f"../{path}": f"repository/{path}" for path in copies}
-    resolve = resolver(pages, [file.relative_to(DOCS).as_posix() for file in pictures], elsewhere)
+    addresses = {f"../examples/{file.name}": f"examples/{file.stem}.html" for file in example_files()}
+    addresses[relpath(REPORT, DOCS)] = "results.html"
+    copies = _linked_files(pages, addresses)
+    addresses |= {f"../{path}": f"repository/{path}" for path in copies}
+    resolve = resolver(pages, [file.relative_to(DOCS).as_posix() for file in pictures], addresses)
     menu = arrange(pages)
-    template = Template((LOOKS / "page.html").read_text())
+    template = Template((THEME / "page.html").read_text())
     html = {page.address: _html(page, *render(page, resolve), menu, template) for page in pages}
-    # Only now, when all went well.
+    # The earlier site is removed only after all pages were rendered without errors.
     shutil.rmtree(folder, ignore_errors=True)
     for file in pictures:
         _copy(file, folder / file.relative_to(DOCS))
@@ -134,12 +134,12 @@ def build(folder: Path) -> int:
         _copy(ROOT / path, folder / "repository" / path)
     for address, text in html.items():
         _write(folder / address, text)
-    _write(folder / "style.css", (LOOKS / "style.css").read_text() + _code_colours())
+    _write(folder / "style.css", (THEME / "style.css").read_text() + _code_colours())
     return len(pages)
 
 
 def _linked_files(pages: Sequence[Page], known: dict[str, str]) -> tuple[str, ...]:
-    """Return the files of the repository outside docs/ that pages link to."""
+    """Return the files outside docs/ that pages link to, except those in `known`."""
     found = set()
     for page in pages:
         for link in links(page.text):
@@ -180,8 +180,8 @@ def _html(
 
 def _code_colours() -> str:
     light, dark = (HtmlFormatter(style=style).get_style_defs(".code") for style in (LIGHT, DARK))
-    ours = ".code { background: var(--code); }"
-    return f"\n{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n{ours}\n"
+    background = ".code { background: var(--code); }"
+    return f"\n{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n{background}\n"
 
 
 def _copy(file: Path, to: Path) -> None:
@@ -197,6 +197,6 @@ def _write(file: Path, text: str) -> None:
 if __name__ == "__main__":
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "site"
     try:
-        print(f"{build(target)} pages in {target}; begin with {target / 'index.html'}")
+        print(f"Wrote {build(target)} pages to {target}; open {target / 'index.html'}")
     except BrokenPage as error:
         sys.exit(str(error))

@@ -1,4 +1,4 @@
-"""Draw the figures of docs/concepts.md into docs/images/figures, the same bytes every time.
+"""Draw the figures of docs/concepts.md as SVG files in docs/images/figures; the output is deterministic.
 
 Usage: python docs/make_figures.py
 """
@@ -25,7 +25,7 @@ STYLE: dict[Any, Any] = {"svg.hashsalt": "needful", "font.size": 10.0, "font.fam
 
 
 def blank(width: float, height: float) -> tuple[Figure, Axes]:
-    """Return a figure whose axes are measured in tenths of an inch and cannot be seen."""
+    """Return a figure with invisible axes whose unit is a tenth of an inch."""
     figure = Figure(figsize=(width, height))
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, 10 * width), ylim=(0, 10 * height))
@@ -34,7 +34,7 @@ def blank(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def write(axes: Axes, x: float, y: float, text: str, **how: Any) -> None:
-    """Write text that is centred unless told otherwise."""
+    """Write text, centred by default; `how` overrides the style."""
     axes.text(x, y, text, **{"ha": "center", "va": "center", "color": INK, **how})
 
 
@@ -44,7 +44,7 @@ def arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], colo
 
 
 def card(axes: Axes, corner: tuple[float, float], size: tuple[float, float], colour: str = PALE) -> None:
-    """Draw an empty frame."""
+    """Draw an empty frame with rounded corners."""
     axes.add_patch(
         mpl.patches.FancyBboxPatch(
             corner, *size, boxstyle="round,pad=0,rounding_size=0.8", fc="white", ec=colour
@@ -53,14 +53,14 @@ def card(axes: Axes, corner: tuple[float, float], size: tuple[float, float], col
 
 
 def atoms(axes: Axes, x: float, top: float, lines: Iterable[tuple[str, str]]) -> None:
-    """Write atoms below each other; a colour of its own for each."""
+    """Write atoms below each other, given as text and colour; pale ones are not bold."""
     for row, (text, colour) in enumerate(lines):
         weight, colour = ("normal", FAINT) if colour == PALE else ("bold", colour)
         write(axes, x, top - 2.2 * row, text, color=colour, ha="left", weight=weight, size=9)
 
 
 def line_world(axes: Axes, x: float, robot: float, dots: Sequence[float]) -> None:
-    """Draw the robot and the dots on a line, with what is in reach."""
+    """Draw the robot and the dots on a line, with the robot's reach."""
     y = 6.0
     axes.plot([x, x + 24], [y, y], color=PALE, zorder=0)
     axes.add_patch(mpl.patches.Rectangle((x + robot - 3.2, y - 2), 6.4, 4, color=GOLD, alpha=0.35, lw=0))
@@ -72,7 +72,7 @@ def line_world(axes: Axes, x: float, robot: float, dots: Sequence[float]) -> Non
 
 
 def abstraction() -> Figure:
-    """A state on the left, its atoms on the right."""
+    """Draw a state on the left and its atoms on the right."""
     figure, axes = blank(7.2, 1.9)
     line_world(axes, 3, 9, (6.5, 11.4, 20))
     write(axes, 15, 16, "state x", weight="bold")
@@ -86,7 +86,7 @@ def abstraction() -> Figure:
 
 
 def operators() -> Figure:
-    """An abstract state before and after a move."""
+    """Draw an abstract state before and after a Move."""
     figure, axes = blank(7.2, 2.5)
     for x, title in ((1, "before"), (47, "after")):
         card(axes, (x, 2), (24, 18))
@@ -108,7 +108,7 @@ def operators() -> Figure:
 
 
 def backchaining() -> Figure:
-    """A demonstration of Screws with what is necessary for its goal."""
+    """Draw a demonstration of Screws with the atoms that are necessary for its goal."""
     figure, axes = blank(8.4, 3.0)
     steps = ("MoveToScrew", "Magnetize", "MoveToReceptacle", "Demagnetize")
     seen = (
@@ -135,7 +135,7 @@ def backchaining() -> Figure:
 
 
 def bilevel() -> Figure:
-    """An abstract plan, and the states that refinement tries below it."""
+    """Draw an abstract plan, and below it the states that refinement tries."""
     figure, axes = blank(7.6, 3.0)
     write(axes, 1, 27.5, "search: abstract plan", ha="left", weight="bold", size=9)
     write(axes, 1, 14.5, "refinement: sample, simulate, check", ha="left", weight="bold", size=9)
@@ -160,7 +160,7 @@ def bilevel() -> Figure:
 
 
 def hill_climbing() -> Figure:
-    """What learning the domain Satellites really went through."""
+    """Plot the objective after each move of hill climbing, from a run in Satellites."""
     demos = demonstrations("satellites", 50)
     learned = needful.learn_operators(demos)
     uncovered = [learned.transitions, *(step.objective.uncovered for step in learned.steps)]
@@ -178,7 +178,7 @@ def hill_climbing() -> Figure:
 
 
 def samplers() -> Figure:
-    """Where a learned sampler of Painting puts things, beside where the demonstrations did."""
+    """Plot parameters drawn by a learned sampler of Painting beside the demonstrated ones."""
     env = needful.make_environment("painting")
     learned = needful.learn_model(env.vocabulary, demonstrations("painting", 20))
     data = max(
@@ -206,7 +206,7 @@ def samplers() -> Figure:
 
 
 def demonstrations(domain: str, count: int) -> tuple[needful.Demonstration, ...]:
-    """Return demonstrations by the oracle."""
+    """Collect demonstrations of a domain by the oracle."""
     env = needful.make_environment(domain)
     return needful.collect_demonstrations(
         env, needful.OracleDemonstrator(env), count, seed=0
@@ -214,7 +214,7 @@ def demonstrations(domain: str, count: int) -> tuple[needful.Demonstration, ...]
 
 
 def save(draw: Callable[[], Figure]) -> None:
-    """Write a figure under the name of its function."""
+    """Draw a figure and write it to a file named after the function."""
     with mpl.rc_context(STYLE):
         data = io.BytesIO()
         draw().savefig(data, format="svg", transparent=True, metadata={"Date": None})

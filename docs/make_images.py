@@ -1,6 +1,6 @@
-"""Make the pictures in docs/images: a film strip and an animation of one solved task for each domain.
+"""Draw the pictures in docs/images: a film strip and an animation of one solved task per domain.
 
-Household domains, whose plans are long, get the animation alone.
+Household domains have long plans and get only the animation.
 
 Usage: python docs/make_images.py [DOMAIN ...]
 """
@@ -19,7 +19,7 @@ IMAGES = Path(__file__).parent / "images"
 
 
 def draw_domain(name: str) -> None:
-    """Learn a model of the domain and draw the shortest of its first solved test tasks."""
+    """Learn a model of a domain and draw the shortest plan for its first six test tasks."""
     env = needful.make_environment(name)
     learned = needful.run(env, needful.RunConfig(demos=50, tasks=0)).learned
     assert isinstance(learned, needful.LearnedModel)

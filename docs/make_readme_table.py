@@ -1,4 +1,4 @@
-"""Put the table of success rates, as `needful reproduce` wrote it, into README.md.
+"""Update the table of success rates in README.md from the output of `needful reproduce`.
 
 Usage: python docs/make_readme_table.py
 """
@@ -10,15 +10,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SOURCE = "results/tables/main.md"
-PLACE = re.compile(rf"(<!-- {SOURCE} -->\n).*?(<!-- -->)", re.DOTALL)
+MARKED_TABLE = re.compile(rf"(<!-- {SOURCE} -->\n).*?(<!-- -->)", re.DOTALL)
 
 
 def readme_with_table(readme: str, source: str) -> str:
-    """Return the README with the table of a results file between its two marks."""
+    """Return the README with the table of a results file between its two markers."""
     table = "\n".join(line for line in source.splitlines() if line.startswith("|"))
-    changed, count = PLACE.subn(lambda marks: f"{marks[1]}\n{table}\n\n{marks[2]}", readme)
+    changed, count = MARKED_TABLE.subn(lambda found: f"{found[1]}\n{table}\n\n{found[2]}", readme)
     if count != 1:
-        raise SystemExit(f"README.md needs <!-- {SOURCE} --> and <!-- --> once, around the table.")
+        raise SystemExit(
+            f"README.md must contain the markers <!-- {SOURCE} --> and <!-- --> once, around the table; "
+            f"found {count} pairs."
+        )
     return changed
 
 

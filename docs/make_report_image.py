@@ -1,4 +1,4 @@
-"""Make docs/images/report.png: the page about a run, as Chromium shows it.
+"""Make docs/images/report.png: a screenshot of the report of a run in Chromium.
 
 Usage: python docs/make_report_image.py
 """
@@ -25,11 +25,11 @@ from headless_browser import open_browser  # noqa: E402
 
 WIDTH, HEIGHT = 1120, 1880
 COLOURS = 96
-# An operator that forgets, and a task in the middle of its plan, right below it.
+# Show two operator cards and, below them, a task in the middle of its plan.
 SHOW = """
 (() => {
   for (const name of ["summary", "climb"]) document.getElementById(name).hidden = true;
-  document.querySelectorAll(".card").forEach((card, place) => { card.hidden = place > 1; });
+  document.querySelectorAll(".card").forEach((card, index) => { card.hidden = index > 1; });
   const slider = document.querySelector(".player input");
   slider.value = 3;
   slider.dispatchEvent(new Event("input"));
@@ -38,7 +38,7 @@ SHOW = """
 
 
 def draw_report(folder: Path) -> bytes:
-    """Run Screws, open the page about it, and return a picture of what it shows."""
+    """Run Screws, open the report in Chromium, and return the screenshot as PNG."""
     env = needful.make_environment("screws")
     needful.run(env, needful.RunConfig(demos=50, tasks=50), RunFolder.create(folder / "run"))
     page = folder / "report.html"

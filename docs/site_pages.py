@@ -1,4 +1,4 @@
-"""Pages of the documentation: from Markdown to HTML whose links are known to lead somewhere."""
+"""Documentation pages: convert Markdown to HTML and check all links."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
-# A link of a page (its path below docs/, what is linked) becomes the address that it has on the site.
+# Maps the path of a page below docs/ and a link on it to the address on the site.
 Resolve = Callable[[str, str], str]
-OUTSIDE = re.compile(r"[a-z]+:", re.IGNORECASE)
+EXTERNAL = re.compile(r"[a-z]+:", re.IGNORECASE)
 
 
 class BrokenPage(Exception):
-    """A page that cannot be built: what is wrong with it, and where."""
+    """A page cannot be built; the message names the page and the problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class Page:
     """A page in Markdown.
 
     Attributes:
-        path: where it stands below docs/, for example `howto/ray.md`.
-        text: its Markdown.
+        path: the path below docs/, for example `howto/ray.md`.
+        text: the content in Markdown.
     """
 
     path: str
@@ -46,7 +46,7 @@ class Page:
 
     @property
     def address(self) -> str:
-        """Where it stands on the site."""
+        """The path of the HTML file on the site."""
         return self.path.removesuffix(".md") + ".html"
 
 
@@ -60,13 +60,13 @@ class Heading:
 
 
 def headings(text: str) -> tuple[Heading, ...]:
-    """Return the headings of a text in Markdown, with the anchors that GitHub gives them too."""
+    """Return the headings of a Markdown text, with the same anchors as on GitHub."""
     tokens = _parser().parse(text)
     return tuple(_anchored(tokens))
 
 
 def links(text: str) -> tuple[str, ...]:
-    """Return what a text in Markdown links to or shows."""
+    """Return the targets of all links and images in a Markdown text."""
     return tuple(str(token.attrs[name]) for token, name in _references(_parser().parse(text)))
 
 
@@ -77,32 +77,32 @@ def render(page: Page, resolve: Resolve) -> tuple[str, tuple[Heading, ...]]:
     found = tuple(_anchored(tokens))
     for token, name in _references(tokens):
         target = str(token.attrs[name])
-        if not OUTSIDE.match(target):
+        if not EXTERNAL.match(target):
             token.attrs[name] = resolve(page.path, target)
     html = parser.renderer.render(tokens, parser.options, {})
-    return html.replace("<th></th>", "<td></td>"), found  # an empty corner is the header of nothing
+    return html.replace("<th></th>", "<td></td>"), found  # an empty corner cell is not a header
 
 
 def resolver(
-    pages: Sequence[Page], files: Iterable[str], elsewhere: Mapping[str, str]
+    pages: Sequence[Page], files: Iterable[str], addresses: Mapping[str, str]
 ) -> Callable[[str, str], str]:
-    """Return the function that finds what a link means, and raises `BrokenPage` if it means nothing.
+    """Return a function that resolves links and raises `BrokenPage` for a broken link.
 
     Args:
         pages: all pages of the site.
-        files: what else stands below docs/ and is on the site, such as pictures.
-        elsewhere: the addresses of things outside docs/, by their paths as seen from docs/.
+        files: other files below docs/ that are on the site, such as pictures.
+        addresses: the addresses of files outside docs/, by their paths relative to docs/.
     """
     anchors = {page.path: {one.anchor for one in headings(page.text)} for page in pages}
-    known = {page.path: page.address for page in pages} | {file: file for file in files} | dict(elsewhere)
+    known = {page.path: page.address for page in pages} | {file: file for file in files} | dict(addresses)
 
     def resolve(source: str, target: str) -> str:
-        place, _, anchor = target.partition("#")
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(source), place)) if place else source
-        if place.endswith("/"):
+        linked, _, anchor = target.partition("#")
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(source), linked)) if linked else source
+        if linked.endswith("/"):
             path += "/index.md"
         if path not in known:
-            raise BrokenPage(f"{source} links to {target}, which is not there.")
+            raise BrokenPage(f"{source} links to {target}, which does not exist.")
         if anchor and anchor not in anchors.get(path, ()):
             raise BrokenPage(f"{source} links to {target}, but {path} has no heading {anchor!r}.")
         address = posixpath.relpath(known[path], posixpath.dirname(source) or ".")
@@ -113,7 +113,7 @@ def resolver(
 
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": True}).enable("table")
-    # Wide tables and code are scrolled, not the whole page, also with the keyboard.
+    # Wide tables and code scroll on their own; tabindex makes them scroll with the keyboard too.
     parser.add_render_rule("table_open", lambda *_: '<div class="table" tabindex="0"><table>\n')
     parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
     parser.add_render_rule("fence", _highlighted)
@@ -121,8 +121,8 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def _highlighted(_: object, tokens: Sequence[Token], place: int, *__: object) -> str:
-    token = tokens[place]
+def _highlighted(_: object, tokens: Sequence[Token], index: int, *__: object) -> str:
+    token = tokens[index]
     formatter = HtmlFormatter(cssclass="code", wrapcode=True)
     block = highlight(token.content, get_lexer_by_name(token.info or "text"), formatter)
     return str(block).replace("<pre>", '<pre tabindex="0">', 1)
@@ -133,13 +133,13 @@ def _is_comment(token: Token) -> bool:
 
 
 def _anchored(tokens: Sequence[Token]) -> Iterable[Heading]:
-    """Give every heading an anchor."""
-    taken: dict[str, int] = {}
+    """Add an anchor to every heading and yield the headings."""
+    counts: dict[str, int] = {}
     for opening, inline in pairwise(tokens):
         if opening.type == "heading_open":
             text = "".join(child.content for child in inline.children or ())
             anchor = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
-            number = taken[anchor] = taken.get(anchor, -1) + 1
+            number = counts[anchor] = counts.get(anchor, -1) + 1
             anchor = f"{anchor}-{number}" if number else anchor
             opening.attrs["id"] = anchor
             yield Heading(int(opening.tag[1]), anchor, escape(text))

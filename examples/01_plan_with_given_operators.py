@@ -8,18 +8,26 @@ relies on its necessary atoms only, and stays valid whatever else changes.
 
 from __future__ import annotations
 
+import itertools
+
 import needful
 
 
 def main() -> None:
-    """Plan for one task, and print how many atoms of each state the plan needs."""
+    """Search for abstract plans of one task, refine one, and print what each step must achieve."""
     env = needful.make_environment("screws")
     model = env.oracle_model()
     print(*model.operators, sep="\n\n")
 
     task = env.task(needful.Split.TEST, index=0, seed=0)
-    result = needful.plan(task, model, env.execute)
     print(f"\n{len(task.objects)} objects; goal: {', '.join(map(str, sorted(task.goal)))}")
+    initial = needful.abstract(task.initial_state, env.vocabulary.predicates)
+    abstract_task = needful.AbstractTask(task.objects, initial, task.goal)
+    plans = needful.generate_abstract_plans(model.operators, abstract_task)
+    for abstract_plan in itertools.islice(plans, 2):
+        print("Abstract plan:", *abstract_plan)
+
+    result = needful.plan(task, model, env.execute)
     necessary = needful.necessary_atoms(result.abstract_plan, task.goal)
     for number, action in enumerate(result.actions, start=1):
         atoms = needful.abstract(result.states[number], env.vocabulary.predicates)

@@ -11,14 +11,9 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from pathlib import Path
 
-from needful.reports.paper_tables import fill_table
-from needful.reports.runs import group_runs
-from needful.reports.table import as_markdown
-from needful.sweeps.executors import ProcessExecutor
-from needful.sweeps.jobs import Job
-from needful.sweeps.results import SweepFolder
-from needful.sweeps.sweep import sweep
+from needful import Job, ProcessExecutor, SweepFolder, sweep, write_report
 
 LEARNERS = ("necessary", "ci")
 
@@ -31,10 +26,11 @@ def main(folder: str) -> None:
         for seed in (0, 1)
     ]
     with SweepFolder.open(folder) as sweep_folder:
-        results = sweep(jobs, sweep_folder, ProcessExecutor(2)).results
-    for result in results:
+        results = sweep(jobs, sweep_folder, ProcessExecutor(2))
+    for result in results.results:
         print(result.job.learner, result.job.seed, f"{result.summary['success_rate']:.0%}")
-    print(as_markdown(fill_table("main", group_runs(results))))
+    write_report(results, folder, tables=["main"], figures=[])
+    print(Path(folder, "tables", "main.md").read_text())
 
 
 if __name__ == "__main__":  # worker processes import this file

@@ -1,4 +1,4 @@
-// Removes redundant steps from plans; see action_elimination.py.
+// Removes redundant steps from plans; see planning/action_elimination.py.
 #pragma once
 
 #include "postponing_stream.hpp"

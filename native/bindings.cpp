@@ -1,4 +1,4 @@
-// The Python module `_engine`; only native_planner.py uses it.
+// The Python module `_engine`; only planning/engines/native_planner.py uses it.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -46,7 +46,7 @@ void raise_if_interrupted() {
 std::shared_ptr<Problem> ground_task(std::vector<Id> predicate_arities, std::vector<Id> object_types,
                                      std::vector<std::vector<Id>> type_members,
                                      const std::vector<OperatorTuple>& operators, std::vector<Id> initial,
-                                     std::vector<Id> goal, bool allow_noops, double seconds,
+                                     std::vector<Id> goal, double seconds,
                                      std::int64_t max_operators) {
     DeadlinePoller deadline(seconds, interrupted);
     AbstractTask task;
@@ -56,7 +56,6 @@ std::shared_ptr<Problem> ground_task(std::vector<Id> predicate_arities, std::vec
     for (const OperatorTuple& tuple : operators) task.operators.push_back(lifted_operator(tuple));
     task.initial = std::move(initial);
     task.goal = std::move(goal);
-    task.allow_noops = allow_noops;
     std::shared_ptr<Problem> problem;
     {
         py::gil_scoped_release release;

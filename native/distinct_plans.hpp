@@ -1,4 +1,4 @@
-// Postpones plans that differ from earlier ones only in the order of independent steps; see distinct_plans.py.
+// Postpones plans that differ from earlier ones only in the order of independent steps; see planning/portfolio.py.
 #pragma once
 
 #include "postponing_stream.hpp"

@@ -1,4 +1,4 @@
-// The FF heuristic; see ff.py.
+// The FF heuristic; see planning/heuristics.py.
 #pragma once
 
 #include <vector>

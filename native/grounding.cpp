@@ -37,7 +37,6 @@ public:
     bool run() {
         for (std::size_t index = 0; index < task_.operators.size(); ++index) {
             const LiftedOperator& lifted = task_.operators[index];
-            if (!task_.allow_noops && lifted.adds.empty() && lifted.deletes.empty()) continue;
             for (std::size_t p = 0; p < lifted.preconditions.size(); ++p)
                 occurrences_[to_index(lifted.preconditions[p].predicate)].push_back({index, p});
             if (lifted.preconditions.empty()) {

@@ -1,4 +1,4 @@
-// Grounding by relaxed reachability; see grounding.py.
+// Grounding by relaxed reachability; see planning/grounding.py.
 #pragma once
 
 #include <vector>
@@ -37,7 +37,6 @@ struct AbstractTask {
     // Flat lists of atoms: for each atom its predicate, then its objects.
     std::vector<Id> initial;
     std::vector<Id> goal;
-    bool allow_noops = true;
 };
 
 // Returns null if the deadline expires or there are more than `max_operators` ground operators.

@@ -1,4 +1,4 @@
-// The LM-cut heuristic for unit-cost operators; see lm_cut.py.
+// The LM-cut heuristic for unit-cost operators; see planning/heuristics.py.
 #pragma once
 
 #include <queue>

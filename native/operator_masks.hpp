@@ -1,4 +1,4 @@
-// A ground operator as bit masks; see changes.py.
+// A ground operator as bit masks; see planning/grounding.py.
 #pragma once
 
 #include "bitset.hpp"

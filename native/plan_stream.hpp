@@ -1,4 +1,4 @@
-// A lazy stream of plans: plans are computed when they are requested; see planner.py.
+// A lazy stream of plans: plans are computed when they are requested; see planning/interfaces.py.
 #pragma once
 
 #include <memory>

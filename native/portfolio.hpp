@@ -1,4 +1,4 @@
-// A sequential portfolio: several searches, one after the other.
+// A sequential portfolio: several searches, one after the other; see planning/portfolio.py.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// A grounded planning problem in compact form; see ground_problem.py.
+// A grounded planning problem in compact form; see planning/grounding.py.
 #pragma once
 
 #include <memory>
@@ -49,7 +49,7 @@ struct Problem {
 using ProblemPointer = std::shared_ptr<const Problem>;
 
 // Returns a copy in which each failed operator requires another operator with the object first; see
-// discovered_failures.py. The given problem must not contain failures. Throws `DeadlineExpired`.
+// planning/engines/python_planner.py. The given problem must not contain failures. Throws `DeadlineExpired`.
 ProblemPointer with_failures(ProblemPointer problem, const std::vector<Failure>& failures, DeadlinePoller& deadline);
 
 }  // namespace needful

@@ -1,4 +1,4 @@
-// The states, the successor generator and the search tree that all searches share; see search_space.py.
+// The states, the successor generator and the search tree of all searches; see planning/engines/search_space.py.
 #pragma once
 
 #include <optional>

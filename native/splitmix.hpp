@@ -1,4 +1,4 @@
-// The SplitMix64 random number generator; same numbers as splitmix.py.
+// The SplitMix64 random number generator; same numbers as `splitmix64` in planning/engines/search_space.py.
 #pragma once
 
 #include <cstdint>

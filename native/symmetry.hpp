@@ -1,4 +1,4 @@
-// Symmetry reduction: states that differ only in interchangeable objects become one; see symmetry.py.
+// Symmetry reduction: states that differ only in interchangeable objects become one; see planning/symmetry.py.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-"""Programs to play the part of an external planner, and a look at the processes of a group."""
+"""Shell scripts that stand for external planners, and checks on the processes of a group."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from needful.errors import PlannerError
 from needful.planning.external.programs import OPTIMAL, FastDownward, KStar
 from needful.planning.interfaces import Search
 
-# Notes its process group, leaves grandchildren behind that ignore signals, and never comes back.
+# Writes its process group to a file and leaves grandchildren behind that ignore signals.
 STUBBORN = """
 trap '' TERM INT HUP
 cut -d ' ' -f 5 /proc/$$/stat > {note}.part
@@ -32,12 +32,12 @@ def script(folder: Path, text: str, name: str = "planner") -> str:
 
 
 def alive(group: int) -> list[int]:
-    """The processes of a group that have not ended, whether or not somebody has collected them."""
+    """The processes of a group that have not ended; zombies are ignored."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, _, of_group = stat.read_text().rpartition(")")[2].split()[:3]
-        except OSError:  # It ended while we looked.
+        except OSError:  # It ended in the meantime.
             continue
         if int(of_group) == group and state != "Z":
             found.append(int(stat.parent.name))
@@ -45,12 +45,12 @@ def alive(group: int) -> list[int]:
 
 
 def all_gone(group: int) -> bool:
-    """Whether all of a group have ended; what was killed may take a moment to die."""
+    """Whether all processes of a group end within seconds; killed ones may take a moment."""
     return _soon(lambda: not alive(group))
 
 
 def noted_group(note: Path) -> int:
-    """The process group that `STUBBORN` noted, as soon as it has."""
+    """The process group that `STUBBORN` wrote, once it has."""
     assert _soon(note.exists)
     return int(note.read_text())
 
@@ -64,7 +64,7 @@ def _soon(condition: Callable[[], bool]) -> bool:
 
 
 def installed() -> dict[str, Search]:
-    """The external planners, or a skipped test if they are not there."""
+    """The external planners; skip the test if they are not installed."""
     try:
         return {"lama": FastDownward(), "optimal": FastDownward(OPTIMAL), "k-star": KStar()}
     except PlannerError as error:

@@ -1,4 +1,4 @@
-"""Other people's PDDL tools as second opinions: Fast Downward, K*, pyperplan and Unified Planning."""
+"""Third-party PDDL tools as references: Fast Downward, K*, pyperplan and Unified Planning."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 FILES = ("domain.pddl", "problem.pddl")
-# Translators may leave conditional effects over, whatever the style, which LM-cut does not take.
+# Translators may produce conditional effects in any style, which LM-cut does not support.
 _HEURISTICS = ("lmcut()", "hmax()")
 _UNSUPPORTED = 34
 
@@ -49,7 +49,7 @@ def k_star_plan(domain: str, problem: str, folder: Path) -> str:
 
 
 def pyperplan_plan(domain: str, problem: str, folder: Path) -> str:
-    """Return the plan that pyperplan finds with A* and LM-cut; it knows no quantifiers and no equality."""
+    """Return the plan of pyperplan with A* and LM-cut; it supports neither quantifiers nor equality."""
     _package("pyperplan")
     _write(domain, problem, folder)
     done = _python(["-m", "pyperplan", "-H", "lmcut", "-s", "astar", *FILES], folder)
@@ -58,7 +58,7 @@ def pyperplan_plan(domain: str, problem: str, folder: Path) -> str:
 
 
 class UnifiedPlanning:
-    """Reads PDDL files, and judges and makes plans for them. It warns a lot, of things of its own."""
+    """Reads PDDL files, validates plans and plans. Its own warnings are silenced."""
 
     def __init__(self) -> None:
         with _quietly():
@@ -72,7 +72,7 @@ class UnifiedPlanning:
         self._reader, self._validator, self._planner = PDDLReader, SequentialPlanValidator, OneshotPlanner
 
     def read(self, domain: str, problem: str) -> Any:
-        """Return the problem as it understands it."""
+        """Return the parsed problem."""
         with _quietly():
             return self._reader().parse_problem_string(domain, problem)
 
@@ -83,7 +83,7 @@ class UnifiedPlanning:
             return bool(self._validator().validate(problem, parsed))
 
     def optimal_length(self, problem: Any) -> int:
-        """Return the length of the plan that it gets from Fast Downward."""
+        """Return the length of the optimal plan by its Fast Downward."""
         with _quietly(), self._planner(name="fast-downward-opt") as planner:
             return len(planner.solve(problem).plan.actions)
 

@@ -1,24 +1,27 @@
-"""Random small planning problems, and slow but plain answers to questions about them."""
+"""Random small planning problems, and brute-force solutions of them."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from hypothesis import strategies as st
 
 import toy_world
+from families import Case
 from needful.abstraction.abstract import abstract
 from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
 from needful.core.controllers import Controller
 from needful.core.model import Vocabulary
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import DeletePattern, GroundOperator, Operator, Wildcard
+from needful.core.tasks import AbstractTask
 from needful.planning.budget import Budget
 from needful.planning.grounding import GroundProblem, ground
-from needful.planning.interfaces import Question
+from needful.planning.interfaces import Planner
+from needful.planning.interfaces import Problem as PlannerProblem
 
 THING = Type("thing")
 TOOL = Type("tool", parent=THING)
@@ -34,24 +37,39 @@ VOCABULARY = Vocabulary(TYPES, PREDICATES, ())
 
 @dataclass(frozen=True)
 class Problem:
+    """Operators and an abstract task."""
+
     operators: tuple[Operator, ...]
     objects: tuple[Object, ...]
     initial: AbstractState
     goal: AbstractState
 
-    def grounded(self, allow_noops: bool = True) -> GroundProblem:
-        found = ground(
-            self.operators, self.objects, self.initial, self.goal, Budget.unlimited(), allow_noops
-        )
+    @property
+    def task(self) -> AbstractTask:
+        return AbstractTask(tuple(self.objects), self.initial, self.goal)
+
+    def grounded(self) -> GroundProblem:
+        found = ground(self.operators, self.task, Budget.unlimited())
         assert found is not None
         return found
 
-    def question(self, allow_noops: bool = True) -> Question:
-        return Question(self.operators, self.objects, self.initial, self.goal, allow_noops)
+    def given_to(self, planner: Planner, budget: Budget | None = None) -> PlannerProblem | None:
+        return planner(self.operators, self.task, budget or Budget.unlimited())
+
+    def without_noops(self) -> Problem:
+        kept = tuple(one for one in self.operators if one.add_effects or one.delete_effects)
+        return replace(self, operators=kept)
+
+
+def family_problem(family: str, objects: int, goals: int) -> Problem:
+    """A member of a family of the benchmarks."""
+    case = Case(family, objects, goals, cost=0)
+    task = case.task()
+    return Problem(case.operators(), task.objects, task.initial, task.goal)
 
 
 def check_plan(problem: Problem, plan: Sequence[GroundOperator]) -> None:
-    """The plan reaches the goal, and not before its last step."""
+    """Assert that the plan reaches the goal, and not before its last step."""
     state = problem.initial
     for step in plan:
         assert not problem.goal <= state
@@ -108,7 +126,7 @@ def random_problem(seed: int, max_objects: int) -> Problem:
     operators = tuple(random_operator(random, f"op{i}") for i in range(random.randint(3, 6)))
     atoms = all_atoms(objects)
     initial = frozenset(random.choices(atoms, k=random.randint(1, 5)))
-    # Mostly goals that are worth a plan: random atoms are rarely reachable, or true already.
+    # Prefer reachable goals: random atoms are mostly unreachable or hold already.
     steps = every_grounding(Problem(operators, objects, initial, frozenset()))
     reachable = sorted(relaxed_reachable(initial, steps) - initial)
     candidates = reachable if reachable and random.random() < 0.9 else atoms
@@ -121,7 +139,7 @@ def problems(max_objects: int = 3) -> st.SearchStrategy[Problem]:
 
 
 def random_problem_with_twins(seed: int) -> Problem:
-    """A problem in which some objects are alike at first and mostly, as far as the goal goes, remain so."""
+    """A problem with objects that are interchangeable at the start, and mostly in the goal as well."""
     random = Random(seed)
     others = tuple(random.choice(TYPES)(f"o{i}") for i in range(random.randint(0, 2)))
     kind = random.choice(TYPES)
@@ -129,29 +147,29 @@ def random_problem_with_twins(seed: int) -> Problem:
     objects = (*others, *twins)
     operators = tuple(random_operator(random, f"op{i}") for i in range(random.randint(2, 5)))
 
-    def alike(atoms: Sequence[GroundAtom], count: int) -> AbstractState:
-        """Some of the atoms, and whatever they say of a twin said of all of them."""
+    def symmetric(atoms: Sequence[GroundAtom], count: int) -> AbstractState:
+        """Random atoms, closed under permutations of the twins."""
         chosen = random.choices(atoms, k=count) if atoms else []
-        return frozenset(exchanged(a, o) for a in chosen for o in every_order(twins))
+        return frozenset(renamed(atom, order) for atom in chosen for order in every_order(twins))
 
-    initial = alike(all_atoms(objects), random.randint(0, 2))
+    initial = symmetric(all_atoms(objects), random.randint(0, 2))
     steps = every_grounding(Problem(operators, objects, initial, frozenset()))
     reachable = sorted(relaxed_reachable(initial, steps) - initial) or all_atoms(objects)
     if random.random() < 0.5:
-        return Problem(operators, objects, initial, alike(reachable, random.randint(1, 2)))
+        return Problem(operators, objects, initial, symmetric(reachable, random.randint(1, 2)))
     return Problem(
         operators, objects, initial, frozenset(random.choices(reachable, k=random.randint(1, 2)))
     )
 
 
 def every_order(objects: Sequence[Object]) -> list[dict[Object, Object]]:
-    """All ways to put the objects in each other's place."""
+    """All permutations of the objects, as renamings."""
     return [dict(zip(objects, order, strict=True)) for order in itertools.permutations(objects)]
 
 
-def exchanged(atom: GroundAtom, places: Mapping[Object, Object]) -> GroundAtom:
-    """The atom with each object in the place of another."""
-    return GroundAtom(atom.predicate, tuple(places.get(obj, obj) for obj in atom.objects))
+def renamed(atom: GroundAtom, renaming: Mapping[Object, Object]) -> GroundAtom:
+    """The atom with its objects renamed."""
+    return GroundAtom(atom.predicate, tuple(renaming.get(obj, obj) for obj in atom.objects))
 
 
 def problems_with_twins() -> st.SearchStrategy[Problem]:
@@ -159,7 +177,7 @@ def problems_with_twins() -> st.SearchStrategy[Problem]:
 
 
 def random_propositional_problem(seed: int) -> Problem:
-    """A problem without objects but with more atoms and longer ways than the others."""
+    """A problem without objects, with more atoms and longer plans than the others."""
     random = Random(seed)
     predicates = [Predicate(f"P{i:02}", ()) for i in range(random.randint(6, 12))]
 
@@ -177,7 +195,7 @@ def random_propositional_problem(seed: int) -> Problem:
 
 
 def row_problem(length: int, objects: int) -> Problem:
-    """The problem to put objects in a row: there are as many steps as rows of different objects."""
+    """The problem to put objects in a row: each row of distinct objects is a ground operator."""
     members = tuple(THING(f"o{i:04}") for i in range(objects))
     variables = tuple(Variable(f"?v{i}", THING) for i in range(length))
     row = Predicate("Row", (THING,) * length)
@@ -202,7 +220,7 @@ def toy_problem(balls: int = 2, jars: int = 2) -> Problem:
 
 
 def every_grounding(problem: Problem) -> list[GroundOperator]:
-    """All injective, type-correct groundings, by trying them all."""
+    """All injective, type-correct groundings, by enumeration."""
     return [
         operator.ground(chosen)
         for operator in problem.operators
@@ -212,7 +230,7 @@ def every_grounding(problem: Problem) -> list[GroundOperator]:
 
 
 def relaxed_reachable(initial: AbstractState, steps: Iterable[GroundOperator]) -> AbstractState:
-    """The atoms that can be reached when nothing is deleted."""
+    """The atoms that are reachable if deletes are ignored."""
     reached, before, steps = initial, None, list(steps)
     while reached != before:
         before = reached
@@ -221,7 +239,7 @@ def relaxed_reachable(initial: AbstractState, steps: Iterable[GroundOperator]) -
 
 
 def relaxed_cost(state: AbstractState, goal: AbstractState, steps: Sequence[GroundOperator]) -> int | None:
-    """The cost of the cheapest plan when nothing is deleted, by breadth-first search."""
+    """The cost of the cheapest plan if deletes are ignored, by breadth-first search."""
     layer, seen, cost = {state}, {state}, 0
     while layer:
         if any(goal <= s for s in layer):
@@ -233,7 +251,7 @@ def relaxed_cost(state: AbstractState, goal: AbstractState, steps: Sequence[Grou
 
 
 def h_max(state: AbstractState, goal: AbstractState, steps: Sequence[GroundOperator]) -> int:
-    """The h-max value of the goal, straight from its definition; the goal must be relaxed-reachable."""
+    """The h-max value of the goal by definition; the goal must be relaxed-reachable."""
     values = dict.fromkeys(state, 0)
     while True:
         changed = False
@@ -250,14 +268,14 @@ def h_max(state: AbstractState, goal: AbstractState, steps: Sequence[GroundOpera
 
 @dataclass(frozen=True)
 class StateSpace:
-    """All states that can be reached, and the successors of those that are no goal states."""
+    """All reachable states, and the successors of those that are not goal states."""
 
     successors: dict[AbstractState, list[AbstractState]]
     goal_states: frozenset[AbstractState]
 
 
 def state_space(problem: Problem, at_most: int) -> StateSpace | None:
-    """Explore with the operators of the vocabulary itself; None if there are too many states."""
+    """Explore with the ground operators themselves; None if there are too many states."""
     steps = every_grounding(problem)
     successors: dict[AbstractState, list[AbstractState]] = {}
     open_states = [problem.initial]

@@ -1,6 +1,6 @@
-"""Work for the jobs of sweeps in tests: functions of a module, since other processes call them.
+"""Job functions for tests of sweeps, in a module so that other processes can import them.
 
-A job's domain is "toy"; its seed is all that tells it from others.
+All jobs have the domain "toy" and differ only in their seed.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult
 
-# Where work leaves a mark for each job that it begins.
+# The environment variable with the folder in which job functions create a file per started job.
 MARKS = "NEEDFUL_TEST_MARKS"
-PATIENCE = 100.0
+TIMEOUT_SECONDS = 100.0
 
 
 def toy_jobs(count: int) -> list[Job]:
@@ -24,7 +24,7 @@ def toy_jobs(count: int) -> list[Job]:
 
 
 def leave_mark(job: Job) -> int:
-    """Return how often this job has been begun now."""
+    """Create a mark, and return how often this job has started."""
     folder = Path(os.environ[MARKS])
     count = len(list(folder.glob(f"{job.seed}-*"))) + 1
     (folder / f"{job.seed}-{count}").touch()
@@ -36,7 +36,7 @@ def marks(folder: Path) -> list[str]:
 
 
 def is_alive(pid: int) -> bool:
-    """Return whether a process runs; one that is dead but not yet buried does not."""
+    """Return whether a process runs; a zombie does not."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:
@@ -45,14 +45,14 @@ def is_alive(pid: int) -> bool:
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:
-    """Wait for something that other processes do."""
-    deadline = time.monotonic() + PATIENCE
+    """Wait until other processes make a condition true."""
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while not condition():
-        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        assert time.monotonic() < deadline, f"timeout while waiting for {what}"
         time.sleep(0.02)
 
 
-def say_who(job: Job) -> JobResult:
+def report_process(job: Job) -> JobResult:
     return JobResult(job, {"process": os.getpid()}, ())
 
 
@@ -63,38 +63,38 @@ def count_threads(job: Job) -> JobResult:
 
 
 def print_something(job: Job) -> JobResult:
-    print("a library says hello")
+    print("output of a library")
     return JobResult(job, {}, ())
 
 
 def die_once(job: Job) -> JobResult:
-    """Be killed the first time a job with an odd seed is begun."""
+    """Kill this process when a job with an odd seed starts for the first time."""
     if leave_mark(job) == 1 and job.seed % 2:
         os.kill(os.getpid(), signal.SIGKILL)
-    return say_who(job)
+    return report_process(job)
 
 
 def die_always(job: Job) -> JobResult:
-    """Be killed whenever job 1 is begun."""
+    """Kill this process whenever job 1 starts."""
     leave_mark(job)
     if job.seed == 1:
         os.kill(os.getpid(), signal.SIGKILL)
-    return say_who(job)
+    return report_process(job)
 
 
-def leave(job: Job) -> JobResult:
+def exit_early(job: Job) -> JobResult:
     raise SystemExit(3)
 
 
 def sleep_long(job: Job) -> JobResult:
-    """Leave a mark that holds the process, and take longer than any test."""
+    """Create a mark named after the process, and sleep longer than any test."""
     (Path(os.environ[MARKS]) / f"{os.getpid()}").touch()
     time.sleep(600)
-    return say_who(job)
+    return report_process(job)
 
 
-def stay_until_told(job: Job) -> JobResult:
-    """Leave a mark that holds node and process, and take until a file named `go` is among the marks."""
+def wait_for_go(job: Job) -> JobResult:
+    """Create a mark named after seed, node and process, and wait until the file `go` is among the marks."""
     import ray
 
     node = str(ray.get_runtime_context().get_node_id())

@@ -1,4 +1,4 @@
-"""Made-up results of sweeps, for tests of reports."""
+"""Synthetic results of sweeps, for tests of reports."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def make_summary(
 def make_sweep(
     domains: Iterable[str], learners: Iterable[str], seeds: int = 4, tasks: int = 20, demos: int = 50
 ) -> tuple[JobResult, ...]:
-    """Return results in which each learner solves about as many tasks as published."""
+    """Return results in which each learner solves about the published share of tasks."""
     return tuple(
         _drawn_result(Job(domain, learner, seed, demos, tasks))
         for domain in domains

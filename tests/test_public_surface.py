@@ -1,4 +1,4 @@
-"""What `import needful` gives, and what it costs."""
+"""The public names of the packages, and the cost of importing them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,23 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import needful
+import needful.planning
+from api_reference import public_names
+from documentation_pages import EXAMPLES, PAGES, blocks_of, page_name
 from needful import errors
 
+PACKAGES = pytest.mark.parametrize(
+    "package", [needful, needful.planning], ids=lambda package: package.__name__
+)
+IMPORT_FROM = re.compile(r"^ *from (needful[\w.]*) import (\([^)]*\)|[^#\n]*)", re.MULTILINE)
+IMPORT_MODULE = re.compile(r"^ *import (needful[\w.]*)", re.MULTILINE)
+ATTRIBUTE = re.compile(r"(?<![\w./])needful\.(\w+)")
+MAX_REPR_LENGTH = 200
 HEAVY = ("torch", "matplotlib", "scipy", "mujoco", "ray")
 
 
@@ -23,43 +34,45 @@ def kind_and_name(name: str) -> tuple[int, str]:
     return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
 
 
-def test_the_exported_names_are_listed_in_order() -> None:
-    assert needful.__all__ == sorted(needful.__all__, key=kind_and_name)
-    assert len(set(needful.__all__)) == len(needful.__all__)
+@PACKAGES
+def test_the_exported_names_are_listed_in_order(package: ModuleType) -> None:
+    assert package.__all__ == sorted(package.__all__, key=kind_and_name)
+    assert len(set(package.__all__)) == len(package.__all__)
 
 
-def test_what_type_checkers_are_told_is_what_is_there() -> None:
-    stub = ast.parse(Path(needful.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
-    told = {
+@PACKAGES
+def test_the_stub_lists_the_public_names_and_their_home_modules(package: ModuleType) -> None:
+    stub = ast.parse(Path(str(package.__file__)).with_suffix(".pyi").read_text(encoding="utf-8"))
+    home_modules = {
         name.name: imported.module
         for imported in stub.body
         if isinstance(imported, ast.ImportFrom)
         for name in imported.names
     }
-    assert set(told) == set(needful.__all__) <= set(dir(needful))
-    for name, module in told.items():
-        assert getattr(needful, name) is getattr(import_module(str(module)), name)
-    (exported,) = [node.value for node in stub.body if isinstance(node, ast.Assign)]
-    assert ast.literal_eval(exported) == needful.__all__
+    assert set(home_modules) == set(package.__all__) <= set(dir(package))
+    for name, module in home_modules.items():
+        assert getattr(package, name) is getattr(import_module(str(module)), name)
 
 
-def test_names_that_are_not_there() -> None:
-    with pytest.raises(AttributeError, match="module 'needful' has no attribute 'plam'"):
-        needful.plam  # type: ignore[attr-defined]  # noqa: B018
+@PACKAGES
+def test_unknown_names(package: ModuleType) -> None:
+    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'plam'"):
+        package.plam  # noqa: B018
 
 
 def test_importing_loads_next_to_nothing() -> None:
     look = "import sys, needful; print(sorted(name for name in sys.modules if name.startswith('needful')))"
     run = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
-    assert run.stdout == "['needful']\n"
+    assert run.stdout == "['needful', 'needful.lazy_names']\n"
 
 
-def test_everything_exported_is_documented() -> None:
+@PACKAGES
+def test_everything_exported_is_documented(package: ModuleType) -> None:
+    exported = {name: getattr(package, name) for name in package.__all__}
     bare = [
         name
-        for name in needful.__all__
-        if (inspect.isclass(getattr(needful, name)) or inspect.isfunction(getattr(needful, name)))
-        and not inspect.getdoc(getattr(needful, name))
+        for name, value in exported.items()
+        if (inspect.isclass(value) or inspect.isfunction(value)) and not inspect.getdoc(value)
     ]
     assert bare == []
 
@@ -100,3 +113,65 @@ def test_the_tree_of_errors_is_the_one_that_is_drawn() -> None:
     parents = {name: kind.__bases__[0].__name__ for name, kind in classes.items()}
     assert drawn == {**parents, "NeedfulError": None}
     assert set(classes) <= set(needful.__all__)
+
+
+def documented_code() -> dict[str, str]:
+    """Return the Python code of each page and example."""
+    pages = {
+        page_name(page): "\n".join(block.code for block in blocks_of(page) if block.language == "python")
+        for page in PAGES
+    }
+    return pages | {page_name(file): file.read_text() for file in EXAMPLES.glob("*.py")}
+
+
+def used_names(code: str) -> set[tuple[str, str]]:
+    """Return the names of `needful` that code uses, each with the module it takes them from."""
+    imported = {
+        (module, name)
+        for module, names in IMPORT_FROM.findall(code)
+        for name in re.findall(r"(?:^|,)\s*(\w+)", names.strip("()"))
+    }
+    modules = {tuple(module.rpartition(".")[::2]) for module in IMPORT_MODULE.findall(code)}
+    rest = IMPORT_MODULE.sub("", IMPORT_FROM.sub("", code))
+    attributes = {("needful", name) for name in ATTRIBUTE.findall(rest)}
+    return imported | attributes | {(module, name) for module, name in modules if module}
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("from needful import (\n    plan as p,\n    Task,\n)", {("needful", "plan"), ("needful", "Task")}),
+        ("import needful.envs.gym", {("needful.envs", "gym")}),
+        ("import needful\nneedful.plan(needful.Task)", {("needful", "plan"), ("needful", "Task")}),
+        ("    from needful.a.b import c  # why", {("needful.a.b", "c")}),
+    ],
+)
+def test_used_names_are_found(code: str, expected: set[tuple[str, str]]) -> None:
+    assert used_names(code) == expected
+
+
+def test_documentation_and_examples_use_public_names_only() -> None:
+    public = public_names()
+    modules = {module.rpartition(".")[::2] for module in public}
+    allowed = modules | {(module, name) for module, names in public.items() for name in names}
+    used = {(page, *one) for page, code in documented_code().items() for one in used_names(code)}
+    assert len(used) > 100
+    assert sorted(one for one in used if one[1:] not in allowed) == []
+
+
+def test_documented_modules_have_the_listed_names() -> None:
+    for module, names in public_names().items():
+        assert [name for name in names if not hasattr(import_module(module), name)] == []
+
+
+def test_a_learned_model_has_a_short_repr() -> None:
+    env = needful.make_environment("screws")
+    oracle = needful.OracleDemonstrator(env)
+    collected = needful.collect_demonstrations(env, oracle, count=3, seed=0)
+    learned = needful.learn_model(env.vocabulary, collected.demonstrations)
+    task = env.task("test", index=0, seed=0)
+    result = needful.plan(task, learned.model, env.execute)
+    for value in (learned, learned.model, learned.operators, collected, env.vocabulary, task, result):
+        text = repr(value)
+        assert len(text) <= MAX_REPR_LENGTH, text
+        assert "\n" not in text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from needful.paper.experiments import ANALYTIC, HOUSEHOLD
+from needful.paper.domains import ANALYTIC, HOUSEHOLD
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.reports.paper_tables import TABLES, fill_table

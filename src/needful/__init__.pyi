@@ -42,6 +42,7 @@ from needful.core.plans import Outcome as Outcome
 from needful.core.plans import PlanningResult as PlanningResult
 from needful.core.plans import necessary_atoms as necessary_atoms
 from needful.core.state import State as State
+from needful.core.tasks import AbstractTask as AbstractTask
 from needful.core.tasks import Task as Task
 from needful.demos.collect import OracleDemonstrator as OracleDemonstrator
 from needful.demos.collect import collect_demonstrations as collect_demonstrations
@@ -88,14 +89,23 @@ from needful.planning.bilevel import PlanningConfig as PlanningConfig
 from needful.planning.bilevel import plan as plan
 from needful.planning.pddl.reader import PddlDomain as PddlDomain
 from needful.planning.pddl.reader import read_pddl_domain as read_pddl_domain
-from needful.planning.pddl.writer import AbstractTask as AbstractTask
-from needful.planning.pddl.writer import Style as Style
+from needful.planning.pddl.writer import PddlStyle as PddlStyle
 from needful.planning.pddl.writer import write_pddl as write_pddl
+from needful.planning.planners import generate_abstract_plans as generate_abstract_plans
 from needful.policies.graph_policy import GraphPolicy as GraphPolicy
 from needful.policies.graph_policy import PolicyConfig as PolicyConfig
+from needful.reports.page.page import make_report as make_report
+from needful.reports.page.recorded_run import read_run as read_run
+from needful.reports.write_report import write_report as write_report
 from needful.sampler_learning.config import SamplerConfig as SamplerConfig
 from needful.storage.demonstrations import DemonstrationSet as DemonstrationSet
 from needful.storage.demonstrations import read_demonstrations as read_demonstrations
 from needful.storage.demonstrations import write_demonstrations as write_demonstrations
+from needful.sweeps.executors import ProcessExecutor as ProcessExecutor
+from needful.sweeps.executors import RayExecutor as RayExecutor
+from needful.sweeps.jobs import Job as Job
+from needful.sweeps.results import SweepFolder as SweepFolder
+from needful.sweeps.results import read_results as read_results
+from needful.sweeps.sweep import sweep as sweep
 
 __all__: list[str]

@@ -12,7 +12,7 @@ from families import BOOKS, FAMILIES, Case
 from needful.core.atoms import GroundAtom
 from needful.planning.budget import Budget
 from needful.planning.grounding import ground
-from needful.planning.pddl.writer import AbstractTask, write_pddl
+from needful.planning.pddl.writer import write_pddl
 from needful.planning.planners import generate_abstract_plans, make_planner
 from notation import read_domain
 from pddl_tools import fast_downward_plan
@@ -27,46 +27,37 @@ MORE = [Case("screws", 10, 2, 8), Case("screws", 5, 3, 12), Case("books", 10, 1,
 
 
 def ground_operators(case: Case) -> int:
-    question = case.question()
-    problem = ground(
-        question.operators,
-        question.objects,
-        question.initial,
-        question.goal,
-        Budget.unlimited(),
-        question.allow_noops,
-    )
+    problem = ground(case.operators(), case.task(), Budget.unlimited())
     assert problem is not None
     return len(problem.ground_operators)
 
 
 @pytest.mark.parametrize("case", SMALL + MORE, ids=lambda case: case.name)
 def test_best_costs_are_those_of_fast_downward(case, tmp_path):
-    question = case.question()
-    task = AbstractTask(tuple(question.objects), question.initial, question.goal)
-    pddl = write_pddl(case.vocabulary(), question.operators, task)
+    task = case.task()
+    pddl = write_pddl(case.vocabulary(), case.domain.operators, task)
     text = fast_downward_plan(pddl.domain, pddl.problem, tmp_path)
     assert text is not None
     plan = pddl.read_plan(text)
     assert len(plan) == case.cost
-    assert valid(question, plan)
+    assert valid(task, plan)
 
 
 @pytest.mark.parametrize("case", SMALL + MORE, ids=lambda case: case.name)
 def test_our_first_plan_is_a_best_one(case):
-    question = case.question()
-    plan = next(generate_abstract_plans(question, make_planner("paper")))
+    task = case.task()
+    plan = next(generate_abstract_plans(case.operators(), task, make_planner("paper")))
     assert len(plan) == case.cost
-    assert valid(question, plan)
+    assert valid(task, plan)
 
 
 @pytest.mark.parametrize(("goals", "cost"), [(1, 7), (2, 13), (4, 26), (7, 42), (12, 73)])
 def test_the_cost_of_paint_is_the_sum_over_its_objects(goals, cost):
     """Five steps each, one more if it is wet, two more if it is dirty."""
-    question = families.paint(12, goals)
-    wanted = {atom.objects[0] for atom in question.goal}
+    task = families.paint(12, goals)
+    wanted = {atom.objects[0] for atom in task.goal}
     dirty, wet = (
-        {atom.objects[0] for atom in question.initial if atom.predicate.name == name} & wanted
+        {atom.objects[0] for atom in task.initial if atom.predicate.name == name} & wanted
         for name in ("IsDirty", "IsWet")
     )
     assert 5 * len(wanted) + 2 * len(dirty) + len(wet) == cost
@@ -92,18 +83,18 @@ def test_the_ground_operators_of_books_follow_from_its_objects(n, expected):
 
 
 @pytest.mark.parametrize("case", [*OPTIMAL, *SATISFICING, *QUICK], ids=lambda case: case.name)
-def test_questions_are_the_same_each_time_and_not_answered_already(case):
-    assert case.question() == case.question()
-    question = case.question()
-    assert not question.goal <= question.initial
-    assert len(set(question.objects)) == len(question.objects)
-    mentioned = {obj for atom in question.initial | question.goal for obj in atom.objects}
-    assert mentioned <= set(question.objects)
+def test_tasks_are_the_same_each_time_and_not_solved_already(case):
+    assert case.task() == case.task()
+    task = case.task()
+    assert not task.goal <= task.initial
+    assert len(set(task.objects)) == len(task.objects)
+    mentioned = {obj for atom in task.initial | task.goal for obj in atom.objects}
+    assert mentioned <= set(task.objects)
 
 
 def test_more_objects_do_not_change_what_is_asked_for():
-    for ask in (families.paint, families.screws, families.books):
-        few, many = ask(20, 2), ask(40, 2)
+    for make_task in (families.paint, families.screws, families.books):
+        few, many = make_task(20, 2), make_task(40, 2)
         assert few.goal == many.goal
         assert set(few.objects) < set(many.objects)
 

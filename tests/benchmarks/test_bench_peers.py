@@ -11,7 +11,7 @@ import pytest
 import peers
 from answers import Answer, best, stopped, valid
 from families import Case
-from needful.planning.pddl.writer import Style
+from needful.planning.pddl.writer import PddlStyle
 from needful.planning.planners import generate_abstract_plans
 from ours import solve
 from peers import Peer
@@ -51,7 +51,7 @@ def test_plans_can_come_in_json_and_for_ground_actions():
     )
     assert actor(program, read=peers._first_of_json).solve(CASE, 20, repeat=1).cost == 4
     ground = [f"({step.strip('()').replace(' ', '__')})" for step in PLAN]
-    assert actor(writes(ground), style=Style.STRIPS).solve(CASE, 20, repeat=1).cost == 4
+    assert actor(writes(ground), style=PddlStyle.STRIPS).solve(CASE, 20, repeat=1).cost == 4
 
 
 @pytest.mark.parametrize(
@@ -102,11 +102,11 @@ def test_the_best_of_several_runs():
 
 
 def test_plans_are_valid_if_they_can_be_followed_to_the_goal():
-    question = CASE.question()
-    plan = next(generate_abstract_plans(question))
-    assert valid(question, plan)
-    assert not valid(question, plan[:-1])
-    assert not valid(question, plan[1:])
+    task = CASE.task()
+    plan = next(generate_abstract_plans(CASE.operators(), task))
+    assert valid(task, plan)
+    assert not valid(task, plan[:-1])
+    assert not valid(task, plan[1:])
 
 
 @pytest.mark.parametrize("planner", ["paper", "python-paper", "greedy", "weighted"])

@@ -14,6 +14,7 @@ from command_line import succeed
 from needful.abstraction.abstract import abstract
 from needful.core.model import PlanningModel
 from needful.core.plans import SearchStatistics
+from needful.core.tasks import AbstractTask
 from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
@@ -22,12 +23,12 @@ from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.grounding import ground
 from needful.planning.pddl.reader import read_pddl_domain
-from needful.planning.pddl.writer import Style
+from needful.planning.pddl.writer import PddlStyle
 from needful.storage.model_directory import save_model
 from pddl_tools import UnifiedPlanning, fast_downward_plan, k_star_plan, pyperplan_plan
 
 DOMAINS = ("painting", "satellites", "cluttered-1d", "screws", "cluttered-satellites", "cluttered-painting")
-STYLES = [style.value for style in Style]
+STYLES = [style.value for style in PddlStyle]
 TASK, SEED, DEMOS = 0, 0, 10
 # Unified Planning takes seconds for files with one action per ground operator.
 MAX_CHARACTERS = 10_000
@@ -63,7 +64,9 @@ class Exporter:
         save_model(path, model, {}, "")
         task = environment.task(Split.TEST, TASK, SEED)
         initial = abstract(task.initial_state, environment.vocabulary.predicates)
-        problem = ground(model.operators, task.objects, initial, task.goal, Budget.unlimited())
+        problem = ground(
+            model.operators, AbstractTask(task.objects, initial, task.goal), Budget.unlimited()
+        )
         assert problem is not None
         return path, len(next(iter(AStar()(problem, 0, Budget.unlimited(), SearchStatistics()))))
 

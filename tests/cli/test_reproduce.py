@@ -18,7 +18,7 @@ from needful.cli import reproduce as reproduce_module
 from needful.errors import OutputError
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult, read_results, results_path, write_result
-from sweep_work import PATIENCE, wait_until
+from sweep_work import TIMEOUT_SECONDS, wait_until
 
 SMALL = ("--learners", "necessary", "--demos", 2, "--tasks", 1)
 BOTH = ("reproduce", "--table", "main", "--domains", "screws,cluttered-1d", *SMALL)
@@ -51,7 +51,7 @@ def start(folder: Path, *arguments: object) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str]) -> Said:
-    out, err = process.communicate(timeout=PATIENCE)
+    out, err = process.communicate(timeout=TIMEOUT_SECONDS)
     return Said(process.returncode, out, err)
 
 
@@ -202,7 +202,7 @@ def test_errors_and_damage_are_named_and_repeated_when_asked(tmp_path: Path) -> 
     command = (*SCREWS, "--seeds", 2, "--out", folder)
     said = needful(*command)
     assert said.code == 1
-    assert f"error: screws/{job.stem}: ZeroDivisionError: inside" in said.err
+    assert f"error: screws/{job.file_stem}: ZeroDivisionError: inside" in said.err
     assert str(damaged) in said.err
     assert "--retry-errors" in said.err
     said = needful(*command, "--retry-errors")

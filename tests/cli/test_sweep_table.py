@@ -36,10 +36,10 @@ def drawn(table: SweepTable) -> list[list[str]]:
 def test_jobs_are_counted_by_domain() -> None:
     table = SweepTable()
     earlier = Results((lasting(JOBS[0], 10.0), broken(JOBS[1]), broken(replace(JOBS[0], seed=9))))
-    table.begins(JOBS, JOBS[2:], earlier)
-    table.started(JOBS[2])
-    table.started(JOBS[3])
-    table.finished(lasting(JOBS[2], 10.0))
+    table.on_sweep_start(JOBS, JOBS[2:], earlier)
+    table.on_job_start(JOBS[2])
+    table.on_job_start(JOBS[3])
+    table.on_job_end(lasting(JOBS[2], 10.0))
     assert drawn(table)[:3] == [
         ["domain", "jobs", "done", "running", "failed"],
         ["screws", "3", "3", "1"],
@@ -47,20 +47,20 @@ def test_jobs_are_counted_by_domain() -> None:
     ]
     # Three of Painting are left, each expected to last as long as those of its learner; one runs.
     assert table.line() == "3 of 6 jobs done, 1 failed, about 30 s left"
-    table.finished(broken(JOBS[3]))
+    table.on_job_end(broken(JOBS[3]))
     for job in JOBS[4:]:
-        table.started(job)
-        table.finished(lasting(job, 10.0))
+        table.on_job_start(job)
+        table.on_job_end(lasting(job, 10.0))
     assert table.line() == "6 of 6 jobs done, 2 failed"
 
 
 def test_a_job_that_is_repeated_has_not_failed_yet() -> None:
     table = SweepTable()
-    table.begins(JOBS[:1], JOBS[:1], Results((broken(JOBS[0]),)))
+    table.on_sweep_start(JOBS[:1], JOBS[:1], Results((broken(JOBS[0]),)))
     assert table.line() == "0 of 1 jobs done"
-    table.started(JOBS[0])
-    table.started(JOBS[0])  # it died and began anew
-    table.finished(lasting(JOBS[0], 1.0))
+    table.on_job_start(JOBS[0])
+    table.on_job_start(JOBS[0])  # it died and began anew
+    table.on_job_end(lasting(JOBS[0], 1.0))
     assert table.line() == "1 of 1 jobs done"
 
 
@@ -70,7 +70,7 @@ def test_a_job_that_is_repeated_has_not_failed_yet() -> None:
 )
 def test_times_are_rounded_to_what_matters(seconds: float, shown: str) -> None:
     table = SweepTable()
-    table.begins(JOBS[:2], JOBS[1:2], Results((lasting(JOBS[0], seconds),)))
+    table.on_sweep_start(JOBS[:2], JOBS[1:2], Results((lasting(JOBS[0], seconds),)))
     assert table.line() == f"1 of 2 jobs done, about {shown} left"
 
 
@@ -91,7 +91,7 @@ def test_only_a_terminal_is_drawn_on(terminal: bool, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("sys.stderr", stderr)
     with sweep_table() as table:
-        table.begins(JOBS, JOBS, Results())
+        table.on_sweep_start(JOBS, JOBS, Results())
     shown = COLOUR.sub("", stderr.getvalue())
     assert ("0 of 6 jobs done" in shown) == terminal
     assert bool(shown) == terminal

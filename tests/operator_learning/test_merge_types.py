@@ -18,7 +18,7 @@ from needful.core.atoms import AbstractState
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import Operator
-from needful.core.plans import SearchStatistics
+from needful.core.tasks import AbstractTask
 from needful.operator_learning.candidates import canonical_candidate
 from needful.operator_learning.delete_patterns import partly_bound
 from needful.operator_learning.hill_climbing import Climb
@@ -30,10 +30,7 @@ from needful.operator_learning.merge_types import (
     merge_types,
     widen_deletes,
 )
-from needful.planning.budget import Budget
-from needful.planning.engines.python_planner import PythonPlanner
-from needful.planning.interfaces import Question
-from needful.planning.portfolio import greedy_portfolio
+from needful.planning.planners import generate_abstract_plans, make_planner
 from tiny_worlds import CLEAN, ON, PUSH, demonstrations
 
 NARROW = OperatorLearningConfig(types=keep_types)
@@ -98,13 +95,12 @@ def test_order_of_demonstrations_does_not_matter(order):
 
 def carried_out(operators, start: AbstractState, goal: AbstractState, objects: tuple[Object, ...]) -> bool:
     """Plan, execute the plan, and return whether it reaches the goal."""
-    question = Question(operators, objects, start, goal)
-    problem = PythonPlanner(greedy_portfolio())(question, Budget.unlimited())
-    steps = next(problem.plans(0, Budget.unlimited(), SearchStatistics()), None)
-    if steps is None:
+    task = AbstractTask(objects, start, goal)
+    plan = next(generate_abstract_plans(operators, task, make_planner("python-greedy")), None)
+    if plan is None:
         return False
     state = start
-    for step in problem.plan(steps):
+    for step in plan:
         state = after(state, step.operator.controller(*step.controller_objects), {})
     return goal <= state
 

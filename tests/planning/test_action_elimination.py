@@ -1,4 +1,4 @@
-"""Plans without needless steps: still plans, as short as brute force says, and none of them lost."""
+"""Plans without superfluous steps: they are valid, minimal by brute force, and none is lost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import families
 from fake_clock import FakeClock
 from needful.core.plans import Outcome, SearchStatistics
 from needful.planning.action_elimination import TrimmedPlans, eliminate_actions
@@ -22,16 +21,17 @@ from needful.planning.engines.search_space import SearchSpace
 from needful.planning.grounding import EncodedOperator, GroundProblem
 from needful.planning.heuristics import Ff
 from needful.planning.portfolio import greedy_portfolio
-from planning_problems import problems, random_propositional_problem
+from planning_problems import family_problem, problems, random_propositional_problem
 
 Steps = tuple[int, ...]
 UNLIMITED = Budget.unlimited()
 
 
 def errand() -> GroundProblem:
-    """A robot takes a thing from A to B. Atoms: 0 at A, 1 at B, 2 at C, 3 thing at A, 4 held, 5 thing at B.
+    """A robot takes a thing from A to B.
 
-    Steps: 0-2 go to A, B, C (and are no longer anywhere else), 3 take it at A, 4 put it down at B.
+    Atoms: 0 at A, 1 at B, 2 at C, 3 thing at A, 4 held, 5 thing at B. Steps: 0-2 go to A, B, C (and leave
+    all other places), 3 take the thing at A, 4 put it down at B.
     """
     everywhere = 0b111
 
@@ -57,7 +57,7 @@ def errand() -> GroundProblem:
 
 
 def reaches_goal(steps: Iterable[int], problem: GroundProblem) -> bool:
-    """Whether steps can be followed and reach the goal, by the definition of operators."""
+    """Whether the steps are applicable and reach the goal, by the definition of operators."""
     state = problem.initial
     for number in steps:
         operator = problem.ground_operators[number]
@@ -71,10 +71,10 @@ def reaches_goal(steps: Iterable[int], problem: GroundProblem) -> bool:
 
 
 class Listed:
-    """A stream of plans that were written down; see `PlanStream`."""
+    """A stream of given plans; see `PlanStream`."""
 
     def __init__(self, *plans: Steps) -> None:
-        self.ended: Outcome | None = None
+        self.end_reason: Outcome | None = None
         self._plans = iter(plans)
 
     def __iter__(self) -> Listed:
@@ -84,7 +84,7 @@ class Listed:
         try:
             return next(self._plans)
         except StopIteration:
-            self.ended = Outcome.OUT_OF_NODES
+            self.end_reason = Outcome.OUT_OF_NODES
             raise
 
 
@@ -92,9 +92,9 @@ class Listed:
     ("steps", "left"),
     [
         ((0, 3, 1, 4), (0, 3, 1, 4)),
-        ((0, 3, 2, 1, 4), (0, 3, 1, 4)),  # somewhere and then elsewhere
+        ((0, 3, 2, 1, 4), (0, 3, 1, 4)),  # a detour
         ((2, 0, 3, 1, 4), (0, 3, 1, 4)),
-        ((0, 3, 1, 4, 2, 0), (0, 3, 1, 4)),  # on after the goal
+        ((0, 3, 1, 4, 2, 0), (0, 3, 1, 4)),  # steps after the goal
         ((0, 0, 3, 2, 1, 2, 1, 4), (0, 3, 1, 4)),
     ],
 )
@@ -102,8 +102,8 @@ def test_detours_are_left_out(steps: Steps, left: Steps) -> None:
     assert eliminate_actions(steps, errand(), UNLIMITED) == left
 
 
-def test_a_step_goes_together_with_those_that_need_it() -> None:
-    """Taking a thing and putting it back, which neither step alone can be left out of."""
+def test_a_step_is_removed_with_the_steps_that_depend_on_it() -> None:
+    """Taking a thing and putting it back: neither step can be removed alone."""
     free, held, done = 0b001, 0b010, 0b100
     steps = (
         EncodedOperator(0, (), free, held, free, ()),
@@ -114,8 +114,8 @@ def test_a_step_goes_together_with_those_that_need_it() -> None:
     assert eliminate_actions((0, 1, 0, 1, 2), problem, UNLIMITED) == (2,)
 
 
-def test_what_is_forgotten_by_a_pattern_counts() -> None:
-    """Step 1 forgets atom 0, which step 2 needs, so step 0 must stay behind it."""
+def test_deletes_by_a_pattern_count() -> None:
+    """Step 1 deletes atom 0, which step 2 requires, so step 0 must stay after it."""
     steps = (
         EncodedOperator(0, (), 0, 0b001, 0, ()),
         EncodedOperator(0, (), 0, 0b010, 0, (0,)),
@@ -125,8 +125,8 @@ def test_what_is_forgotten_by_a_pattern_counts() -> None:
     assert eliminate_actions((0, 1, 0, 2), problem, UNLIMITED) == (1, 0, 2)
 
 
-def test_what_others_needed_goes_after_them() -> None:
-    """The goal holds at first. Step 1 spoils it, step 2 repairs it and needs step 0."""
+def test_steps_that_become_superfluous_are_removed_too() -> None:
+    """The goal holds at first. Step 1 deletes it; step 2 restores it and requires step 0."""
     able, good = 0b01, 0b10
     steps = (
         EncodedOperator(0, (), 0, able, 0, ()),
@@ -139,10 +139,10 @@ def test_what_others_needed_goes_after_them() -> None:
 
 @settings(max_examples=150)
 @given(st.one_of(problems(), st.builds(random_propositional_problem, st.integers(0, 2**32))), st.data())
-def test_what_is_left_of_any_plan_is_a_plan_of_which_no_step_can_go(problem, data) -> None:
+def test_the_rest_of_any_plan_is_a_minimal_plan(problem, data) -> None:
     compact = problem.grounded()
     assume(compact.ground_operators)
-    # A walk at random, cut at one of the states in which the goal holds.
+    # A random walk, cut at one of the states in which the goal holds.
     state, walk, ends = compact.initial, [], []
     for _ in range(12):
         able = [i for i, o in enumerate(compact.ground_operators) if not o.preconditions & ~state]
@@ -174,16 +174,16 @@ def test_no_plan_comes_twice_and_none_is_lost() -> None:
     short, one, two = (0, 3, 1, 4), (0, 3, 2, 1, 4), (2, 0, 3, 1, 4)
     plans = TrimmedPlans(Listed(one, two, short), errand(), UNLIMITED)
     assert next(plans) == short
-    # The same is left of the second plan, and the third is that itself.
+    # The second plan trims to the same plan, and the third is that plan itself.
     assert next(plans) == two
-    assert plans.ended is None
+    assert plans.end_reason is None
     assert next(plans) == one
     assert next(plans, None) is None
-    assert plans.ended is Outcome.OUT_OF_NODES
+    assert plans.end_reason is Outcome.OUT_OF_NODES
 
 
 @pytest.mark.parametrize("search", [Greedy(), Greedy(symmetries=True), AStar(weight=3)], ids=str)
-def test_hurried_searches_find_plans_without_needless_steps(search) -> None:
+def test_satisficing_searches_return_plans_without_superfluous_steps(search) -> None:
     found = 0
     for number in range(60):
         compact = random_propositional_problem(number).grounded()
@@ -194,15 +194,15 @@ def test_hurried_searches_find_plans_without_needless_steps(search) -> None:
     assert found > 20
 
 
-def test_both_engines_spare_the_robot_detours() -> None:
-    """The search finds 27 steps, of which the best plan needs 20."""
-    question, seed = families.books(50, 4), 3
-    problem = PythonPlanner(greedy_portfolio())(question, UNLIMITED)
+def test_both_engines_remove_detours() -> None:
+    """The search finds 27 steps; the shortest plan has 20."""
+    books, seed = family_problem("books", 50, 4), 3
+    problem = books.given_to(PythonPlanner(greedy_portfolio()))
     assert problem is not None
     space, ff = SearchSpace(problem.compact, True, UNLIMITED), Ff(problem.compact, UNLIMITED)
     found = next(GreedyStream(space, ff, seed, UNLIMITED, SearchStatistics()))
     trimmed = next(problem.plans(seed, UNLIMITED, SearchStatistics()))
     assert (len(found), len(trimmed)) == (27, 20)
-    native = NativePlanner(greedy_portfolio())(question, UNLIMITED)
+    native = books.given_to(NativePlanner(greedy_portfolio()))
     assert native is not None
     assert next(native.plans(seed, UNLIMITED, SearchStatistics())) == trimmed

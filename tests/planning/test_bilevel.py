@@ -25,7 +25,7 @@ from toy_world import UniformSampler
 
 EXACT = toy_world.model(ConstantSampler((0.0,)))
 UNIFORM = toy_world.model(UniformSampler(-2.0, 2.0))
-# Time stands still, so that results do not depend on how fast the machine is.
+# The clock stands still, so that results do not depend on the speed of the machine.
 STILL = FakeClock()
 
 
@@ -36,7 +36,7 @@ def solve(
 
 
 def check_solution(result: PlanningResult, task: Task) -> None:
-    """Executing the actions leads through the states to the goal, and every subgoal holds in time."""
+    """Assert that the actions lead through the states to the goal and that every subgoal holds."""
     assert result.outcome is Outcome.SOLVED
     assert result.solved
     assert result.failure is None
@@ -58,7 +58,7 @@ def test_solves_with_resampling_and_several_objects() -> None:
     assert result.statistics.samples >= 3
 
 
-def test_a_lid_is_dealt_with_after_one_failure() -> None:
+def test_a_lid_is_taken_off_after_one_failure() -> None:
     task = toy_world.task(lids_on=True)
     result = solve(task)
     check_solution(result, task)
@@ -69,12 +69,12 @@ def test_a_lid_is_dealt_with_after_one_failure() -> None:
         "MoveTo",
         "TakeLidOff",
     ]
-    # The atoms that stand for the failure exist only inside the search.
+    # The atoms of discovered failures exist in the search only.
     predicates = {atom.predicate for subgoal in result.subgoals for atom in subgoal}
     assert predicates <= set(toy_world.VOCABULARY.predicates)
 
 
-def test_with_one_abstract_plan_a_lid_is_the_end() -> None:
+def test_with_one_abstract_plan_a_lid_ends_planning() -> None:
     task = toy_world.task(lids_on=True)
     result = solve(task, config=PlanningConfig(max_abstract_plans=1))
     assert result.outcome is Outcome.ENVIRONMENT_FAILURE
@@ -91,8 +91,8 @@ def test_counters_of_all_searches_add_up() -> None:
     assert closed.nodes_expanded > open_.nodes_expanded > 0
 
 
-def test_a_complaint_that_is_known_already_leads_to_the_next_plan_not_to_the_same_again() -> None:
-    """Lids cannot be taken off. Eight plans are tried, and no plan twice."""
+def test_a_known_failure_leads_to_the_next_plan() -> None:
+    """Lids cannot be taken off. Eight different plans are tried."""
     tried: list[tuple[str, ...]] = []
     actions: list[str] = []
 
@@ -113,8 +113,8 @@ def test_a_complaint_that_is_known_already_leads_to_the_next_plan_not_to_the_sam
     assert len(set(tried)) == len(tried) == 8
 
 
-def test_a_failure_that_was_planned_around_is_not_what_is_told() -> None:
-    """Once the lid was blamed, the robot no longer gets near any ball: that is the reason then."""
+def test_a_failure_that_was_planned_around_is_not_reported() -> None:
+    """After the failure at the lid, the robot cannot move any more: that is the reported reason."""
     blamed = False
 
     def tired(state: State, action: GroundController) -> Execution:
@@ -159,7 +159,7 @@ def test_no_abstract_plan_is_proved_by_search() -> None:
     assert result.statistics.abstract_plans == 0
 
 
-def test_when_all_plans_fail_the_deepest_failure_is_told() -> None:
+def test_when_all_plans_fail_the_deepest_failure_is_reported() -> None:
     """The robot stops near each ball but never within reach of one."""
     result = solve(toy_world.task(), toy_world.model(UniformSampler(0.6, 0.9)))
     assert result.outcome is Outcome.SUBGOAL_MISSED
@@ -208,13 +208,14 @@ def test_cap_on_ground_operators() -> None:
 
 
 def test_without_noops_lids_cannot_be_taken_off() -> None:
+    """TakeLidOff has no effects, so it is not given to the planner."""
     result = solve(toy_world.task(lids_on=True), config=PlanningConfig(allow_noops=False))
     assert result.outcome is Outcome.ENVIRONMENT_FAILURE
     assert result.statistics.abstract_plans == 1
 
 
-def test_predicted_subgoals_can_ask_for_too_much() -> None:
-    """Dropping carries the ball far away; `Near` is predicted to last but nobody needs it."""
+def test_predicted_subgoals_can_be_too_strict() -> None:
+    """Dropping moves the ball away: `Near` is predicted to persist, but no step needs it."""
     config = PlanningConfig(subgoals=predicted_subgoals)
     result = solve(toy_world.task(), config=config)
     assert result.outcome is Outcome.SUBGOAL_MISSED
@@ -223,18 +224,18 @@ def test_predicted_subgoals_can_ask_for_too_much() -> None:
 
 
 def test_the_deadline_holds_in_every_stage() -> None:
-    """Every look at the clock takes a while. Never solvable, so that only the deadline ends it."""
+    """Each reading of the clock takes time, and only the deadline ends the unsolvable task."""
     task = toy_world.task(balls=3, jars=3, goal_balls=3)
     hopeless = toy_world.model(UniformSampler(0.6, 0.9))
-    # The engine in C++ keeps time by itself, so a made-up clock cannot stop it.
+    # The C++ engine uses its own clock, so a fake clock cannot stop it.
     planner = make_planner("python-anytime")
     config = PlanningConfig(timeout=10.0, max_abstract_plans=10**6, planner=planner)
     ended_in = set()
-    for looks in range(1, 400, 7):
-        clock = FakeClock(tick=10.0 / looks)
+    for readings in range(1, 400, 7):
+        clock = FakeClock(tick=10.0 / readings)
         result = plan(task, hopeless, toy_world.execute, config, clock=clock)
         assert result.outcome is Outcome.TIMEOUT
-        # Each loop looks before it goes round again, so few looks come after the deadline.
+        # Each loop checks the clock, so few readings come after the deadline.
         assert clock.now <= 10.0 + 20 * clock.tick
         ended_in.add(stage(result))
     assert ended_in == {"grounding", "search", "refinement"}
@@ -286,7 +287,7 @@ def test_unknown_goal_predicates_are_named_before_planning() -> None:
         ("max_nodes", 0),
     ],
 )
-def test_nonsense_settings_are_refused(setting: str, value: float) -> None:
+def test_invalid_settings_of_planning_are_refused(setting: str, value: float) -> None:
     with pytest.raises(InvalidInputError, match=setting):
         PlanningConfig(**{setting: value})
 
@@ -310,7 +311,8 @@ print([str(step) for step in result.abstract_plan])
 print([(action.controller.name, action.parameters) for action in result.actions])
 print([sorted(map(str, subgoal)) for subgoal in result.subgoals])
 statistics = result.statistics
-print(statistics.nodes_created, statistics.nodes_expanded, statistics.nodes_evaluated, statistics.samples, result.outcome)
+print(statistics.nodes_created, statistics.nodes_expanded, statistics.nodes_evaluated, statistics.samples)
+print(result.outcome)
 """
 
 

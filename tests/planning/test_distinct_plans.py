@@ -13,7 +13,13 @@ from needful.core.plans import Outcome, SearchStatistics
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.grounding import GroundProblem
-from needful.planning.portfolio import PATIENCE, DistinctPlans, independent, normal_form, revisits_a_state
+from needful.planning.portfolio import (
+    MAX_CONSECUTIVE_DEFERRED,
+    DistinctPlans,
+    independent,
+    normal_form,
+    revisits_a_state,
+)
 from planning_problems import (
     Problem,
     problems,
@@ -29,13 +35,13 @@ A_PROBLEM = st.one_of(
 
 
 class Listed:
-    """A stream of plans that were written down; see `PlanStream`."""
+    """A stream of given plans; see `PlanStream`."""
 
-    def __init__(self, plans: Iterable[Steps], ended: Outcome = Outcome.NO_ABSTRACT_PLAN) -> None:
-        self.ended: Outcome | None = None
+    def __init__(self, plans: Iterable[Steps], end_reason: Outcome = Outcome.NO_ABSTRACT_PLAN) -> None:
+        self.end_reason: Outcome | None = None
         self.taken = 0
         self._plans = iter(plans)
-        self._in_the_end = ended
+        self._final_reason = end_reason
 
     def __iter__(self) -> Listed:
         return self
@@ -44,14 +50,14 @@ class Listed:
         try:
             plan = next(self._plans)
         except StopIteration:
-            self.ended = self._in_the_end
+            self.end_reason = self._final_reason
             raise
         self.taken += 1
         return plan
 
 
 def after(state: AbstractState, steps: Iterable[GroundOperator]) -> AbstractState | None:
-    """The state that steps lead to, or None if one of them is not applicable."""
+    """The state after the steps, or None if one of them is not applicable."""
     for step in steps:
         if not step.applicable(state):
             return None
@@ -62,7 +68,7 @@ def after(state: AbstractState, steps: Iterable[GroundOperator]) -> AbstractStat
 @settings(max_examples=150)
 @given(A_PROBLEM, st.data())
 def test_steps_are_independent_if_their_order_never_matters(problem: Problem, data: st.DataObject) -> None:
-    """Tried in all states over the atoms that the two have anything to do with."""
+    """Compared in all states over the atoms that occur in the two steps."""
     compact = problem.grounded()
     assume(len(compact.ground_operators) > 1)
     numbers = st.integers(0, len(compact.ground_operators) - 1)
@@ -76,7 +82,7 @@ def test_steps_are_independent_if_their_order_never_matters(problem: Problem, da
         for state in itertools.combinations(involved, size)
     ]
     assert independent(one, other, compact) is independent(other, one, compact)
-    # Two steps each of which takes away what the other needs are never neighbours.
+    # Two steps that delete each other's preconditions are never neighbours.
     if any(end != (None, None) for end in ends):
         assert independent(one, other, compact) is all(first == second for first, second in ends)
 
@@ -87,33 +93,33 @@ def matters(atom: GroundAtom, step: GroundOperator) -> bool:
     )
 
 
-def equal_up_to_exchanges(steps: Steps, problem: GroundProblem) -> set[Steps]:
-    """All that exchanging independent neighbours, one pair after the other, can make of a plan."""
-    found, to_exchange = {steps}, [steps]
-    while to_exchange:
-        plan = to_exchange.pop()
-        for place, (one, other) in enumerate(itertools.pairwise(plan)):
+def equal_up_to_swaps(steps: Steps, problem: GroundProblem) -> set[Steps]:
+    """All plans that swaps of independent neighbours can produce."""
+    found, to_swap = {steps}, [steps]
+    while to_swap:
+        plan = to_swap.pop()
+        for index, (one, other) in enumerate(itertools.pairwise(plan)):
             if independent(one, other, problem):
-                changed = (*plan[:place], other, one, *plan[place + 2 :])
+                changed = (*plan[:index], other, one, *plan[index + 2 :])
                 if changed not in found:
                     found.add(changed)
-                    to_exchange.append(changed)
+                    to_swap.append(changed)
     return found
 
 
 @settings(max_examples=150)
 @given(A_PROBLEM, st.data())
-def test_plans_have_one_normal_form_if_exchanges_lead_from_one_to_the_other(
+def test_plans_share_a_normal_form_if_swaps_lead_from_one_to_the_other(
     problem: Problem, data: st.DataObject
 ) -> None:
     compact = problem.grounded()
     assume(compact.ground_operators)
     numbers = st.integers(0, len(compact.ground_operators) - 1)
     steps = tuple(data.draw(st.lists(numbers, max_size=5)))
-    alike = equal_up_to_exchanges(steps, compact)
-    assert normal_form(steps, compact) == min(alike)
+    equivalent = equal_up_to_swaps(steps, compact)
+    assert normal_form(steps, compact) == min(equivalent)
     for order in set(itertools.permutations(steps)):
-        assert (normal_form(order, compact) == normal_form(steps, compact)) is (order in alike)
+        assert (normal_form(order, compact) == normal_form(steps, compact)) is (order in equivalent)
 
 
 @settings(max_examples=100)
@@ -134,7 +140,7 @@ def two_balls() -> tuple[GroundProblem, dict[str, int]]:
 
 
 def test_by_hand() -> None:
-    """Taking the lid off has nothing to do with fetching a ball, but balls are fetched in some order."""
+    """Taking the lid off is independent of fetching a ball; moving to two balls is not."""
     problem, step = two_balls()
     near, grasp = step["MoveTo(robot, ball0)"], step["Grasp(robot, ball0)"]
     away, lid = step["MoveTo(robot, ball1)"], step["TakeLidOff(robot, jar0)"]
@@ -148,8 +154,8 @@ def test_by_hand() -> None:
     assert not revisits_a_state((near, away), problem)
 
 
-def test_what_a_step_needs_and_adds_is_no_hindrance() -> None:
-    """Both steps need the hand free and say that it stays so: their order does not matter."""
+def test_an_atom_that_both_steps_require_and_add_keeps_them_independent() -> None:
+    """Both steps require and add HandFree, so their order does not matter."""
     free = toy_world.HAND_FREE.lifted(toy_world._R)
     keep = [
         toy_world.operator(controller, (toy_world._R, other), needs=[free], adds=[free])
@@ -161,7 +167,7 @@ def test_what_a_step_needs_and_adds_is_no_hindrance() -> None:
     assert independent(0, 1, compact)
 
 
-def test_plans_that_are_really_different_come_first() -> None:
+def test_distinct_plans_come_first() -> None:
     problem, step = two_balls()
     near0, near1 = step["MoveTo(robot, ball0)"], step["MoveTo(robot, ball1)"]
     grasp1, lid = step["Grasp(robot, ball1)"], step["TakeLidOff(robot, jar0)"]
@@ -173,45 +179,49 @@ def test_plans_that_are_really_different_come_first() -> None:
         (near0, near0),
     ]
     stream = DistinctPlans(Listed(plans), problem)
-    assert stream.ended is None
-    # The lid is nothing that a state tells of, so a plan stays where it is by that step.
+    assert stream.end_reason is None
+    # No atom describes the lid, so taking it off revisits the state.
     assert list(stream) == [plans[0], plans[3], plans[1], plans[2], plans[4]]
-    assert stream.ended is Outcome.NO_ABSTRACT_PLAN
+    assert stream.end_reason is Outcome.NO_ABSTRACT_PLAN
 
 
-def test_none_is_lost_and_none_starves() -> None:
-    """Long rows of plans come back to where they were: one is let through for each `PATIENCE` of them."""
+def test_no_plan_is_lost_and_deferred_plans_are_returned_in_time() -> None:
+    """Of many plans that revisit states, one is returned per `MAX_CONSECUTIVE_DEFERRED` of them."""
     problem, step = two_balls()
     near0, near1 = step["MoveTo(robot, ball0)"], step["MoveTo(robot, ball1)"]
-    to_no_purpose = [
-        (near0, *[step["TakeLidOff(robot, jar0)"]] * times) for times in range(1, 3 * PATIENCE + 9)
+    revisiting = [
+        (near0, *[step["TakeLidOff(robot, jar0)"]] * times)
+        for times in range(1, 3 * MAX_CONSECUTIVE_DEFERRED + 9)
     ]
-    plans = Listed([(near0,), *to_no_purpose, (near1,)])
+    plans = Listed([(near0,), *revisiting, (near1,)])
     stream = DistinctPlans(plans, problem)
     assert (next(stream), plans.taken) == ((near0,), 1)
     for times in range(3):
-        assert (next(stream), plans.taken) == (to_no_purpose[times], 1 + (times + 1) * PATIENCE)
-    assert (next(stream), plans.taken) == ((near1,), 3 * PATIENCE + 10)
-    assert list(stream) == to_no_purpose[3:]
+        assert (next(stream), plans.taken) == (
+            revisiting[times],
+            1 + (times + 1) * MAX_CONSECUTIVE_DEFERRED,
+        )
+    assert (next(stream), plans.taken) == ((near1,), 3 * MAX_CONSECUTIVE_DEFERRED + 10)
+    assert list(stream) == revisiting[3:]
 
 
-def test_a_plan_is_not_asked_for_before_it_is_needed() -> None:
+def test_plans_are_requested_on_demand() -> None:
     problem, step = two_balls()
     near = step["MoveTo(robot, ball0)"]
     plans = Listed((near, *rest) for rest in itertools.repeat((step["TakeLidOff(robot, jar0)"],)))
     stream = DistinctPlans(plans, problem)
     assert plans.taken == 0
     next(stream)
-    assert plans.taken == PATIENCE
+    assert plans.taken == MAX_CONSECUTIVE_DEFERRED
 
 
 def test_the_outcome_is_kept_until_the_last_plan_is_out() -> None:
     problem, step = two_balls()
     near, lid = step["MoveTo(robot, ball0)"], step["TakeLidOff(robot, jar0)"]
-    stream = DistinctPlans(Listed([(near,), (near, lid)], ended=Outcome.TIMEOUT), problem)
+    stream = DistinctPlans(Listed([(near,), (near, lid)], end_reason=Outcome.TIMEOUT), problem)
     assert next(stream) == (near,)
     assert next(stream) == (near, lid)
-    assert stream.ended is Outcome.TIMEOUT
+    assert stream.end_reason is Outcome.TIMEOUT
     assert next(stream, None) is None
 
 

@@ -45,7 +45,7 @@ def step_cost(step: GroundOperator, costs: Mapping[GroundAtom, float]) -> float:
 
 
 def additive_costs(state: AbstractState, steps: Sequence[GroundOperator]) -> dict[GroundAtom, float]:
-    """The least solution of: what holds costs 0, all else as much as the cheapest step that adds it."""
+    """The least solution of: true atoms cost 0, others as much as the cheapest step that adds them."""
     costs: dict[GroundAtom, float] = dict.fromkeys(state, 0)
     before: dict[GroundAtom, float] | None = None
     while costs != before:
@@ -56,17 +56,17 @@ def additive_costs(state: AbstractState, steps: Sequence[GroundOperator]) -> dic
     return costs
 
 
-def rests_on(
+def relaxed_plan(
     atoms: AbstractState, steps: Sequence[GroundOperator], costs: Mapping[GroundAtom, float]
 ) -> set[int]:
-    """The first of the cheapest steps that add each atom which does not hold, and what those rest on."""
+    """The first of the cheapest achievers of each false atom, and those of their preconditions."""
     chosen = {
         min((step_cost(s, costs), index) for index, s in enumerate(steps) if atom in s.add_effects)[1]
         for atom in atoms
         if costs[atom] > 0
     }
     needed = atoms.union(*(steps[index].preconditions for index in chosen))
-    return chosen if needed == atoms else rests_on(needed, steps, costs)
+    return chosen if needed == atoms else relaxed_plan(needed, steps, costs)
 
 
 @settings(max_examples=300)
@@ -80,10 +80,10 @@ def test_a_relaxed_plan_of_cheapest_achievers(problem: Problem, data: st.DataObj
         assert found is None
         return
     assert found is not None
-    chosen = rests_on(problem.goal, steps, additive_costs(state, steps))
+    chosen = relaxed_plan(problem.goal, steps, additive_costs(state, steps))
     assert found.length == len(chosen)
     assert found.preferred == {index for index in chosen if steps[index].applicable(state)}
-    # It really is a plan if nothing is deleted.
+    # It is a plan if deletes are ignored.
     assert problem.goal <= relaxed_reachable(state, [steps[index] for index in chosen])
     done = problem.goal <= state
     assert (found.length == 0, not found.preferred) == (done, done)
@@ -101,7 +101,7 @@ def test_no_relaxed_plan_is_shorter_than_the_shortest(problem: Problem) -> None:
 
 
 def test_by_hand() -> None:
-    """Two balls go into a jar; nothing is deleted, so the hand is free for both."""
+    """Two balls go into a jar; deletes are ignored, so the hand is free for both."""
     problem = toy_problem(balls=2)
     both = frozenset(toy_world.INSIDE(toy_world.BALL(f"ball{i}"), toy_world.JAR("jar0")) for i in (0, 1))
     compact = Problem(problem.operators, problem.objects, problem.initial, both).grounded()
@@ -114,10 +114,10 @@ def test_by_hand() -> None:
     ]
 
 
-def test_costs_beyond_all_bounds_do_not_rest_on_themselves() -> None:
-    """Each level needs the one before twice, so costs double; the last two atoms lead to each other.
+def test_capped_costs_have_no_circular_achievers() -> None:
+    """Each level requires the one before twice, so costs double; the last two atoms achieve each other.
 
-    `Aback` is numbered before the step by which `Up` is really reached, and costs as much.
+    `Aback` has a lower number than the step that achieves `Up` without `Down`, and the same capped cost.
     """
     levels = [Predicate(f"L{i:02}", ()) for i in range(40)]
     left = [Predicate(f"M{i:02}", ()) for i in range(40)]

@@ -12,6 +12,7 @@ from needful.abstraction.atom_table import bits
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
 from needful.core.objects import Type, Variable
+from needful.core.tasks import AbstractTask
 from needful.planning.budget import Budget
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.grounding import GroundProblem, ground
@@ -32,7 +33,7 @@ def test_same_groundings_as_product_then_filter(problem: Problem) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(problems(), st.data())
-def test_masks_mean_what_the_operators_mean(problem: Problem, data: st.DataObject) -> None:
+def test_masks_are_equivalent_to_operators(problem: Problem, data: st.DataObject) -> None:
     compact = problem.grounded()
     mask = data.draw(st.integers(0, compact.reachable)) & compact.reachable
     state = decode(compact, mask)
@@ -48,21 +49,20 @@ def test_masks_mean_what_the_operators_mean(problem: Problem, data: st.DataObjec
             assert decode(compact, after | encoded.adds) == step.apply(state)
 
 
-def test_masks_are_not_stored_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each may be as long as there are atoms, so together they grow with the square of a problem."""
+def test_the_memory_of_masks_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mask can be as long as the number of atoms, so their total size grows quadratically."""
     problem = toy_problem(balls=3)
-    taken = sum(encoded.bytes for encoded in problem.grounded().ground_operators)
-    question = problem.question()
-    for most, refused in ((taken, False), (taken - 1, True)):
-        monkeypatch.setattr("needful.planning.grounding._MAX_OPERATOR_BYTES", most)
-        assert (PythonPlanner()(question, Budget.unlimited()) is None) == refused
+    taken = sum(encoded.mask_bytes for encoded in problem.grounded().ground_operators)
+    for limit, refused in ((taken, False), (taken - 1, True)):
+        monkeypatch.setattr("needful.planning.grounding._MAX_OPERATOR_BYTES", limit)
+        assert (problem.given_to(PythonPlanner()) is None) == refused
 
 
-def test_atoms_are_not_numbered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    question = toy_problem(balls=3).question()
-    for most, refused in ((1000, False), (len(question.initial), True)):
-        monkeypatch.setattr("needful.planning.grounding._MAX_ATOMS", most)
-        assert (PythonPlanner()(question, Budget.unlimited()) is None) == refused
+def test_the_number_of_atoms_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = toy_problem(balls=3)
+    for limit, refused in ((1000, False), (len(problem.initial), True)):
+        monkeypatch.setattr("needful.planning.grounding._MAX_ATOMS", limit)
+        assert (problem.given_to(PythonPlanner()) is None) == refused
 
 
 def decode(compact: GroundProblem, mask: int) -> frozenset:
@@ -92,16 +92,6 @@ def test_a_ground_pattern_has_one_mask() -> None:
     }
 
 
-def test_noops_can_be_left_out() -> None:
-    problem = toy_problem()
-    with_noops = problem.grounded(allow_noops=True)
-    without = problem.grounded(allow_noops=False)
-    names = [str(with_noops.ground_operator(i)) for i in range(len(with_noops.ground_operators))]
-    kept = [str(without.ground_operator(i)) for i in range(len(without.ground_operators))]
-    assert kept == [name for name in names if not name.startswith("TakeLidOff")]
-    assert len(names) - len(kept) == 2
-
-
 def test_goal_that_nothing_adds_is_found_unreachable() -> None:
     problem = toy_problem()
     impossible = Problem(problem.operators[:2], problem.objects, problem.initial, problem.goal)
@@ -110,7 +100,7 @@ def test_goal_that_nothing_adds_is_found_unreachable() -> None:
 
 
 def test_time_runs_out_even_in_a_join_without_results() -> None:
-    """Twelve distinct things are asked for and there are eleven: a search through 11! dead ends."""
+    """Twelve distinct objects are required and there are eleven: the join has 11! dead ends."""
     kind = Type("thing")
     here = Predicate("Here", (kind,))
     variables = tuple(Variable(f"?v{i}", kind) for i in range(12))
@@ -121,14 +111,14 @@ def test_time_runs_out_even_in_a_join_without_results() -> None:
     initial = frozenset(here(obj) for obj in objects)
     clock = FakeClock(tick=0.01)
     budget = Budget.seconds(10.0, clock=clock)
-    assert ground([greedy], objects, initial, initial, budget) is None
+    assert ground([greedy], AbstractTask(tuple(objects), initial, initial), budget) is None
     assert clock.now < 12.0
 
 
 def test_time_runs_out_while_groundings_are_found() -> None:
     problem = toy_problem(balls=30, jars=30)
     budget = Budget.seconds(1.0, clock=FakeClock(tick=0.01))
-    assert ground(problem.operators, problem.objects, problem.initial, problem.goal, budget) is None
+    assert ground(problem.operators, problem.task, budget) is None
 
 
 def test_operators_without_preconditions_are_grounded_once() -> None:

@@ -57,8 +57,8 @@ def test_landmarks_are_disjoint_and_every_plan_needs_each(problem: Problem) -> N
 
 
 def by_definition(problem: GroundProblem, state: int) -> list[frozenset[int]] | None:
-    """LM-cut as it is defined: all values anew for each cut, by repetition until nothing changes."""
-    atoms = range(-1, len(problem.atoms))  # -1 always holds, and supports what needs nothing else
+    """LM-cut by definition: all values are recomputed for each cut, by fixpoint iteration."""
+    atoms = range(-1, len(problem.atoms))  # -1 always holds and supports operators without preconditions
     needs = [sorted(bits(o.preconditions)) or [-1] for o in problem.ground_operators]
     adds = [set(bits(o.adds & ~o.preconditions)) for o in problem.ground_operators]
     costs = [1] * len(needs)
@@ -93,7 +93,7 @@ def is_given(atom: int, state: int) -> bool:
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 2**32))
-@example(3027684)  # two operators of a cut that seem to support each other
+@example(3027684)  # two operators of a cut that would support each other
 def test_landmarks_are_those_of_the_definition(seed: int) -> None:
     compact = random_propositional_problem(seed).grounded()
     found = LmCut(compact, Budget.unlimited())(compact.initial, Budget.unlimited())
@@ -123,7 +123,7 @@ def test_counts_the_steps_of_a_chain() -> None:
 GOAL = ("Inside(ball0, jar0)", "Inside(ball1, jar0)")
 
 
-def test_stops_at_the_deadline_with_a_bound_that_holds() -> None:
+def test_stops_at_the_deadline_with_a_valid_bound() -> None:
     compact = toy_problem().grounded()
     clock = FakeClock(tick=1.0)
     assert LmCut(compact, Budget.unlimited())(compact.initial, Budget.seconds(2.5, clock=clock)).value == 2

@@ -31,8 +31,8 @@ def test_by_hand() -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(problems())
-def test_what_is_necessary_is_predicted(problem: Problem) -> None:
-    """α_i ⊆ ŝ_i at every step of every plan, and both ends fit the task."""
+def test_necessary_atoms_are_predicted(problem: Problem) -> None:
+    """α_i ⊆ ŝ_i at every step, and the first and last sets fit the task."""
     compact = problem.grounded()
     steps = next(AStar()(compact, 0, Budget.unlimited(), SearchStatistics()), None)
     if steps is None:

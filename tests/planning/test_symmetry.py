@@ -24,9 +24,9 @@ from planning_problems import (
     cheapest_costs,
     check_plan,
     every_order,
-    exchanged,
     problems,
     problems_with_twins,
+    renamed,
     state_space,
     toy_problem,
 )
@@ -38,8 +38,8 @@ def classes_of(problem: GroundProblem) -> list[list[Object]]:
     return [[problem.objects[number] for number in members] for members in classes]
 
 
-def all_exchanged(atoms: AbstractState, places: dict[Object, Object]) -> AbstractState:
-    return frozenset(exchanged(atom, places) for atom in atoms)
+def all_renamed(atoms: AbstractState, renaming: dict[Object, Object]) -> AbstractState:
+    return frozenset(renamed(atom, renaming) for atom in atoms)
 
 
 def pairs(classes: Sequence[Sequence[Object]]) -> set[tuple[Object, Object]]:
@@ -48,10 +48,10 @@ def pairs(classes: Sequence[Sequence[Object]]) -> set[tuple[Object, Object]]:
 
 @settings(max_examples=200)
 @given(st.one_of(problems(max_objects=5), problems_with_twins()))
-def test_objects_are_interchangeable_if_their_exchange_changes_nothing(problem: Problem) -> None:
+def test_objects_are_interchangeable_if_swapping_them_changes_nothing(problem: Problem) -> None:
     def nothing_changes(one: Object, other: Object) -> bool:
-        places = {one: other, other: one}
-        return all(all_exchanged(atoms, places) == atoms for atoms in (problem.initial, problem.goal))
+        swap = {one: other, other: one}
+        return all(all_renamed(atoms, swap) == atoms for atoms in (problem.initial, problem.goal))
 
     expected = {
         (one, other)
@@ -78,10 +78,10 @@ def test_objects_of_failures_are_interchangeable_with_no_other(
 
 
 def images(problem: GroundProblem, state: AbstractState) -> Iterator[AbstractState]:
-    """All that a state becomes when interchangeable objects change places."""
+    """All images of a state under permutations of interchangeable objects."""
     orders = [every_order(members) for members in classes_of(problem)]
     for chosen in itertools.product(*orders):
-        yield all_exchanged(state, {obj: place for order in chosen for obj, place in order.items()})
+        yield all_renamed(state, {obj: other for order in chosen for obj, other in order.items()})
 
 
 def decoded(problem: GroundProblem, state: int) -> AbstractState:
@@ -98,20 +98,20 @@ def test_a_canonical_state_is_an_image_and_stands_for_all_of_them(
     symmetry = Symmetry.of(compact, everything, Budget.unlimited())
     assume(symmetry is not None)
     assert symmetry is not None
-    # Atoms that are not reachable but in the goal have no images that are numbered.
+    # Unreachable atoms of the goal may have images without a number.
     state = data.draw(st.integers(0, everything)) & compact.reachable
     canonical = symmetry.canonical(state)
     all_images = set(images(compact, decoded(compact, state)))
     assert decoded(compact, canonical) in all_images
     assert symmetry.canonical(canonical) == canonical
-    exchangeable = {obj for members in classes_of(compact) for obj in members}
-    if all(len(exchangeable.intersection(atom.objects)) < 2 for atom in decoded(compact, state)):
+    interchangeable = {obj for members in classes_of(compact) for obj in members}
+    if all(len(interchangeable.intersection(atom.objects)) < 2 for atom in decoded(compact, state)):
         numbers = {atom: number for number, atom in enumerate(compact.atoms)}
         encoded = [sum(1 << numbers[atom] for atom in image) for image in all_images]
         assert {symmetry.canonical(image) for image in encoded} == {canonical}
 
 
-@pytest.mark.parametrize("search", [AStar(), AStar(symmetries=True)], ids=["apart", "as one"])
+@pytest.mark.parametrize("search", [AStar(), AStar(symmetries=True)], ids=["states", "symmetries"])
 @settings(max_examples=200)
 @given(problem=problems_with_twins(), seed=st.integers(0, 3))
 def test_the_cheapest_plans_are_as_cheap(search: Search, problem: Problem, seed: int) -> None:
@@ -126,7 +126,7 @@ def test_the_cheapest_plans_are_as_cheap(search: Search, problem: Problem, seed:
     assert len(set(plans)) == len(plans)
     for plan in plans:
         check_plan(problem, compact.plan(plan))
-    assert stream.ended is (None if len(plans) == count else Outcome.NO_ABSTRACT_PLAN)
+    assert stream.end_reason is (None if len(plans) == count else Outcome.NO_ABSTRACT_PLAN)
 
 
 @settings(max_examples=150)
@@ -144,25 +144,25 @@ def test_after_failures_the_cheapest_plans_are_as_cheap(problem: Problem, data: 
         plans = list(itertools.islice(stream, 6))
         for plan in plans:
             check_plan(problem, compact.plan(plan))
-        costs.append(([len(plan) for plan in plans], stream.ended))
-    assume(all(ended is not Outcome.OUT_OF_NODES for _, ended in costs))
+        costs.append(([len(plan) for plan in plans], stream.end_reason))
+    assume(all(end_reason is not Outcome.OUT_OF_NODES for _, end_reason in costs))
     assert costs[0] == costs[1]
 
 
-def test_alike_objects_make_one_state() -> None:
-    """Whichever of the other seven balls the robot moves to first, it is the same state."""
+def test_interchangeable_objects_lead_to_one_state() -> None:
+    """Moving to any of the seven other balls leads to the same canonical state."""
     problem = toy_problem(balls=8, jars=1).grounded()
     following = []
     for symmetries in (False, True):
         space = SearchSpace(problem, symmetries, Budget.unlimited())
         steps = space.applicable(space.initial)
         following.append({space.successor(space.initial, step) for step in steps})
-    # Near one of eight balls, or the lid is taken off, which nothing tells of.
+    # Near one of eight balls, or unchanged: taking the lid off has no effect.
     assert [len(states) for states in following] == [9, 3]
 
 
 def test_a_proof_takes_fewer_states() -> None:
-    """Each of eight balls can be in the hand, but never two of them."""
+    """The hand can hold each of eight balls, but never two."""
     problem = toy_problem(balls=8, jars=1)
     both = frozenset(HOLDING(ROBOT("robot"), BALL(name)) for name in ("ball0", "ball1"))
     unsolvable = Problem(problem.operators, problem.objects, problem.initial, both).grounded()
@@ -171,8 +171,8 @@ def test_a_proof_takes_fewer_states() -> None:
         statistics = SearchStatistics()
         stream = search(unsolvable, 0, Budget.unlimited(), statistics)
         assert list(stream) == []
-        assert stream.ended is Outcome.NO_ABSTRACT_PLAN
+        assert stream.end_reason is Outcome.NO_ABSTRACT_PLAN
         expanded.append(statistics.nodes_expanded)
-    # At the start, near one of 8, near one of 8 while holding one of 8. As one: near a wanted ball or
-    # another, and while holding a ball of either kind near the same, another of its kind or of the other.
+    # The start; near one of 8; near one of 8 while holding one of 8. With symmetries: near a goal ball or
+    # another; holding one of either kind, near the same ball, another of its kind or one of the other kind.
     assert expanded == [1 + 8 + 8 * 8, 1 + 2 + 2 * 3] * 2

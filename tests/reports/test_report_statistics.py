@@ -1,4 +1,4 @@
-"""Means, spreads, what counts as best, and resampled intervals."""
+"""Means, spreads, the choice of the best, and bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_spreads_of_a_sample_worked_by_hand() -> None:
     assert standard_error(sample) == pytest.approx(2.0 / math.sqrt(8))
 
 
-def test_the_papers_own_example_tells_which_deviation_it_uses() -> None:
+def test_the_paper_uses_population_deviations() -> None:
     # CI+QE on Screws: all or nothing, published as 50.00 (15.81).
     assert standard_error([0.0] * 5 + [100.0] * 5) == pytest.approx(15.811, abs=5e-4)
 
@@ -92,7 +92,7 @@ def test_a_tie_that_rounding_hides_is_a_tie() -> None:
     assert mark_best([thirds, exact], True, within_spread_of_best) == (True, True)
 
 
-def test_of_equal_means_the_wider_one_is_compared_with() -> None:
+def test_of_equal_means_the_wider_one_is_the_reference() -> None:
     narrow, wide, near = Estimate(90.0, 0.0, 10), Estimate(90.0, 5.0, 10), Estimate(86.0, 0.0, 10)
     for order in ([narrow, wide, near], [wide, narrow, near]):
         assert mark_best(order, True, within_spread_of_best) == (True, True, True)
@@ -108,20 +108,22 @@ def test_unknown_spreads_count_as_none() -> None:
 
 
 @given(ESTIMATES, st.booleans())
-def test_the_best_is_always_among_the_best(estimates: list[Estimate | None], highest: bool) -> None:
-    found = mark_best(estimates, highest, intervals_overlap)
+def test_the_best_is_always_among_the_best(
+    estimates: list[Estimate | None], higher_is_better: bool
+) -> None:
+    found = mark_best(estimates, higher_is_better, intervals_overlap)
     known = [one.mean for one in estimates if one is not None]
     for one, best in zip(estimates, found, strict=True):
         assert not (one is None and best)
-        if one is not None and one.mean == (max(known) if highest else min(known)):
+        if one is not None and one.mean == (max(known) if higher_is_better else min(known)):
             assert best
-    backwards = mark_best(estimates[::-1], highest, intervals_overlap)
+    backwards = mark_best(estimates[::-1], higher_is_better, intervals_overlap)
     assert found == backwards[::-1]
-    strict = mark_best(estimates, highest, within_spread_of_best)
+    strict = mark_best(estimates, higher_is_better, within_spread_of_best)
     assert all(wide or not narrow for wide, narrow in zip(found, strict, strict=True))
 
 
-def test_an_interval_by_resampling_is_that_of_all_resamples() -> None:
+def test_a_bootstrap_interval_worked_by_hand() -> None:
     # Of [0, 10] the means of resamples are 0, 5 and 10 with chances 1/4, 1/2 and 1/4.
     found = bootstrap_interval([0.0, 10.0], np.random.default_rng(0))
     assert (found.mean, found.low, found.high) == (5.0, 0.0, 10.0)
@@ -129,12 +131,12 @@ def test_an_interval_by_resampling_is_that_of_all_resamples() -> None:
     assert (same.mean, same.low, same.high) == (7.0, 7.0, 7.0)
 
 
-def test_nothing_can_be_said_from_one_value() -> None:
+def test_one_value_has_no_interval() -> None:
     found = bootstrap_interval([3.0], np.random.default_rng(0))
     assert (found.mean, found.low, found.high) == (3.0, None, None)
 
 
-def test_an_interval_is_about_as_wide_as_theory_says() -> None:
+def test_a_bootstrap_interval_has_about_the_normal_width() -> None:
     values = list(np.random.default_rng(1).normal(0.0, 1.0, 400))
     found = bootstrap_interval(values, np.random.default_rng(2))
     assert found.low is not None

@@ -24,7 +24,7 @@ SMALL = make_sweep(["screws", "painting"], ["necessary", "ci"], 2, 4)
 DIGESTS = """
 import hashlib, sys, tempfile
 from pathlib import Path
-from needful.evaluation.job_results import Results
+from needful.sweeps.results import Results
 from needful.reports.write_report import write_report
 from synthetic_results import make_sweep
 results = make_sweep(["screws", "painting"], ["necessary", "ci"], 2, 12)
@@ -60,7 +60,7 @@ def test_every_link_of_a_report_leads_somewhere(tmp_path: Path) -> None:
         assert (tmp_path / link).is_file()
 
 
-def test_one_may_ask_for_some_tables_and_figures(tmp_path: Path) -> None:
+def test_some_tables_and_figures_can_be_selected(tmp_path: Path) -> None:
     paths = write_report(Results(SMALL), tmp_path, tables=["times"], figures=["nodes"])
     assert [path.name for path in paths] == [
         "report.md",
@@ -73,27 +73,27 @@ def test_one_may_ask_for_some_tables_and_figures(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "complaint"),
+    ("selection", "facts"),
     [
-        ({"tables": ["mian"]}, "Unknown table 'mian'. Did you mean 'main'?"),
-        ({"figures": ["node"]}, "Unknown figure 'node'. Did you mean 'nodes'?"),
+        ({"tables": ["mian"]}, r"table 'mian'.*'main'"),
+        ({"figures": ["node"]}, r"figure 'node'.*'nodes'"),
     ],
 )
-def test_unknown_names_are_told_before_anything_is_written(
-    tmp_path: Path, asked: dict[str, list[str]], complaint: str
+def test_unknown_names_are_errors_before_anything_is_written(
+    tmp_path: Path, selection: dict[str, list[str]], facts: str
 ) -> None:
-    with pytest.raises(UnknownNameError, match=re.escape(complaint)):
-        write_report(Results(SMALL), tmp_path / "out", **asked)
+    with pytest.raises(UnknownNameError, match=facts):
+        write_report(Results(SMALL), tmp_path / "out", **selection)
     assert not (tmp_path / "out").exists()
 
 
-def test_a_report_of_nothing_says_so(tmp_path: Path) -> None:
+def test_a_report_without_results(tmp_path: Path) -> None:
     paths = write_report(Results(), tmp_path)
-    assert "There are no results yet." in paths[0].read_text()
+    assert "no results" in paths[0].read_text()
     assert not (tmp_path / "figures").exists()
 
 
-def test_what_is_wrong_comes_first(tmp_path: Path) -> None:
+def test_issues_come_first(tmp_path: Path) -> None:
     job = Job("painting", "loft", tasks=1)
     failed = JobResult(job, {}, (), "Traceback (most recent call last):\n  *stars*\nValueError: <b>no</b>")
     missed = make_result(Job("screws", "necessary"), ["goal_missed"])
@@ -103,18 +103,18 @@ def test_what_is_wrong_comes_first(tmp_path: Path) -> None:
     damaged.write_bytes(b"no gzip")
     report, *_ = write_report(read_results(tmp_path), tmp_path, figures=())
     text = report.read_text()
-    places = [
+    positions = [
         text.index(part)
         for part in (
-            "## Look at these first (3)",
+            "## Check these first (3)",
             "damaged file",
             "      ValueError: <b>no</b>",
             "goal\\_missed",
             "| Domain |",
         )
     ]
-    assert places == sorted(places)
-    assert text.startswith("# Results\n\n## Look at these first (3)\n")
+    assert positions == sorted(positions)
+    assert text.startswith("# Results\n\n## Check these first (3)\n")
     assert r"ValueError: \<b\>no\</b\>" in text
     assert "**painting, loft, seed 0, 50 demos" in text
 
@@ -122,7 +122,7 @@ def test_what_is_wrong_comes_first(tmp_path: Path) -> None:
 def test_good_results_begin_with_the_numbers(tmp_path: Path) -> None:
     report, *_ = write_report(Results(SMALL), tmp_path, figures=())
     text = report.read_text()
-    assert "Look at these first" not in text
+    assert "Check these first" not in text
     assert text.startswith("# Results\n\n8 runs, 32 tasks.")
     assert "other settings" not in text
 
@@ -146,10 +146,11 @@ def test_a_report_replaces_an_earlier_one_and_touches_nothing_else(tmp_path: Pat
 
 def test_a_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="cannot be written"):
+    with pytest.raises(OutputError, match="file"):
         write_report(Results(SMALL), tmp_path / "file", figures=())
 
 
+@pytest.mark.slow
 def test_the_same_results_are_the_same_bytes_in_every_process_and_order() -> None:
     outputs = []
     for seed, order in (("1", "1"), ("2", "-1")):
@@ -169,7 +170,7 @@ def test_the_same_results_are_the_same_bytes_in_every_process_and_order() -> Non
 def test_tables_need_neither_matplotlib_nor_scipy() -> None:
     program = (
         "import sys\n"
-        "from needful.evaluation.job_results import Results\n"
+        "from needful.sweeps.results import Results\n"
         "from needful.reports.write_report import write_report\n"
         "import tempfile\n"
         "with tempfile.TemporaryDirectory() as folder:\n"

@@ -7,14 +7,14 @@ An `Approach` learns. The result is `Learned`: it can be saved, summarised and d
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from needful.core.controllers import Execute
-from needful.core.demonstrations import Demonstration
+from needful.core.demonstrations import Demonstration, Demonstrations
 from needful.core.model import Vocabulary
 from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
@@ -44,19 +44,30 @@ class SilentProgress:
 
 @dataclass(frozen=True, slots=True)
 class LearningConfig:
-    """The settings of learning; each approach uses those that apply to it.
+    """The settings and optional inputs of learning; each approach uses those that apply to it.
 
     Attributes:
+        seed: the seed of all random numbers.
         samplers: how samplers are trained.
         policy: how a graph network policy is trained.
         experiments: if given, preconditions that the simulator shows to be accidental are dropped.
         timeout: the maximum number of seconds; it decides whether learning succeeds, never what is learned.
+        replays: transitions tried out in the simulator, if `Approach.replay_count` is not 0.
+        execute: the simulator, which experiments need.
+        progress: receives the stages of learning.
     """
 
+    seed: int = 0
     samplers: SamplerConfig = field(default_factory=SamplerConfig)
     policy: PolicyConfig = field(default_factory=PolicyConfig)
     experiments: ExperimentConfig | None = None
     timeout: float | None = None
+    replays: Demonstrations = ()
+    execute: Execute | None = None
+    progress: Progress = field(default_factory=SilentProgress)
+
+
+DEFAULTS = LearningConfig()
 
 
 class Solver(Protocol):
@@ -132,17 +143,12 @@ class Approach(Protocol):
     def learn(
         self,
         vocabulary: Vocabulary,
-        demonstrations: Iterable[Demonstration],
-        config: LearningConfig | None = None,
-        seed: int = 0,
-        replays: Sequence[Demonstration] = (),
-        execute: Execute | None = None,
-        progress: Progress | None = None,
+        demonstrations: Demonstrations,
+        config: LearningConfig = DEFAULTS,
     ) -> Learned:
         """Learn from demonstrations.
 
-        `execute` is the simulator, which only `config.experiments` needs. Raises `LearningTimeoutError`
-        with the seconds of each stage if `config.timeout` is exceeded.
+        Raises `LearningTimeoutError` with the seconds of each stage if `config.timeout` is exceeded.
         """
         ...
 

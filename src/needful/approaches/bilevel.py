@@ -9,9 +9,8 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from needful.approaches.base import (
+    DEFAULTS,
     LearningConfig,
-    Progress,
-    SilentProgress,
     check_demonstrations,
     learning_summary,
     timed,
@@ -19,7 +18,7 @@ from needful.approaches.base import (
 from needful.approaches.oracle_samplers import with_oracle_samplers
 from needful.core.controllers import Execute, Execution, GroundController
 from needful.core.deadline import NO_DEADLINE, Deadline
-from needful.core.demonstrations import Demonstration
+from needful.core.demonstrations import Demonstration, Demonstrations
 from needful.core.model import PlanningModel, Vocabulary
 from needful.core.plans import PlanningResult
 from needful.core.state import State
@@ -171,10 +170,7 @@ class LearnOperators(Protocol):
     """Learns operators from demonstrations and replays."""
 
     def __call__(
-        self,
-        demonstrations: Sequence[Demonstration],
-        replays: Sequence[Demonstration] = (),
-        deadline: Deadline = NO_DEADLINE,
+        self, demonstrations: Demonstrations, replays: Demonstrations = (), deadline: Deadline = NO_DEADLINE
     ) -> LearnedOperators:
         """Return the operators; raise `LearningTimeoutError` once the deadline has passed."""
         ...
@@ -206,24 +202,21 @@ class BilevelApproach:
     def learn(
         self,
         vocabulary: Vocabulary,
-        demonstrations: Iterable[Demonstration],
-        config: LearningConfig | None = None,
-        seed: int = 0,
-        replays: Sequence[Demonstration] = (),
-        execute: Execute | None = None,
-        progress: Progress | None = None,
+        demonstrations: Demonstrations,
+        config: LearningConfig = DEFAULTS,
     ) -> LearnedModel:
         """Learn operators and samplers; with `config.experiments`, drop accidental preconditions."""
-        config, progress = config or LearningConfig(), progress or SilentProgress()
         deadline = Deadline.after(config.timeout)
-        progress.stage("Learning operators and samplers")
-        learned = learn_model(vocabulary, demonstrations, self, config.samplers, seed, replays, deadline)
+        config.progress.stage("Learning operators and samplers")
+        learned = learn_model(
+            vocabulary, demonstrations, self, config.samplers, config.seed, config.replays, deadline
+        )
         if config.experiments is None:
             return learned
-        if execute is None:
+        if config.execute is None:
             raise InvalidInputError("Experiments need a simulator. Pass `execute`, or learn without them.")
-        progress.stage("Experimenting with preconditions")
-        return with_experiments(learned, execute, config.experiments, seed, deadline)
+        config.progress.stage("Experimenting with preconditions")
+        return with_experiments(learned, config.execute, config.experiments, config.seed, deadline)
 
 
 def learn_model(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from needful.approaches.base import Approach
 from needful.approaches.bilevel import BilevelApproach
 from needful.approaches.gnn import GnnApproach
 from needful.core.deadline import NO_DEADLINE, Deadline
-from needful.core.demonstrations import Demonstration
+from needful.core.demonstrations import Demonstrations
 from needful.errors import UnknownNameError
 from needful.operator_learning.baselines.cluster_intersect import cluster_and_intersect
 from needful.operator_learning.baselines.loft import loft, loft_with_replays
@@ -26,9 +26,7 @@ def necessary_approach(name: str, description: str, config: OperatorLearningConf
     """Return the paper's approach with a configuration of its operator learner."""
 
     def learn(
-        demonstrations: Sequence[Demonstration],
-        replays: Sequence[Demonstration] = (),
-        deadline: Deadline = NO_DEADLINE,
+        demonstrations: Demonstrations, replays: Demonstrations = (), deadline: Deadline = NO_DEADLINE
     ) -> LearnedOperators:
         # A replay has no goal, so no change in it is necessary.
         return learn_operators(demonstrations, config, deadline)

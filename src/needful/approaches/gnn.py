@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -10,16 +10,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from needful.approaches.base import (
+    DEFAULTS,
     LearningConfig,
-    Progress,
-    SilentProgress,
     check_demonstrations,
     learning_summary,
     timed,
 )
 from needful.core.controllers import Execute
 from needful.core.deadline import Deadline
-from needful.core.demonstrations import Demonstration
+from needful.core.demonstrations import Demonstration, Demonstrations
 from needful.core.model import Vocabulary
 from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
@@ -64,17 +63,12 @@ class GnnApproach:
     def learn(
         self,
         vocabulary: Vocabulary,
-        demonstrations: Iterable[Demonstration],
-        config: LearningConfig | None = None,
-        seed: int = 0,
-        replays: Sequence[Demonstration] = (),
-        execute: Execute | None = None,
-        progress: Progress | None = None,
+        demonstrations: Demonstrations,
+        config: LearningConfig = DEFAULTS,
     ) -> LearnedPolicy:
         """Train a policy on demonstrations, which must have states."""
-        config = config or LearningConfig()
         deadline = Deadline.after(config.timeout)
-        report = (progress or SilentProgress()).stage("Training a policy", config.policy.epochs)
+        report = config.progress.stage("Training a policy", config.policy.epochs)
 
         def on_epoch(done: int) -> None:
             deadline.check()
@@ -86,11 +80,11 @@ class GnnApproach:
         from needful.policies.training import train_policy  # imports torch
 
         with timed("policy", seconds):
-            policy = train_policy(vocabulary, demonstrations, config.policy, seed, on_epoch)
+            policy = train_policy(vocabulary, demonstrations, config.policy, config.seed, on_epoch)
         provenance: dict[str, JsonValue] = {
             "learner": self.name,
             "policy_config": asdict(config.policy),
-            "seed": seed,
+            "seed": config.seed,
         }
         return LearnedPolicy(policy, self, demonstrations, seconds, provenance)
 

@@ -13,8 +13,9 @@ from needful.cli.console import check_paths_disjoint, print_json, print_result, 
 from needful.cli.environments import chosen_environment
 from needful.cli.options import AsJson, Force, ModelPath, Seed, enum_member
 from needful.core.model import PlanningModel
+from needful.core.tasks import AbstractTask
 from needful.envs.contract import Split
-from needful.planning.pddl.writer import AbstractTask, Style, write_pddl
+from needful.planning.pddl.writer import PddlStyle, write_pddl
 from needful.storage.atomic import check_output_directory, staged_directory, write_text
 from needful.storage.output_kinds import PDDL
 
@@ -27,10 +28,10 @@ def export(
         str,
         typer.Option(
             "--style",
-            metavar="|".join(one.value for one in Style),
+            metavar="|".join(one.value for one in PddlStyle),
             help="How quantified deletes are written; strips needs --problem.",
         ),
-    ] = Style.FORALL.value,
+    ] = PddlStyle.FORALL.value,
     problem: Annotated[
         str | None,
         typer.Option("--problem", metavar="DOMAIN:K", help="Also write test task K of a domain."),
@@ -42,8 +43,8 @@ def export(
     """Write domain.pddl and, with --problem, problem.pddl."""
     check_paths_disjoint(model_directory(model), pddl, "--pddl")
     check_output_directory(pddl, PDDL, force)
-    chosen = enum_member(Style, "style", style)
-    if chosen is Style.STRIPS and problem is None:
+    chosen = enum_member(PddlStyle, "style", style)
+    if chosen is PddlStyle.STRIPS and problem is None:
         raise typer.BadParameter("strips needs the objects of a task. Add --problem.", param_hint="--style")
     stored = open_model(model).model
     task = None if problem is None else _task(problem, seed, stored)

@@ -40,9 +40,9 @@ def learn(
     data = read_demonstrations(demonstrations)
     check_paths_disjoint(demonstrations, out)
     check_output_directory(out, MODEL, force)
-    config = LearningConfig(timeout=learning_timeout)
     with progress_bars() as progress:
-        learned = approach.learn(data.vocabulary, data.demonstrations, config, seed=seed, progress=progress)
+        config = LearningConfig(seed, timeout=learning_timeout, progress=progress)
+        learned = approach.learn(data.vocabulary, data.demonstrations, config)
     learned.save(out, force=force)
     for warning in learned.warnings():
         print_stderr(f"warning: {warning}")

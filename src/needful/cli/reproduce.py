@@ -1,7 +1,4 @@
-"""`needful reproduce`: the paper's tables and figures, beside the paper's numbers.
-
-A live table of a sweep on stderr: what is done, what runs, what failed, and how long it takes.
-"""
+"""`needful reproduce`: run the paper's experiments and print results beside the published numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +20,8 @@ from needful.cli.console import FAILED, print_json, print_result, print_stderr, 
 from needful.cli.options import AsJson, LearningTimeout, PlannerName, positive_seconds
 from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, NeedfulError
-from needful.paper.experiments import ANALYTIC, FIGURES, HOUSEHOLD, TABLES, Asked, SweepSettings, jobs_of
+from needful.paper.domains import ANALYTIC, HOUSEHOLD
+from needful.paper.experiments import FIGURES, TABLES, RequestedOutputs, SweepSettings, jobs_for
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.sweeps.executors import Executor, ProcessExecutor
 from needful.sweeps.jobs import Job, run_config
@@ -32,7 +30,7 @@ from needful.sweeps.sweep import RemainingTime, sweep
 
 
 class SweepTable:
-    """Counts jobs by domain; `rich` asks for a drawing whenever it likes."""
+    """A live table of jobs per domain; `rich` renders it from another thread."""
 
     def __init__(self) -> None:
         self.jobs: tuple[Job, ...] = ()
@@ -43,11 +41,11 @@ class SweepTable:
 
     @property
     def done(self) -> int:
-        """How many jobs have a result."""
+        """The number of jobs with a result."""
         return len(self.jobs) - len(self.waiting) - len(self.running)
 
-    def begins(self, jobs: Sequence[Job], to_do: Sequence[Job], earlier: Results) -> None:
-        """Learn what there is to do."""
+    def on_sweep_start(self, jobs: Sequence[Job], to_do: Sequence[Job], earlier: Results) -> None:
+        """Set the jobs of the sweep, those left to do, and earlier results."""
         self.jobs = tuple(jobs)
         self.waiting = dict.fromkeys(to_do)
         for result in earlier.results:
@@ -56,12 +54,12 @@ class SweepTable:
                 self.failed.add(result.job)
         self.failed &= set(jobs)
 
-    def started(self, job: Job) -> None:
+    def on_job_start(self, job: Job) -> None:
         """Show a job as running."""
         self.waiting.pop(job, None)
         self.running[job] = None
 
-    def finished(self, result: JobResult) -> None:
+    def on_job_end(self, result: JobResult) -> None:
         """Show a job as done."""
         self.running.pop(result.job, None)
         self._time.add(result)
@@ -82,7 +80,7 @@ class SweepTable:
         return Group(table, self.line())
 
     def line(self) -> str:
-        """Return everything in one line."""
+        """Return a one-line summary."""
         parts = [f"{self.done} of {len(self.jobs)} jobs done"]
         if self.failed:
             parts.append(f"{len(self.failed)} failed")
@@ -118,7 +116,7 @@ ALL = "all"
 
 
 class ExecutorName(Enum):
-    """Where jobs run."""
+    """The executors."""
 
     PROCESS = "process"
     RAY = "ray"
@@ -126,49 +124,49 @@ class ExecutorName(Enum):
 
 Tables: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--table", help=f"A table: {', '.join(TABLES)}. May be repeated; by default all."),
+    typer.Option("--table", help=f"Table: {', '.join(TABLES)}. Repeatable; by default all."),
 ]
 Figures: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--figure", help=f"A figure: {', '.join(FIGURES)}. May be repeated; by default all."),
+    typer.Option("--figure", help=f"Figure: {', '.join(FIGURES)}. Repeatable; by default all."),
 ]
 Domains: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        "--domains", help=f"Names, with commas between them, or {ALL}; by default {', '.join(ANALYTIC)}."
-    ),
+    typer.Option("--domains", help=f"Comma-separated names, or {ALL}; by default {', '.join(ANALYTIC)}."),
 ]
 Learners: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--learners", help="Names, with commas between them; by default the paper's."),
+    typer.Option("--learners", help="Comma-separated names; by default those of the paper."),
 ]
-Seeds: TypeAlias = Annotated[int, typer.Option("--seeds", min=1, help="How many seeds, from 0 on.")]
+Seeds: TypeAlias = Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds, starting from 0.")]
 Demos: TypeAlias = Annotated[
-    int | None, typer.Option("--demos", min=1, help="Training tasks; by default 50, in households 10.")
+    int | None,
+    typer.Option("--demos", min=1, help="Number of training tasks; by default 50, in houses 10."),
 ]
 Tasks: TypeAlias = Annotated[
-    int | None, typer.Option("--tasks", min=1, help="Unseen tasks; by default 50, in households 10.")
+    int | None, typer.Option("--tasks", min=1, help="Number of unseen tasks; by default 50, in houses 10.")
 ]
 Timeout: TypeAlias = Annotated[
     float | None,
     typer.Option(
         "--timeout",
         callback=positive_seconds,
-        help="Seconds of planning a task; by default 10, in households 60.",
+        help="Planning time per task, in seconds; by default 10, in houses 60.",
     ),
 ]
-Processes: TypeAlias = Annotated[int, typer.Option("--jobs", min=1, help="How many processes run jobs.")]
+Processes: TypeAlias = Annotated[int, typer.Option("--jobs", min=1, help="Number of worker processes.")]
 Where: TypeAlias = Annotated[
-    ExecutorName, typer.Option("--executor", help="Run jobs in processes here, or on a Ray cluster.")
+    ExecutorName, typer.Option("--executor", help="Run jobs in local processes or on a Ray cluster.")
 ]
 Address: TypeAlias = Annotated[
-    str | None, typer.Option("--address", help="The Ray cluster; by default one that is started here.")
+    str | None,
+    typer.Option("--address", help="Address of the Ray cluster; by default a local one is started."),
 ]
 RetryErrors: TypeAlias = Annotated[
-    bool, typer.Option("--retry-errors", help="Repeat jobs that were ended by an error.")
+    bool, typer.Option("--retry-errors", help="Repeat jobs that ended with an error.")
 ]
 Out: TypeAlias = Annotated[
-    Path, typer.Option("--out", help="The folder of the sweep; one that is there is gone on with.")
+    Path, typer.Option("--out", help="Folder of the sweep; an existing sweep is resumed.")
 ]
 
 
@@ -191,20 +189,20 @@ def reproduce(
     out: Out = Path("results"),
     as_json: AsJson = False,
 ) -> None:
-    """Run what the paper's tables and figures need, and set the results beside the paper's.
+    """Run the experiments behind the paper's tables and figures, and print them beside the paper's numbers.
 
-    What is finished stays finished: the same command goes on where it was stopped.
+    Finished jobs are kept: repeat the command to resume an interrupted sweep.
     """
     settings = SweepSettings(
         _domains(domains), _names(learners), seeds, demos, tasks, timeout, learning_timeout, planner
     )
-    asked = Asked.of(table or (), figure or ())
-    wanted = _jobs(asked, settings)
+    requested = RequestedOutputs.of(table or (), figure or ())
+    wanted = _jobs(requested, settings)
     _check(wanted)
     where = _executor(executor, jobs, address)
     with SweepFolder.open(out) as folder:
         results = _run(wanted, folder, where, retry_errors)
-        _report(results, folder.path, asked, set(wanted), as_json)
+        _report(results, folder.path, requested, set(wanted), as_json)
     if _print_failures(results):
         raise typer.Exit(FAILED)
 
@@ -219,17 +217,19 @@ def _domains(given: Sequence[str] | None) -> tuple[str, ...]:
     own = [name for name in names if ":" in name]
     if own:
         raise typer.BadParameter(
-            f"{own[0]}: sweeps are of the catalogue's domains; use `needful run` for your own.",
+            f"{own[0]}: not a domain of `needful envs`. Use `needful run` for your environment.",
             param_hint="--domains",
         )
     if ALL in names and names != (ALL,):
-        raise typer.BadParameter(f"{ALL} stands alone, got {', '.join(names)}.", param_hint="--domains")
+        raise typer.BadParameter(
+            f"{ALL} excludes other names, got {', '.join(names)}.", param_hint="--domains"
+        )
     return ANALYTIC + HOUSEHOLD if ALL in names else names
 
 
-def _jobs(asked: Asked, settings: SweepSettings) -> tuple[Job, ...]:
+def _jobs(requested: RequestedOutputs, settings: SweepSettings) -> tuple[Job, ...]:
     try:
-        return jobs_of(asked, settings)
+        return jobs_for(requested, settings)
     except InvalidInputError as error:
         raise typer.BadParameter(str(error), param_hint="--learners") from error
 
@@ -240,12 +240,12 @@ def _executor(name: ExecutorName, processes: int, address: str | None) -> Execut
 
         return RayExecutor(address)
     if address is not None:
-        raise typer.BadParameter("is for --executor ray.", param_hint="--address")
+        raise typer.BadParameter("needs --executor ray.", param_hint="--address")
     return ProcessExecutor(processes)
 
 
 def _check(jobs: Sequence[Job]) -> None:
-    """Raise if a job cannot run here, before any does: for an unknown name, or a missing extra."""
+    """Raise before any job runs if a name is unknown or an extra is not installed."""
     for job in {(job.learner, job.planner): job for job in jobs}.values():
         run_config(job)
     for domain in dict.fromkeys(job.domain for job in jobs):
@@ -257,24 +257,26 @@ def _run(jobs: Sequence[Job], folder: SweepFolder, executor: Executor, retry_err
         try:
             return sweep(jobs, folder, executor, retry_errors, shown)
         except (KeyboardInterrupt, NeedfulError):
-            print_stderr(f"{shown.line()}. The same command goes on from here.")
+            print_stderr(f"{shown.line()}. Repeat the command to resume.")
             raise
 
 
 def _print_failures(results: Results) -> bool:
-    """Name what went wrong, and return whether anything did."""
+    """Print damaged files and failed jobs, and return whether there are any."""
     for damaged in results.damaged:
         print_stderr(f"error: {damaged.reason}")
     failed = [result for result in results.results if result.error is not None]
     for result in failed:
-        print_stderr(f"error: {result.job.domain}/{result.job.stem}: {result.complaint}")
+        print_stderr(f"error: {result.job.domain}/{result.job.file_stem}: {result.error_line}")
     if failed:
-        print_stderr("--retry-errors repeats these jobs.")
+        print_stderr("Add --retry-errors to repeat these jobs.")
     return bool(failed or results.damaged)
 
 
-def _report(results: Results, folder: Path, asked: Asked, wanted: AbstractSet[Job], as_json: bool) -> None:
-    """Write the report of everything that the folder holds, and print the tables of what was asked for."""
+def _report(
+    results: Results, folder: Path, requested: RequestedOutputs, wanted: AbstractSet[Job], as_json: bool
+) -> None:
+    """Write the report of the whole folder, and print the requested tables."""
     from needful.reports.paper_tables import fill_table
     from needful.reports.runs import group_runs
     from needful.reports.table import as_text, table_rows
@@ -282,7 +284,7 @@ def _report(results: Results, folder: Path, asked: Asked, wanted: AbstractSet[Jo
 
     paths = write_report(results, folder)
     groups = group_runs(result for result in results.results if result.job in wanted)
-    tables = [fill_table(name, groups) for name in asked.tables]
+    tables = [fill_table(name, groups) for name in requested.tables]
     if as_json:
         print_json(
             {"rows": [row for table in tables for row in table_rows(table)], "files": [*map(str, paths)]}
@@ -291,6 +293,6 @@ def _report(results: Results, folder: Path, asked: Asked, wanted: AbstractSet[Jo
     for table in tables:
         print_result(as_text(table))
     for path in paths:
-        if path.suffix == ".png" and path.stem in asked.figures:
+        if path.suffix == ".png" and path.stem in requested.figures:
             print_result(f"Figure: {path}")
     print_result(f"Report: {paths[0]}")

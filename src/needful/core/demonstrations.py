@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.controllers import GroundController
@@ -104,3 +105,6 @@ class Demonstration:
                 self.abstract_states[index + 1],
                 None if self.states is None else self.states[index],
             )
+
+
+Demonstrations: TypeAlias = Sequence[Demonstration]

@@ -78,7 +78,7 @@ class SearchStatistics:
     seconds_refinement: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PlanningResult:
     """The outcome of planning for one task.
 

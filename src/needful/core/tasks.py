@@ -1,4 +1,4 @@
-"""Planning tasks: an initial state and a goal."""
+"""Tasks: an initial state and a goal, with continuous features or as atoms alone."""
 
 from __future__ import annotations
 
@@ -38,3 +38,22 @@ class Task:
     def achieved_in(self, state: State) -> bool:
         """Return whether the goal holds in a state."""
         return all(atom.holds(state) for atom in self.goal)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AbstractTask:
+    """A task as a symbolic planner sees it.
+
+    Attributes:
+        objects: the objects of the task, in any order.
+        initial: the atoms that hold at the start.
+        goal: the atoms that must hold at the end.
+    """
+
+    objects: tuple[Object, ...]
+    initial: AbstractState
+    goal: AbstractState
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.objects)} objects, {len(self.initial)} initial atoms"
+        return f"AbstractTask({counts}, {len(self.goal)} goal atoms)"

@@ -6,9 +6,16 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from needful.approaches.base import Learned, LearningConfig, Progress, SilentProgress, learning_summary
+from needful.approaches.base import (
+    Learned,
+    LearningConfig,
+    Progress,
+    SilentProgress,
+    learning_summary,
+)
 from needful.approaches.catalogue import find_approach
-from needful.core.demonstrations import Demonstration
+from needful.core.controllers import Execute
+from needful.core.demonstrations import Demonstration, Demonstrations
 from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
 from needful.demos.collect import CollectedDemonstrations, OracleDemonstrator, collect_demonstrations
@@ -76,10 +83,18 @@ class RunConfig:
                 f"learning_timeout must be more than 0 seconds, got {self.learning_timeout}."
             )
 
-    @property
-    def learning(self) -> LearningConfig:
-        """The settings of learning."""
-        return LearningConfig(self.samplers, self.policy, self.experiments, self.learning_timeout)
+    def learning(self, replays: Demonstrations, execute: Execute, progress: Progress) -> LearningConfig:
+        """Return the settings and inputs of learning."""
+        return LearningConfig(
+            self.seed,
+            self.samplers,
+            self.policy,
+            self.experiments,
+            self.learning_timeout,
+            replays,
+            execute,
+            progress,
+        )
 
     def identity(self, domain: str) -> RunIdentity:
         """Return the fields that all records of the run share."""
@@ -133,13 +148,7 @@ def run(
     learned, solve = None, not_learned
     try:
         learned = approach.learn(
-            environment.vocabulary,
-            demonstrations,
-            config.learning,
-            config.seed,
-            replays,
-            environment.execute,
-            progress,
+            environment.vocabulary, demonstrations, config.learning(replays, environment.execute, progress)
         )
         solve = learned.solver(environment, config.planning, config.oracle_samplers).solve
         learning = learned.summary()

@@ -129,7 +129,7 @@ def _seconds(field: Field) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class RunIdentity:
-    """The fields that all records of a run share."""
+    """The fields that all records of a run share; `RunRecord` describes them."""
 
     domain: str
     learner: str

@@ -79,7 +79,14 @@ def gather_evidence(
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """The first transition that supports an effect: the demonstration, the step and the ground atom."""
+    """The first transition that supports an effect.
+
+    Attributes:
+        demonstration: the index of the demonstration.
+        step: the index of the transition in it.
+        atom: the ground atom that became true or false.
+        needed_by: the later step that needs the atom, if any.
+    """
 
     demonstration: int
     step: int

@@ -1,1 +1,1 @@
-"""The paper's experiments, methods, domains and published numbers."""
+"""The paper: its domains, methods, experiments and published numbers."""

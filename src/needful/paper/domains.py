@@ -1,4 +1,4 @@
-"""The domains as the paper calls and orders them, and how much it tried in each."""
+"""The ten domains of the paper, in its order: titles, and the protocol of the experiments in each."""
 
 from __future__ import annotations
 
@@ -6,58 +6,67 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+SEEDS = 10
+
 
 @dataclass(frozen=True, slots=True)
-class Protocol:
-    """What the paper tried: demonstrations and test tasks for each of so many seeds.
+class PaperProtocol:
+    """The size of the paper's experiments in a domain.
 
-    `failed_nodes` is where Figure 4 puts the nodes created of tasks that were not solved.
+    Attributes:
+        demos, tasks: the numbers of demonstrations and of test tasks per seed.
+        timeout: seconds of planning per task.
+        failed_nodes: the value at which Figure 4 shows the nodes created for unsolved tasks.
+        seeds: the number of seeds.
     """
 
     demos: int
     tasks: int
+    timeout: float
     failed_nodes: int
-    seeds: int = 10
+    seeds: int = SEEDS
 
 
 @dataclass(frozen=True, slots=True)
-class DomainTitle:
-    """A domain's name in the paper, and its protocol."""
+class PaperDomain:
+    """The title of a domain in the paper, and its protocol."""
 
     title: str
-    protocol: Protocol
+    protocol: PaperProtocol
 
 
-_ANALYTIC = Protocol(demos=50, tasks=50, failed_nodes=10**6)
-_HOUSEHOLD = Protocol(demos=10, tasks=10, failed_nodes=10**3)
+ANALYTIC_PROTOCOL = PaperProtocol(demos=50, tasks=50, timeout=10.0, failed_nodes=10**6)
+HOUSEHOLD_PROTOCOL = PaperProtocol(demos=10, tasks=10, timeout=60.0, failed_nodes=10**3)
 
-DOMAINS: Mapping[str, DomainTitle] = MappingProxyType(
+DOMAINS: Mapping[str, PaperDomain] = MappingProxyType(
     {
-        "painting": DomainTitle("Painting", _ANALYTIC),
-        "satellites": DomainTitle("Satellites", _ANALYTIC),
-        "cluttered-1d": DomainTitle("Cluttered 1D", _ANALYTIC),
-        "screws": DomainTitle("Screws", _ANALYTIC),
-        "cluttered-satellites": DomainTitle("Cluttered Satellites", _ANALYTIC),
-        "cluttered-painting": DomainTitle("Cluttered Painting", _ANALYTIC),
-        "opening-presents": DomainTitle("Opening Presents", _HOUSEHOLD),
-        "locking-windows": DomainTitle("Locking Windows", _HOUSEHOLD),
-        "collecting-cans": DomainTitle("Collecting Cans", _HOUSEHOLD),
-        "sorting-books": DomainTitle("Sorting Books", _HOUSEHOLD),
+        "painting": PaperDomain("Painting", ANALYTIC_PROTOCOL),
+        "satellites": PaperDomain("Satellites", ANALYTIC_PROTOCOL),
+        "cluttered-1d": PaperDomain("Cluttered 1D", ANALYTIC_PROTOCOL),
+        "screws": PaperDomain("Screws", ANALYTIC_PROTOCOL),
+        "cluttered-satellites": PaperDomain("Cluttered Satellites", ANALYTIC_PROTOCOL),
+        "cluttered-painting": PaperDomain("Cluttered Painting", ANALYTIC_PROTOCOL),
+        "opening-presents": PaperDomain("Opening Presents", HOUSEHOLD_PROTOCOL),
+        "locking-windows": PaperDomain("Locking Windows", HOUSEHOLD_PROTOCOL),
+        "collecting-cans": PaperDomain("Collecting Cans", HOUSEHOLD_PROTOCOL),
+        "sorting-books": PaperDomain("Sorting Books", HOUSEHOLD_PROTOCOL),
     }
 )
+ANALYTIC = tuple(name for name, domain in DOMAINS.items() if domain.protocol is ANALYTIC_PROTOCOL)
+HOUSEHOLD = tuple(name for name, domain in DOMAINS.items() if domain.protocol is HOUSEHOLD_PROTOCOL)
 
 
 def domain_title(domain: str) -> str:
-    """Return what to call a domain; one that the paper does not know keeps its name."""
+    """Return the title of a domain; a domain that is not in the paper keeps its name."""
     return DOMAINS[domain].title if domain in DOMAINS else domain
 
 
-def protocol_of(domain: str) -> Protocol | None:
-    """Return what the paper tried in a domain, None if it does not know it."""
+def protocol_of(domain: str) -> PaperProtocol | None:
+    """Return the paper's protocol in a domain, None if the domain is not in the paper."""
     return DOMAINS[domain].protocol if domain in DOMAINS else None
 
 
 def in_paper_order(domains: Iterable[str]) -> tuple[str, ...]:
-    """Return distinct domains in the paper's order; those that it does not know follow by name."""
+    """Return distinct domains in the paper's order, then other domains by name."""
     found = set(domains)
     return (*(name for name in DOMAINS if name in found), *sorted(found - set(DOMAINS)))

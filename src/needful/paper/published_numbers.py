@@ -1,8 +1,8 @@
-"""The published numbers, with their errors: Tables 1 to 4 of the paper.
+"""The published numbers with their spreads: Tables 1 to 4 of the paper.
 
-Success rates of Table 1 come with standard errors, all other numbers with standard deviations, all
-over ten seeds. Both are those of the population (divided by n, not by n - 1): five seeds at 0 % and
-five at 100 % have a published standard error of 15.81 = 50 / sqrt(10).
+Success rates in Table 1 have standard errors, all other numbers have standard deviations, all over ten
+seeds. Both are population statistics (divided by n, not by n - 1): five seeds at 0 % and five at 100 %
+have a published standard error of 15.81 = 50 / sqrt(10).
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from needful.paper.methods import DOWN_EVAL, NO_COMPLEXITY, OURS
+from needful.paper.domains import SEEDS
+from needful.paper.methods import ABLATIONS, LEARNERS, OPERATOR_LEARNERS, OURS
 
-SEEDS = 10
 BLANK = "-"
 
-# Both policies share one network, so there is one learning time for them.
+# Both policies share one network, so they have one learning time.
 GNN = "gnn"
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over `count` values with its spread: a standard error or deviation.
+    """A mean over `count` values with its spread: a standard error or a standard deviation.
 
-    `spread` is None if it is unknown, as it is for one value.
+    `spread` is None if it is unknown, for example for a single value.
     """
 
     mean: float
@@ -33,12 +33,12 @@ class Estimate:
     count: int
 
 
-# By domain, then by method. What the paper leaves blank is not there.
+# By domain, then by method, without the entries that are blank in the paper.
 PublishedTable: TypeAlias = Mapping[str, Mapping[str, Estimate]]
 
 
-def _published(text: str, *methods: str) -> PublishedTable:
-    """Return a table that is written as one line a domain, with an entry `mean±spread` a method."""
+def _published(text: str, methods: tuple[str, ...]) -> PublishedTable:
+    """Parse a table with one line per domain and one entry `mean±spread` per method."""
     table = {}
     for domain, *entries in map(str.split, text.strip().splitlines()):
         table[domain] = MappingProxyType(
@@ -69,13 +69,7 @@ locking-windows      100.00±0.00  0.00±0.00  -          90.00±4.47  88.00±4.
 collecting-cans      77.00±11.75  0.00±0.00  -          0.00±0.00   1.00±0.94   0.00±0.00  0.00±0.00
 sorting-books        69.00±11.61  0.00±0.00  -          0.00±0.00   0.00±0.00   0.00±0.00  0.00±0.00
     """,
-    OURS,
-    "loft",
-    "loft-replay",
-    "ci",
-    "ci-qe",
-    "gnn-shooting",
-    "gnn-model-free",
+    LEARNERS,
 )
 
 # On Sorting Books CI+QE ran out of 192 GB of memory.
@@ -92,12 +86,7 @@ locking-windows      16.77±1.55       62.55±10.12    - 61.71±8.95     45.51±
 collecting-cans      3728.73±9544.75  1520.93±354.20 - 576.89±100.57  781.38±350.46 2121.86±120.51
 sorting-books        4981.79±14460.37 6423.03±602.44 - 1528.18±111.18 -             5359.99±170.46
     """,
-    OURS,
-    "loft",
-    "loft-replay",
-    "ci",
-    "ci-qe",
-    GNN,
+    (*OPERATOR_LEARNERS, GNN),
 )
 
 OPERATORS = _published(
@@ -113,11 +102,7 @@ locking-windows      2.00±0.00  6.10±0.70  -           6.10±0.70  4.70±0.64
 collecting-cans      6.10±5.37  57.40±9.43 -           52.90±8.41 13.40±2.33
 sorting-books        14.70±7.57 76.70±5.62 -           75.80±5.79 -
     """,
-    OURS,
-    "loft",
-    "loft-replay",
-    "ci",
-    "ci-qe",
+    OPERATOR_LEARNERS,
 )
 
 ABLATION_SUCCESS = _published(
@@ -133,7 +118,5 @@ locking-windows      100.00±0.00 100.00±0.00 100.00±0.00
 collecting-cans      77.00±37.16 75.00±38.30 75.00±38.80
 sorting-books        69.00±36.73 52.00±34.00 67.00±37.20
     """,
-    OURS,
-    NO_COMPLEXITY,
-    DOWN_EVAL,
+    (OURS, *ABLATIONS),
 )

@@ -1,12 +1,13 @@
-"""Action elimination: leave out those steps of a plan that it works without (Nakhost and Müller 2010).
+"""Action elimination: remove the steps that a plan does not need (Nakhost and Müller 2010).
 
-A search that hurries to the goal goes somewhere and then elsewhere. What it did for nothing costs
-nothing in an abstract plan, but each step has to be refined, and may fail.
+Greedy and weighted searches find plans with detours. A superfluous step costs little in an abstract plan,
+but it must be refined, and refinement may fail.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 from needful.core.plans import Outcome
 from needful.planning.budget import Budget
@@ -14,27 +15,34 @@ from needful.planning.grounding import GroundProblem, OperatorMasks, operator_ma
 from needful.planning.interfaces import PlanStream
 
 
-class TrimmedPlans:
-    """The plans of a stream without needless steps, none of them twice; see `PlanStream`.
+class DeferringStream:
+    """A stream that defers some plans of another stream and returns them later; see `PlanStream`."""
 
-    A plan of which no more remains than of an earlier one comes as it was found. None is lost: plans
-    that had needless steps follow as they were found once the others run out.
-    """
-
-    def __init__(self, plans: PlanStream, problem: GroundProblem, budget: Budget) -> None:
+    def __init__(self, plans: PlanStream, problem: GroundProblem) -> None:
         self._plans = plans
         self._problem = problem
-        self._budget = budget
         self._seen: set[tuple[int, ...]] = set()
         self._deferred: list[tuple[int, ...]] = []
 
     @property
-    def ended(self) -> Outcome | None:
-        """Why there are no more plans; None while some that were put off are left."""
-        return None if self._deferred else self._plans.ended
+    def end_reason(self) -> Outcome | None:
+        """Why there are no more plans; None while deferred plans are left."""
+        return None if self._deferred else self._plans.end_reason
 
-    def __iter__(self) -> TrimmedPlans:
+    def __iter__(self) -> Self:
         return self
+
+
+class TrimmedPlans(DeferringStream):
+    """The plans of a stream without superfluous steps and without duplicates.
+
+    A plan that trims to an earlier plan is returned untrimmed. No plan is lost: the untrimmed versions
+    follow when the stream ends.
+    """
+
+    def __init__(self, plans: PlanStream, problem: GroundProblem, budget: Budget) -> None:
+        super().__init__(plans, problem)
+        self._budget = budget
 
     def __next__(self) -> tuple[int, ...]:
         for steps in self._plans:
@@ -57,13 +65,13 @@ class TrimmedPlans:
 
 
 def eliminate_actions(steps: Sequence[int], problem: GroundProblem, budget: Budget) -> tuple[int, ...]:
-    """Return a plan without steps that it does not need, so that no step can be left out of the rest.
+    """Return a plan without superfluous steps: no remaining step can be removed by `_eliminate_once`.
 
-    When time runs out, the rest stays as it is.
+    If time runs out, the steps that were not examined stay.
     """
     kept = [(step, operator_masks(step, problem)) for step in steps]
     count = None
-    # What was needed may no longer be when something else is left out.
+    # Removing a step can make earlier steps superfluous, so repeat until nothing changes.
     while len(kept) != count:
         count = len(kept)
         kept = _eliminate_once(kept, problem, budget)
@@ -73,29 +81,29 @@ def eliminate_actions(steps: Sequence[int], problem: GroundProblem, budget: Budg
 def _eliminate_once(
     steps: Sequence[tuple[int, OperatorMasks]], problem: GroundProblem, budget: Budget
 ) -> list[tuple[int, OperatorMasks]]:
-    """Leave out one step after the other, and with it all later ones that cannot be applied then.
+    """Try to remove each step in turn, with all later steps that become inapplicable.
 
-    If the goal is reached nevertheless, they stay out.
+    They stay removed if the rest still reaches the goal.
     """
     kept = list(steps)
-    state, place = problem.initial, 0
-    while place < len(kept) and not budget.expired():
-        rest = _applicable(kept[place + 1 :], state, problem.goal)
+    state, index = problem.initial, 0
+    while index < len(kept) and not budget.expired():
+        rest = _applicable(kept[index + 1 :], state, problem.goal)
         if rest is not None:
-            kept[place:] = rest
+            kept[index:] = rest
         else:
-            state = kept[place][1].after(state)
-            place += 1
+            state = kept[index][1].apply(state)
+            index += 1
     return kept
 
 
 def _applicable(
     steps: Sequence[tuple[int, OperatorMasks]], state: int, goal: int
 ) -> list[tuple[int, OperatorMasks]] | None:
-    """Return the steps that can be applied from a state, in their order, if they reach the goal."""
+    """Return the steps that can be applied in order from a state, or None if they miss the goal."""
     applied = []
-    for step, change in steps:
-        if not change.needs & ~state:
-            applied.append((step, change))
-            state = change.after(state)
+    for step, masks in steps:
+        if not masks.preconditions & ~state:
+            applied.append((step, masks))
+            state = masks.apply(state)
     return None if goal & ~state else applied

@@ -1,10 +1,4 @@
-"""Bilevel planning: search for abstract plans and refine one after the other until one works.
-
-What must hold after each step of an abstract plan while it is being refined.
-
-Both choices below are interchangeable objects for `PlanningConfig.subgoals`. Each returns n + 1 sets of
-atoms for a plan of n steps: what holds before the plan and after each step.
-"""
+"""Bilevel planning: search for abstract plans and refine them in turn until one succeeds."""
 
 from __future__ import annotations
 
@@ -17,29 +11,32 @@ from needful.abstraction.abstract import abstract
 from needful.core.atoms import AbstractState
 from needful.core.controllers import Execute
 from needful.core.model import PlanningModel
+from needful.core.operators import Operator
 from needful.core.plans import AbstractPlan, Outcome, PlanningResult, SearchStatistics, necessary_atoms
-from needful.core.tasks import Task
+from needful.core.tasks import AbstractTask, Task
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.budget import Budget, Clock
-from needful.planning.interfaces import Planner, PlanStream, Problem, Question
+from needful.planning.interfaces import Planner, PlanStream, Problem
 from needful.planning.planners import default_planner
 from needful.planning.refinement import Refinement, RefinementLimits, refine
 from needful.seeding import rng_for, seed_for
 
+# Returns n + 1 sets of atoms for a plan of n steps, its initial state and goal: the atoms that must hold
+# before the plan and after each step during refinement.
 Subgoals: TypeAlias = Callable[[AbstractPlan, AbstractState, AbstractState], tuple[AbstractState, ...]]
 
 
 def necessary_subgoals(
     plan: AbstractPlan, initial: AbstractState, goal: AbstractState
 ) -> tuple[AbstractState, ...]:
-    """Ask only for what the rest of the plan needs: α_0..α_n."""
+    """Return only the atoms that the rest of the plan needs: α_0..α_n."""
     return necessary_atoms(plan, goal)
 
 
 def predicted_subgoals(
     plan: AbstractPlan, initial: AbstractState, goal: AbstractState
 ) -> tuple[AbstractState, ...]:
-    """Ask for all that the operators predict: ŝ_0 = s_0 and ŝ_i = F(ŝ_{i-1}, ω_i)."""
+    """Return all atoms that the operators predict: ŝ_0 = s_0 and ŝ_i = F(ŝ_{i-1}, ω_i)."""
     states = [initial]
     for step in plan:
         states.append(step.apply(states[-1]))
@@ -48,18 +45,18 @@ def predicted_subgoals(
 
 @dataclass(frozen=True, slots=True)
 class PlanningConfig:
-    """How to plan.
+    """The settings of `plan`.
 
     Attributes:
-        timeout: seconds for one task: grounding, search and refinement together.
-        max_abstract_plans: how many abstract plans are tried; with 1 a failure ends the attempt.
-        samples_per_step: the tries of a step with continuous parameters.
-        horizon: the low-level actions that a plan may take.
-        max_nodes: how many search nodes may be created for one task, or None for no cap.
-        max_ground_operators: how many a problem may have to be searched, or None for no cap.
-        allow_noops: whether to plan with operators that have neither add nor atomic delete effects.
-        subgoals: what must hold after each step: `necessary_subgoals` or `predicted_subgoals`.
-        planner: finds the abstract plans; see `planners`.
+        timeout: seconds per task, for grounding, search and refinement together.
+        max_abstract_plans: how many abstract plans to refine; with 1, a failed refinement ends planning.
+        samples_per_step: how many times to try a step with continuous parameters.
+        horizon: the maximum number of low-level actions in a plan.
+        max_nodes: how many search nodes may be created per task, or None for no limit.
+        max_ground_operators: how many ground operators a problem may have, or None for no limit.
+        allow_noops: whether to plan with operators that have neither add effects nor atomic delete effects.
+        subgoals: the atoms that must hold after each step: `necessary_subgoals` or `predicted_subgoals`.
+        planner: finds the abstract plans; see `make_planner`.
     """
 
     timeout: float = 10.0
@@ -97,9 +94,9 @@ def plan(
 ) -> PlanningResult:
     """Plan for a task: find controllers and parameters that reach the goal in simulation.
 
-    The model must be bound to the domain's own predicates and have its samplers. The result is the
-    same for the same seed, as long as the deadline does not cut planning short. When no abstract plan
-    can be refined, the outcome is that of the deepest failure.
+    The model must use the domain's predicates, with classifiers, and have a sampler for each operator
+    with continuous parameters. The result depends only on the arguments unless the deadline interrupts
+    planning. If no abstract plan can be refined, the outcome is that of the deepest failure.
     """
     _check(task, model)
     config = config or PlanningConfig()
@@ -116,8 +113,8 @@ def plan(
             Outcome.SOLVED, states=(task.initial_state,), subgoals=(task.goal,), statistics=statistics
         )
     started = clock()
-    question = Question(model.operators, task.objects, initial, task.goal, config.allow_noops)
-    problem = config.planner(question, budget)
+    operators = [one for one in model.operators if config.allow_noops or not _is_noop(one)]
+    problem = config.planner(operators, AbstractTask(task.objects, initial, task.goal), budget)
     statistics.seconds_grounding += clock() - started
     if problem is None:
         outcome = Outcome.TIMEOUT if budget.expired() else Outcome.OUT_OF_NODES
@@ -127,12 +124,16 @@ def plan(
     return _Attempt(task, initial, model, execute, config, seed, budget, statistics).run(problem)
 
 
+def _is_noop(operator: Operator) -> bool:
+    return not (operator.add_effects or operator.delete_effects)
+
+
 def _check(task: Task, model: PlanningModel) -> None:
     missing = model.missing_samplers()
     if missing:
         raise InvalidInputError(
             f"The operators {list(missing)} have controllers with continuous parameters but no samplers. "
-            "Learn samplers, or give some in PlanningModel.samplers."
+            "Learn samplers, or set PlanningModel.samplers."
         )
     known = {predicate.name for predicate in model.vocabulary.predicates}
     for atom in sorted(task.goal):
@@ -142,7 +143,7 @@ def _check(task: Task, model: PlanningModel) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """One call of `plan`: what stays the same while abstract plans come and go."""
+    """One call of `plan`: the values shared by all of its abstract plans."""
 
     task: Task
     initial: AbstractState
@@ -154,13 +155,13 @@ class _Attempt:
     statistics: SearchStatistics
 
     def run(self, problem: Problem) -> PlanningResult:
-        """Try abstract plans; start the search anew whenever a failure was discovered."""
+        """Refine abstract plans in turn; restart the search after each discovered failure."""
         deepest: PlanningResult | None = None
         stream = self._start_search(problem)
         while self.statistics.abstract_plans < self.config.max_abstract_plans:
             steps = self._next_plan(stream)
             if steps is None:
-                return self._without_more_plans(stream.ended, deepest)
+                return self._without_more_plans(stream.end_reason, deepest)
             result, refinement = self._refine(problem, steps)
             if refinement.failure is None:
                 return result
@@ -168,7 +169,7 @@ class _Attempt:
             if result.outcome is Outcome.TIMEOUT:
                 return replace(deepest, outcome=Outcome.TIMEOUT)
             changed = problem.with_failure(steps[refinement.failure.step], refinement.offending)
-            # The same complaint a second time teaches nothing: go on with the next plan.
+            # A failure that is known already leaves the problem as it is: take the next plan.
             if changed is not problem:
                 problem = changed
                 stream = self._start_search(problem)
@@ -218,18 +219,20 @@ class _Attempt:
         )
         return result, refinement
 
-    def _without_more_plans(self, ended: Outcome | None, deepest: PlanningResult | None) -> PlanningResult:
+    def _without_more_plans(
+        self, end_reason: Outcome | None, deepest: PlanningResult | None
+    ) -> PlanningResult:
         if deepest is None:
-            return PlanningResult(ended or Outcome.NO_ABSTRACT_PLAN, statistics=self.statistics)
-        if ended in (Outcome.TIMEOUT, Outcome.OUT_OF_NODES):
-            return replace(deepest, outcome=ended)
+            return PlanningResult(end_reason or Outcome.NO_ABSTRACT_PLAN, statistics=self.statistics)
+        if end_reason in (Outcome.TIMEOUT, Outcome.OUT_OF_NODES):
+            return replace(deepest, outcome=end_reason)
         return deepest
 
 
 def _deeper(one: PlanningResult | None, other: PlanningResult) -> PlanningResult:
-    """Return the result whose failure came at the later step; the later result of two alike.
+    """Return the result that failed at the later step; of equals, the later result.
 
-    A failure that blames objects is planned around, so any other failure says more.
+    A failure with offending objects ranks lowest, because the next search plans around it.
     """
     return other if one is None or _depth(other) >= _depth(one) else one
 

@@ -1,4 +1,4 @@
-"""How long planning may take, how large a problem may be, and how many search nodes may be created."""
+"""Limits of planning: a deadline, the number of search nodes and the size of a ground problem."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A deadline on a monotonic clock and caps on what is stored, shared by all stages of planning.
+    """A deadline on a monotonic clock and size limits, shared by all stages of planning.
 
     Attributes:
         deadline: the reading of `clock` at which time is up.
-        max_nodes: how many search nodes may be created in all, or None for no cap.
-        clock: returns seconds and never goes back.
-        max_ground_operators: how many a problem may have, or None for no cap.
+        max_nodes: the number of search nodes that may be created in total, or None for no limit.
+        clock: returns seconds and never decreases.
+        max_ground_operators: the number of ground operators that a problem may have, or None for no limit.
     """
 
     deadline: float
@@ -33,14 +33,15 @@ class Budget:
 
     def __post_init__(self) -> None:
         if math.isnan(self.deadline):
-            raise InvalidInputError("A deadline must be a number, got nan.")
+            raise InvalidInputError("The deadline must be a number, got nan. Use math.inf for no deadline.")
         if self.max_nodes is not None and self.max_nodes < 1:
             raise InvalidInputError(
-                f"A search needs at least 1 node, got max_nodes={self.max_nodes}. Use None for no cap."
+                f"max_nodes must be at least 1, got {self.max_nodes}. Use None for no limit."
             )
         if self.max_ground_operators is not None and self.max_ground_operators < 0:
             raise InvalidInputError(
-                f"There cannot be max_ground_operators={self.max_ground_operators}. Use None for no cap."
+                f"max_ground_operators must be at least 0, got {self.max_ground_operators}. "
+                "Use None for no limit."
             )
 
     @classmethod
@@ -52,33 +53,33 @@ class Budget:
         clock: Clock = time.monotonic,
         max_ground_operators: int | None = None,
     ) -> Budget:
-        """Return the budget that ends after so many seconds from now."""
+        """Return a budget whose deadline is the given number of seconds from now."""
         return cls(clock() + seconds, max_nodes, clock, max_ground_operators)
 
     @classmethod
     def unlimited(cls) -> Budget:
-        """Return the budget that never ends."""
+        """Return a budget without limits."""
         return cls(math.inf)
 
     def expired(self) -> bool:
-        """Return whether time is up."""
+        """Return whether the deadline has passed."""
         return self.clock() >= self.deadline
 
     def remaining(self) -> float:
-        """Return how many seconds are left, never less than 0."""
+        """Return the seconds until the deadline, at least 0."""
         return max(0.0, self.deadline - self.clock())
 
     def until_deadline(self, items: Iterable[T]) -> Iterator[T]:
-        """Yield items as long as time remains.
+        """Yield items until the deadline passes.
 
-        Whatever is built from them is of no use when time ran out; whoever uses it looks at the clock.
+        The caller must check `expired` afterwards and discard a result that may be incomplete.
         """
         return itertools.takewhile(lambda _: not self.expired(), items)
 
     def allows(self, nodes: int) -> bool:
-        """Return whether a search that has created so many nodes may create more."""
+        """Return whether a search that has created `nodes` nodes may create another."""
         return self.max_nodes is None or nodes < self.max_nodes
 
     def allows_grounding(self, operators: int) -> bool:
-        """Return whether a problem that has so many ground operators may have more."""
+        """Return whether a problem with `operators` ground operators may get another."""
         return self.max_ground_operators is None or operators < self.max_ground_operators

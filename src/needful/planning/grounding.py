@@ -1,15 +1,12 @@
-"""Ground operators by joins over the atoms that can be reached at all.
+"""Ground operators: turn a task into a compact problem over numbered atoms.
 
-Ignoring deletes, the reachable atoms grow in rounds. In each round an operator is joined with the
-atoms so far in such a way that at least one precondition is new (semi-naive evaluation), so every
-grounding is found exactly once, and the product over the types is never formed.
+Atoms are numbers and sets of atoms are integers (masks). A quantified delete can touch thousands of atoms,
+so its mask is stored once per ground pattern, and operators refer to it by index.
 
-The compact form of an abstract planning problem: atoms are numbers, sets of atoms are integers.
-
-A quantified delete can touch thousands of atoms. Its mask is therefore kept once for each ground
-pattern, and the operators that use it share it by index.
-
-What a ground operator changes, as masks over the atoms of a compact problem.
+Operators are grounded by joins over the atoms that are reachable if deletes are ignored. These atoms grow
+in rounds. In each round, an operator is joined with the atoms found so far such that at least one
+precondition is new (semi-naive evaluation). Every grounding is found exactly once, and the product over
+the types is never formed.
 """
 
 from __future__ import annotations
@@ -24,7 +21,18 @@ from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import DeletePattern, GroundOperator, Operator
 from needful.core.plans import AbstractPlan
+from needful.core.tasks import AbstractTask
 from needful.planning.budget import Budget
+
+# Masks with a single bit take memory quadratic in the number of atoms: 130,000 atoms take 1 GB.
+_MAX_ATOMS = 130_000
+# The memory limit for the masks of ground operators; a mask can be as long as the number of atoms.
+_MAX_OPERATOR_BYTES = 1 << 31
+
+# The index of an operator and the object index that each of its parameters is bound to.
+Grounding: TypeAlias = tuple[int, tuple[int, ...]]
+# A lifted atom as its predicate and, for each argument, the index of the parameter.
+IndexedAtom: TypeAlias = tuple[Predicate, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +41,9 @@ class EncodedOperator:
 
     Attributes:
         operator: the index of the lifted operator.
-        objects: the number of the object that each parameter is bound to.
+        objects: the object index that each parameter is bound to.
         preconditions: P as a mask.
-        adds: E+ as a mask; adds win over all deletes.
+        adds: E+ as a mask; adds override all deletes.
         deletes: E- as a mask.
         patterns: Q as indices into the problem's shared `pattern_masks`.
     """
@@ -48,26 +56,26 @@ class EncodedOperator:
     patterns: tuple[int, ...]
 
     @property
-    def bytes(self) -> int:
-        """How much memory the masks take."""
+    def mask_bytes(self) -> int:
+        """The memory that the masks take, in bytes."""
         return sum(mask.bit_length() for mask in (self.preconditions, self.adds, self.deletes)) // 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class GroundProblem:
-    """A task over numbered atoms and the ground operators that matter for it.
+    """A task over numbered atoms and its ground operators.
 
     Attributes:
         operators: the lifted operators.
-        objects: the objects, sorted; an object's number is its place.
-        atoms: the atoms, sorted by predicate and object numbers; an atom's number is its place.
+        objects: the objects, sorted; an object's number is its index.
+        atoms: the atoms, sorted by predicate and object numbers; an atom's number is its index.
         initial: the atoms that hold at the start.
-        goal: the atoms that must hold in the end.
-        reachable: the atoms that can be reached if nothing is ever deleted.
+        goal: the atoms that must hold at the end.
+        reachable: the atoms that are reachable if deletes are ignored.
         ground_operators: sorted by (operator, objects); only those with reachable preconditions.
         pattern_masks: the atoms that each ground delete pattern matches.
-        failures: discovered failures (ground operator, object). Each has an atom of its own,
-            numbered after `atoms` in this order, that no state is ever asked for.
+        failures: discovered failures (ground operator, object). Each has an additional atom, numbered
+            after `atoms` in this order, that exists in the compact problem only.
     """
 
     operators: tuple[Operator, ...]
@@ -80,18 +88,22 @@ class GroundProblem:
     pattern_masks: tuple[int, ...]
     failures: tuple[tuple[int, int], ...] = ()
 
+    def __repr__(self) -> str:
+        counts = f"{len(self.objects)} objects, {self.atom_count} atoms"
+        return f"GroundProblem({counts}, {len(self.ground_operators)} ground operators)"
+
     @property
     def atom_count(self) -> int:
-        """How many atoms are numbered, those of discovered failures included."""
+        """The number of atoms, including those of discovered failures."""
         return len(self.atoms) + len(self.failures)
 
     @property
     def goal_reachable(self) -> bool:
-        """Whether the goal can be reached if nothing is ever deleted; if not, there is no plan."""
+        """Whether the goal is reachable if deletes are ignored; if not, there is no plan."""
         return self.goal & ~self.reachable == 0
 
     def ground_operator(self, index: int) -> GroundOperator:
-        """Return a ground operator in the words of the model."""
+        """Return the ground operator with an index."""
         encoded = self.ground_operators[index]
         return self.operators[encoded.operator].ground([self.objects[i] for i in encoded.objects])
 
@@ -101,67 +113,54 @@ class GroundProblem:
 
 
 class OperatorMasks(NamedTuple):
-    """What a ground operator needs, adds and deletes. What it needs and adds was there before."""
+    """The atoms that a ground operator requires, adds and deletes, as masks.
 
-    needs: int
+    `adds` excludes the preconditions, and `deletes` excludes the add effects.
+    """
+
+    preconditions: int
     adds: int
     deletes: int
 
-    def after(self, state: int) -> int:
-        """Return the state that follows one in which all that is needed holds."""
+    def apply(self, state: int) -> int:
+        """Return the successor of a state in which the preconditions hold."""
         return state & ~self.deletes | self.adds
 
 
 def operator_masks(step: int, problem: GroundProblem) -> OperatorMasks:
-    """Return the change that a ground operator makes; adds win over all deletes."""
+    """Return the masks of a ground operator, with its delete patterns expanded."""
     operator = problem.ground_operators[step]
+    deletes = deleted_atoms(operator, problem)
+    return OperatorMasks(operator.preconditions, operator.adds & ~operator.preconditions, deletes)
+
+
+def deleted_atoms(operator: EncodedOperator, problem: GroundProblem) -> int:
+    """Return the atoms that a ground operator deletes, by patterns too; adds override deletes."""
     deletes = operator.deletes
     for pattern in operator.patterns:
         deletes |= problem.pattern_masks[pattern]
-    return OperatorMasks(
-        operator.preconditions, operator.adds & ~operator.preconditions, deletes & ~operator.adds
-    )
+    return deletes & ~operator.adds
 
 
-# An atom is a bit in a number of its own: so many take a gigabyte, twice as many four.
-_MAX_ATOMS = 130_000
-# The memory that the masks of ground operators may take: each may be as long as there are atoms.
-_MAX_OPERATOR_BYTES = 1 << 31
+def ground(operators: Sequence[Operator], task: AbstractTask, budget: Budget) -> GroundProblem | None:
+    """Return the compact problem, or None if time ran out or the problem is too large.
 
-# The index of an operator and the numbers of the objects that its parameters are bound to.
-Grounding: TypeAlias = tuple[int, tuple[int, ...]]
-# A lifted atom as its predicate and, at each position, the place of the variable in the binding.
-IndexedAtom: TypeAlias = tuple[Predicate, tuple[int, ...]]
-
-
-def ground(
-    operators: Sequence[Operator],
-    objects: Iterable[Object],
-    initial: AbstractState,
-    goal: AbstractState,
-    budget: Budget,
-    allow_noops: bool = True,
-) -> GroundProblem | None:
-    """Return the compact problem, or None if time ran out or it is too large.
-
-    Ground operators whose preconditions are not reachable even without deletes are left out. With
-    `allow_noops` false, so are those with neither add effects nor atomic delete effects.
+    Ground operators whose preconditions are unreachable even without deletes are left out.
     """
-    table = AtomTable(objects)
-    for atom in budget.until_deadline(initial):
+    table = AtomTable(task.objects)
+    for atom in budget.until_deadline(task.initial):
         table.number(atom)
-    shapes = [_IndexedOperator.of(operator, table) for operator in operators]
-    usable = [i for i, shape in enumerate(shapes) if allow_noops or shape.adds or shape.deletes]
-    groundings = _reachable_groundings(table, shapes, usable, budget)
+    indexed = [_IndexedOperator.of(operator, table) for operator in operators]
+    groundings = _reachable_groundings(table, indexed, budget)
     if groundings is None:
         return None
     reached = list(table.atoms)
-    numbered = _sorted_table(table, goal, budget)
-    encoder = _Encoder(numbered)
+    sorted_table = _sorted_table(table, task.goal, budget)
+    encoder = _Encoder(sorted_table)
     ground_operators, stored = [], 0
     for index, binding in groundings:
-        encoded = encoder.encode(index, shapes[index], binding)
-        stored += encoded.bytes
+        encoded = encoder.encode(index, indexed[index], binding)
+        stored += encoded.mask_bytes
         if budget.expired() or stored > _MAX_OPERATOR_BYTES:
             return None
         ground_operators.append(encoded)
@@ -169,11 +168,11 @@ def ground(
         return None
     return GroundProblem(
         operators=tuple(operators),
-        objects=numbered.objects,
-        atoms=tuple(numbered.atoms),
-        initial=_mask(initial, numbered),
-        goal=_mask(goal, numbered),
-        reachable=_mask(reached, numbered),
+        objects=sorted_table.objects,
+        atoms=tuple(sorted_table.atoms),
+        initial=_mask(task.initial, sorted_table),
+        goal=_mask(task.goal, sorted_table),
+        reachable=_mask(reached, sorted_table),
         ground_operators=tuple(ground_operators),
         pattern_masks=tuple(encoder.pattern_masks),
     )
@@ -181,9 +180,9 @@ def ground(
 
 @dataclass(frozen=True, slots=True)
 class _IndexedOperator:
-    """An operator whose variables are places in a binding."""
+    """An operator whose variables are indices into a binding."""
 
-    place: dict[Variable, int]
+    parameter_index: dict[Variable, int]
     domains: tuple[int, ...]
     preconditions: tuple[IndexedAtom, ...]
     adds: tuple[IndexedAtom, ...]
@@ -192,37 +191,39 @@ class _IndexedOperator:
 
     @classmethod
     def of(cls, operator: Operator, table: AtomTable) -> _IndexedOperator:
-        place = {variable: index for index, variable in enumerate(operator.parameters)}
+        parameter_index = {variable: index for index, variable in enumerate(operator.parameters)}
 
-        def placed(atoms: frozenset[LiftedAtom]) -> tuple[IndexedAtom, ...]:
-            return tuple((a.predicate, tuple(place[v] for v in a.variables)) for a in sorted(atoms))
+        def indexed(atoms: frozenset[LiftedAtom]) -> tuple[IndexedAtom, ...]:
+            return tuple(
+                (atom.predicate, tuple(parameter_index[v] for v in atom.variables))
+                for atom in sorted(atoms)
+            )
 
         return cls(
-            place,
+            parameter_index,
             tuple(table.of_type(variable.type) for variable in operator.parameters),
-            placed(operator.preconditions),
-            placed(operator.add_effects),
-            placed(operator.delete_effects),
+            indexed(operator.preconditions),
+            indexed(operator.add_effects),
+            indexed(operator.delete_effects),
             tuple(sorted(operator.delete_patterns)),
         )
 
 
 def _reachable_groundings(
-    table: AtomTable, shapes: Sequence[_IndexedOperator], usable: Sequence[int], budget: Budget
+    table: AtomTable, operators: Sequence[_IndexedOperator], budget: Budget
 ) -> list[Grounding] | None:
     """Return the sorted groundings with reachable preconditions; number the atoms that they add."""
     found: list[Grounding] = []
     old, fresh = 0, (1 << len(table)) - 1
     first = True
     while first or fresh:
-        for index in usable:
-            shape = shapes[index]
-            for binding in _new_bindings(table, shape, old, fresh, first, budget):
+        for index, operator in enumerate(operators):
+            for binding in _new_bindings(table, operator, old, fresh, first, budget):
                 if not budget.allows_grounding(len(found)) or len(table) > _MAX_ATOMS:
                     return None
                 found.append((index, binding))
-                for predicate, places in shape.adds:
-                    table.number_by_arguments(predicate, tuple(binding[p] for p in places))
+                for predicate, indices in operator.adds:
+                    table.number_by_arguments(predicate, tuple(binding[i] for i in indices))
         if budget.expired():
             return None
         old |= fresh
@@ -232,26 +233,26 @@ def _reachable_groundings(
 
 
 def _new_bindings(
-    table: AtomTable, shape: _IndexedOperator, old: int, fresh: int, first: bool, budget: Budget
+    table: AtomTable, operator: _IndexedOperator, old: int, fresh: int, first: bool, budget: Budget
 ) -> Iterator[tuple[int, ...]]:
-    """Yield the bindings with reached preconditions of which at least one is fresh.
+    """Yield the bindings whose preconditions are reached and of which at least one is fresh.
 
-    One join for each precondition: the one in which it is the first that is fresh.
+    There is one join per precondition, in which this precondition is the first fresh one.
     """
-    free = [UNBOUND] * len(shape.domains)
-    if first and not shape.preconditions:
-        yield from join(table, [], shape.domains, free, budget.expired)
-    for pivot in range(len(shape.preconditions)):
-        allowed = [old] * pivot + [fresh] + [old | fresh] * (len(shape.preconditions) - pivot - 1)
+    free = [UNBOUND] * len(operator.domains)
+    if first and not operator.preconditions:
+        yield from join(table, [], operator.domains, free, budget.expired)
+    for pivot in range(len(operator.preconditions)):
+        allowed = [old] * pivot + [fresh] + [old | fresh] * (len(operator.preconditions) - pivot - 1)
         constraints = [
-            Constraint(predicate.name, places, among)
-            for (predicate, places), among in zip(shape.preconditions, allowed, strict=True)
+            Constraint(predicate.name, indices, among)
+            for (predicate, indices), among in zip(operator.preconditions, allowed, strict=True)
         ]
-        yield from join(table, constraints, shape.domains, free, budget.expired)
+        yield from join(table, constraints, operator.domains, free, budget.expired)
 
 
 def _sorted_table(table: AtomTable, goal: AbstractState, budget: Budget) -> AtomTable:
-    """Return a table of the same atoms and the goal's, numbered in an order that anyone can repeat."""
+    """Return a table of the same atoms and the goal's, numbered in a deterministic order."""
     table.encode(goal)
     keyed = zip(table.atoms, table.arguments, strict=True)
     result = AtomTable(table.objects)
@@ -260,8 +261,13 @@ def _sorted_table(table: AtomTable, goal: AbstractState, budget: Budget) -> Atom
     return result
 
 
+def _sort_key(keyed: tuple[GroundAtom, tuple[int, ...]]) -> tuple[str, tuple[int, ...]]:
+    atom, arguments = keyed
+    return atom.predicate.name, arguments
+
+
 def _mask(atoms: Iterable[GroundAtom], table: AtomTable) -> int:
-    """Return the mask of any number of atoms in time that is linear in it."""
+    """Return the mask of atoms in linear time; setting bits of one long integer would be quadratic."""
     ones = bytearray(len(table) // 8 + 1)
     for atom in atoms:
         number = table.number(atom)
@@ -269,45 +275,41 @@ def _mask(atoms: Iterable[GroundAtom], table: AtomTable) -> int:
     return int.from_bytes(ones, "little")
 
 
-def _sort_key(keyed: tuple[GroundAtom, tuple[int, ...]]) -> tuple[str, tuple[int, ...]]:
-    atom, arguments = keyed
-    return atom.predicate.name, arguments
-
-
 class _Encoder:
-    """Turns groundings into masks, and keeps one mask for each ground delete pattern."""
+    """Encodes groundings as masks, with one mask per ground delete pattern."""
 
     def __init__(self, table: AtomTable) -> None:
         self.table = table
         self.pattern_masks: list[int] = []
         self._pattern_index: dict[tuple[str, tuple[int | Type, ...]], int] = {}
 
-    def encode(self, index: int, shape: _IndexedOperator, binding: tuple[int, ...]) -> EncodedOperator:
+    def encode(self, index: int, operator: _IndexedOperator, binding: tuple[int, ...]) -> EncodedOperator:
         return EncodedOperator(
             index,
             binding,
-            self._mask(shape.preconditions, binding),
-            self._mask(shape.adds, binding),
-            self._mask(shape.deletes, binding),
-            tuple(self._pattern(pattern, shape.place, binding) for pattern in shape.patterns),
+            self._mask(operator.preconditions, binding),
+            self._mask(operator.adds, binding),
+            self._mask(operator.deletes, binding),
+            tuple(self._pattern(pattern, operator, binding) for pattern in operator.patterns),
         )
 
     def _mask(self, atoms: Iterable[IndexedAtom], binding: tuple[int, ...]) -> int:
         mask = 0
-        for predicate, places in atoms:
-            number = self.table.find((predicate.name, tuple(binding[p] for p in places)))
-            # An atom without a number never holds, so there is no need to delete it.
+        for predicate, indices in atoms:
+            number = self.table.find((predicate.name, tuple(binding[i] for i in indices)))
+            # An atom without a number never holds, so it need not be deleted.
             if number is not None:
                 mask |= 1 << number
         return mask
 
-    def _pattern(self, pattern: DeletePattern, place: dict[Variable, int], binding: tuple[int, ...]) -> int:
+    def _pattern(self, pattern: DeletePattern, operator: _IndexedOperator, binding: tuple[int, ...]) -> int:
+        parameter_index = operator.parameter_index
         arguments = tuple(
-            binding[place[a]] if isinstance(a, Variable) else a.type for a in pattern.arguments
+            binding[parameter_index[a]] if isinstance(a, Variable) else a.type for a in pattern.arguments
         )
         key = (pattern.predicate.name, arguments)
         index = self._pattern_index.get(key)
         if index is None:
             index = self._pattern_index[key] = len(self.pattern_masks)
-            self.pattern_masks.append(self.table.matching(pattern, place, binding))
+            self.pattern_masks.append(self.table.matching(pattern, parameter_index, binding))
         return index

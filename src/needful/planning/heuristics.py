@@ -1,18 +1,16 @@
-"""The LM-cut heuristic of Helmert and Domshlak (ICAPS 2009) for operators of cost 1.
+"""The heuristics LM-cut and FF for operators of cost 1. Both ignore deletes, also quantified ones.
 
-Deletes are ignored, so quantified deletes cost nothing here. Again and again a cut of the
-justification graph is taken: a set of operators of which every plan needs one (a landmark). Its
-operators are free from then on, which makes the cuts disjoint and their number admissible.
+LM-cut (Helmert and Domshlak, ICAPS 2009) repeatedly takes a cut of the justification graph: a set of
+operators of which every plan needs one (a landmark). The operators of a cut are free from then on, so
+the cuts are disjoint and their number is admissible. h-max values are unique, and of several
+preconditions with the greatest value, the one with the lowest number counts. The landmarks therefore
+depend on the state alone, not on the order of computation.
 
-h-max values are unique, and of several preconditions with the greatest value the one with the lowest
-number counts. The landmarks therefore follow from the state alone, not from the order of the work.
-
-The FF heuristic: the length of a plan that ignores deletes, and the steps it would begin with.
-
-Each atom is given the operator that achieves it at the least cost, where the cost of an operator is 1
-and the sum of its preconditions' costs; of several the one with the lowest number. The operators that
-the goal rests on in this way are a relaxed plan (Keyder and Geffner, ECAI 2008, after Hoffmann and
-Nebel, JAIR 2001). Those of them that are applicable now are preferred.
+FF returns the length of a relaxed plan and its applicable operators. Each atom is achieved by the
+operator of least cost, where the cost of an operator is 1 plus the sum of its preconditions' costs; ties
+go to the lowest number. The operators that support the goal in this way form the relaxed plan (Keyder
+and Geffner, ECAI 2008, after Hoffmann and Nebel, JAIR 2001). Those that are applicable in the state are
+preferred.
 """
 
 from __future__ import annotations
@@ -25,21 +23,25 @@ from needful.planning.budget import Budget
 from needful.planning.grounding import GroundProblem
 from needful.planning.interfaces import HeuristicEstimate
 
-# Sums of sums can grow beyond all bounds; from here on costs count as equal.
-_MOST = (1 << 30) - 1
+# FF's costs are sums of sums and can overflow; they are capped at this value.
+_MAX_COST = (1 << 30) - 1
 _INFINITE = 1 << 30
 _NO_OPERATOR = -1
+# LM-cut: more than any value, yet less than 2 ** 30, since Python compares such integers fastest.
+_UNREACHED = 1 << 29
+# LM-cut: the number of operators from which bulk updates of a cut are faster.
+_LARGE_CUT = 200
 
 
 class RelaxedPlan(NamedTuple):
-    """A plan that ignores deletes: how many operators, and which of them are applicable now."""
+    """A plan that ignores deletes: its number of operators, and those applicable in the state."""
 
     length: int
     preferred: frozenset[int]
 
 
 class Ff:
-    """FF for one problem, over flat lists: atoms and operators are list positions."""
+    """FF for one problem; atoms and operators are list indices."""
 
     def __init__(self, problem: GroundProblem, budget: Budget) -> None:
         self._atom_count = problem.atom_count
@@ -48,7 +50,7 @@ class Ff:
         self._preconditions = [list(bits(o.preconditions)) for o in budget.until_deadline(operators)]
         self._effects = [list(bits(o.adds & ~o.preconditions)) for o in budget.until_deadline(operators)]
         if budget.expired():
-            return  # Nobody asks a heuristic that comes too late.
+            return  # The search checks the deadline before it uses the heuristic.
         self._without_preconditions = [
             index for index, atoms in enumerate(self._preconditions) if not atoms
         ]
@@ -58,26 +60,26 @@ class Ff:
                 self._needed_by[atom].append(operator)
 
     def __call__(self, state: int) -> RelaxedPlan | None:
-        """Return a relaxed plan from a state, or None if the goal cannot be reached from it."""
+        """Return a relaxed plan from a state, or None if the goal is unreachable."""
         costs, achievers = self._relaxed_costs(state)
         if any(costs[atom] == _INFINITE for atom in self._goal):
             return None
         chosen: set[int] = set()
-        asked = set(self._goal)
+        needed = set(self._goal)
         stack = list(self._goal)
         while stack:
             operator = achievers[stack.pop()]
             if operator == _NO_OPERATOR or operator in chosen:
                 continue
             chosen.add(operator)
-            new = [atom for atom in self._preconditions[operator] if atom not in asked]
-            asked.update(new)
+            new = [atom for atom in self._preconditions[operator] if atom not in needed]
+            needed.update(new)
             stack.extend(new)
         applicable = (o for o in chosen if all(costs[atom] == 0 for atom in self._preconditions[o]))
         return RelaxedPlan(len(chosen), frozenset(applicable))
 
     def _relaxed_costs(self, state: int) -> tuple[list[int], list[int]]:
-        """Return the cost of each atom and the operator that achieves it; stop when the goal is done."""
+        """Return the cost and the achiever of each atom; stop once the goal is reached."""
         costs = [_INFINITE] * self._atom_count
         achievers = [_NO_OPERATOR] * self._atom_count
         waiting_for = [len(atoms) for atoms in self._preconditions]
@@ -91,8 +93,8 @@ class Ff:
                     costs[effect] = cost
                     achievers[effect] = operator
                     heapq.heappush(queue, (cost, effect))
-                # Of costs beyond all bounds the later may rest on the earlier, so that one stays.
-                elif cost == costs[effect] < _MOST and operator < achievers[effect]:
+                # At capped costs, the later achiever may depend on the earlier one, so the earlier stays.
+                elif cost == costs[effect] < _MAX_COST and operator < achievers[effect]:
                     achievers[effect] = operator
 
         for atom in bits(state):
@@ -108,26 +110,20 @@ class Ff:
             open_goals.discard(atom)
             for operator in self._needed_by[atom]:
                 waiting_for[operator] -= 1
-                sums[operator] = min(sums[operator] + cost, _MOST)
+                sums[operator] = min(sums[operator] + cost, _MAX_COST)
                 if not waiting_for[operator]:
                     offer(operator)
         return costs, achievers
 
 
-# More than any value can be, yet less than 2 ** 30: Python compares such integers fastest.
-_UNREACHED = 1 << 29
-# From so many operators on, what is simple for a few takes too long.
-_LARGE_CUT = 200
-
-
 class _Graph(NamedTuple):
-    """The justification graph of a state: from each operator's supporter edges lead to its effects.
+    """The justification graph of a state: edges lead from each operator's supporter to its effects.
 
     Attributes:
         true: the atoms of the state.
         values: the h-max value of each atom.
-        costs: the cost of each operator: 1, or 0 after it was in a cut.
-        supporters: the hardest precondition of each operator.
+        costs: the cost of each operator: 1, or 0 once it was in a cut.
+        supporters: the precondition of each operator with the greatest value.
         supported: the operators that each atom supports, in any order.
     """
 
@@ -139,20 +135,20 @@ class _Graph(NamedTuple):
 
 
 class LmCut:
-    """LM-cut for one problem, over flat lists: atoms and operators are list positions.
+    """LM-cut for one problem; atoms and operators are list indices.
 
-    The goal is one more operator, the last: it needs what the goal asks for and adds nothing. Its
-    supporter is thus the hardest atom of the goal, the target of the next cut.
+    The last operator stands for the goal: its preconditions are the goal and it adds nothing. Its supporter
+    is thus the goal atom with the greatest value, the target of the next cut.
     """
 
     def __init__(self, problem: GroundProblem, budget: Budget) -> None:
-        # One more atom that always holds supports the operators without preconditions.
+        # An additional atom that always holds supports the operators without preconditions.
         self._true_atom = problem.atom_count
         operators = problem.ground_operators
         needs = [tuple(bits(o.preconditions)) for o in budget.until_deadline(operators)]
         adds = [tuple(bits(o.adds & ~o.preconditions)) for o in budget.until_deadline(operators)]
         if budget.expired():
-            return  # Nobody asks a heuristic that comes too late.
+            return  # The search checks the deadline before it uses the heuristic.
         goal = tuple(bits(problem.goal))
         self._original_index, wanted = _relevant_operators(goal, needs, self._achievers(adds, budget))
         needed = [*(needs[index] for index in self._original_index), goal]
@@ -193,7 +189,7 @@ class LmCut:
         return HeuristicEstimate(len(landmarks), tuple(landmarks))
 
     def _mask(self, cut: list[int]) -> int:
-        """Return the operators of a cut as bits; shifting a number of a million bits takes long."""
+        """Return the operators of a cut as a mask; shifting an integer of a million bits is slow."""
         marks = bytearray(self._original_index[-1] // 8 + 1)
         for operator in cut:
             number = self._original_index[operator]
@@ -201,7 +197,7 @@ class LmCut:
         return int.from_bytes(marks, "little")
 
     def _justification(self, state: int) -> _Graph:
-        """Return the graph of a state, in which each operator costs 1."""
+        """Return the graph of a state, with cost 1 for each operator."""
         true = [*bits(state), self._true_atom]
         values = [_UNREACHED] * (self._true_atom + 1)
         for atom in true:
@@ -212,17 +208,17 @@ class LmCut:
         return graph
 
     def _lower_values(self, pending: list[int], graph: _Graph) -> None:
-        """Find the supporters of the pending operators, which have none, and lower what they add.
+        """Find the supporters of the pending operators, and lower the values of their effects.
 
-        The operators that a lowered atom supports lose it as supporter and are pending too. Values
-        only fall, each time by at least 1, and end up the same whatever the order.
+        The operators that a lowered atom supports become pending too. Values only decrease, each time by at
+        least 1, and the result does not depend on the order.
         """
         _, values, costs, supporters, supported = graph
         preconditions, effects = self._preconditions, self._effects
-        for operator in pending:  # grows meanwhile
+        for operator in pending:  # the list grows in the loop
             value = -1
             for atom in preconditions[operator]:
-                if values[atom] > value:  # so the first, hence lowest, of several
+                if values[atom] > value:  # ties go to the lowest number
                     hardest = atom
                     value = values[atom]
             supporters[operator] = hardest
@@ -235,17 +231,17 @@ class LmCut:
                     supported[effect].clear()
 
     def _cut(self, graph: _Graph) -> list[int]:
-        """Return the operators that lead from outside into the zone with a free way to the target.
+        """Return the operators that enter the goal zone: the atoms with a free path to the target.
 
-        Only operators count whose supporter can be reached without passing through the zone. That is
-        certain if it is easier than the target, for nothing in the zone is; mostly all of them are.
+        Only operators count whose supporter is reachable outside the zone. That is certain if its value is
+        less than the target's, since no atom of the zone has such a value. Usually this holds for all.
         """
         _, values, costs, supporters, _ = graph
         target = supporters[-1]
         zone, to_enter = {target}, [target]
         certain: set[int] = set()
         doubtful: set[int] = set()
-        for atom in to_enter:  # grows meanwhile
+        for atom in to_enter:  # the list grows in the loop
             for operator in self._added_by[atom]:
                 supporter = supporters[operator]
                 if not costs[operator]:
@@ -262,10 +258,10 @@ class LmCut:
         return list(certain)
 
     def _reachable_outside(self, zone: set[int], graph: _Graph) -> set[int]:
-        """Return the atoms that can be reached without operators that lead into the zone."""
+        """Return the atoms that are reachable without operators that enter the zone."""
         supported, effects = graph.supported, self._effects
         reached, to_leave = set(graph.true), graph.true.copy()
-        for atom in to_leave:  # grows meanwhile
+        for atom in to_leave:  # the list grows in the loop
             for operator in supported[atom]:
                 if not zone.isdisjoint(effects[operator]):
                     continue
@@ -277,23 +273,23 @@ class LmCut:
 
 
 def _remove_from_supported(cut: list[int], graph: _Graph) -> None:
-    """Take the operators of a cut from their supporters, all at once."""
-    gone = set(cut)
+    """Remove the operators of a cut from the lists of their supporters."""
+    removed = set(cut)
     for supporter in {graph.supporters[operator] for operator in cut}:
-        left = [operator for operator in graph.supported[supporter] if operator not in gone]
-        graph.supported[supporter] = left
+        kept = [operator for operator in graph.supported[supporter] if operator not in removed]
+        graph.supported[supporter] = kept
 
 
 def _relevant_operators(
     goal: tuple[int, ...], needs: list[tuple[int, ...]], added_by: list[list[int]]
 ) -> tuple[list[int], set[int]]:
-    """Return the operators that can contribute to the goal, and the atoms that it or they need.
+    """Return the operators that can contribute to the goal, and the atoms that the goal or they need.
 
     No other operator is ever in a landmark.
     """
     relevant: set[int] = set()
     wanted, to_add = set(goal), list(goal)
-    for atom in to_add:  # grows meanwhile
+    for atom in to_add:  # the list grows in the loop
         for operator in added_by[atom]:
             if operator not in relevant:
                 relevant.add(operator)

@@ -1,12 +1,8 @@
-"""What a search and a heuristic look like from outside.
+"""Interfaces of planners, searches and heuristics.
 
-A search is an object that is passed in: `AStar`, `Greedy`, or a `Policy` of several. It is given a
-compact problem and returns a stream of plans that is computed only as far as it is read.
-
-What finds abstract plans, seen from outside.
-
-A planner is an object that is passed in. It turns a task and its operators into a problem of its own
-making, and the problem gives a stream of plans that is computed only as far as it is read.
+A planner grounds a task and returns a `Problem`, which starts searches. The Python engine's searches
+(`AStar`, `Greedy`, or a `Portfolio` of several) work on a `GroundProblem`. Every search returns a lazy
+stream of plans. All of these are objects that are passed in.
 """
 
 from __future__ import annotations
@@ -15,24 +11,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from needful.core.atoms import AbstractState
 from needful.core.objects import Object
 from needful.core.operators import Operator
 from needful.core.plans import AbstractPlan, Outcome, SearchStatistics
+from needful.core.tasks import AbstractTask
 from needful.planning.budget import Budget
 from needful.planning.grounding import GroundProblem
 
 
 class PlanStream(Protocol):
-    """Plans for one problem, each as the indices of its ground operators."""
+    """An iterator over the plans of one problem, each as the indices of its ground operators."""
 
     @property
-    def ended(self) -> Outcome | None:
+    def end_reason(self) -> Outcome | None:
         """Why there are no more plans.
 
-        `NO_ABSTRACT_PLAN` if it is proved that there are none, `TIMEOUT` or `OUT_OF_NODES` if the
-        budget is spent. None as long as the stream may go on, and if it cannot but nobody knows
-        whether there are more.
+        `NO_ABSTRACT_PLAN` if the search proved that there are none, `TIMEOUT` or `OUT_OF_NODES` if the
+        budget is exhausted. None while the stream may continue, and after its end if it is unknown
+        whether more plans exist.
         """
         ...
 
@@ -42,16 +38,16 @@ class PlanStream(Protocol):
 
 
 class Problem(Protocol):
-    """An abstract planning problem that has been grounded."""
+    """A grounded abstract planning problem."""
 
     @property
     def failures(self) -> tuple[tuple[int, int], ...]:
-        """The discovered failures so far: (ground operator, object number)."""
+        """The failures discovered so far: (ground operator index, object index)."""
         ...
 
     @property
     def goal_reachable(self) -> bool:
-        """Whether the goal can be reached if nothing is ever deleted; if not, there is no plan."""
+        """Whether the goal is reachable if deletes are ignored; if not, there is no plan."""
         ...
 
     def plan(self, steps: Sequence[int]) -> AbstractPlan:
@@ -59,62 +55,43 @@ class Problem(Protocol):
         ...
 
     def with_failure(self, step: int, offending: Iterable[Object]) -> Problem:
-        """Return the problem in which a ground operator needs the offending objects dealt with first.
+        """Return the problem in which a ground operator requires an earlier step on each offending object.
 
-        Returns the problem itself if all of that is known already.
+        Returns the problem itself if it contains all of these failures already.
         """
         ...
 
     def plans(self, seed: int, budget: Budget, statistics: SearchStatistics) -> PlanStream:
-        """Start a search; `seed` alone breaks ties, and the counters of `statistics` rise with the work."""
+        """Start a search that adds to the counters of `statistics`; `seed` alone breaks ties."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of a planner.
-
-    Attributes:
-        operators: the lifted operators.
-        objects: the objects of the task.
-        initial: the atoms that hold at the start.
-        goal: the atoms that must hold in the end.
-        allow_noops: whether to plan with operators that have neither add nor atomic delete effects.
-    """
-
-    operators: Sequence[Operator]
-    objects: Iterable[Object]
-    initial: AbstractState
-    goal: AbstractState
-    allow_noops: bool = True
 
 
 class Planner(Protocol):
     """Grounds a task and its operators."""
 
-    def __call__(self, question: Question, budget: Budget) -> Problem | None:
-        """Return the grounded problem, or None if time ran out or it is too large."""
+    def __call__(self, operators: Sequence[Operator], task: AbstractTask, budget: Budget) -> Problem | None:
+        """Return the grounded problem, or None if time ran out or the problem is too large."""
         ...
 
 
 class Search(Protocol):
-    """Makes a stream of plans for a problem; the stream adds to the counters of `statistics`."""
+    """Searches a ground problem in Python."""
 
     def __call__(
         self, problem: GroundProblem, seed: int, budget: Budget, statistics: SearchStatistics
     ) -> PlanStream:
-        """Start a search; `seed` alone breaks ties."""
+        """Start a search that adds to the counters of `statistics`; `seed` alone breaks ties."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class HeuristicEstimate:
-    """What a heuristic says of a state.
+    """The value of a heuristic in one state.
 
     Attributes:
-        value: a lower bound on the cost to reach the goal; None if it cannot be reached.
-        landmarks: at most `value` disjoint sets of ground operators, as masks over their indices.
-            Every plan from the state uses an operator of each, so all remain after a step in none.
+        value: a lower bound on the cost to reach the goal; None if the goal is unreachable.
+        landmarks: at most `value` disjoint sets of ground operators, as masks over their indices. Every
+            plan from the state uses an operator of each set, so a step outside a set leaves it valid.
     """
 
     value: int | None
@@ -122,8 +99,8 @@ class HeuristicEstimate:
 
 
 class Heuristic(Protocol):
-    """Estimates states of the problem that it was made for."""
+    """Estimates states of the problem that it was built for."""
 
     def __call__(self, state: int, budget: Budget) -> HeuristicEstimate:
-        """HeuristicEstimate a state; when time runs out, return a bound that holds but may be weak."""
+        """Estimate a state; if time runs out, return a valid bound that may be weak."""
         ...

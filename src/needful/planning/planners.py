@@ -1,70 +1,92 @@
-"""The planners that ship with the package, by name.
-
-Abstract plans for a task: ground the operators, then search.
-"""
+"""The planners of the package by name, and a generator of abstract plans."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
+from needful.core.operators import Operator
 from needful.core.plans import AbstractPlan, SearchStatistics
+from needful.core.tasks import AbstractTask
 from needful.errors import UnknownNameError
 from needful.planning.budget import Budget
-from needful.planning.engines.native_planner import ENGINE_BUILT, NativePlanner, understands
+from needful.planning.engines.native_planner import ENGINE_BUILT, NativePlanner, supports_portfolio
 from needful.planning.engines.python_planner import PythonPlanner
-from needful.planning.interfaces import Planner, Problem, Question, Search
-from needful.planning.portfolio import Policy, anytime_portfolio, greedy_portfolio, paper_portfolio
+from needful.planning.interfaces import Planner, Problem, Search
+from needful.planning.portfolio import Portfolio, anytime_portfolio, greedy_portfolio, paper_portfolio
 
 DEFAULT_PLANNER = "anytime"
 
 
 @dataclass(frozen=True, slots=True)
 class AutoPlanner:
-    """The fastest engine on this machine that can do a search; all engines return the same."""
+    """Uses the C++ engine if it is built and supports the search, else the Python engine.
+
+    Both engines return the same plans.
+    """
 
     search: Search = field(default_factory=anytime_portfolio)
 
-    def __call__(self, question: Question, budget: Budget) -> Problem | None:
-        """Return the grounded problem, or None if time ran out."""
+    def __call__(self, operators: Sequence[Operator], task: AbstractTask, budget: Budget) -> Problem | None:
+        """Return the grounded problem, or None if time ran out or the problem is too large."""
         planner: Planner = PythonPlanner(self.search)
-        if isinstance(self.search, Policy) and understands(self.search):
+        if isinstance(self.search, Portfolio) and supports_portfolio(self.search):
             if ENGINE_BUILT:
                 planner = NativePlanner(self.search)
             else:
                 warn_python_fallback()
-        return planner(question, budget)
+        return planner(operators, task, budget)
 
 
 @cache
 def warn_python_fallback() -> None:
-    """Tell the user why planning is slow."""
+    """Warn once per process that the C++ engine is missing."""
     warnings.warn(
-        "needful was installed without its search engine in C++, so planning is done in Python, which "
-        "gives the same results but takes longer. Install a C++17 compiler and install needful again.",
+        "needful was installed without its C++ search engine and falls back to the Python engine, which "
+        "returns the same plans but is slower. Install a C++17 compiler and reinstall needful.",
         stacklevel=2,
     )
 
 
-# Only who asks for a program of others has to wait for what starts it.
-def _fast_downward_lama() -> Planner:
-    from needful.planning.external.programs import LAMA_FIRST, FastDownward
-
-    return PythonPlanner(FastDownward(LAMA_FIRST))
+def planner_names() -> tuple[str, ...]:
+    """Return the names that `make_planner` accepts."""
+    return tuple(_catalogue())
 
 
-def _fast_downward_lmcut() -> Planner:
-    from needful.planning.external.programs import OPTIMAL, FastDownward
+def make_planner(name: str) -> Planner:
+    """Return the planner with a name; `planner_names` lists the names."""
+    catalogue = _catalogue()
+    if name not in catalogue:
+        raise UnknownNameError("planner", name, catalogue)
+    return catalogue[name]()
 
-    return PythonPlanner(FastDownward(OPTIMAL))
+
+def default_planner() -> Planner:
+    """Return the planner named `DEFAULT_PLANNER`."""
+    return make_planner(DEFAULT_PLANNER)
 
 
-def _k_star() -> Planner:
-    from needful.planning.external.programs import KStar
+def generate_abstract_plans(
+    operators: Sequence[Operator],
+    task: AbstractTask,
+    planner: Planner | None = None,
+    budget: Budget | None = None,
+    seed: int = 0,
+) -> Iterator[AbstractPlan]:
+    """Yield abstract plans for a task, each computed on demand.
 
-    return PythonPlanner(KStar())
+    There can be infinitely many plans. The default planner is `default_planner()`, the default budget
+    is unlimited, and `seed` breaks ties. The iterator ends if there are no more plans or the budget is
+    exhausted. To distinguish the two, call a `Planner` and read `PlanStream.end_reason`.
+    """
+    budget = budget or Budget.unlimited()
+    problem = (planner or default_planner())(operators, task, budget)
+    if problem is None or not problem.goal_reachable:
+        return
+    for steps in problem.plans(seed, budget, SearchStatistics()):
+        yield problem.plan(steps)
 
 
 def _catalogue() -> Mapping[str, Callable[[], Planner]]:
@@ -81,35 +103,20 @@ def _catalogue() -> Mapping[str, Callable[[], Planner]]:
     }
 
 
-def planner_names() -> tuple[str, ...]:
-    """Return the names that `make_planner` knows."""
-    return tuple(_catalogue())
+# The modules that start external programs are imported only when one of their planners is made.
+def _fast_downward_lama() -> Planner:
+    from needful.planning.external.programs import LAMA_FIRST, FastDownward
+
+    return PythonPlanner(FastDownward(LAMA_FIRST))
 
 
-def make_planner(name: str) -> Planner:
-    """Return the planner of a name."""
-    catalogue = _catalogue()
-    if name not in catalogue:
-        raise UnknownNameError("planner", name, catalogue)
-    return catalogue[name]()
+def _fast_downward_lmcut() -> Planner:
+    from needful.planning.external.programs import OPTIMAL, FastDownward
+
+    return PythonPlanner(FastDownward(OPTIMAL))
 
 
-def default_planner() -> Planner:
-    """Return the planner that is used unless another is asked for."""
-    return make_planner(DEFAULT_PLANNER)
+def _k_star() -> Planner:
+    from needful.planning.external.programs import KStar
 
-
-def generate_abstract_plans(
-    question: Question, planner: Planner | None = None, budget: Budget | None = None, seed: int = 0
-) -> Iterator[AbstractPlan]:
-    """Yield abstract plans, each computed only when it is asked for.
-
-    There can be infinitely many. The iterator ends when there are no more or the budget is spent;
-    whoever must tell the two apart uses a `Planner` themselves, as `bilevel.plan` does.
-    """
-    budget = budget or Budget.unlimited()
-    problem = (planner or default_planner())(question, budget)
-    if problem is None or not problem.goal_reachable:
-        return
-    for steps in problem.plans(seed, budget, SearchStatistics()):
-        yield problem.plan(steps)
+    return PythonPlanner(KStar())

@@ -1,7 +1,7 @@
 """Refine an abstract plan: find parameters for its controllers, with chronological backtracking.
 
-Deviation E22, E23, docs/paper_to_code.md: a subgoal must be a subset of what holds, and a step whose
-samples are used up sends the search back to the step before it.
+Deviation E22, E23, docs/paper_to_code.md: a subgoal must be a subset of the atoms that hold, and a step
+whose tries are used up backtracks to the step before it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,16 @@ from needful.core.state import State
 from needful.errors import InvalidInputError
 from needful.planning.budget import Budget
 
-# How often parameters are drawn anew for one try because the controller cannot start with them.
+# The number of parameters to draw per try until the controller can start with some.
 MAX_DRAWS_PER_TRY = 100
-# From then on, draws come from around the sampler's own: so much wider in each dimension.
+# The first draws come from the sampler. If the controller can start with none of them, the rest come
+# from a normal distribution around them whose standard deviation is larger by a factor.
 SAMPLER_DRAWS_PER_TRY = 50
 SPREAD_FACTOR = 3.0
-# What was in vain is not tried again in the same state: something near it is, by so much of the box.
+# Parameters that were already tried in a state get Gaussian noise, with this fraction of the bounds' width
+# as the standard deviation.
 NOISE_FRACTION = 0.1
-# Of how many of the draws that cannot start the reasons are asked.
+# The number of rejected draws whose reasons are collected for the failure message.
 MAX_EXPLAINED_DRAWS = 10
 
 # From the least to the most progress within one step.
@@ -44,11 +46,11 @@ _PROGRESS = (
 
 @dataclass(frozen=True, slots=True)
 class RefinementLimits:
-    """When to give up.
+    """The limits of one refinement.
 
     Attributes:
-        samples_per_step: the tries of a step with continuous parameters; others have one.
-        horizon: the low-level actions that a plan may take.
+        samples_per_step: how many times to try a step with continuous parameters; other steps get one try.
+        horizon: the maximum number of low-level actions in a plan.
         budget: the deadline.
     """
 
@@ -59,15 +61,15 @@ class RefinementLimits:
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """What came of refining one abstract plan.
+    """The result of refining one abstract plan.
 
     Attributes:
-        actions: the ground controllers of the whole plan or, if it failed, of the steps before the
-            one at which the deepest attempt ended.
+        actions: the ground controllers of the whole plan or, after a failure, of the steps before the
+            failed step of the deepest attempt.
         states: the simulated states before and after the actions.
-        failure: where and why the deepest attempt ended; None if the plan was refined.
-        offending: the objects that the simulator blames for ending the refinement.
-        samples: how many parameters were drawn.
+        failure: where and why the deepest attempt failed; None if the plan was refined.
+        offending: the objects that the simulator reports as the cause of the failure.
+        samples: the number of parameters drawn.
     """
 
     actions: tuple[GroundController, ...]
@@ -88,9 +90,10 @@ def refine(
 ) -> Refinement:
     """Simulate the steps of a plan, resampling and backtracking until each reaches its subgoal.
 
-    `subgoals[i]` must hold after step i (counted from 1); other atoms may hold as well. A step that
-    used up its tries is tried anew after the step before it was; that one's tries keep counting, so
-    the tree of attempts is finite. An offending object ends the refinement at once.
+    `subgoals[i]` must hold after step i (counted from 1); other atoms may hold as well. If a step has
+    used up its tries, the step before it is tried again, and then the step gets new tries. The tries of
+    the earlier step keep counting, so the search tree is finite. A failure with offending objects ends
+    the refinement.
     """
     steps = [
         _Step(index, operator, subgoal, samplers.get(operator.operator.name), limits)
@@ -100,7 +103,7 @@ def refine(
         return Refinement((), (start,), steps[limits.horizon].beyond_horizon())
     trace = _Trace([start], [], [0])
     tries = [0] * len(steps)
-    in_vain: list[set[Parameters]] = [set() for _ in steps]
+    tried_parameters: list[set[Parameters]] = [set() for _ in steps]
     deepest: Refinement | None = None
     samples, index = 0, 0
     while index < len(steps):
@@ -108,59 +111,59 @@ def refine(
         if limits.budget.expired():
             return replace(_out_of_time(step, trace, deepest), samples=samples)
         tries[index] += 1
-        action, draws, rejected = step.draw(trace.states[-1], in_vain[index], rng)
+        action, draws, rejected = step.draw(trace.states[-1], tried_parameters[index], rng)
         samples += draws
         if action is None:
             failure = step.not_initiable(trace.states[-1], rejected)
         else:
             execution = execute(trace.states[-1], action)
-            reason = step.judge(execution, trace.taken[-1])
+            reason = step.check_execution(execution, trace.action_counts[-1])
             if reason is None:
-                in_vain[index].add(action.parameters)  # whoever comes back here wants something else
+                tried_parameters[index].add(action.parameters)  # after backtracking, try others
                 trace.push(action, execution)
                 index += 1
                 continue
             if execution.offending:
-                return replace(trace.ended(reason), offending=execution.offending, samples=samples)
+                return replace(trace.to_refinement(reason), offending=execution.offending, samples=samples)
             failure = reason
-            in_vain[index].add(action.parameters)
-        if limits.budget.expired():  # the draws may have been cut short, so the failure says nothing
+            tried_parameters[index].add(action.parameters)
+        if limits.budget.expired():  # the deadline may have caused the failure, so it is not recorded
             continue
-        deepest = _deeper(deepest, trace.ended(failure))
-        while tries[index] == steps[index].limit:
+        deepest = _deeper(deepest, trace.to_refinement(failure))
+        while tries[index] == steps[index].max_tries:
             tries[index] = 0
-            in_vain[index].clear()
+            tried_parameters[index].clear()
             if index == 0:
                 return replace(deepest, samples=samples)
             index -= 1
             trace.pop()
-    return replace(trace.ended(None), samples=samples)
+    return replace(trace.to_refinement(None), samples=samples)
 
 
 @dataclass(slots=True)
 class _Trace:
-    """The attempt so far: x_0..x_k, the actions between them, low-level actions taken up to each."""
+    """The attempt so far: states x_0..x_k, the actions between them, low-level action counts up to each."""
 
     states: list[State]
     actions: list[GroundController]
-    taken: list[int]
+    action_counts: list[int]
 
     def push(self, action: GroundController, execution: Execution) -> None:
         self.states.append(execution.state)
         self.actions.append(action)
-        self.taken.append(self.taken[-1] + execution.steps)
+        self.action_counts.append(self.action_counts[-1] + execution.steps)
 
     def pop(self) -> None:
-        for stack in (self.states, self.actions, self.taken):
+        for stack in (self.states, self.actions, self.action_counts):
             stack.pop()
 
-    def ended(self, failure: Failure | None) -> Refinement:
+    def to_refinement(self, failure: Failure | None) -> Refinement:
         return Refinement(tuple(self.actions), tuple(self.states), failure)
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One step of the plan and how a try of it is judged."""
+    """One step of the plan: draws its parameters and checks its executions."""
 
     index: int
     operator: GroundOperator
@@ -169,7 +172,7 @@ class _Step:
     limits: RefinementLimits
 
     @property
-    def limit(self) -> int:
+    def max_tries(self) -> int:
         return self.limits.samples_per_step if self._continuous else 1
 
     @property
@@ -177,12 +180,12 @@ class _Step:
         return self.operator.operator.controller.dimension > 0
 
     def draw(
-        self, state: State, in_vain: Set[Parameters], rng: np.random.Generator
+        self, state: State, tried_parameters: Set[Parameters], rng: np.random.Generator
     ) -> tuple[GroundController | None, int, list[GroundController]]:
-        """Return an action that can start, or None, how many parameters were drawn, and those in vain.
+        """Return an action that can start, or None; the number of draws; and the rejected actions.
 
-        What a sampler learned in other places may not do in this one, and asking whether a controller
-        can start is cheap. So a sampler without luck is searched around.
+        A sampler may be wrong in a new state, and it is cheap to check whether a controller can start.
+        So if every draw of the sampler is rejected, more parameters are drawn around them.
         """
         controller, objects = self.operator.operator.controller, self.operator.controller_objects
         if not self._continuous:
@@ -194,9 +197,11 @@ class _Step:
                 return None, draw, rejected
             if draw < SAMPLER_DRAWS_PER_TRY:
                 parameters = self._parameters(state, rng)
-                if parameters in in_vain:
-                    box = np.subtract(controller.high, controller.low)
-                    parameters = controller.clip(rng.normal(parameters, NOISE_FRACTION * box).tolist())
+                if parameters in tried_parameters:
+                    bounds_width = np.subtract(controller.high, controller.low)
+                    parameters = controller.clip(
+                        rng.normal(parameters, NOISE_FRACTION * bounds_width).tolist()
+                    )
             else:
                 drawn = [action.parameters for action in rejected[:SAMPLER_DRAWS_PER_TRY]]
                 centre, spread = np.mean(drawn, axis=0), np.std(drawn, axis=0)
@@ -210,7 +215,9 @@ class _Step:
     def _parameters(self, state: State, rng: np.random.Generator) -> Parameters:
         name, controller = self.operator.operator.name, self.operator.operator.controller
         if self.sampler is None:
-            raise InvalidInputError(f"Operator {name!r} needs a sampler and has none.")
+            raise InvalidInputError(
+                f"Operator {name!r} needs a sampler and has none. Set PlanningModel.samplers."
+            )
         parameters = self.sampler.sample(state, self.operator.objects, rng)
         if len(parameters) != controller.dimension:
             raise InvalidInputError(
@@ -219,8 +226,8 @@ class _Step:
             )
         return controller.clip(parameters)
 
-    def judge(self, execution: Execution, taken: int) -> Failure | None:
-        """Return why an execution is of no use, or None if it reached the subgoal."""
+    def check_execution(self, execution: Execution, actions_taken: int) -> Failure | None:
+        """Return why an execution failed, or None if it reached the subgoal."""
         if execution.offending:
             blamed = ", ".join(obj.name for obj in execution.offending)
             reason = (execution.failure or "no reason given").rstrip(".")
@@ -229,7 +236,7 @@ class _Step:
         if execution.steps == 0:
             detail = execution.failure or f"The controller of {self.operator} took no step."
             return Failure(self.index, self.operator, Outcome.CONTROLLER_FAILED, detail=detail)
-        if taken + execution.steps > self.limits.horizon:
+        if actions_taken + execution.steps > self.limits.horizon:
             return self.beyond_horizon()
         missing = [atom for atom in self.subgoal if not atom.holds(execution.state)]
         return self._missed(tuple(sorted(missing))) if missing else None
@@ -245,25 +252,25 @@ class _Step:
         return Failure(self.index, self.operator, outcome, missing, detail)
 
     def not_initiable(self, state: State, rejected: Sequence[GroundController]) -> Failure:
-        """Return the failure of a try in which the controller could not even start."""
+        """Return the failure of a try in which the controller could not start."""
         circumstance = "in the state that was reached"
         if self._continuous:
             circumstance = f"with any of {MAX_DRAWS_PER_TRY} sampled parameters"
-        asked = (action.rejection_reason(state) for action in rejected[:MAX_EXPLAINED_DRAWS])
-        reasons = Counter(filter(None, asked))
+        explained = (action.rejection_reason(state) for action in rejected[:MAX_EXPLAINED_DRAWS])
+        reasons = Counter(filter(None, explained))
         listed = ", ".join(reason for reason, _ in reasons.most_common())
         because = f": {listed}" if listed else ""
         detail = f"The controller of {self.operator} cannot start {circumstance}{because}."
         return Failure(self.index, self.operator, Outcome.NOT_INITIABLE, detail=detail)
 
     def beyond_horizon(self) -> Failure:
-        """Return the failure of a step that needs more low-level actions than are allowed."""
+        """Return the failure of a step that exceeds the limit of low-level actions."""
         detail = f"With {self.operator} the plan takes more than {self.limits.horizon} low-level actions."
         return Failure(self.index, self.operator, Outcome.HORIZON_EXCEEDED, detail=detail)
 
 
 def _deeper(one: Refinement | None, other: Refinement) -> Refinement:
-    """Return the attempt that came further; the first of two that came equally far."""
+    """Return the attempt with more progress; of equals, the first."""
     return other if one is None or _progress(other.failure) > _progress(one.failure) else one
 
 
@@ -273,9 +280,9 @@ def _progress(failure: Failure | None) -> tuple[int, int, int]:
 
 
 def _out_of_time(step: _Step, trace: _Trace, deepest: Refinement | None) -> Refinement:
-    """Return the deepest attempt so far, but with the deadline as the reason."""
+    """Return the deepest attempt so far, with the deadline as the reason."""
     if deepest is None or deepest.failure is None or deepest.failure.step < step.index:
         detail = f"Time ran out before {step.operator} was tried."
-        return trace.ended(Failure(step.index, step.operator, Outcome.TIMEOUT, detail=detail))
+        return trace.to_refinement(Failure(step.index, step.operator, Outcome.TIMEOUT, detail=detail))
     detail = f"Time ran out. Deepest so far: {deepest.failure.detail}"
     return replace(deepest, failure=replace(deepest.failure, outcome=Outcome.TIMEOUT, detail=detail))

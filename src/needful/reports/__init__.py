@@ -1,1 +1,1 @@
-"""Tables, figures and pages made from recorded results alone."""
+"""Reports from recorded results: tables, figures and HTML pages."""

@@ -1,4 +1,4 @@
-"""The paper's four tables, filled from groups of runs."""
+"""The paper's four tables, filled with the results of groups of runs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
-from needful.paper import published_numbers as paper_numbers
+from needful.paper import published_numbers
 from needful.paper.domains import domain_title, in_paper_order, protocol_of
 from needful.paper.methods import (
     ABLATIONS,
-    DOWN_EVAL,
-    NO_COMPLEXITY,
+    LEARNERS,
+    OPERATOR_LEARNERS,
     OURS,
     POLICIES,
     in_column_order,
@@ -32,14 +32,18 @@ from needful.reports.statistics import (
 from needful.reports.table import Cell, Row, Table, one_decimal, three_digits
 from needful.sweeps.results import JobResult
 
-Rule: TypeAlias = Callable[[Estimate, Estimate], bool]
+# Whether the second estimate is as good as the first, which is the best.
+BoldRule: TypeAlias = Callable[[Estimate, Estimate], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its label, its name among the published numbers, and the methods it is filled from.
+    """A column of a table.
 
-    The first method with runs fills an entry.
+    Attributes:
+        label: the heading.
+        published: the name of the column in the published table.
+        methods: an entry shows the first of these methods that has runs.
     """
 
     label: str
@@ -49,19 +53,19 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class TableSpec:
-    """What a table shows.
+    """The definition of a table.
 
     Attributes:
-        title, caption: for readers.
-        columns: those of the paper.
-        published: its numbers.
-        values: turns a group into one value a seed.
-        spread: of these values.
-        text: how a number is written.
-        highest: whether more is better.
-        bold: which entries count as good as the best; None for no bold entries.
-        strangers: whether methods that the paper does not know get a column.
-        about_tasks: whether the numbers are about tasks, so that it matters how many there were.
+        title, caption: the texts for readers.
+        columns: the columns of the paper.
+        published: the paper's numbers.
+        values: maps a group to one value per seed.
+        spread: the spread of these values.
+        text: formats a number.
+        higher_is_better: whether larger values are better.
+        bold: which entries are shown as good as the best; None for no bold entries.
+        include_unknown: whether methods that are not in the paper get a column.
+        about_tasks: whether the numbers depend on the number of tasks.
     """
 
     title: str
@@ -71,9 +75,9 @@ class TableSpec:
     values: Callable[[RunGroup], Sequence[float]]
     spread: Callable[[Sequence[float]], float]
     text: Callable[[float], str]
-    highest: bool = True
-    bold: Rule | None = None
-    strangers: bool = True
+    higher_is_better: bool = True
+    bold: BoldRule | None = None
+    include_unknown: bool = True
     about_tasks: bool = False
 
 
@@ -85,19 +89,17 @@ def _known(value: Callable[[JobResult], float | None], runs: Sequence[JobResult]
     return [found for found in map(value, runs) if found is not None]
 
 
-_OPERATOR_LEARNERS = (OURS, "loft", "loft-replay", "ci", "ci-qe")
-
 TABLES: Mapping[str, TableSpec] = MappingProxyType(
     {
         "main": TableSpec(
             title="Success on unseen tasks",
             caption=(
                 "Percentage of tasks solved: mean over seeds, standard error in brackets. "
-                "Bold: no further from the best than the standard errors of both together. "
-                "A learner that ran out of time solves nothing."
+                "Bold: differs from the best by at most the sum of both standard errors. "
+                "A run whose learner ran out of time solves no task."
             ),
-            columns=_columns(*_OPERATOR_LEARNERS, "gnn-shooting", "gnn-model-free"),
-            published=paper_numbers.SUCCESS,
+            columns=_columns(*LEARNERS),
+            published=published_numbers.SUCCESS,
             values=lambda group: success_percentages(group.runs),
             spread=standard_error,
             text=one_decimal,
@@ -109,17 +111,18 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
             caption=(
                 "Seconds of learning: mean over seeds, standard deviation in brackets. "
                 "Bold: within one standard deviation of the shortest. "
-                "A learner out of time counts with the time it had. The paper used another machine."
+                "A run whose learner ran out of time counts with its time limit. "
+                "The paper used another machine."
             ),
             columns=(
-                *_columns(*_OPERATOR_LEARNERS),
-                Column("GNN", paper_numbers.GNN, ("gnn-shooting", "gnn-model-free")),
+                *_columns(*OPERATOR_LEARNERS),
+                Column("GNN", published_numbers.GNN, POLICIES),
             ),
-            published=paper_numbers.LEARNING_SECONDS,
+            published=published_numbers.LEARNING_SECONDS,
             values=lambda group: _known(learning_seconds, group.runs),
             spread=standard_deviation,
             text=three_digits,
-            highest=False,
+            higher_is_better=False,
             bold=within_spread_of_best,
         ),
         "operators": TableSpec(
@@ -127,28 +130,28 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
             caption=(
                 "Number of operators: mean over seeds, standard deviation in brackets. "
                 "Bold: within one standard deviation of the fewest. "
-                "Seeds whose learner ran out of time are left out."
+                "Runs whose learner ran out of time are left out."
             ),
-            columns=_columns(*_OPERATOR_LEARNERS),
-            published=paper_numbers.OPERATORS,
+            columns=_columns(*OPERATOR_LEARNERS),
+            published=published_numbers.OPERATORS,
             values=lambda group: () if group.method in POLICIES else _known(operator_count, group.learned),
             spread=standard_deviation,
             text=one_decimal,
-            highest=False,
+            higher_is_better=False,
             bold=within_spread_of_best,
         ),
         "ablations": TableSpec(
             title="Ablations",
             caption=(
                 "Percentage of tasks solved without deleting superfluous operators (No complexity) or with "
-                "one abstract plan a task (Down Eval): mean over seeds, standard deviation in brackets."
+                "one abstract plan per task (Down Eval): mean over seeds, standard deviation in brackets."
             ),
-            columns=_columns(OURS, NO_COMPLEXITY, DOWN_EVAL),
-            published=paper_numbers.ABLATION_SUCCESS,
+            columns=_columns(OURS, *ABLATIONS),
+            published=published_numbers.ABLATION_SUCCESS,
             values=lambda group: success_percentages(group.runs),
             spread=standard_deviation,
             text=one_decimal,
-            strangers=False,
+            include_unknown=False,
             about_tasks=True,
         ),
     }
@@ -156,9 +159,9 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
 
 
 def fill_table(name: str, groups: Sequence[RunGroup]) -> Table:
-    """Return one of `TABLES` with a row for each domain that has runs and something to show."""
+    """Return one of `TABLES` with a row for each domain that has runs and at least one number."""
     spec = TABLES[name]
-    columns = spec.columns + (_unknown_columns(spec, groups) if spec.strangers else ())
+    columns = spec.columns + (_unknown_columns(spec, groups) if spec.include_unknown else ())
     domains = in_paper_order(group.domain for group in groups)
     rows = [_row(spec, columns, domain, groups) for domain in domains]
     return Table(
@@ -174,7 +177,7 @@ def fill_table(name: str, groups: Sequence[RunGroup]) -> Table:
 def _learning_limits(
     columns: Sequence[Column], domains: Sequence[str], groups: Sequence[RunGroup]
 ) -> Iterator[str]:
-    """Yield a sentence for each limit that learners had, which the paper's had not."""
+    """Yield a sentence for each limit on learning time; the paper has no such limits."""
     limited: dict[float, list[str]] = {}
     for column in columns:
         shown = filter(None, (_shown_group(column, domain, groups) for domain in domains))
@@ -186,22 +189,22 @@ def _learning_limits(
 
 
 def _unknown_columns(spec: TableSpec, groups: Sequence[RunGroup]) -> tuple[Column, ...]:
-    known = {method for column in spec.columns for method in column.methods} | ABLATIONS
-    strangers = (group for group in groups if group.method not in known)
-    return _columns(*in_column_order(group.method for group in strangers if spec.values(group)))
+    known = {method for column in spec.columns for method in column.methods} | {*ABLATIONS}
+    unknown = (group for group in groups if group.method not in known)
+    return _columns(*in_column_order(group.method for group in unknown if spec.values(group)))
 
 
 def _row(spec: TableSpec, columns: Sequence[Column], domain: str, groups: Sequence[RunGroup]) -> Row:
     cells = [_cell(spec, column, domain, groups) for column in columns]
     if spec.bold is not None:
-        best = mark_best([_comparable(spec, cell) for cell in cells], spec.highest, spec.bold)
+        best = mark_best([_comparable(spec, cell) for cell in cells], spec.higher_is_better, spec.bold)
         cells = [replace(cell, best=bold) for cell, bold in zip(cells, best, strict=True)]
     return Row(domain, domain_title(domain), tuple(cells))
 
 
 def _comparable(spec: TableSpec, cell: Cell) -> Estimate | None:
-    """Return what may be best: not a small number that is small because learning was cut short."""
-    return cell.measured if spec.highest or not cell.unlearned else None
+    """Return the estimate to compare; None if it is small only because learning was cut short."""
+    return cell.measured if spec.higher_is_better or not cell.unlearned else None
 
 
 def _cell(spec: TableSpec, column: Column, domain: str, groups: Sequence[RunGroup]) -> Cell:
@@ -221,7 +224,7 @@ def _shown_group(column: Column, domain: str, groups: Sequence[RunGroup]) -> Run
 
 
 def _notes(spec: TableSpec, group: RunGroup, found: Estimate | None) -> tuple[str, ...]:
-    """Return what distinguishes an entry from the paper's: its size, and runs that came to nothing."""
+    """Return the differences from the paper's protocol, and the runs without a result."""
     notes = []
     protocol = protocol_of(group.domain)
     if found is not None:

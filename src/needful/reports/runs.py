@@ -1,6 +1,6 @@
-"""Results sorted into what belongs together: runs that differ in nothing but their seed.
+"""Groups of runs that differ only in their seed, and the numbers that reports take from runs.
 
-What summaries of runs say about learning; they were written by others, so anything may be missing.
+Summaries are read from files, so any of their entries may be missing or have the wrong type.
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ from needful.planning.planners import DEFAULT_PLANNER
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult
 
+# Entries of a summary's `seconds` that are not learning time.
+_OTHER_SECONDS = frozenset({"collect", "planning_mean", "planning_p90"})
+
 
 @dataclass(frozen=True, slots=True)
 class RunGroup:
     """The runs of one method on one domain under one setting, by seed.
 
     Attributes:
-        domain, method: what was run.
-        setting: the job of any of the runs, with seed 0.
-        runs: those that came to an end, whether or not anything was learned.
-        errors: how many others were ended by an error of the program.
+        domain, method: the domain and the method of all runs.
+        setting: the job of the runs, with seed 0.
+        runs: the runs that ended without an error, including those whose learner ran out of time.
+        errors: the number of runs that ended with an error.
     """
 
     domain: str
@@ -41,66 +44,66 @@ class RunGroup:
 
     @property
     def learned(self) -> tuple[JobResult, ...]:
-        """The runs whose learner came to an end within its time."""
+        """The runs whose learner finished in time."""
         return tuple(run for run in self.runs if was_learned(run))
 
     @property
     def tasks(self) -> int:
-        """How many tasks each run tried; the fewest, if they differ."""
+        """The number of tasks per run; the minimum if the runs differ."""
         return min((len(run.records) for run in self.runs), default=0)
 
 
 def was_learned(run: JobResult) -> bool:
-    """Return whether there was a model to solve tasks with."""
+    """Return whether learning finished in time, so that there was a model."""
     return all(record.outcome != Outcome.NOT_LEARNED.value for record in run.records)
 
 
 def group_runs(results: Iterable[JobResult]) -> tuple[RunGroup, ...]:
-    """Return all groups, sorted by domain and method as in the paper, then by setting."""
+    """Return all groups in the paper's order of domains and methods, then by setting."""
     by_setting: dict[Job, list[JobResult]] = {}
     for result in results:
         by_setting.setdefault(replace(result.job, seed=0), []).append(result)
     domains = in_paper_order(setting.domain for setting in by_setting)
     methods = in_column_order(map(method_of, by_setting))
 
-    def place(setting: Job) -> tuple[int, int, str]:
+    def sort_key(setting: Job) -> tuple[int, int, str]:
         return domains.index(setting.domain), methods.index(method_of(setting)), _order_text(setting)
 
-    return tuple(_group(setting, by_setting[setting]) for setting in sorted(by_setting, key=place))
+    return tuple(_group(setting, by_setting[setting]) for setting in sorted(by_setting, key=sort_key))
 
 
 def _order_text(setting: Job) -> str:
-    """Return what sorts settings of one domain and method, numbers by size."""
+    """Return a text whose order sorts the settings of one domain and method by their numbers."""
     limit = setting.learning_timeout or 0.0
     numbers = (setting.demos, setting.tasks, setting.timeout, setting.abstract_plans, limit)
     return " ".join([*(f"{number:020.6f}" for number in numbers), setting.planner])
 
 
 def _group(setting: Job, results: Sequence[JobResult]) -> RunGroup:
-    ended = sorted((one for one in results if one.error is None), key=lambda one: one.job.seed)
+    ended = sorted((result for result in results if result.error is None), key=lambda run: run.job.seed)
     return RunGroup(
         setting.domain, method_of(setting), setting, tuple(ended), errors=len(results) - len(ended)
     )
 
 
 def main_group(groups: Iterable[RunGroup], domain: str, method: str) -> RunGroup | None:
-    """Return the group that stands for a method on a domain, None if there is none.
+    """Return the group that represents a method on a domain, None if there is none.
 
-    Of those with runs it is the one with as many demonstrations as in the paper, then one with the
-    default planner, then the one with the most demonstrations, with the most tasks over all seeds, with
-    the longest time limit.
+    The preferences, in this order: a group with runs, with the paper's number of demonstrations, with the
+    default planner, with the most demonstrations, with the most tasks over all seeds, with the longest
+    time limit.
     """
     protocol = protocol_of(domain)
-    usual = protocol.demos if protocol else None
-    fitting = [group for group in groups if (group.domain, group.method) == (domain, method)]
-    return max(fitting, key=lambda group: _rank(group, usual), default=None)
+    paper_demos = protocol.demos if protocol else None
+    candidates = [group for group in groups if (group.domain, group.method) == (domain, method)]
+    return max(candidates, key=lambda group: _rank(group, paper_demos), default=None)
 
 
-def _rank(group: RunGroup, usual_demos: int | None) -> tuple[bool, bool, bool, int, int, float, str]:
+def _rank(group: RunGroup, paper_demos: int | None) -> tuple[bool, bool, bool, int, int, float, str]:
     setting = group.setting
     return (
         bool(group.runs),
-        setting.demos == usual_demos,
+        setting.demos == paper_demos,
         setting.planner == DEFAULT_PLANNER,
         setting.demos,
         len(group.records),
@@ -110,12 +113,12 @@ def _rank(group: RunGroup, usual_demos: int | None) -> tuple[bool, bool, bool, i
 
 
 def main_groups(groups: Sequence[RunGroup]) -> tuple[RunGroup, ...]:
-    """Return the groups that stand for their method and domain, in the order of `groups`."""
+    """Return the groups that represent their method and domain, in the order of `groups`."""
     return tuple(group for group in groups if main_group(groups, group.domain, group.method) is group)
 
 
 def success_percentages(runs: Iterable[JobResult]) -> tuple[float, ...]:
-    """Return the percentage of solved tasks of each run that tried any."""
+    """Return the percentage of solved tasks of each run that has tasks."""
     return tuple(
         100.0 * sum(record.solved for record in run.records) / len(run.records)
         for run in runs
@@ -123,12 +126,8 @@ def success_percentages(runs: Iterable[JobResult]) -> tuple[float, ...]:
     )
 
 
-# Seconds of a summary that are not spent on learning.
-_OTHER_SECONDS = frozenset({"collect", "planning_mean", "planning_p90"})
-
-
 def learning_seconds(run: JobResult) -> float | None:
-    """Return what learning took in all: operators, samplers, and whatever else was learned."""
+    """Return the total learning time over all stages, None if the summary has none."""
     seconds = run.summary.get("seconds")
     if not isinstance(seconds, Mapping):
         return None
@@ -138,18 +137,18 @@ def learning_seconds(run: JobResult) -> float | None:
 
 
 def operator_count(run: JobResult) -> float | None:
-    """Return the number of operators that were learned."""
+    """Return the number of learned operators, None if the summary has none."""
     count = run.summary.get("operators")
     return float(count) if isinstance(count, int) else None
 
 
 def summary_fault(run: JobResult) -> str | None:
-    """Return what is wrong with a summary, None if nothing is."""
+    """Return a description of a fault in a summary, None if there is none."""
     if learning_seconds(run) is None:
-        return "the summary does not say how long learning took"
+        return "the summary has no learning time"
     if operator_count(run) is None:
-        return "the summary does not say how many operators there are"
+        return "the summary has no number of operators"
     solved = sum(record.solved for record in run.records)
     if run.summary.get("solved") != solved:
-        return f"the summary says {run.summary.get('solved')} tasks were solved, the records {solved}"
+        return f"the summary counts {run.summary.get('solved')} solved tasks, the records {solved}"
     return None

@@ -1,6 +1,6 @@
-"""Means with their spread, which of several are best, and intervals by resampling.
+"""Means with spreads, the choice of the best ones, and bootstrap intervals.
 
-Spreads are those of the population, as in the paper: the sum of squares is divided by n.
+Spreads are population statistics, as in the paper: the sum of squares is divided by n.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from needful.paper.published_numbers import Estimate
 
-# Means of the same share of solved tasks may differ in their last bits.
+# Equal success rates may differ in their last bits.
 ROUNDING = 1e-9
 CONFIDENCE = 0.95
 RESAMPLES = 9_999
@@ -21,7 +21,7 @@ RESAMPLES = 9_999
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean and the bounds of its confidence interval, which are None where nothing can be said."""
+    """A mean and the bounds of its confidence interval, None if there are too few values."""
 
     mean: float
     low: float | None
@@ -40,52 +40,52 @@ def standard_deviation(values: Sequence[float]) -> float:
 
 
 def standard_error(values: Sequence[float]) -> float:
-    """Return the standard deviation of the mean: that of the values divided by sqrt(n)."""
+    """Return the standard deviation divided by sqrt(n)."""
     return standard_deviation(values) / math.sqrt(len(values))
 
 
 def estimate(values: Sequence[float], spread: Callable[[Sequence[float]], float]) -> Estimate | None:
-    """Return the mean with its spread; None if there are no values."""
+    """Return the mean with its spread, None without values; one value has no spread."""
     if not values:
         return None
     return Estimate(mean(values), spread(values) if len(values) > 1 else None, len(values))
 
 
 def intervals_overlap(best: Estimate, other: Estimate) -> bool:
-    """Return whether two means differ by no more than their spreads together.
+    """Return whether two means differ by at most the sum of their spreads.
 
-    This is the rule that gives the bold entries of Table 1.
+    This rule gives the bold entries of Table 1.
     """
     return abs(best.mean - other.mean) <= (best.spread or 0.0) + (other.spread or 0.0) + ROUNDING
 
 
 def within_spread_of_best(best: Estimate, other: Estimate) -> bool:
-    """Return whether a mean is no further from the best one than the best one's spread.
+    """Return whether a mean is within the spread of the best one.
 
-    This is the rule that gives the bold entries of Tables 2 and 3.
+    This rule gives the bold entries of Tables 2 and 3.
     """
     return abs(best.mean - other.mean) <= (best.spread or 0.0) + ROUNDING
 
 
 def mark_best(
     estimates: Sequence[Estimate | None],
-    highest: bool,
+    higher_is_better: bool,
     rule: Callable[[Estimate, Estimate], bool],
 ) -> tuple[bool, ...]:
-    """Return which estimates are as good as the best by a rule; `highest` tells whether more is better.
+    """Return which estimates are as good as the best one by a rule.
 
-    Of several best means, the one with the widest spread is compared with, so that order is no matter.
+    Of several best means, the one with the widest spread is the reference, so the order does not matter.
     """
     known = [one for one in estimates if one is not None]
     if not known:
         return tuple(False for _ in estimates)
-    sign = 1.0 if highest else -1.0
+    sign = 1.0 if higher_is_better else -1.0
     best = max(known, key=lambda one: (sign * one.mean, one.spread or 0.0))
     return tuple(one is not None and rule(best, one) for one in estimates)
 
 
 def bootstrap_interval(values: Sequence[float], rng: np.random.Generator) -> Interval:
-    """Return the mean with a 95 % interval by resampling (percentiles); it needs two values or more."""
+    """Return the mean with a 95 % percentile bootstrap interval; a single value has no interval."""
     if len(values) < 2:
         return Interval(mean(values), None, None)
     from scipy.stats import bootstrap

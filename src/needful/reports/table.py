@@ -1,11 +1,4 @@
-"""Tables of measured numbers beside published ones, before they are written in any format.
-
-Tables as comma-separated values: one line a cell, for spreadsheets and programs.
-
-Tables as LaTeX, without any package.
-
-Tables as Markdown.
-"""
+"""Tables of measured numbers beside published ones, as text, Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
@@ -22,6 +15,50 @@ from needful.storage.json_fields import JsonValue
 from needful.sweeps.jobs import Job
 
 MISSING = "–"
+TEXT_HEADINGS = ("domain", "learner", "measured", "published", "difference", "")
+CSV_FIELDS = (
+    "table",
+    "domain",
+    "column",
+    "mean",
+    "spread",
+    "seeds",
+    "tasks",
+    "not_learned",
+    "published_mean",
+    "published_spread",
+    "difference",
+    "best",
+    "notes",
+    "demos",
+    "timeout",
+    "learning_timeout",
+    "abstract_plans",
+    "planner",
+)
+
+_WHITESPACE = re.compile(r"\s+")
+# Characters with a meaning in Markdown, or in HTML or formulas within Markdown.
+_MARKDOWN_SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
+_LATEX_ESCAPES = MappingProxyType(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        # After a line break, LaTeX would read these as arguments of the line break.
+        "[": "{[}",
+        "*": "{*}",
+        "–": "--",
+        "−": "$-$",
+        "±": r"$\pm$",
+        "×": r"$\times$",
+        **{sign: "\\" + sign for sign in "&%$#_{}"},
+    }
+)
+_LATEX_SPECIAL = re.compile("|".join(re.escape(sign) for sign in _LATEX_ESCAPES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +66,13 @@ class Cell:
     """One entry of a table.
 
     Attributes:
-        measured: what the results say, None if they say nothing.
-        published: what the paper says, None if it says nothing.
-        tasks: the number of tasks of each seed.
-        unlearned: how many seeds' learners ran out of time.
-        best: whether it is to be shown in bold.
-        notes: what a reader must know: fewer seeds or tasks than in the paper, and what went wrong.
-        setting: how it was measured, but for the seed; None if it was not.
+        measured: the estimate from the results, None if there is none.
+        published: the estimate in the paper, None if there is none.
+        tasks: the number of tasks per seed.
+        unlearned: the number of seeds whose learner ran out of time.
+        best: whether the entry is shown in bold.
+        notes: differences from the paper's protocol, and failed runs.
+        setting: the settings of the runs, with seed 0; None without runs.
     """
 
     measured: Estimate | None
@@ -48,7 +85,7 @@ class Cell:
 
     @property
     def difference(self) -> float | None:
-        """How much more was measured than published, None unless there are both."""
+        """The measured minus the published mean, None unless there are both."""
         if self.measured is None or self.published is None:
             return None
         return self.measured.mean - self.published.mean
@@ -56,7 +93,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The entries of one domain, one a column."""
+    """The entries of one domain.
+
+    Attributes:
+        domain: the name of the domain.
+        title: its name in print.
+        cells: one entry per column.
+    """
 
     domain: str
     title: str
@@ -65,15 +108,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that is ready to be written.
+    """A complete table, independent of its output format.
 
     Attributes:
-        name: what its files are called.
-        title: one line about what it shows.
-        caption: what the numbers are, in sentences.
-        columns: what the columns are called.
-        rows: one a domain.
-        text: how a number is written.
+        name: the name of its files.
+        title: one line about the content.
+        caption: sentences that explain the numbers; the first one is also shown in a terminal.
+        columns: the labels of the columns.
+        rows: one row per domain.
+        text: formats a number.
     """
 
     name: str
@@ -84,14 +127,14 @@ class Table:
     text: Callable[[float], str]
 
     def estimate_text(self, found: Estimate | None) -> str:
-        """Return a mean with its spread in brackets, or a dash."""
+        """Return a mean with its spread in brackets, or a dash for None."""
         if found is None:
             return MISSING
         spread = "" if found.spread is None else f" ({self.text(found.spread)})"
         return self.text(found.mean) + spread
 
     def difference_text(self, difference: float) -> str:
-        """Return a difference with its sign; one that is written as zero is ±0."""
+        """Return a difference with its sign, ±0 if it rounds to zero."""
         size = self.text(abs(difference))
         if float(size) == 0.0:
             return f"±{size}"
@@ -99,14 +142,14 @@ class Table:
 
 
 def one_decimal(number: float) -> str:
-    """Return a number with one digit after the point."""
+    """Return a number with one digit after the decimal point."""
     return f"{number:.1f}"
 
 
 def three_digits(number: float) -> str:
-    """Return a number that is not negative with three digits that matter, but at most three decimals.
+    """Return a non-negative number with three significant digits, but at most three decimals.
 
-    A third decimal that is zero is left out, so that 0.32 stays 0.32.
+    A third decimal that is zero is omitted: 0.32 stays 0.32.
     """
     if number == 0.0:
         return "0"
@@ -114,8 +157,118 @@ def three_digits(number: float) -> str:
     return f"{number:.{max(decimals, 0)}f}" if decimals < 3 else f"{number:.3f}".removesuffix("0")
 
 
+def as_text(table: Table) -> str:
+    """Return a table for a terminal: one line per domain and learner with results."""
+    lines = [TEXT_HEADINGS]
+    for row in table.rows:
+        for column, cell in zip(table.columns, row.cells, strict=True):
+            if cell.measured is not None or cell.notes:
+                measured, published = map(table.estimate_text, (cell.measured, cell.published))
+                difference, notes = _difference(table, cell), _notes(table, cell)
+                lines.append((row.title, column, measured, published, difference, notes))
+    widths = [max(map(len, entries)) for entries in zip(*lines, strict=True)]
+    shown = ("  ".join(map(str.ljust, entries, widths)).rstrip() for entries in lines)
+    # The other sentences of the caption explain the layout of a report.
+    numbers, _, _ = table.caption.partition(". ")
+    return "\n".join([f"{table.title}. {numbers.rstrip('.')}.", "", *shown, ""])
+
+
+def as_markdown(table: Table) -> str:
+    """Return a table in Markdown; a cell has the measured and published number, difference and notes."""
+    lines = [
+        _markdown_line(["Domain", *map(escape_markdown, table.columns)]),
+        _markdown_line([":---", *("---:" for _ in table.columns)]),
+    ]
+    lines += [
+        _markdown_line([escape_markdown(row.title), *(_markdown_entry(table, cell) for cell in row.cells)])
+        for row in table.rows
+    ]
+    return "\n".join([*lines, ""])
+
+
+def escape_markdown(text: str) -> str:
+    """Return Markdown that shows a text literally, in one line."""
+    return _MARKDOWN_SPECIAL.sub(r"\\\1", _WHITESPACE.sub(" ", text).strip())
+
+
+def _markdown_line(entries: list[str]) -> str:
+    return f"| {' | '.join(entries)} |"
+
+
+def _markdown_entry(table: Table, cell: Cell) -> str:
+    measured = table.estimate_text(cell.measured)
+    parts = [f"**{measured}**" if cell.best else measured]
+    if cell.published is not None:
+        comparison = filter(None, (_published(table, cell), _difference(table, cell)))
+        parts.append(f"paper {', '.join(comparison)}")
+    parts += [escape_markdown(note) for note in cell.notes]
+    return "<br>".join(parts)
+
+
+def as_latex(table: Table) -> str:
+    """Return a table in LaTeX with up to four lines per domain; it needs no LaTeX package.
+
+    The lines are measured, published, difference and notes. Lines without entries are omitted.
+    """
+    lines = [
+        r"\begin{table}",
+        r"\centering\small",
+        rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}",
+        r"\hline",
+        _latex_line("Domain", [rf"\textbf{{{escape_latex(column)}}}" for column in table.columns]),
+        r"\hline",
+    ]
+    for row in table.rows:
+        lines.append(
+            _latex_line(escape_latex(row.title), [_latex_entry(table, cell) for cell in row.cells])
+        )
+        for label, part in (("paper", _published), ("difference", _difference), ("notes", _notes)):
+            entries = [escape_latex(part(table, cell)) for cell in row.cells]
+            if any(entries):
+                lines.append(_latex_line(rf"\quad {label}", entries))
+    caption = escape_latex(f"{table.title}. {table.caption}")
+    lines += [r"\hline", r"\end{tabular}", rf"\caption{{{caption}}}", r"\end{table}", ""]
+    return "\n".join(lines)
+
+
+def escape_latex(text: str) -> str:
+    """Return LaTeX that shows a text literally, in one line."""
+    return _LATEX_SPECIAL.sub(lambda found: _LATEX_ESCAPES[found[0]], _WHITESPACE.sub(" ", text).strip())
+
+
+def _latex_line(label: str, entries: list[str]) -> str:
+    return " & ".join([label, *entries]) + r" \\"
+
+
+def _latex_entry(table: Table, cell: Cell) -> str:
+    text = escape_latex(table.estimate_text(cell.measured))
+    return rf"\textbf{{{text}}}" if cell.best else text
+
+
+def _published(table: Table, cell: Cell) -> str:
+    return "" if cell.published is None else table.estimate_text(cell.published)
+
+
+def _difference(table: Table, cell: Cell) -> str:
+    return "" if cell.difference is None else table.difference_text(cell.difference)
+
+
+def _notes(table: Table, cell: Cell) -> str:
+    return ", ".join(cell.notes)
+
+
+def as_csv(table: Table) -> str:
+    """Return a table as CSV with one line per cell: full precision, 1 or 0 for `best`, empty if missing."""
+    buffer = io.StringIO()
+    # Quote all text: by default, the writer does not quote a single carriage return.
+    writer = csv.DictWriter(buffer, CSV_FIELDS, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    writer.writeheader()
+    writer.writerows({**row, "best": int(bool(row["best"]))} for row in table_rows(table))
+    return buffer.getvalue()
+
+
 def table_rows(table: Table) -> list[dict[str, JsonValue]]:
-    """Return a table with one flat record a cell, for programs."""
+    """Return a table as one flat record per cell, with the keys `CSV_FIELDS`."""
     return [
         {"table": table.name, "domain": row.domain, "column": column, **_cell_fields(cell)}
         for row in table.rows
@@ -142,176 +295,3 @@ def _cell_fields(cell: Cell) -> Mapping[str, JsonValue]:
         "abstract_plans": setting.abstract_plans if setting else None,
         "planner": setting.planner if setting else None,
     }
-
-
-FIELDS = (
-    "table",
-    "domain",
-    "column",
-    "mean",
-    "spread",
-    "seeds",
-    "tasks",
-    "not_learned",
-    "published_mean",
-    "published_spread",
-    "difference",
-    "best",
-    "notes",
-    "demos",
-    "timeout",
-    "learning_timeout",
-    "abstract_plans",
-    "planner",
-)
-
-
-def as_csv(table: Table) -> str:
-    """Return a table as CSV: numbers in full, yes and no as 1 and 0, nothing for what is missing."""
-    buffer = io.StringIO()
-    # All text is quoted: left to itself, the writer takes a lone carriage return for harmless.
-    writer = csv.DictWriter(buffer, FIELDS, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    writer.writeheader()
-    writer.writerows({**row, "best": int(bool(row["best"]))} for row in table_rows(table))
-    return buffer.getvalue()
-
-
-_ESCAPES = MappingProxyType(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        # A row must not begin with these: after a line break they would be taken for its arguments.
-        "[": "{[}",
-        "*": "{*}",
-        "–": "--",
-        "−": "$-$",
-        "±": r"$\pm$",
-        "×": r"$\times$",
-        **{sign: "\\" + sign for sign in "&%$#_{}"},
-    }
-)
-_LATEX_SPECIAL = re.compile("|".join(re.escape(sign) for sign in _ESCAPES))
-_BLANK = re.compile(r"\s+")
-
-
-def escape_latex(text: str) -> str:
-    """Return text that LaTeX sets as it is."""
-    return _LATEX_SPECIAL.sub(lambda found: _ESCAPES[found[0]], _BLANK.sub(" ", text).strip())
-
-
-def as_latex(table: Table) -> str:
-    """Return a table with four lines a domain: measured, published, difference and notes.
-
-    Lines without any entry are left out.
-    """
-    lines = [
-        r"\begin{table}",
-        r"\centering\small",
-        rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}",
-        r"\hline",
-        _latex_line("Domain", [rf"\textbf{{{escape_latex(column)}}}" for column in table.columns]),
-        r"\hline",
-    ]
-    for row in table.rows:
-        lines.append(_latex_line(escape_latex(row.title), [_measured(table, cell) for cell in row.cells]))
-        for label, part in _PARTS:
-            entries = [escape_latex(part(table, cell)) for cell in row.cells]
-            if any(entries):
-                lines.append(_latex_line(rf"\quad {label}", entries))
-    caption = escape_latex(f"{table.title}. {table.caption}")
-    lines += [r"\hline", r"\end{tabular}", rf"\caption{{{caption}}}", r"\end{table}", ""]
-    return "\n".join(lines)
-
-
-def _latex_line(label: str, entries: list[str]) -> str:
-    return " & ".join([label, *entries]) + r" \\"
-
-
-def _measured(table: Table, cell: Cell) -> str:
-    text = escape_latex(table.estimate_text(cell.measured))
-    return rf"\textbf{{{text}}}" if cell.best else text
-
-
-def _published(table: Table, cell: Cell) -> str:
-    return "" if cell.published is None else table.estimate_text(cell.published)
-
-
-def _difference(table: Table, cell: Cell) -> str:
-    return "" if cell.difference is None else table.difference_text(cell.difference)
-
-
-def _notes(table: Table, cell: Cell) -> str:
-    return ", ".join(cell.notes)
-
-
-_PARTS: tuple[tuple[str, Callable[[Table, Cell], str]], ...] = (
-    ("paper", _published),
-    ("difference", _difference),
-    ("notes", _notes),
-)
-
-
-# What Markdown, or the HTML or formulas in it, could take for markup within a line.
-_MARKDOWN_SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
-
-
-def escape_markdown(text: str) -> str:
-    """Return text that Markdown shows as it is, in one line."""
-    return _MARKDOWN_SPECIAL.sub(r"\\\1", _BLANK.sub(" ", text).strip())
-
-
-def as_markdown(table: Table) -> str:
-    """Return a table whose entries are the measured number, the published one and the difference."""
-    lines = [
-        _markdown_line(["Domain", *map(escape_markdown, table.columns)]),
-        _markdown_line([":---", *("---:" for _ in table.columns)]),
-    ]
-    lines += [
-        _markdown_line([escape_markdown(row.title), *(_entry(table, cell) for cell in row.cells)])
-        for row in table.rows
-    ]
-    return "\n".join([*lines, ""])
-
-
-def _markdown_line(entries: list[str]) -> str:
-    return f"| {' | '.join(entries)} |"
-
-
-def _entry(table: Table, cell: Cell) -> str:
-    measured = table.estimate_text(cell.measured)
-    parts = [f"**{measured}**" if cell.best else measured]
-    if cell.published is not None:
-        published = f"paper {table.estimate_text(cell.published)}"
-        difference = cell.difference
-        parts.append(
-            published if difference is None else f"{published}, {table.difference_text(difference)}"
-        )
-    parts += [escape_markdown(note) for note in cell.notes]
-    return "<br>".join(parts)
-
-
-_TEXT_HEADINGS = ("domain", "learner", "measured", "published", "difference", "")
-
-
-def as_text(table: Table) -> str:
-    """Return a line for each domain and learner that there are results of."""
-    lines = [_TEXT_HEADINGS]
-    for row in table.rows:
-        for column, cell in zip(table.columns, row.cells, strict=True):
-            if cell.measured is not None or cell.notes:
-                lines.append((row.title, column, *_text_entries(table, cell)))
-    widths = [max(map(len, entries)) for entries in zip(*lines, strict=True)]
-    shown = ("  ".join(map(str.ljust, entries, widths)).rstrip() for entries in lines)
-    # The rest of the caption speaks of how the table looks in a report.
-    numbers, _, _ = table.caption.partition(". ")
-    return "\n".join([f"{table.title}. {numbers.rstrip('.')}.", "", *shown, ""])
-
-
-def _text_entries(table: Table, cell: Cell) -> tuple[str, str, str, str]:
-    difference = "" if cell.difference is None else table.difference_text(cell.difference)
-    measured, published = map(table.estimate_text, (cell.measured, cell.published))
-    return measured, published, difference, ", ".join(cell.notes)

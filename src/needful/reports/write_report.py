@@ -1,10 +1,7 @@
-"""Write a report: what is wrong first, then the tables, then the figures.
+"""Write a report folder: issues first, then tables, then figures.
 
-What nobody expected: damaged files, errors of the program, and outcomes that should not happen.
-
-A report begins with these, because every number after them may be wrong on their account.
-
-The figures by name. A new one is a file of its own and an entry here.
+Issues are damaged files, errors of the program and implausible results. They come first, because they
+can invalidate the numbers. To add a figure, write its module in `figures` and add an entry to `FIGURES`.
 """
 
 from __future__ import annotations
@@ -18,7 +15,7 @@ from typing import TYPE_CHECKING
 from needful.core.plans import Outcome
 from needful.errors import UnknownNameError
 from needful.paper.methods import method_of
-from needful.reports.figures.canvas import Drawing, render_files, report_style
+from needful.reports.figures.canvas import FigureFiles, render_files, report_style
 from needful.reports.figures.data_efficiency import draw_data_efficiency
 from needful.reports.figures.failures import draw_failures
 from needful.reports.figures.nodes_created import draw_nodes_created
@@ -35,10 +32,18 @@ from needful.sweeps.results import JobResult, Results
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+REPORT_FILE = "report.md"
+# A simulated plan should work when it is executed. All other failures have a known cause.
+UNEXPLAINED = Outcome.GOAL_MISSED.value
+MAX_LISTED_TASKS = 5
+
 
 @dataclass(frozen=True, slots=True)
 class FigureSpec:
-    """A figure: one line about it, what is to be seen, and what draws it (None: nothing to draw)."""
+    """The definition of a figure: title, caption, and the function that draws it.
+
+    `draw` returns None if the results contain nothing to draw.
+    """
 
     title: str
     caption: str
@@ -49,103 +54,55 @@ FIGURES: Mapping[str, FigureSpec] = MappingProxyType(
     {
         "data": FigureSpec(
             "Success against demonstrations",
-            "Means over seeds with standard errors; faint points are single seeds, stars are published.",
+            "Means over seeds with standard errors. Faint points are single seeds, stars are published.",
             draw_data_efficiency,
         ),
         "nodes": FigureSpec(
             "Nodes created by abstract search",
-            "A point is a task of a seed; violins show the density of solved tasks, bars their median. "
-            "Tasks that were not solved stand at the end of the scale with their share.",
+            "A point is one task of one seed. Violins show the density of solved tasks, bars their median. "
+            "Unsolved tasks are at the end of the scale, with their share.",
             draw_nodes_created,
         ),
         "survival": FigureSpec(
             "Tasks solved within a time",
-            "Share of all tasks of all seeds that were solved after so many seconds of planning.",
+            "Share of all tasks of all seeds that were solved, against the planning time.",
             draw_survival,
         ),
         "objects": FigureSpec(
             "Success against the number of objects",
-            "Tasks of about the same size are taken together; larger points stand for more tasks.",
+            "Tasks of similar size are grouped; larger points stand for more tasks.",
             draw_success_by_objects,
         ),
         "failures": FigureSpec(
-            "What became of the tasks",
+            "Outcomes of the tasks",
             "By stage: learning (black), search (blue), refinement (brown), execution (purple).",
             draw_failures,
         ),
         "comparisons": FigureSpec(
-            "Necessary and the others on the same tasks",
-            "Mean difference in success over seeds that both were run with, and its 95 % interval by "
-            "resampling seeds; hollow: a single seed, so no interval. Right of zero Necessary is better. "
-            "At the right: tasks that only Necessary solved : tasks that only the other one solved.",
+            "Necessary and other methods on the same tasks",
+            "Mean difference in success over the seeds that both methods ran, with its 95 % bootstrap "
+            "interval over seeds; a hollow marker is a single seed, without an interval. Right of zero, "
+            "Necessary is better. At the right: tasks that only Necessary solved : tasks that only the "
+            "other method solved.",
             draw_paired_differences,
         ),
     }
 )
 
 
-def render_figure(name: str, groups: Sequence[RunGroup]) -> Drawing | None:
-    """Return one of `FIGURES` as files, None if the results hold nothing to draw."""
-    with report_style():
-        figure = FIGURES[name].draw(groups)
-        return None if figure is None else render_files(figure)
-
-
-# A plan that was simulated should work when it is executed. All other failures say why they happened.
-UNEXPLAINED = Outcome.GOAL_MISSED.value
-MAX_LISTED_TASKS = 5
-
-
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """Something to look at before the numbers: where it is, what it is, and all that is known of it."""
+    """A problem to check before reading the numbers.
+
+    Attributes:
+        where: the job or file.
+        what: one sentence.
+        detail: the traceback, if there is one.
+    """
 
     where: str
     what: str
     detail: str = ""
-
-
-def find_issues(results: Results) -> tuple[Issue, ...]:
-    """Return all there is to worry about: damaged files, then errors, then doubtful results."""
-    damaged = [Issue(str(file.path), "damaged file", file.reason) for file in results.damaged]
-    failed = [
-        Issue(_named(result.job), result.complaint, result.error)
-        for result in results.results
-        if result.error is not None
-    ]
-    doubtful = [
-        doubt for result in results.results if result.error is None for doubt in _suspicious_results(result)
-    ]
-    return (*damaged, *failed, *doubtful)
-
-
-def _named(job: Job) -> str:
-    return f"{job.domain}, {method_of(job)}, seed {job.seed}, {job.demos} demos ({job.key})"
-
-
-def _suspicious_results(result: JobResult) -> list[Issue]:
-    where, tried = _named(result.job), len(result.records)
-    doubts = []
-    if tried != result.job.tasks:
-        doubts.append(Issue(where, f"{result.job.tasks} tasks were to be tried, there are {tried} records"))
-    fault = summary_fault(result)
-    if fault is not None:
-        doubts.append(Issue(where, fault))
-    return [*doubts, *_unexplained(result)]
-
-
-def _unexplained(result: JobResult) -> Sequence[Issue]:
-    found = [record for record in result.records if record.outcome == UNEXPLAINED]
-    if not found:
-        return ()
-    listed = [f"task {record.task}: {record.failure or UNEXPLAINED}" for record in found[:MAX_LISTED_TASKS]]
-    if len(found) > MAX_LISTED_TASKS:
-        listed.append(f"and {len(found) - MAX_LISTED_TASKS} more")
-    what = f"{len(found)} of {len(result.records)} tasks ended with {UNEXPLAINED}"
-    return (Issue(_named(result.job), what, "\n".join(listed)),)
-
-
-REPORT_FILE = "report.md"
 
 
 def write_report(
@@ -156,8 +113,8 @@ def write_report(
 ) -> tuple[Path, ...]:
     """Write report.md, tables/*.md|tex|csv and figures/*.png|svg; return the paths, report.md first.
 
-    Each file is written whole or not at all, and replaces one of an earlier report. Figures that the
-    results hold nothing for are left out. The same results give the same bytes.
+    Each file is written atomically and replaces the file of an earlier report. Figures without data are
+    omitted. Equal results give equal bytes.
     """
     tables, figures = tuple(tables), tuple(figures)
     check_names("table", tables, TABLES)
@@ -168,10 +125,10 @@ def write_report(
     paths = [path for table in filled for path in _write_table(table, folder / "tables")]
     drawn = []
     for name in figures:
-        drawing = render_figure(name, groups)
-        if drawing is not None:
+        files = render_figure(name, groups)
+        if files is not None:
             drawn.append(name)
-            for ending, data in (("png", drawing.png), ("svg", drawing.svg)):
+            for ending, data in (("png", files.png), ("svg", files.svg)):
                 paths.append(folder / "figures" / f"{name}.{ending}")
                 write_bytes(paths[-1], data)
     report = folder / REPORT_FILE
@@ -180,11 +137,58 @@ def write_report(
 
 
 def check_names(kind: str, names: Sequence[str], known: Iterable[str]) -> None:
-    """Raise with the nearest match if there is no such table or figure."""
+    """Raise `UnknownNameError` with the nearest match if a table or figure is unknown."""
     known = tuple(known)
     for name in names:
         if name not in known:
             raise UnknownNameError(kind, name, known)
+
+
+def render_figure(name: str, groups: Sequence[RunGroup]) -> FigureFiles | None:
+    """Return the files of one of `FIGURES`, None if the results contain nothing to draw."""
+    with report_style():
+        figure = FIGURES[name].draw(groups)
+        return None if figure is None else render_files(figure)
+
+
+def find_issues(results: Results) -> tuple[Issue, ...]:
+    """Return all issues: damaged files, then errors, then implausible results."""
+    damaged = [Issue(str(file.path), "damaged file", file.reason) for file in results.damaged]
+    failed = [
+        Issue(_describe_job(result.job), result.error_line, result.error)
+        for result in results.results
+        if result.error is not None
+    ]
+    implausible = [
+        issue for result in results.results if result.error is None for issue in _result_issues(result)
+    ]
+    return (*damaged, *failed, *implausible)
+
+
+def _describe_job(job: Job) -> str:
+    return f"{job.domain}, {method_of(job)}, seed {job.seed}, {job.demos} demos ({job.key})"
+
+
+def _result_issues(result: JobResult) -> list[Issue]:
+    where, tried = _describe_job(result.job), len(result.records)
+    issues = []
+    if tried != result.job.tasks:
+        issues.append(Issue(where, f"expected {result.job.tasks} tasks, found {tried} records"))
+    fault = summary_fault(result)
+    if fault is not None:
+        issues.append(Issue(where, fault))
+    return [*issues, *_unexplained_failures(result)]
+
+
+def _unexplained_failures(result: JobResult) -> Sequence[Issue]:
+    found = [record for record in result.records if record.outcome == UNEXPLAINED]
+    if not found:
+        return ()
+    listed = [f"task {record.task}: {record.failure or UNEXPLAINED}" for record in found[:MAX_LISTED_TASKS]]
+    if len(found) > MAX_LISTED_TASKS:
+        listed.append(f"and {len(found) - MAX_LISTED_TASKS} more")
+    what = f"{len(found)} of {len(result.records)} tasks ended with {UNEXPLAINED}"
+    return (Issue(_describe_job(result.job), what, "\n".join(listed)),)
 
 
 def _write_table(table: Table, folder: Path) -> list[Path]:
@@ -214,15 +218,15 @@ def _report_text(
     return "\n".join(parts)
 
 
-def _issue_lines(concerns: Sequence[Issue]) -> list[str]:
-    if not concerns:
+def _issue_lines(issues: Sequence[Issue]) -> list[str]:
+    if not issues:
         return []
-    lines = [f"## Look at these first ({len(concerns)})\n"]
-    for concern in concerns:
-        lines.append(f"- **{escape_markdown(concern.where)}**: {escape_markdown(concern.what)}")
-        if concern.detail:
-            # Indented by six, text stays a code block of the list entry whatever is in it.
-            lines += ["", *(f"      {line}" for line in concern.detail.splitlines()), ""]
+    lines = [f"## Check these first ({len(issues)})\n"]
+    for issue in issues:
+        lines.append(f"- **{escape_markdown(issue.where)}**: {escape_markdown(issue.what)}")
+        if issue.detail:
+            # Six spaces make any text a code block inside the list entry.
+            lines += ["", *(f"      {line}" for line in issue.detail.splitlines()), ""]
     return ["\n".join(lines) + "\n"]
 
 
@@ -231,15 +235,15 @@ def _scope_lines(groups: Sequence[RunGroup]) -> list[str]:
         return ["There are no results yet.\n"]
     runs = sum(len(group.runs) for group in groups)
     tasks = sum(len(group.records) for group in groups)
-    left_out = len(groups) - len(main_groups(groups))
+    omitted = len(groups) - len(main_groups(groups))
     lines = [
-        f"{runs} runs, {tasks} tasks. `n = a × b` in a table: only a seeds and b tasks each, fewer than "
+        f"{runs} runs, {tasks} tasks. `n = a × b` in a table means a seeds with b tasks each, fewer than "
         "in the paper. The number after a published one is the difference."
     ]
-    if left_out:
+    if omitted:
         lines.append(
-            f"Each entry shows one setting. {left_out} other settings (demonstrations, tasks, time limits, "
-            "planners) are in the figure about demonstrations or nowhere."
+            f"Each entry shows one setting. {omitted} other settings (demonstrations, tasks, time limits, "
+            "planners) appear in no table; the figure about demonstrations shows some of them."
         )
     return ["\n".join(lines) + "\n"]
 

@@ -1,1 +1,1 @@
-"""Many runs: jobs, executors, stored results and resuming."""
+"""Sweeps: many runs as jobs, executors that run them, stored results, and resuming."""

@@ -1,8 +1,7 @@
-"""Run jobs on a Ray cluster: this machine's cores, or many machines.
+"""Executors: run the jobs of a sweep in local processes or on a Ray cluster.
 
-Run jobs in processes of this machine.
-
-What runs the jobs of a sweep: two protocols, so that a sweep does not care where.
+`Executor` and `Workers` are the protocols that `sweep` uses. `ProcessExecutor` starts processes on this
+machine. `RayExecutor` submits jobs to a Ray cluster.
 """
 
 from __future__ import annotations
@@ -28,47 +27,51 @@ from needful.errors import InvalidInputError, install_command
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult
 
-# Called in other processes, so it must be a function of a module.
-Work: TypeAlias = Callable[[Job], JobResult]
+# Other processes call it, so it must be a function at the top level of a module.
+JobFunction: TypeAlias = Callable[[Job], JobResult]
+
+# The interval at which the capacity of a Ray cluster is checked again.
+POLL_SECONDS = 5.0
+ANSI_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerCrash:
-    """Whatever ran a job is gone and the job with it; `reason` is a sentence."""
+    """The worker of a job ended without a result; `reason` is a sentence."""
 
     reason: str
 
 
 class Workers(Protocol):
-    """Runs jobs, several at a time; `begin` may be called while fewer run than `capacity` says."""
+    """Run several jobs at a time; call `submit` only while fewer than `capacity` jobs run."""
 
     def capacity(self) -> int:
-        """Return how many jobs can run at the same time, which may change."""
+        """Return the number of jobs that can run at the same time; it may change."""
         ...
 
-    def begin(self, job: Job) -> None:
-        """Have a job run."""
+    def submit(self, job: Job) -> None:
+        """Start a job."""
         ...
 
-    def finished(self) -> Sequence[tuple[Job, JobResult | WorkerCrash]]:
-        """Wait for jobs that are running, and return those that have ended, each of them once.
+    def wait_for_results(self) -> Sequence[tuple[Job, JobResult | WorkerCrash]]:
+        """Wait for running jobs, and return those that ended since the last call.
 
-        There may be none, where the capacity has to be looked at again from time to time.
+        The result may be empty: the caller then checks `capacity` again.
         """
         ...
 
 
 class Executor(Protocol):
-    """Has workers to run jobs."""
+    """Provide the workers that run jobs."""
 
-    def workers(self, work: Work) -> AbstractContextManager[Workers]:
-        """Return workers that do some work; leaving the context ends whatever still runs."""
+    def workers(self, job_function: JobFunction) -> AbstractContextManager[Workers]:
+        """Return workers that call `job_function`; leaving the context ends all running jobs."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessExecutor:
-    """So many processes, each of which takes one job after the other."""
+    """Run jobs in `processes` local processes; each process runs one job after the other."""
 
     processes: int = 2
 
@@ -77,36 +80,76 @@ class ProcessExecutor:
             raise InvalidInputError(f"There must be at least one process, got {self.processes}.")
 
     @contextmanager
-    def workers(self, work: Work) -> Iterator[ProcessWorkers]:
-        """Start processes as they are needed; kill them in the end."""
-        workers = ProcessWorkers(self.processes, work)
+    def workers(self, job_function: JobFunction) -> Iterator[ProcessWorkers]:
+        """Start processes on demand, and kill them at the end."""
+        workers = ProcessWorkers(self.processes, job_function)
         try:
             yield workers
         finally:
             workers.kill()
 
 
+class ProcessWorkers:
+    """The processes of one sweep; a process that died is replaced on demand."""
+
+    def __init__(self, processes: int, job_function: JobFunction) -> None:
+        self._processes = processes
+        self._job_function = job_function
+        self._idle: list[_WorkerProcess] = []
+        self._busy: dict[Connection[Job, JobResult], tuple[_WorkerProcess, Job]] = {}
+
+    def capacity(self) -> int:
+        """Return the number of processes."""
+        return self._processes
+
+    def submit(self, job: Job) -> None:
+        """Send a job to an idle process, or to a new one."""
+        worker = self._idle.pop() if self._idle else _WorkerProcess.start(self._job_function)
+        with suppress(ConnectionError):  # The process died while idle: `receive` reports it.
+            worker.connection.send(job)
+        self._busy[worker.connection] = worker, job
+
+    def wait_for_results(self) -> list[tuple[Job, JobResult | WorkerCrash]]:
+        """Wait until a process sends a result or dies."""
+        ended = []
+        for connection in wait(list(self._busy)):
+            assert isinstance(connection, Connection)
+            worker, job = self._busy.pop(connection)
+            result = worker.receive()
+            if isinstance(result, WorkerCrash):
+                worker.kill()
+            else:
+                self._idle.append(worker)
+            ended.append((job, result))
+        return ended
+
+    def kill(self) -> None:
+        """Kill all processes; finished results have been sent already."""
+        for worker in (*self._idle, *(worker for worker, _ in self._busy.values())):
+            worker.kill()
+
+
 @dataclass(frozen=True, slots=True)
-class _Worker:
+class _WorkerProcess:
     process: SpawnProcess
     connection: Connection[Job, JobResult]
 
     @classmethod
-    def start(cls, work: Work) -> _Worker:
-        # Not forked: threads of torch do not survive that.
+    def start(cls, job_function: JobFunction) -> _WorkerProcess:
+        # Spawn: the threads of torch do not survive a fork.
         context = multiprocessing.get_context("spawn")
         connection, far_end = context.Pipe()
-        process = context.Process(target=_worker_loop, args=(far_end, work), daemon=True)
-        with _interrupts_blocked():
+        process = context.Process(target=_worker_loop, args=(far_end, job_function), daemon=True)
+        with _interrupts_blocked(), _single_torch_thread():
             process.start()
-        far_end.close()  # so that the pipe ends with the process
+        far_end.close()  # The pipe then closes when the process ends.
         return cls(process, connection)
 
-    def result(self) -> JobResult | WorkerCrash:
-        """Return what came of a job, once there is something to read."""
+    def receive(self) -> JobResult | WorkerCrash:
+        """Return the result of the current job; call it when the connection is readable."""
         try:
             return self.connection.recv()
-        except (EOFError, OSError):  # OSError: it was killed while it was writing
+        except (EOFError, OSError):  # OSError: the process was killed while it was writing.
             self.process.join()
             return WorkerCrash(_describe_exit(self.process.exitcode))
 
@@ -116,53 +159,14 @@ class _Worker:
         self.connection.close()
 
 
-class ProcessWorkers:
-    """The processes of one sweep; a process that died is replaced when it is needed."""
-
-    def __init__(self, processes: int, work: Work) -> None:
-        self._processes = processes
-        self._job_function = work
-        self._idle: list[_Worker] = []
-        self._busy: dict[Connection[Job, JobResult], tuple[_Worker, Job]] = {}
-
-    def capacity(self) -> int:
-        """Return the number of processes."""
-        return self._processes
-
-    def begin(self, job: Job) -> None:
-        """Give a job to an idle process, or to a new one."""
-        worker = self._idle.pop() if self._idle else _Worker.start(self._job_function)
-        with suppress(ConnectionError):  # it died while idle, and `result` will tell
-            worker.connection.send(job)
-        self._busy[worker.connection] = worker, job
-
-    def finished(self) -> list[tuple[Job, JobResult | WorkerCrash]]:
-        """Wait until a process has a result or dies."""
-        ended = []
-        for connection in wait(list(self._busy)):
-            assert isinstance(connection, Connection)
-            worker, job = self._busy.pop(connection)
-            result = worker.result()
-            if isinstance(result, WorkerCrash):
-                worker.kill()
-            else:
-                self._idle.append(worker)
-            ended.append((job, result))
-        return ended
-
-    def kill(self) -> None:
-        """End all processes at once; they hold nothing that could be lost."""
-        for worker in (*self._idle, *(worker for worker, _ in self._busy.values())):
-            worker.kill()
-
-
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Let no Ctrl-C through while the block runs, and none ever to a process that is started in it.
+    """Block SIGINT in this block, and permanently in the processes that it starts.
 
-    A terminal sends it to all processes, but it is the sweep that ends its workers.
+    A terminal sends Ctrl-C to all processes, but the sweep itself ends its workers.
     """
-    resource_tracker.ensure_running()  # Otherwise it begins with the first process, and lets them through.
+    # Otherwise the resource tracker starts with the first process, and unblocks SIGINT.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -170,21 +174,36 @@ def _interrupts_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _worker_loop(connection: Connection[JobResult, Job], work: Work) -> None:
-    """Do what a worker does: take a job, send its result, until nobody listens any more."""
-    # What a library prints must not get between the results on stdout.
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    # Torch is not imported yet. More threads would compete for the cores, and on other machines there
-    # would be more or fewer of them.
+@contextmanager
+def _single_torch_thread() -> Iterator[None]:
+    """Limit torch to one thread in the processes that the block starts.
+
+    More threads would compete for the cores, and their number would depend on the machine. Torch reads
+    the variable when it is imported, so the process must start with it.
+    """
+    before = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["OMP_NUM_THREADS"]
+        else:
+            os.environ["OMP_NUM_THREADS"] = before
+
+
+def _worker_loop(connection: Connection[JobResult, Job], job_function: JobFunction) -> None:
+    """Receive jobs and send their results until the connection closes."""
+    # Output of libraries must not mix with the results on the sweep's stdout.
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     with suppress(EOFError, ConnectionError):
         while True:
-            connection.send(work(connection.recv()))
+            connection.send(job_function(connection.recv()))
 
 
 def _exit_with_parent() -> None:
-    """Exit when the sweep is gone, even if it was killed: nobody wants this worker's result then."""
+    """Exit when the process of the sweep ends, even if it was killed."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])
@@ -195,33 +214,28 @@ def _describe_exit(exit_code: int | None) -> str:
     if exit_code is None or exit_code >= 0:
         return f"Its process ended with exit code {exit_code}."
     name = signal.Signals(-exit_code).name
-    hint = " Was there too little memory? Try fewer processes." if name == "SIGKILL" else ""
+    hint = " If memory ran out, use fewer processes." if name == "SIGKILL" else ""
     return f"Its process was ended by the signal {name}.{hint}"
-
-
-# How long to wait before looking whether machines have come or gone.
-POLL_SECONDS = 5.0
-COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True, slots=True)
 class RayExecutor:
-    """As many jobs at a time as a cluster has cores.
+    """Run one job per core of a Ray cluster.
 
-    `address` is that of a cluster's head, such as `10.0.0.1:6379`, or `auto` for one that runs on this
-    machine; with None a cluster of this machine alone is started and stopped. The machines of a
-    cluster need this package and nothing else: jobs and results travel through Ray.
+    `address` is the address of the cluster's head, such as `10.0.0.1:6379`, or `auto` for a cluster that
+    runs on this machine. With None, a local cluster is started and stopped. The machines of a cluster
+    need only this package: Ray transports jobs and results.
     """
 
     address: str | None = None
 
     @contextmanager
-    def workers(self, work: Work) -> Iterator[RayWorkers]:
-        """Connect to the cluster; in the end cancel what still runs and disconnect."""
+    def workers(self, job_function: JobFunction) -> Iterator[RayWorkers]:
+        """Connect to the cluster; at the end, cancel running jobs and disconnect."""
         ray = _import_ray()
         _connect(ray, self.address)
         try:
-            workers = RayWorkers(ray, work)
+            workers = RayWorkers(ray, job_function)
             try:
                 yield workers
             finally:
@@ -231,36 +245,36 @@ class RayExecutor:
 
 
 class RayWorkers:
-    """The tasks of one sweep."""
+    """The Ray tasks of one sweep."""
 
-    def __init__(self, ray: ModuleType, work: Work) -> None:
+    def __init__(self, ray: ModuleType, job_function: JobFunction) -> None:
         self._ray = ray
-        # Ray would repeat a job that ran out of memory for ever; the sweep counts tries itself.
-        self._task = ray.remote(num_cpus=1, max_retries=0)(work)
+        # No retries: Ray would repeat a job that runs out of memory forever, and the sweep counts tries.
+        self._task = ray.remote(num_cpus=1, max_retries=0)(job_function)
         self._running: dict[Any, Job] = {}
 
     def capacity(self) -> int:
-        """Return the cores of the machines that are there now."""
+        """Return the number of cores in the cluster now."""
         return max(1, int(self._ray.cluster_resources().get("CPU", 0)))
 
-    def begin(self, job: Job) -> None:
-        """Hand a job to the cluster."""
+    def submit(self, job: Job) -> None:
+        """Submit a job to the cluster."""
         self._running[self._task.remote(job)] = job
 
-    def finished(self) -> list[tuple[Job, JobResult | WorkerCrash]]:
-        """Wait for a while until a job has ended."""
+    def wait_for_results(self) -> list[tuple[Job, JobResult | WorkerCrash]]:
+        """Wait at most `POLL_SECONDS` for jobs to end."""
         ended, _ = self._ray.wait(list(self._running), timeout=POLL_SECONDS)
-        return [(self._running.pop(one), self._result(one)) for one in ended]
+        return [(self._running.pop(reference), self._result(reference)) for reference in ended]
 
     def _result(self, reference: Any) -> JobResult | WorkerCrash:
         try:
             result: JobResult = self._ray.get(reference)
         except self._ray.exceptions.RayError as error:
-            return WorkerCrash(COLOUR.sub("", f"{type(error).__name__}: {error}"))
+            return WorkerCrash(ANSI_COLOUR.sub("", f"{type(error).__name__}: {error}"))
         return result
 
     def cancel(self) -> None:
-        """End the jobs that are running."""
+        """Cancel the running jobs."""
         for reference in self._running:
             self._ray.cancel(reference, force=True)
 
@@ -276,7 +290,7 @@ def _import_ray() -> ModuleType:
 
 
 def _connect(ray: ModuleType, address: str | None) -> None:
-    # Whoever starts a sweep has not agreed to reports about it.
+    # Usage reports need the user's consent.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         if address is None:
@@ -288,12 +302,12 @@ def _connect(ray: ModuleType, address: str | None) -> None:
         reason = getattr(error, "strerror", None) or str(error)
         raise InvalidInputError(
             f"There is no Ray cluster at {address or 'this machine'}: {reason.rstrip('.')}. "
-            "Start one with `ray start --head`, or leave the address out to use this machine alone."
+            "Start one with `ray start --head`, or omit the address to use this machine only."
         ) from error
 
 
 def _check_reachable(address: str) -> None:
-    """Raise if nobody does: Ray itself would try for minutes."""
+    """Raise `OSError` if the address does not accept connections: Ray itself would retry for minutes."""
     host, _, port = address.rpartition(":")
     if host and port.isdecimal() and "/" not in host:
         socket.create_connection((host, int(port)), timeout=POLL_SECONDS).close()

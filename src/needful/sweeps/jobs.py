@@ -1,7 +1,4 @@
-"""Run one job of a sweep, whatever becomes of it.
-
-One job of a sweep: everything that the result of one run depends on, as a value.
-"""
+"""Jobs: the complete settings of one run of a sweep, as a value with a stable key."""
 
 from __future__ import annotations
 
@@ -21,12 +18,12 @@ class Job:
     """A run of one learner on one domain with one seed.
 
     Attributes:
-        domain, learner, planner: names of the catalogues. They are looked up when the job is run, so
-            that results of learners that are gone can still be read.
-        seed: the one seed of everything random.
-        demos, tasks: how many training tasks are demonstrated and how many unseen tasks are solved.
-        timeout: seconds of planning a task.
-        abstract_plans: how many abstract plans are tried for a task.
+        domain, learner, planner: names of catalogue entries. They are resolved when the job runs, so
+            results of removed learners stay readable.
+        seed: the seed of all random numbers.
+        demos, tasks: the numbers of demonstrated training tasks and of unseen tasks to solve.
+        timeout: seconds of planning per task.
+        abstract_plans: the maximum number of abstract plans to refine per task.
         learning_timeout: seconds of learning, None for no limit.
     """
 
@@ -43,9 +40,9 @@ class Job:
     def __post_init__(self) -> None:
         for name in ("domain", "learner", "planner"):
             value = getattr(self, name)
-            # They become names of files and folders.
+            # The names become names of files and folders.
             if not value or value.startswith(".") or any(sign in value for sign in "/\\\0"):
-                raise InvalidInputError(f"{name} must be a name of a catalogue, got {value!r}.")
+                raise InvalidInputError(f"{name} must be the name of a catalogue entry, got {value!r}.")
         for name, least in (("seed", 0), ("demos", 1), ("tasks", 0), ("abstract_plans", 1)):
             if getattr(self, name) < least:
                 raise InvalidInputError(f"{name} must be at least {least}, got {getattr(self, name)}.")
@@ -56,27 +53,27 @@ class Job:
 
     @property
     def key(self) -> str:
-        """What tells this job from any other: a hash of its content."""
+        """The hash of the job's content; different jobs have different keys."""
         return config_hash(dump_json(self.to_json()))
 
     @property
-    def stem(self) -> str:
-        """The name of its file without the ending: readable, and different for different jobs."""
+    def file_stem(self) -> str:
+        """The name of the result file without its suffix: readable, and unique per job and domain."""
         return f"{self.learner}-seed{self.seed}-demos{self.demos}-{self.key}"
 
     def to_json(self) -> dict[str, JsonValue]:
-        """Return the job as a JSON object; equal jobs give equal ones."""
+        """Return the job as a JSON object; equal jobs give equal objects."""
         limit = self.learning_timeout
         return {
             **asdict(self),
-            # 10 and 10.0 are equal, but they are not written alike.
+            # 10 and 10.0 are equal, but JSON writes them differently.
             "timeout": float(self.timeout),
             "learning_timeout": None if limit is None else float(limit),
         }
 
     @classmethod
     def from_json(cls, field: Field) -> Job:
-        """Read a job; whatever is wrong with it is an error that says where."""
+        """Read a job; an invalid field is an error that names its location."""
         record = field.record(*cls.__dataclass_fields__)
         limit = record["learning_timeout"]
         with field.locate_errors():
@@ -94,7 +91,7 @@ class Job:
 
 
 def run_config(job: Job) -> RunConfig:
-    """Return the configuration of a job's run; raise if it names what is not in a catalogue."""
+    """Return the configuration of a job's run; raise `UnknownNameError` for unknown names."""
     planning = PlanningConfig(
         timeout=job.timeout, max_abstract_plans=job.abstract_plans, planner=make_planner(job.planner)
     )

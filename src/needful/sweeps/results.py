@@ -1,9 +1,8 @@
-"""The folder of a sweep: held by one process at a time, and whole whenever that one is killed.
+"""Results of a sweep on disk: one file per job, in a folder that one process at a time may write.
 
-The results of a sweep on disk: one file a job, `needful-results` version 1, gzipped JSON lines.
-
-Line 1 is the header with the job, its summary and, if it failed, the error; each further line is the
-record of one task. The same result gives the same bytes.
+A file is `needful-results` version 1, gzipped JSON lines. Line 1 is the header with the job, its summary
+and, if the job failed, the error. Each further line is the record of one task. Equal results give equal
+bytes. Files are written atomically, so the folder stays valid when a sweep is killed.
 """
 
 from __future__ import annotations
@@ -21,22 +20,25 @@ from needful.storage.atomic import compressed, read_gzipped, remove_leftovers, w
 from needful.storage.json_fields import JsonValue, Source, dump_json, parse_json
 from needful.sweeps.jobs import Job
 
-FORMAT = "needful-results"
-VERSION = 1
+FORMAT, VERSION = "needful-results", 1
 JOBS_FOLDER = "jobs"
 RESULT_SUFFIX = ".jsonl.gz"
+
+LOCK_FILE = ".lock"
+
+# The remedy for every damaged result file.
 REPEAT = "Delete the file and start the sweep again to repeat the job."
 
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What a job brought.
+    """The result of a job.
 
     Attributes:
-        job: what was to be done.
+        job: the job that ran.
         summary: the content of summary.json, empty if the job failed.
-        records: one a task, in their order.
-        error: the traceback if the job failed by an error of the program or with its worker.
+        records: one record per task, in task order.
+        error: the traceback if the job raised an exception or its worker crashed, otherwise None.
     """
 
     job: Job
@@ -45,15 +47,20 @@ class JobResult:
     error: str | None = None
 
     @property
-    def complaint(self) -> str:
-        """The line of the traceback that names the error."""
+    def error_line(self) -> str:
+        """The last line of the traceback, which names the error."""
         lines = (self.error or "").strip().splitlines()
         return lines[-1].strip() if lines else "an error without a message"
 
 
 @dataclass(frozen=True, slots=True)
 class DamagedFile:
-    """A results file that cannot be read, and why."""
+    """A result file that cannot be read.
+
+    Attributes:
+        path: the file.
+        reason: what is wrong with it, and the remedy.
+    """
 
     path: Path
     reason: str
@@ -61,19 +68,57 @@ class DamagedFile:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Everything that a folder of results holds, in the order of the files' names."""
+    """All results and all damaged files of a folder, in the order of the file names."""
 
     results: tuple[JobResult, ...] = ()
     damaged: tuple[DamagedFile, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class SweepFolder:
+    """A folder of results that this process has locked; create one with `SweepFolder.open`."""
+
+    path: Path
+
+    @classmethod
+    @contextmanager
+    def open(cls, path: str | Path) -> Iterator[SweepFolder]:
+        """Lock a new folder, or the folder of an earlier sweep, while the block runs.
+
+        Raises `OutputError` if another process has locked it, and `OutputExistsError` if the folder
+        holds files but no sweep.
+        """
+        path = Path(path)
+        _check_sweep_folder(path)
+        with _locked(path):
+            remove_leftovers(path)
+            yield cls(path)
+
+    def has(self, job: Job) -> bool:
+        """Return whether a job has a file, readable or not."""
+        return results_path(self.path, job).exists()
+
+    def save(self, result: JobResult) -> None:
+        """Write the file of a job atomically."""
+        write_result(self.path, result)
+
+    def read(self) -> Results:
+        """Read all results."""
+        return read_results(self.path)
+
+
 def results_path(folder: str | Path, job: Job) -> Path:
-    """Return where the result of a job belongs."""
-    return Path(folder) / JOBS_FOLDER / job.domain / f"{job.stem}{RESULT_SUFFIX}"
+    """Return the path of a job's result file."""
+    return Path(folder) / JOBS_FOLDER / job.domain / f"{job.file_stem}{RESULT_SUFFIX}"
+
+
+def results_files(folder: str | Path) -> list[Path]:
+    """Return the result files of all jobs, sorted by name."""
+    return sorted((Path(folder) / JOBS_FOLDER).glob(f"*/*{RESULT_SUFFIX}"))
 
 
 def write_result(folder: str | Path, result: JobResult) -> Path:
-    """Write the file of a job, whole or not at all, and return its path."""
+    """Write the file of a job atomically, and return its path."""
     header: dict[str, JsonValue] = {
         "format": FORMAT,
         "version": VERSION,
@@ -87,13 +132,8 @@ def write_result(folder: str | Path, result: JobResult) -> Path:
     return path
 
 
-def results_files(folder: str | Path) -> list[Path]:
-    """Return the files of all jobs, in the order of their names."""
-    return sorted((Path(folder) / JOBS_FOLDER).glob(f"*/*{RESULT_SUFFIX}"))
-
-
 def read_results(folder: str | Path) -> Results:
-    """Read all results of a folder; files that cannot be read are named, and the others count."""
+    """Read all results of a folder; a file that cannot be read is listed in `damaged`."""
     results, damaged = [], []
     for path in results_files(folder):
         try:
@@ -104,7 +144,7 @@ def read_results(folder: str | Path) -> Results:
 
 
 def read_result(path: Path) -> JobResult:
-    """Read the file of a job; whatever is wrong with it is a `ResultsError` that says where."""
+    """Read the file of a job; raise `ResultsError` with the location of any fault."""
     lines = read_gzipped(path, ResultsError, REPEAT).split(b"\n")
     if lines.pop() != b"":
         raise ResultsError(f"{path}: the last line is cut off. {REPEAT}")
@@ -116,10 +156,9 @@ def read_result(path: Path) -> JobResult:
     fields[0].check_format(FORMAT, VERSION)
     header = fields[0].record("format", "version", "job", "summary", "error")
     job = Job.from_json(header["job"])
-    if path.name != f"{job.stem}{RESULT_SUFFIX}" or path.parent.name != job.domain:
-        raise ResultsError(
-            f"{path}: the file holds the job {job.domain}/{job.stem}. Give it back its name."
-        )
+    if path.name != f"{job.file_stem}{RESULT_SUFFIX}" or path.parent.name != job.domain:
+        expected = f"{job.domain}/{job.file_stem}{RESULT_SUFFIX}"
+        raise ResultsError(f"{path}: this file holds another job. Rename it to {expected}, or delete it.")
     error = None if header["error"].value is None else header["error"].text()
     records = tuple(map(RunRecord.from_json, fields[1:]))
     for task, record in enumerate(records):
@@ -129,57 +168,22 @@ def read_result(path: Path) -> JobResult:
     return JobResult(job, header["summary"].as_dict(), records, error)
 
 
-LOCK_FILE = ".lock"
-
-
-@dataclass(frozen=True, slots=True)
-class SweepFolder:
-    """A folder that this process holds; `SweepFolder.open` gives one."""
-
-    path: Path
-
-    @classmethod
-    @contextmanager
-    def open(cls, path: str | Path) -> Iterator[SweepFolder]:
-        """Hold a folder while the block runs: a new one, or that of an earlier sweep.
-
-        Raises if another process holds it, or if it holds other things than a sweep.
-        """
-        path = Path(path)
-        _check_sweep_folder(path)
-        with _locked(path):
-            remove_leftovers(path)
-            yield cls(path)
-
-    def has(self, job: Job) -> bool:
-        """Return whether there is a file of a job, whatever it holds."""
-        return results_path(self.path, job).exists()
-
-    def save(self, result: JobResult) -> None:
-        """Write the file of a job, whole or not at all."""
-        write_result(self.path, result)
-
-    def read(self) -> Results:
-        """Read all results."""
-        return read_results(self.path)
-
-
 def _check_sweep_folder(path: Path) -> None:
-    """Raise unless a folder is new, empty, or that of a sweep: one with its lock, or at least results."""
+    """Raise unless the folder is new, empty, or holds a sweep: a lock file or results."""
     held = set(os.listdir(path)) if path.is_dir() else set()
     if held and LOCK_FILE not in held and not any(results_files(path)):
         raise OutputExistsError(
-            f"{path} holds other things than a sweep, such as {min(held)!r}. Choose another path."
+            f"{path} holds files but no sweep, such as {min(held)!r}. Choose another path."
         )
 
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder; the system lets go of it when this process dies.
+    """Lock a folder while the block runs; the operating system releases the lock if this process dies.
 
-    The lock's file stays: removing it would let two processes hold two files of that name.
+    The lock file is not removed: two processes could otherwise lock two files of that name.
     """
-    import fcntl  # not on every system, and only sweeps need it
+    import fcntl  # Not on every system, and only sweeps need it.
 
     path = folder / LOCK_FILE
     try:
@@ -197,7 +201,7 @@ def _locked(folder: Path) -> Iterator[None]:
                 f"{folder} is in use by another sweep, {holder}. "
                 "Wait for it, stop it, or choose another path."
             ) from None
-        with suppress(OSError):  # on a full disk nobody is told who holds it
+        with suppress(OSError):  # On a full disk the lock works without the name of its holder.
             file.truncate(0)
             os.write(file.fileno(), f"process {os.getpid()} on {socket.gethostname()}\n".encode())
         yield

@@ -1,7 +1,4 @@
-"""Run many jobs, and go on where an earlier sweep was stopped.
-
-Estimate how long the jobs of a sweep still take, from those that are done.
-"""
+"""Sweeps: run the jobs without a result, store each result, and estimate the remaining time."""
 
 from __future__ import annotations
 
@@ -12,92 +9,47 @@ from typing import Protocol
 
 from needful.envs.catalogue import make_environment
 from needful.evaluation.pipeline import run
-from needful.sweeps.executors import Executor, Work, Workers
+from needful.sweeps.executors import Executor, JobFunction, Workers
 from needful.sweeps.jobs import Job, run_config
 from needful.sweeps.results import JobResult, Results, SweepFolder
 
-# Part of `seconds` in a summary, but about one task or part of another entry.
+# A job whose worker crashes this often is recorded as an error: most crashes are not caused by the job.
+MAX_TRIES = 2
+# Entries of a summary's `seconds` that are statistics over tasks, not stages of the run.
 PER_TASK_SECONDS = frozenset({"planning_mean", "planning_p90"})
 
 
-class RemainingTime:
-    """Remembers how long jobs took.
-
-    A job is expected to take as long as those of its size and learner on its domain did on average; if
-    there is none, as those of its learner on its domain, as those of its learner, else as all. Earlier
-    sweeps count, too.
-    """
-
-    def __init__(self) -> None:
-        self._seen: dict[tuple[str, ...], list[float]] = defaultdict(list)
-
-    def add(self, result: JobResult) -> None:
-        """Take note of a result; one without a summary tells nothing."""
-        if result.error is None:
-            seconds = seconds_of(result)
-            for alike in _lookup_keys(result.job):
-                self._seen[alike].append(seconds)
-
-    def estimate(self, jobs: Iterable[Job], at_once: int = 1) -> float | None:
-        """Return the seconds that jobs take if so many run at a time, None if nothing is known."""
-        if not self._seen:
-            return None
-        return sum(map(self._expected, jobs)) / max(1, at_once)
-
-    def _expected(self, job: Job) -> float:
-        known = next(self._seen[alike] for alike in _lookup_keys(job) if alike in self._seen)
-        return sum(known) / len(known)
-
-
-def _lookup_keys(job: Job) -> tuple[tuple[str, ...], ...]:
-    size = (str(job.demos), str(job.tasks))
-    return (job.learner, job.domain, *size), (job.learner, job.domain), (job.learner,), ()
-
-
-def seconds_of(result: JobResult) -> float:
-    """Return how long a job took, as far as its summary and its records tell."""
-    stages = result.summary.get("seconds")
-    told = stages if isinstance(stages, Mapping) else {}
-    learning = [told[stage] for stage in sorted(told) if stage not in PER_TASK_SECONDS]
-    planning = [record.seconds["total"] for record in result.records]
-    return sum(float(seconds) for seconds in (*learning, *planning) if isinstance(seconds, int | float))
-
-
-# How often a job is begun before its death counts as its result: most deaths are not its own fault.
-TRIES = 2
-
-
 class SweepObserver(Protocol):
-    """Hears of what happens in a sweep."""
+    """Receive the events of a sweep."""
 
-    def begins(self, jobs: Sequence[Job], to_do: Sequence[Job], earlier: Results) -> None:
-        """Hear which jobs are wanted, which of them have to be run, and what the folder holds."""
+    def on_sweep_start(self, jobs: Sequence[Job], to_do: Sequence[Job], earlier: Results) -> None:
+        """Receive all jobs, those of them that will run, and the results already in the folder."""
         ...
 
-    def started(self, job: Job) -> None:
-        """Hear of a job that begins; one that died begins again."""
+    def on_job_start(self, job: Job) -> None:
+        """Receive a job that starts, or that starts again after a crash."""
         ...
 
-    def finished(self, result: JobResult) -> None:
-        """Hear of a result that is on disk."""
+    def on_job_end(self, result: JobResult) -> None:
+        """Receive a result that has been written."""
         ...
 
 
 class SilentObserver:
-    """Tells nobody."""
+    """Ignore all events."""
 
-    def begins(self, jobs: Sequence[Job], to_do: Sequence[Job], earlier: Results) -> None:
-        """Tell nobody of the jobs."""
+    def on_sweep_start(self, jobs: Sequence[Job], to_do: Sequence[Job], earlier: Results) -> None:
+        """Ignore the start of the sweep."""
 
-    def started(self, job: Job) -> None:
-        """Tell nobody of a beginning."""
+    def on_job_start(self, job: Job) -> None:
+        """Ignore the start of a job."""
 
-    def finished(self, result: JobResult) -> None:
-        """Tell nobody of a result."""
+    def on_job_end(self, result: JobResult) -> None:
+        """Ignore a result."""
 
 
 def run_job(job: Job) -> JobResult:
-    """Return what a job brought; an error of the program is a result, too."""
+    """Run a job; an exception becomes a result with its traceback."""
     try:
         result = run(make_environment(job.domain), run_config(job))
     except Exception:
@@ -110,44 +62,91 @@ def sweep(
     folder: SweepFolder,
     executor: Executor,
     retry_errors: bool = False,
-    watch: SweepObserver | None = None,
-    work: Work = run_job,
+    observer: SweepObserver | None = None,
+    job_function: JobFunction = run_job,
 ) -> Results:
-    """Run the jobs that have no file yet, and return everything that the folder then holds.
+    """Run the jobs that have no result file, and return all results of the folder.
 
-    Each result is written as soon as it is there, so a sweep that is killed loses only the jobs that
-    were running. With `retry_errors` jobs whose result is an error are run again. Files that cannot be
-    read count as done: nothing is overwritten that may be of another version of this program.
+    Each result is written when its job ends, so a killed sweep loses only the jobs that were running.
+    With `retry_errors`, jobs whose result is an error run again. A file that cannot be read counts as
+    done, because another version of this program may have written it.
     """
-    watch = watch or SilentObserver()
+    observer = observer or SilentObserver()
     jobs, earlier = list(dict.fromkeys(jobs)), folder.read()
     repeated = {result.job for result in earlier.results if retry_errors and result.error is not None}
     to_do = [job for job in jobs if job in repeated or not folder.has(job)]
-    watch.begins(jobs, to_do, earlier)
+    observer.on_sweep_start(jobs, to_do, earlier)
     if to_do:
-        with executor.workers(work) as workers:
-            for result in _run(to_do, workers, watch):
+        with executor.workers(job_function) as workers:
+            for result in _run_jobs(to_do, workers, observer):
                 folder.save(result)
-                watch.finished(result)
+                observer.on_job_end(result)
     return folder.read()
 
 
-def _run(jobs: Sequence[Job], workers: Workers, watch: SweepObserver) -> Iterator[JobResult]:
-    """Yield the result of each job; one that died is begun anew after all others."""
+def _run_jobs(jobs: Sequence[Job], workers: Workers, observer: SweepObserver) -> Iterator[JobResult]:
+    """Yield the result of each job; a job whose worker crashed runs again after all others."""
     waiting, running = deque(jobs), 0
     tries: Counter[Job] = Counter()
     while waiting or running:
         while waiting and running < workers.capacity():
             job = waiting.popleft()
-            workers.begin(job)
-            watch.started(job)
+            workers.submit(job)
+            observer.on_job_start(job)
             tries[job] += 1
             running += 1
-        for job, result in workers.finished():
+        for job, result in workers.wait_for_results():
             running -= 1
             if isinstance(result, JobResult):
                 yield result
-            elif tries[job] < TRIES:
+            elif tries[job] < MAX_TRIES:
                 waiting.append(job)
             else:
-                yield JobResult(job, {}, (), f"The job died {TRIES} times. {result.reason}")
+                yield JobResult(job, {}, (), f"The job died {MAX_TRIES} times. {result.reason}")
+
+
+class RemainingTime:
+    """Estimate the remaining time of a sweep from the durations of finished jobs.
+
+    The expected duration of a job is the mean over the finished jobs that are most like it: same learner,
+    domain and size; otherwise same learner and domain; otherwise same learner; otherwise all jobs.
+    Results of earlier sweeps count as well.
+    """
+
+    def __init__(self) -> None:
+        self._durations: dict[tuple[str, ...], list[float]] = defaultdict(list)
+
+    def add(self, result: JobResult) -> None:
+        """Add the duration of a finished job; failed jobs are ignored."""
+        if result.error is None:
+            seconds = seconds_of(result)
+            for key in _lookup_keys(result.job):
+                self._durations[key].append(seconds)
+
+    def estimate(self, jobs: Iterable[Job], parallel_jobs: int = 1) -> float | None:
+        """Return the expected seconds for jobs of which `parallel_jobs` run at a time.
+
+        Returns None if no job has finished.
+        """
+        if not self._durations:
+            return None
+        return sum(map(self._expected, jobs)) / max(1, parallel_jobs)
+
+    def _expected(self, job: Job) -> float:
+        known = next(self._durations[key] for key in _lookup_keys(job) if key in self._durations)
+        return sum(known) / len(known)
+
+
+def seconds_of(result: JobResult) -> float:
+    """Return the duration of a job: the stages in its summary plus the planning time in its records."""
+    stages = result.summary.get("seconds")
+    by_stage = stages if isinstance(stages, Mapping) else {}
+    learning = [by_stage[stage] for stage in sorted(by_stage) if stage not in PER_TASK_SECONDS]
+    planning = [record.seconds["total"] for record in result.records]
+    return sum(float(seconds) for seconds in (*learning, *planning) if isinstance(seconds, int | float))
+
+
+def _lookup_keys(job: Job) -> tuple[tuple[str, ...], ...]:
+    """Return the groups of similar jobs, from the most to the least similar."""
+    size = (str(job.demos), str(job.tasks))
+    return (job.learner, job.domain, *size), (job.learner, job.domain), (job.learner,), ()

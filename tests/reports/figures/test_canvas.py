@@ -1,4 +1,4 @@
-"""What all figures share."""
+"""The shared parts of all figures."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_files_hold_no_dates_versions_or_random_names() -> None:
         assert not {"Software", "Creation Time"} & set(picture.info)
 
 
-def test_the_style_ends_with_its_block_and_heeds_no_settings() -> None:
+def test_the_style_ends_with_its_block_and_ignores_user_settings() -> None:
     with matplotlib.rc_context({"font.size": 30, "axes.grid": False}):
         with report_style():
             assert matplotlib.rcParams["font.size"] == 9
@@ -80,11 +80,11 @@ def test_the_style_ends_with_its_block_and_heeds_no_settings() -> None:
 @pytest.mark.parametrize(
     "name", ["$x^$", r"a\$b", "$", "$$", "two\nlines", r"$\frac{1}{0}$", "_^{}", "x" * 200]
 )
-def test_names_are_never_taken_for_formulas(name: str) -> None:
+def test_names_are_never_parsed_as_formulas(name: str) -> None:
     shown = figure_label(name)
     figure = Figure()
     text = figure.text(0.5, 0.5, shown)
-    FigureCanvasAgg(figure).draw()  # a formula that is none would raise
+    FigureCanvasAgg(figure).draw()  # An invalid formula would raise.
     read, formula = text._preprocess_math(shown)  # type: ignore[attr-defined]
     assert formula is False
     expected = re.sub(r"\s+", " ", name)

@@ -1,4 +1,4 @@
-"""Folders of runs: everything in them is read, and damage is named."""
+"""Reading the folders of runs: complete, incomplete and damaged ones."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from recorded_runs import run_lamps
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def complete(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run_lamps(tmp_path_factory.mktemp("lamps") / "some run", LampNames())
 
 
 @pytest.fixture
-def folder(whole: Path, tmp_path: Path) -> Path:
-    """A copy that may be damaged."""
-    return Path(shutil.copytree(whole, tmp_path / "copy"))
+def folder(complete: Path, tmp_path: Path) -> Path:
+    """A copy that a test may damage."""
+    return Path(shutil.copytree(complete, tmp_path / "copy"))
 
 
-def test_everything_is_read(whole: Path) -> None:
-    run = read_run(whole)
+def test_everything_is_read(complete: Path) -> None:
+    run = read_run(complete)
     assert (run.name, run.domain, run.learner, run.seed) == ("some run", "lamps", "necessary", 0)
     assert [record.outcome for record in run.records] == ["solved", "subgoal_missed"] * 2
     assert sorted(run.plans) == [0, 1, 2, 3]
@@ -59,53 +59,50 @@ def test_a_run_that_learned_nothing(folder: Path) -> None:
     assert not read_run(folder).learned
 
 
-def test_places_that_are_no_run(tmp_path: Path, whole: Path) -> None:
-    remedy = "Give a folder as written by `needful run` or `needful eval --out`."
-    for path, complaint in (
-        (tmp_path / "nowhere", f"nowhere does not exist. {remedy}"),
-        (whole / "summary.json", f"summary.json is a file. {remedy}"),
-        (tmp_path, f"records.jsonl cannot be read: No such file or directory. {remedy}"),
+def test_paths_that_are_no_run(tmp_path: Path, complete: Path) -> None:
+    for path, facts in (
+        (tmp_path / "nowhere", "nowhere.*does not exist.*needful run"),
+        (complete / "summary.json", "summary.json.*is a file.*needful run"),
+        (tmp_path, "records.jsonl.*No such file or directory.*needful run"),
     ):
-        with pytest.raises(ResultsError) as error:
+        with pytest.raises(ResultsError, match=facts):
             read_run(path)
-        assert str(error.value).endswith(complaint)
     (tmp_path / "jobs").mkdir()
-    with pytest.raises(ResultsError, match=r"results of a sweep\. `needful reproduce` writes"):
+    with pytest.raises(ResultsError, match=r"sweep.*`needful reproduce`"):
         read_run(tmp_path)
 
 
 def test_a_run_that_did_not_end(folder: Path) -> None:
     (folder / "summary.json").unlink()
-    with pytest.raises(ResultsError, match=r"summary.json cannot be read: .* The run did not end; repeat"):
+    with pytest.raises(ResultsError, match=r"summary.json.*did not finish"):
         read_run(folder)
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "complaint"),
+    ("file", "text", "facts"),
     [
-        ("summary.json", "{", "summary.json: not JSON"),
-        ("summary.json", "[]", "summary.json: expected an object"),
-        ("summary.json", '{"domain": "lamps", "seed": 0}', "the field 'learner' is missing"),
+        ("summary.json", "{", "summary.json.*JSON"),
+        ("summary.json", "[]", "summary.json.*object"),
+        ("summary.json", '{"domain": "lamps", "seed": 0}', "'learner'.*missing"),
         (
             "summary.json",
             '{"domain": "lamps", "learner": "ci", "seed": "0"}',
-            "seed: expected a whole number",
+            "seed.*whole number",
         ),
-        ("records.jsonl", "{}\n", "records.jsonl, line 1: the field 'domain' is missing"),
-        ("records.jsonl", '{"domain": "lamps', "records.jsonl: the last line is cut off"),
-        ("plans.jsonl.gz", "plain", "plans.jsonl.gz: the gzip data is broken"),
+        ("records.jsonl", "{}\n", "records.jsonl, line 1.*'domain'"),
+        ("records.jsonl", '{"domain": "lamps', "records.jsonl.*last line"),
+        ("plans.jsonl.gz", "plain", "plans.jsonl.gz.*gzip"),
     ],
 )
-def test_damaged_files(folder: Path, file: str, text: str, complaint: str) -> None:
+def test_damaged_files(folder: Path, file: str, text: str, facts: str) -> None:
     (folder / file).write_text(text)
-    with pytest.raises(ResultsError) as error:
+    with pytest.raises(ResultsError, match=facts):
         read_run(folder)
-    assert complaint in str(error.value)
 
 
 def test_a_damaged_model(folder: Path) -> None:
     description = json.loads((folder / "model" / "model.json").read_text())
     description["operators"][0]["name"] = ""
     (folder / "model" / "model.json").write_text(json.dumps(description))
-    with pytest.raises(ModelError, match="a name must not be empty"):
+    with pytest.raises(ModelError, match=r"name.*empty"):
         read_run(folder)

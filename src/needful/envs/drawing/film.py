@@ -39,8 +39,7 @@ THUMBNAIL_DIVISOR = 3  # pictures on a contact sheet are smaller by this factor
 
 DOTS_PER_INCH = 100
 # In inches; below MIN_HEIGHT the longest caption would not fit.
-CAPTION_WIDTH = 3.4
-MIN_HEIGHT = 2.0
+CAPTION_WIDTH, MIN_HEIGHT = 3.4, 2.0
 FRAME_MILLISECONDS = 1_200
 LAST_FRAME_MILLISECONDS = 3_000
 

@@ -7,13 +7,13 @@ cluster has these effects. Its preconditions are the atoms that held before all 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from needful.abstraction.atom_table import bits
 from needful.core.canonical import canonical_form
 from needful.core.deadline import NO_DEADLINE, Deadline
-from needful.core.demonstrations import Demonstration
+from needful.core.demonstrations import Demonstrations
 from needful.core.objects import Variable
 from needful.core.operators import Operator
 from needful.operator_learning.encoding import (
@@ -30,9 +30,7 @@ from needful.operator_learning.learned_operators import (
 
 
 def cluster_and_intersect(
-    demonstrations: Sequence[Demonstration],
-    replays: Sequence[Demonstration] = (),
-    deadline: Deadline = NO_DEADLINE,
+    demonstrations: Demonstrations, replays: Demonstrations = (), deadline: Deadline = NO_DEADLINE
 ) -> LearnedOperators:
     """Learn one operator per set of effects; replays are used like demonstrations."""
     encoded = encode_demonstrations((*demonstrations, *replays))

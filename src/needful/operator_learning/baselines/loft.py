@@ -23,7 +23,7 @@ from operator import or_
 
 from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.deadline import NO_DEADLINE, Deadline
-from needful.core.demonstrations import Demonstration
+from needful.core.demonstrations import Demonstrations
 from needful.core.operators import Operator
 from needful.operator_learning.baselines.cluster_intersect import cluster_by_effects
 from needful.operator_learning.encoding import EncodedTransition, encode_demonstrations
@@ -43,9 +43,7 @@ MAX_EXPANSIONS = 2_500
 
 
 def loft(
-    demonstrations: Sequence[Demonstration],
-    replays: Sequence[Demonstration] = (),
-    deadline: Deadline = NO_DEADLINE,
+    demonstrations: Demonstrations, replays: Demonstrations = (), deadline: Deadline = NO_DEADLINE
 ) -> LearnedOperators:
     """Learn operators per set of effects, with preconditions that separate it from the other sets."""
     encoded = encode_demonstrations((*demonstrations, *replays))
@@ -60,9 +58,7 @@ def loft(
 
 
 def loft_with_replays(
-    demonstrations: Sequence[Demonstration],
-    replays: Sequence[Demonstration] = (),
-    deadline: Deadline = NO_DEADLINE,
+    demonstrations: Demonstrations, replays: Demonstrations = (), deadline: Deadline = NO_DEADLINE
 ) -> LearnedOperators:
     """Learn with LOFT, and exclude operators without effects from planning.
 

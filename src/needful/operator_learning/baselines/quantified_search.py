@@ -22,7 +22,7 @@ from needful.abstraction.atom_table import AtomKey, AtomTable, bits
 from needful.core.atoms import LiftedAtom
 from needful.core.controllers import Controller
 from needful.core.deadline import NO_DEADLINE, Deadline
-from needful.core.demonstrations import Demonstration
+from needful.core.demonstrations import Demonstrations
 from needful.core.objects import Variable
 from needful.core.operators import Operator
 from needful.operator_learning.baselines.cluster_intersect import (
@@ -46,9 +46,7 @@ MAX_GROUNDINGS = 11
 
 
 def cluster_and_quantify(
-    demonstrations: Sequence[Demonstration],
-    replays: Sequence[Demonstration] = (),
-    deadline: Deadline = NO_DEADLINE,
+    demonstrations: Demonstrations, replays: Demonstrations = (), deadline: Deadline = NO_DEADLINE
 ) -> LearnedOperators:
     """Learn one operator per set of effects, then minimise the prediction error; replays are used too."""
     encoded = encode_demonstrations((*demonstrations, *replays))

@@ -1,4 +1,4 @@
-"""The module that `native/bindings.cpp` compiles to."""
+"""The C++ search engine, compiled from `native/bindings.cpp`."""
 
 EncodedAtom = tuple[int, list[int]]
 OperatorTuple = tuple[list[int], list[EncodedAtom], list[EncodedAtom], list[EncodedAtom], list[EncodedAtom]]
@@ -32,7 +32,6 @@ def ground(
     operators: list[OperatorTuple],
     initial: list[int],
     goal: list[int],
-    allow_noops: bool,
     seconds: float,
-    most: int,
+    max_operators: int,
 ) -> Problem | None: ...

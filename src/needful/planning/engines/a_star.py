@@ -1,16 +1,16 @@
-"""A* that goes on: a stream of the cheapest abstract plans of a problem.
+"""A* search that yields a stream of abstract plans, cheapest first.
 
-The plans are those of a tree search, which keeps all paths to a state and so explodes. Here a node is
-set aside if its state was already expanded K times from paths no longer than its own. Each of those
-continues to the goal as well as this one would, so K plans come before any that needs it. K is 1 for
-the first plan, which then costs as much as plain A*, and rises by one with each plan asked for.
+The plans are those of a tree search, which keeps all paths to a state and grows exponentially. Here, a node
+is postponed if its state was already expanded K times from paths that are no longer. Each of those paths
+continues to the goal at no greater cost, so K plans come before any that needs the postponed node. K is 1
+for the first plan, which then costs as much as plain A*, and grows by 1 with each requested plan.
 
-Heuristics are evaluated late: a child enters the queue with the bound that follows from its parent's
-landmarks, and is evaluated only when it comes to the front.
+Evaluation is deferred: a child enters the queue with the bound that follows from its parent's landmarks,
+and is evaluated when it is first popped.
 
-Nodes are taken in the order of (f, h, random number, creation), and each draws its random number when
-it is created, so a run can be repeated exactly. With a weight w, f = g + w·h: plans come sooner and
-cost at most w times as much as they could; needless steps are left out of them.
+Nodes are popped in the order of (f, h, random number, creation). Each node draws its random number when
+it is created, so runs are reproducible. With a weight w, f = g + w·h: plans come sooner and cost at most
+w times the optimum, and superfluous steps are removed from them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from needful.core.plans import Outcome, SearchStatistics
 from needful.errors import InvalidInputError
 from needful.planning.action_elimination import TrimmedPlans
 from needful.planning.budget import Budget
-from needful.planning.engines.search_space import SearchSpace, SearchTree, splitmix64
+from needful.planning.engines.search_space import SearchSpace, SearchStream
 from needful.planning.grounding import GroundProblem
 from needful.planning.heuristics import LmCut
 from needful.planning.interfaces import Heuristic, PlanStream
@@ -34,7 +34,7 @@ QueueEntry: TypeAlias = tuple[int, int, int, int]
 
 
 class _CachedEstimate(NamedTuple):
-    """What is kept of a state's estimate: its value, how many landmarks, all operators in them."""
+    """The estimate of a state: its value, the number of landmarks, and the union of the landmarks."""
 
     value: int | None
     landmarks: int
@@ -43,12 +43,12 @@ class _CachedEstimate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AStar:
-    """The search for abstract plans by A*, with LM-cut unless another heuristic is given.
+    """A* search for abstract plans, by default with LM-cut.
 
     Attributes:
-        heuristic: makes the heuristic for a problem; if time runs out, it may be left unfinished.
-        weight: how much more the estimate counts than the steps so far; 1 gives the cheapest plans.
-        symmetries: whether states that differ by an exchange of interchangeable objects are one.
+        heuristic: builds the heuristic for a problem; it may be incomplete if time runs out.
+        weight: the factor of the estimate in f = g + weight·h; 1 gives the cheapest plans.
+        symmetries: whether to merge states that differ only by swapping interchangeable objects.
     """
 
     heuristic: Callable[[GroundProblem, Budget], Heuristic] = LmCut
@@ -65,12 +65,13 @@ class AStar:
         """Start a search; `seed` alone breaks ties."""
         space = SearchSpace(problem, self.symmetries, budget)
         plans = AStarStream(space, self.heuristic(problem, budget), self.weight, seed, budget, statistics)
-        # The first of the cheapest plans has no needless steps, and those after it are to be different.
+        # The cheapest plan has no superfluous steps, and a trimmed later plan would often be an earlier
+        # one.
         return plans if self.weight == 1 else TrimmedPlans(plans, problem, budget)
 
 
-class AStarStream:
-    """The plans of one search, cheapest first; see `PlanStream`."""
+class AStarStream(SearchStream):
+    """The plans of one A* search, cheapest first; see `PlanStream`."""
 
     def __init__(
         self,
@@ -81,36 +82,20 @@ class AStarStream:
         budget: Budget,
         statistics: SearchStatistics,
     ) -> None:
-        self.ended: Outcome | None = None
-        self._space = space
+        super().__init__(space, seed, budget, statistics)
         self._heuristic = heuristic
         self._weight = weight
-        self._budget = budget
-        self._statistics = statistics
-        self._random = splitmix64(seed)
-        self._tree = SearchTree(space)
-        # The costs of the paths from which each state was expanded, and its estimate.
+        # For each state: the costs of the paths from which it was expanded, and its estimate.
         self._expansions: dict[int, list[int]] = {}
         self._estimates: dict[int, _CachedEstimate] = {}
-        self._expansion_limit = 0
         self._queue: list[QueueEntry] = []
         self._postponed: list[QueueEntry] = []
         self._enqueue(node=0, bound=0)
 
-    def __iter__(self) -> AStarStream:
-        return self
-
-    def __next__(self) -> tuple[int, ...]:
-        if self.ended is None:
-            self._expansion_limit += 1
-            for entry in self._postponed:
-                heapq.heappush(self._queue, entry)
-            self._postponed.clear()
-            found = self._next_goal_node()
-            if isinstance(found, int):
-                return self._tree.plan(found)
-            self.ended = found
-        raise StopIteration
+    def _resume_postponed(self) -> None:
+        for entry in self._postponed:
+            heapq.heappush(self._queue, entry)
+        self._postponed.clear()
 
     def _next_goal_node(self) -> int | Outcome:
         while self._queue:
@@ -131,10 +116,10 @@ class AStarStream:
                 f = cost + self._weight * estimate.value
                 heapq.heappush(self._queue, (f, estimate.value, tie, node))
                 continue
-            if not self._may_expand():
+            if not self._tree.may_grow(self._budget, self._statistics):
                 return Outcome.OUT_OF_NODES
             self._expand(node, bound, estimate)
-        # An expansion that time cut short may have left nothing to go on with.
+        # The deadline may have interrupted the last expansion and left the queue empty.
         return Outcome.TIMEOUT if self._budget.expired() else Outcome.NO_ABSTRACT_PLAN
 
     def _expanded_enough(self, state: int, cost: int) -> bool:
@@ -151,12 +136,6 @@ class AStarStream:
             )
             self._statistics.nodes_evaluated += 1
         return known
-
-    def _may_expand(self) -> bool:
-        return (
-            self._budget.allows(self._statistics.nodes_created)
-            and len(self._tree.distinct_states) <= self._space.max_states
-        )
 
     def _expand(self, node: int, bound: int, estimate: _CachedEstimate) -> None:
         self._statistics.nodes_expanded += 1

@@ -1,12 +1,12 @@
 """Lazy greedy best-first search with the FF heuristic and preferred operators.
 
-It asks only how near the goal seems, not how long the way was, and finds some plan where A* cannot
-find a cheapest one in time. A child waits with its parent's estimate and is evaluated when its turn
-comes. Children by a preferred operator wait in a second queue as well; the queues take turns, and the
-second has more of them whenever an estimate falls below all before it.
+It ranks nodes by their estimated distance to the goal alone and finds a plan where A* cannot find a
+cheapest one in time. A child is queued with its parent's estimate and evaluated when it is popped.
+Children by a preferred operator are also in a second queue. The queues take turns, and the second gets a
+bonus of turns whenever an estimate is the lowest so far.
 
-It goes on after a plan as A* does: a state is expanded K times, and K rises with each plan asked for.
-Needless steps are left out of what it finds.
+After a plan, the search continues as A* does: a state is expanded up to K times, and K grows by 1 with each
+requested plan. Superfluous steps are removed from the plans.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import TypeAlias
 from needful.core.plans import Outcome, SearchStatistics
 from needful.planning.action_elimination import TrimmedPlans
 from needful.planning.budget import Budget
-from needful.planning.engines.search_space import SearchSpace, SearchTree, splitmix64
+from needful.planning.engines.search_space import SearchSpace, SearchStream
 from needful.planning.grounding import GroundProblem
 from needful.planning.heuristics import Ff, RelaxedPlan
 
-# (h of the parent, cost, random number, node): of equally promising nodes the nearest, for shorter plans.
+# (h of the parent, cost, random number, node): ties in h go to the cheaper node, for shorter plans.
 QueueEntry: TypeAlias = tuple[int, int, int, int]
 
 _ALL, _PREFERRED = 0, 1
-# How many turns progress is worth.
+# The bonus of turns for the queue of preferred operators after progress.
 _BOOST = 1000
 
 
@@ -35,7 +35,7 @@ class Greedy:
     """Lazy greedy best-first search.
 
     Attributes:
-        symmetries: whether states that differ by an exchange of interchangeable objects are one.
+        symmetries: whether to merge states that differ only by swapping interchangeable objects.
     """
 
     symmetries: bool = False
@@ -49,44 +49,28 @@ class Greedy:
         return TrimmedPlans(plans, problem, budget)
 
 
-class GreedyStream:
-    """The plans of one search, as they are found; see `PlanStream`."""
+class GreedyStream(SearchStream):
+    """The plans of one greedy search, in the order found; see `PlanStream`."""
 
     def __init__(
         self, space: SearchSpace, ff: Ff, seed: int, budget: Budget, statistics: SearchStatistics
     ) -> None:
-        self.ended: Outcome | None = None
-        self._space = space
+        super().__init__(space, seed, budget, statistics)
         self._ff = ff
-        self._budget = budget
-        self._statistics = statistics
-        self._random = splitmix64(seed)
-        self._tree = SearchTree(space)
         self._expansions: dict[int, int] = {}
         self._relaxed_plans: dict[int, RelaxedPlan | None] = {}
-        self._expansion_limit = 0
         self._best_estimate: int | None = None
         self._queues: tuple[list[QueueEntry], list[QueueEntry]] = ([], [])
         self._turns = [0, 0]
-        self._taken: set[int] = set()
+        self._popped: set[int] = set()
         self._postponed: list[tuple[int, QueueEntry]] = []
         self._enqueue(node=0, bound=0, preferred=False)
 
-    def __iter__(self) -> GreedyStream:
-        return self
-
-    def __next__(self) -> tuple[int, ...]:
-        if self.ended is None:
-            self._expansion_limit += 1
-            for queue, entry in self._postponed:
-                heapq.heappush(self._queues[queue], entry)
-                self._taken.discard(entry[-1])
-            self._postponed.clear()
-            found = self._next_goal_node()
-            if isinstance(found, int):
-                return self._tree.plan(found)
-            self.ended = found
-        raise StopIteration
+    def _resume_postponed(self) -> None:
+        for queue, entry in self._postponed:
+            heapq.heappush(self._queues[queue], entry)
+            self._popped.discard(entry[-1])
+        self._postponed.clear()
 
     def _next_goal_node(self) -> int | Outcome:
         while any(self._queues):
@@ -95,9 +79,9 @@ class GreedyStream:
             queue = self._next_queue()
             entry = heapq.heappop(self._queues[queue])
             node = entry[-1]
-            if node in self._taken:
+            if node in self._popped:
                 continue
-            self._taken.add(node)
+            self._popped.add(node)
             state = self._tree.state(node)
             if self._space.is_goal(state):
                 return node
@@ -107,10 +91,10 @@ class GreedyStream:
             relaxed_plan = self._relaxed_plan(state)
             if relaxed_plan is None:
                 continue
-            if not self._may_expand():
+            if not self._tree.may_grow(self._budget, self._statistics):
                 return Outcome.OUT_OF_NODES
             self._expand(node, relaxed_plan)
-        # An expansion that time cut short may have left nothing to go on with.
+        # The deadline may have interrupted the last expansion and left the queues empty.
         return Outcome.TIMEOUT if self._budget.expired() else Outcome.NO_ABSTRACT_PLAN
 
     def _next_queue(self) -> int:
@@ -127,12 +111,6 @@ class GreedyStream:
                 self._best_estimate = found.length
                 self._turns[_PREFERRED] -= _BOOST
         return self._relaxed_plans[state]
-
-    def _may_expand(self) -> bool:
-        return (
-            self._budget.allows(self._statistics.nodes_created)
-            and len(self._tree.distinct_states) <= self._space.max_states
-        )
 
     def _expand(self, node: int, relaxed_plan: RelaxedPlan) -> None:
         self._statistics.nodes_expanded += 1

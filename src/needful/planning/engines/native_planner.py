@@ -1,6 +1,7 @@
-"""The planner in C++: the same plans in the same order with the same counters as the Python one.
+"""The planner in C++. It returns the plans and counters of the Python planner, in the same order.
 
-Its sources are in `native/`. It is missing where the package was installed without a compiler.
+Its sources are in `native/`. The module `_engine` is missing if the package was installed without a
+compiler.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from needful.core.atoms import GroundAtom, LiftedAtom, Predicate
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import GroundOperator, Operator
 from needful.core.plans import AbstractPlan, Outcome, SearchStatistics
-from needful.errors import InvalidInputError, UnknownNameError
+from needful.core.tasks import AbstractTask
+from needful.errors import InvalidInputError
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.engines.greedy import Greedy
-from needful.planning.engines.python_planner import check_step
+from needful.planning.engines.python_planner import failures_at
 from needful.planning.heuristics import LmCut
-from needful.planning.interfaces import Question
-from needful.planning.portfolio import Policy, Stage, anytime_portfolio
+from needful.planning.portfolio import Portfolio, Stage, anytime_portfolio
 
 try:
     from needful.planning.engines import _engine
@@ -29,13 +30,13 @@ except ImportError:
 else:
     ENGINE_BUILT = True
 
-# The engine counts in 64 bits and weighs in 32.
-_MOST = (1 << 63) - 1
+# The engine stores counters as 64-bit integers and weights as 32-bit integers.
+_MAX_INT64 = (1 << 63) - 1
 _MAX_WEIGHT = (1 << 31) - 1
 
-# What the engine takes for an atom: the predicate's number, and object numbers or places of variables.
+# The engine's form of an atom: the predicate's number, and object numbers or parameter indices.
 EncodedAtom: TypeAlias = tuple[int, list[int]]
-# (greedy, weight, symmetries, work); no work means all that is left.
+# (greedy, weight, symmetries, max_work); 0 stands for no limit.
 StageTuple: TypeAlias = tuple[bool, int, bool, int]
 
 
@@ -43,66 +44,74 @@ StageTuple: TypeAlias = tuple[bool, int, bool, int]
 class NativePlanner:
     """Grounds and searches in C++; see `Planner`."""
 
-    policy: Policy = field(default_factory=anytime_portfolio)
+    portfolio: Portfolio = field(default_factory=anytime_portfolio)
 
     def __post_init__(self) -> None:
         if not ENGINE_BUILT:
             raise InvalidInputError(
-                "The search engine in C++ was not built. Install a C++17 compiler and install needful "
-                "again, or use PythonPlanner."
+                "The C++ search engine was not built. Install a C++17 compiler and reinstall needful, or "
+                "use PythonPlanner."
             )
-        if not understands(self.policy):
+        if not supports_portfolio(self.portfolio):
             raise InvalidInputError(
-                "The search engine in C++ knows A* with LM-cut and greedy search only. Use PythonPlanner "
-                f"for {self.policy}."
+                "The C++ search engine supports A* with LM-cut and greedy search only. Use PythonPlanner "
+                f"for {self.portfolio}."
             )
 
-    def __call__(self, question: Question, budget: Budget) -> NativeProblem | None:
-        """Return the grounded problem, or None if time ran out or it is too large."""
-        objects = tuple(sorted(set(question.objects)))
-        grounded = _Encoding.of(question, objects).ground(question, budget)
+    def __call__(
+        self, operators: Sequence[Operator], task: AbstractTask, budget: Budget
+    ) -> NativeProblem | None:
+        """Return the grounded problem, or None if time ran out or the problem is too large."""
+        encoding = _Encoding.of(operators, task)
+        grounded = encoding.ground(operators, task, budget)
         if grounded is None:
             return None
-        return NativeProblem(tuple(question.operators), objects, grounded, self.policy)
+        return NativeProblem(tuple(operators), tuple(encoding.objects), grounded, self.portfolio)
 
 
-def understands(policy: Policy) -> bool:
-    """Return whether the engine can follow a policy."""
-    # Not subclasses, here and below: they may search in ways of their own.
-    return type(policy) is Policy and all(_stage_tuple(stage) is not None for stage in policy.stages)
+def supports_portfolio(portfolio: Portfolio) -> bool:
+    """Return whether the engine can run a portfolio."""
+    # Subclasses, here and below, may override the search, so exact types are compared.
+    return type(portfolio) is Portfolio and all(
+        _stage_tuple(stage) is not None for stage in portfolio.stages
+    )
 
 
 def _stage_tuple(stage: Stage) -> StageTuple | None:
-    search, work = stage.search, min(stage.work or 0, _MOST)
+    search, max_work = stage.search, min(stage.max_work or 0, _MAX_INT64)
     if type(search) is AStar and search.heuristic is LmCut and search.weight <= _MAX_WEIGHT:
-        return False, search.weight, search.symmetries, work
+        return False, search.weight, search.symmetries, max_work
     if type(search) is Greedy:
-        return True, 1, search.symmetries, work
+        return True, 1, search.symmetries, max_work
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class NativeProblem:
-    """A problem inside of the engine; see `Problem`.
+    """A problem inside the engine; see `Problem`.
 
     Attributes:
         operators: the lifted operators.
-        objects: the objects, sorted; an object's number is its place.
+        objects: the objects, sorted; an object's number is its index.
         grounded: the engine's problem.
-        policy: how to search.
-        failures: the discovered failures so far: (ground operator, object number). What they change is
-            worked out when a search starts, because that takes time and a search has a deadline.
+        portfolio: the searches to run.
+        failures: the failures discovered so far: (ground operator index, object index). They are applied
+            when a search starts, because that takes time and a search has a deadline.
     """
 
     operators: tuple[Operator, ...]
     objects: tuple[Object, ...]
     grounded: _engine.Problem
-    policy: Policy
+    portfolio: Portfolio
     failures: tuple[tuple[int, int], ...] = ()
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.objects)} objects, {self.grounded.operator_count} ground operators"
+        return f"NativeProblem({counts}, {len(self.failures)} failures)"
 
     @property
     def goal_reachable(self) -> bool:
-        """Whether the goal can be reached if nothing is ever deleted; if not, there is no plan."""
+        """Whether the goal is reachable if deletes are ignored; if not, there is no plan."""
         return bool(self.grounded.goal_reachable)
 
     def plan(self, steps: Sequence[int]) -> AbstractPlan:
@@ -110,19 +119,13 @@ class NativeProblem:
         return tuple(self._ground_operator(step) for step in steps)
 
     def _ground_operator(self, step: int) -> GroundOperator:
-        index, bound = self.grounded.ground_operator(step)
-        return self.operators[index].ground([self.objects[i] for i in bound])
+        index, objects = self.grounded.ground_operator(step)
+        return self.operators[index].ground([self.objects[i] for i in objects])
 
     def with_failure(self, step: int, offending: Iterable[Object]) -> NativeProblem:
-        """Return the problem in which a ground operator needs the offending objects dealt with first."""
-        check_step(step, self.grounded.operator_count)
-        number = {obj: index for index, obj in enumerate(self.objects)}
-        new: list[tuple[int, int]] = []
-        for obj in sorted(set(offending)):
-            if obj not in number:
-                raise UnknownNameError("offending object", obj.name, (o.name for o in self.objects))
-            if (step, number[obj]) not in self.failures:
-                new.append((step, number[obj]))
+        """Return the problem in which a step requires an earlier step on each offending object."""
+        found = failures_at(step, offending, self.grounded.operator_count, self.objects)
+        new = [failure for failure in found if failure not in self.failures]
         return replace(self, failures=(*self.failures, *new)) if new else self
 
     def plans(self, seed: int, budget: Budget, statistics: SearchStatistics) -> NativePlanStream:
@@ -141,17 +144,17 @@ class NativePlanStream:
         self._search = _engine.Search(
             problem.grounded,
             list(problem.failures),
-            [described for stage in problem.policy.stages if (described := _stage_tuple(stage))],
-            problem.policy.distinct,
+            [one for stage in problem.portfolio.stages if (one := _stage_tuple(stage))],
+            problem.portfolio.distinct,
             seed & (1 << 64) - 1,
             self._counters(),
             budget.remaining(),
         )
-        self._count()
+        self._update_statistics()
 
     @property
-    def ended(self) -> Outcome | None:
-        """Why there are no more plans, if there are none."""
+    def end_reason(self) -> Outcome | None:
+        """Why there are no more plans; see `PlanStream`."""
         reason = self._search.ended
         return None if reason is None else Outcome(reason)
 
@@ -161,9 +164,11 @@ class NativePlanStream:
     def __next__(self) -> tuple[int, ...]:
         max_nodes = self._budget.max_nodes
         steps = self._search.next(
-            self._counters(), self._budget.remaining(), -1 if max_nodes is None else min(max_nodes, _MOST)
+            self._counters(),
+            self._budget.remaining(),
+            -1 if max_nodes is None else min(max_nodes, _MAX_INT64),
         )
-        self._count()
+        self._update_statistics()
         if steps is None:
             raise StopIteration
         return tuple(steps)
@@ -175,7 +180,7 @@ class NativePlanStream:
             self._statistics.nodes_evaluated,
         ]
 
-    def _count(self) -> None:
+    def _update_statistics(self) -> None:
         created, expanded, evaluated = self._search.spent
         self._statistics.nodes_created = created
         self._statistics.nodes_expanded = expanded
@@ -184,7 +189,7 @@ class NativePlanStream:
 
 @dataclass(frozen=True, slots=True)
 class _Encoding:
-    """The numbers of a question's objects, predicates and types."""
+    """The numbers of a task's objects, predicates and types; objects are sorted."""
 
     objects: Mapping[Object, int]
     predicates: Mapping[str, int]
@@ -192,25 +197,26 @@ class _Encoding:
     types: Mapping[Type, int]
 
     @classmethod
-    def of(cls, question: Question, objects: Sequence[Object]) -> _Encoding:
+    def of(cls, operators: Sequence[Operator], task: AbstractTask) -> _Encoding:
+        objects = sorted(set(task.objects))
         types: dict[Type, int] = {}
         arities: dict[str, int] = {}
 
-        def mention(predicate: Predicate) -> None:
+        def register(predicate: Predicate) -> None:
             arity = len(predicate.types)
             if arities.setdefault(predicate.name, arity) != arity:
                 raise InvalidInputError(
-                    f"There are predicates {predicate.name!r} of {arities[predicate.name]} and of {arity} "
+                    f"Two predicates named {predicate.name!r} have {arities[predicate.name]} and {arity} "
                     "arguments. Rename one of them."
                 )
 
-        for predicate in {atom.predicate for atoms in (question.initial, question.goal) for atom in atoms}:
-            mention(predicate)
-        for operator in question.operators:
+        for predicate in {atom.predicate for atoms in (task.initial, task.goal) for atom in atoms}:
+            register(predicate)
+        for operator in operators:
             for lifted in operator.preconditions | operator.add_effects | operator.delete_effects:
-                mention(lifted.predicate)
+                register(lifted.predicate)
             for pattern in operator.delete_patterns:
-                mention(pattern.predicate)
+                register(pattern.predicate)
                 for argument in pattern.arguments:
                     types.setdefault(argument.type, len(types))
             for variable in operator.parameters:
@@ -225,18 +231,19 @@ class _Encoding:
             types,
         )
 
-    def ground(self, question: Question, budget: Budget) -> _engine.Problem | None:
-        most = budget.max_ground_operators
+    def ground(
+        self, operators: Sequence[Operator], task: AbstractTask, budget: Budget
+    ) -> _engine.Problem | None:
+        limit = budget.max_ground_operators
         return _engine.ground(
             self.arities,
             [self.types[obj.type] for obj in self.objects],
             [self._members(kind) for kind in self.types],
-            [self._operator(operator) for operator in question.operators],
-            self._flatten_atoms(budget.until_deadline(question.initial)),
-            self._flatten_atoms(question.goal),
-            question.allow_noops,
+            [self._operator(operator) for operator in operators],
+            self._flatten_atoms(budget.until_deadline(task.initial)),
+            self._flatten_atoms(task.goal),
             budget.remaining(),
-            _MOST if most is None else min(most, _MOST),
+            _MAX_INT64 if limit is None else min(limit, _MAX_INT64),
         )
 
     def _members(self, kind: Type) -> list[int]:
@@ -244,16 +251,21 @@ class _Encoding:
         return [number for obj, number in self.objects.items() if obj.type in fitting]
 
     def _operator(self, operator: Operator) -> _engine.OperatorTuple:
-        place = {variable: index for index, variable in enumerate(operator.parameters)}
+        parameter_index = {variable: index for index, variable in enumerate(operator.parameters)}
 
-        def placed(atoms: Iterable[LiftedAtom]) -> list[EncodedAtom]:
-            return [(self.predicates[a.predicate.name], [place[v] for v in a.variables]) for a in atoms]
+        def indexed(atoms: Iterable[LiftedAtom]) -> list[EncodedAtom]:
+            return [
+                (self.predicates[a.predicate.name], [parameter_index[v] for v in a.variables])
+                for a in atoms
+            ]
 
         patterns = [
             (
                 self.predicates[pattern.predicate.name],
                 [
-                    place[argument] if isinstance(argument, Variable) else -1 - self.types[argument.type]
+                    parameter_index[argument]
+                    if isinstance(argument, Variable)
+                    else -1 - self.types[argument.type]
                     for argument in pattern.arguments
                 ],
             )
@@ -261,9 +273,9 @@ class _Encoding:
         ]
         return (
             [self.types[variable.type] for variable in operator.parameters],
-            placed(sorted(operator.preconditions)),
-            placed(operator.add_effects),
-            placed(operator.delete_effects),
+            indexed(sorted(operator.preconditions)),
+            indexed(operator.add_effects),
+            indexed(operator.delete_effects),
             patterns,
         )
 

@@ -1,38 +1,27 @@
-"""States and paths as every search sees them: what follows a state, and how a node was reached.
-
-SplitMix64: a sequence of 64-bit numbers that any language reproduces bit for bit.
-"""
+"""What all searches share: the state space, the tree of nodes, the stream of plans, and tie-breaking."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from typing import Self
 
+from needful.core.plans import Outcome, SearchStatistics
 from needful.planning.budget import Budget
 from needful.planning.grounding import GroundProblem
 from needful.planning.symmetry import Symmetry
 
-_MASK = (1 << 64) - 1
-
-
-def splitmix64(seed: int) -> Iterator[int]:
-    """Yield the endless sequence that belongs to a seed (Steele, Lea and Flood, OOPSLA 2014)."""
-    state = seed & _MASK
-    while True:
-        state = (state + 0x9E3779B97F4A7C15) & _MASK
-        mixed = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
-        yield mixed ^ (mixed >> 31)
-
-
-# The memory that the states of one search may take.
+# The memory limit for the states of one search.
 _MAX_STATE_BYTES = 1 << 31
+
+_MAX_UINT64 = (1 << 64) - 1
 
 
 class SearchSpace:
-    """The states of a problem, reduced to what makes a difference.
+    """The states of a problem, reduced to relevant atoms.
 
-    Atoms that no precondition and no goal asks for are left out of states. With `symmetries`, states
-    that differ only by an exchange of interchangeable objects are one.
+    Atoms that occur in no precondition and not in the goal are left out of states. With `symmetries`,
+    states that differ only by swapping interchangeable objects are merged.
     """
 
     def __init__(self, problem: GroundProblem, symmetries: bool, budget: Budget) -> None:
@@ -57,7 +46,7 @@ class SearchSpace:
         return [step for step, needed in enumerate(self._preconditions) if not needed & missing]
 
     def successor(self, state: int, step: int) -> int:
-        """Return the state that a step leads to."""
+        """Return the successor of a state by a step."""
         child = self._apply(state, step)
         return child if self._symmetry is None else self._symmetry.canonical(child)
 
@@ -69,9 +58,9 @@ class SearchSpace:
         return (child | operator.adds) & self._relevant_atoms
 
     def undo_renaming(self, steps: list[int]) -> tuple[int, ...]:
-        """Return the plan whose steps were taken from one state to its `successor` after the other.
+        """Return the plan for a path of steps through canonical states (see `successor`).
 
-        Each exchange of objects that made a state canonical is undone in the steps after it.
+        Each renaming of objects that made a state canonical is undone in the steps after it.
         """
         if self._symmetry is None:
             return tuple(steps)
@@ -80,31 +69,31 @@ class SearchSpace:
         for step in steps:
             plan.append(self._symmetry.renamed_step(step, renaming))
             raw = self._apply(state, step)
-            exchange = self._symmetry.exchange(raw)
-            state = self._symmetry.renamed_state(raw, exchange)
+            canonical_renaming = self._symmetry.canonical_renaming(raw)
+            state = self._symmetry.renamed_state(raw, canonical_renaming)
             undone = list(renaming)
-            for obj, place in enumerate(exchange):
-                undone[place] = renaming[obj]
+            for obj, renamed in enumerate(canonical_renaming):
+                undone[renamed] = renaming[obj]
             renaming = tuple(undone)
         return tuple(plan)
 
 
 class SearchTree:
-    """The nodes of a search, each a path from the initial state, numbered as they are created.
+    """The nodes of a search: paths from the initial state, numbered in the order of creation.
 
-    The state of a node is only computed when it is asked for: most nodes are never taken up.
+    The state of a node is computed on demand, because most nodes are never popped.
     """
 
     def __init__(self, space: SearchSpace) -> None:
         self.space = space
         self.costs = [0]
-        self.distinct_states: set[int] = {space.initial}
+        self._distinct_states: set[int] = {space.initial}
         self._states: list[int | None] = [space.initial]
         self._parents = [-1]
         self._steps = [-1]
 
     def add(self, parent: int, step: int) -> int:
-        """Return the number of a new node: the parent's path and one more step."""
+        """Add the node that extends the parent's path by a step, and return its number."""
         self.costs.append(self.costs[parent] + 1)
         self._states.append(None)
         self._parents.append(parent)
@@ -112,14 +101,20 @@ class SearchTree:
         return len(self.costs) - 1
 
     def state(self, node: int) -> int:
-        """Return the state in which a node's path ends; its parent's must have been asked for before."""
+        """Return the state of a node; the state of its parent must have been computed before."""
         state = self._states[node]
         if state is None:
             before = self._states[self._parents[node]]
             assert before is not None
             state = self._states[node] = self.space.successor(before, self._steps[node])
-            self.distinct_states.add(state)
+            self._distinct_states.add(state)
         return state
+
+    def may_grow(self, budget: Budget, statistics: SearchStatistics) -> bool:
+        """Return whether the limits on nodes and on the memory for states allow another expansion."""
+        return (
+            budget.allows(statistics.nodes_created) and len(self._distinct_states) <= self.space.max_states
+        )
 
     def plan(self, node: int) -> tuple[int, ...]:
         """Return the ground operators on the path to a node."""
@@ -128,3 +123,53 @@ class SearchTree:
             backwards.append(self._steps[node])
             node = self._parents[node]
         return self.space.undo_renaming(backwards[::-1])
+
+
+class SearchStream(ABC):
+    """The plans of a search that continues after each plan; see `PlanStream`.
+
+    After each plan, every state may be expanded once more, so that other paths through it are found.
+    """
+
+    def __init__(self, space: SearchSpace, seed: int, budget: Budget, statistics: SearchStatistics) -> None:
+        self.end_reason: Outcome | None = None
+        self._space = space
+        self._budget = budget
+        self._statistics = statistics
+        self._random = splitmix64(seed)
+        self._tree = SearchTree(space)
+        self._expansion_limit = 0
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> tuple[int, ...]:
+        if self.end_reason is None:
+            self._expansion_limit += 1
+            self._resume_postponed()
+            found = self._next_goal_node()
+            if isinstance(found, int):
+                return self._tree.plan(found)
+            self.end_reason = found
+        raise StopIteration
+
+    @abstractmethod
+    def _resume_postponed(self) -> None:
+        """Put the entries that reached the expansion limit back into the queue."""
+
+    @abstractmethod
+    def _next_goal_node(self) -> int | Outcome:
+        """Search on; return the next node with a goal state, or the reason why there is none."""
+
+
+def splitmix64(seed: int) -> Iterator[int]:
+    """Yield the infinite SplitMix64 sequence of a seed (Steele, Lea and Flood, OOPSLA 2014).
+
+    Every implementation yields the same 64-bit numbers, so the C++ engine breaks ties alike.
+    """
+    state = seed & _MAX_UINT64
+    while True:
+        state = (state + 0x9E3779B97F4A7C15) & _MAX_UINT64
+        mixed = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MAX_UINT64
+        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MAX_UINT64
+        yield mixed ^ (mixed >> 31)

@@ -1,6 +1,6 @@
-"""Search by K* (Katz and Lee 2023), a top-k planner that is installed beside this package.
+"""Searches by external planners: Fast Downward (Helmert 2006) and K* (Katz and Lee 2023).
 
-Search by Fast Downward (Helmert 2006), a planner that is installed beside this package.
+Both are installed separately, by the extra `planners`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,17 @@ LAMA_FIRST = (
     "lazy_greedy([ff, landmarks], preferred=[ff, landmarks])))"
 )
 
+# States that are equal up to renaming objects are searched once, and their plans are expanded afterwards.
+_SYMMETRIES = "sym=structural_symmetries(search_symmetries=oss, stabilize_initial_state=false, "
+_SYMMETRIES += "keep_operator_symmetries=true, time_bound=0)"
+_K_STAR_SEARCH = "kstar(lmcut(transform=undo_to_origin()), k={}, symmetries=sym, dump_plan_files=false, "
+_K_STAR_SEARCH += "json_file_to_dump=plans.json)"
+
+# The search components inside the packages, and their exit status for an unsolvable task.
 _FAST_DOWNWARD = "downward/builds/release/bin/downward"
 _FAST_DOWNWARD_UNSOLVABLE = 11
+_K_STAR = "builds/release/bin/downward"
+_K_STAR_UNSOLVABLE = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +41,10 @@ class FastDownward:
     """The search for one abstract plan by Fast Downward; see `Search`.
 
     Attributes:
-        search: a search in Fast Downward's own words, such as `OPTIMAL` or `LAMA_FIRST`. It must end
-            with its first plan.
-        memory: how many bytes it may use.
-        program: its search component; None for the one of the package up-fast-downward.
+        search: a search in Fast Downward's syntax, such as `OPTIMAL` or `LAMA_FIRST`. It must stop after
+            its first plan.
+        memory: the memory limit in bytes.
+        program: the path of its search component; None for that of the package up-fast-downward.
     """
 
     search: str = LAMA_FIRST
@@ -44,16 +53,15 @@ class FastDownward:
 
     def __post_init__(self) -> None:
         if not self.search.strip():
-            raise InvalidInputError(f"Fast Downward needs a search, for example {OPTIMAL!r}.")
+            raise InvalidInputError(
+                f"Fast Downward needs a search, got {self.search!r}. Use, for example, {OPTIMAL!r}."
+            )
         self._find()
 
     def __call__(
         self, problem: GroundProblem, seed: int, budget: Budget, statistics: SearchStatistics
     ) -> TrimmedPlans:
-        """Return the plan as a stream; Fast Downward breaks ties in its own way, whatever the seed.
-
-        Needless steps are left out of it; the cheapest plan has none.
-        """
+        """Return a stream of one plan, without superfluous steps; Fast Downward ignores the seed."""
         command = (self._find(), "--search", self.search, "--internal-plan-file", "plan")
         program = Program("Fast Downward", command, self.memory, 1, _FAST_DOWNWARD_UNSOLVABLE, _read_plan)
         return TrimmedPlans(ExternalPlans(program, problem, budget, statistics), problem, budget)
@@ -63,19 +71,9 @@ class FastDownward:
 
 
 def _read_plan(folder: Path) -> list[Steps]:
-    """Return the plan: a step in brackets on each line, and a comment on its cost."""
+    """Return the plan from a file with one step in parentheses per line and a comment on the cost."""
     lines = (folder / "plan").read_text().splitlines()
     return [tuple(parse_step(line.strip("()")) for line in lines if not line.startswith(";"))]
-
-
-# States that are alike up to renaming objects are searched once, and their plans are told apart after.
-_SYMMETRIES = "sym=structural_symmetries(search_symmetries=oss, stabilize_initial_state=false, "
-_SYMMETRIES += "keep_operator_symmetries=true, time_bound=0)"
-_SEARCH = "kstar(lmcut(transform=undo_to_origin()), k={}, symmetries=sym, dump_plan_files=false, "
-_SEARCH += "json_file_to_dump=plans.json)"
-
-_K_STAR = "builds/release/bin/downward"
-_K_STAR_UNSOLVABLE = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +81,10 @@ class KStar:
     """The search for the cheapest abstract plans by K*; see `Search`.
 
     Attributes:
-        plans: how many plans to ask for. Those that go on after the goal is reached are left out, and
-            in some domains they are most; asking for more takes little longer.
-        memory: how many bytes it may use.
-        program: its search component; None for the one of the package kstar-planner.
+        plans: how many plans to request. Those that continue after reaching the goal are dropped, in some
+            domains most of them; more plans take little extra time.
+        memory: the memory limit in bytes.
+        program: the path of its search component; None for that of the package kstar-planner.
     """
 
     plans: int = 64
@@ -95,14 +93,14 @@ class KStar:
 
     def __post_init__(self) -> None:
         if self.plans < 1:
-            raise InvalidInputError(f"K* must be asked for at least 1 plan, got plans={self.plans}.")
+            raise InvalidInputError(f"K* needs plans of at least 1, got {self.plans}.")
         self._find()
 
     def __call__(
         self, problem: GroundProblem, seed: int, budget: Budget, statistics: SearchStatistics
     ) -> ExternalPlans:
-        """Return the plans, cheapest first; K* breaks ties in its own way, whatever the seed."""
-        command = (self._find(), "--symmetries", _SYMMETRIES, "--search", _SEARCH.format(self.plans))
+        """Return the plans, cheapest first; K* ignores the seed."""
+        command = (self._find(), "--symmetries", _SYMMETRIES, "--search", _K_STAR_SEARCH.format(self.plans))
         program = Program("K*", command, self.memory, self.plans, _K_STAR_UNSOLVABLE, _read_plans)
         return ExternalPlans(program, problem, budget, statistics)
 

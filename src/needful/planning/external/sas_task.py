@@ -1,10 +1,10 @@
-"""Write a compact problem as the task that Fast Downward's search component reads.
+"""Write a compact problem as input of Fast Downward's search component.
 
-The format is the one its translator writes (SAS+, version 3). The problem is grounded already, so the
-translator has nothing to add and is left out: it takes longer than the search on small tasks, and more
-memory than there is on large ones. Nor does any name of a user's reach the planner.
+The format is the translator's output (SAS+, version 3). The problem is grounded already, so the translator
+is not needed: on small tasks it takes longer than the search, on large ones more memory than available.
+Names of the user never reach the planner.
 
-A variable stands for an atom: 0 if it holds, 1 if it does not.
+A variable stands for an atom: 0 if it holds, 1 if not.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from collections.abc import Iterator
 
 from needful.abstraction.atom_table import bits
 from needful.planning.budget import Budget
-from needful.planning.grounding import EncodedOperator, GroundProblem
+from needful.planning.grounding import EncodedOperator, GroundProblem, deleted_atoms
 
-# The variable that always holds.
+# A variable that always holds.
 _TRUE = 0
 
 
 def sas_task(problem: GroundProblem, budget: Budget) -> str | None:
     """Return the task as text, or None if time ran out; ground operator i is named o<i>.
 
-    Atoms that nothing asks for, and those that hold at the start and are never deleted, are left out.
-    The goal must not hold at the start, since the planner refuses a task without a goal.
+    Atoms that occur in no precondition or goal are left out, as are those that always hold. The goal must
+    not hold at the start, since the planner refuses a task without a goal.
     """
     deleted = []
     for operator in problem.ground_operators:
@@ -48,20 +48,12 @@ def sas_task(problem: GroundProblem, budget: Budget) -> str | None:
     return "\n".join(lines)
 
 
-def deleted_atoms(operator: EncodedOperator, problem: GroundProblem) -> int:
-    """Return the atoms that a ground operator deletes, patterns included; adds win."""
-    mask = operator.deletes
-    for pattern in operator.patterns:
-        mask |= problem.pattern_masks[pattern]
-    return mask & ~operator.adds
-
-
 def _necessary_variables(problem: GroundProblem, deleted: list[int]) -> Iterator[int]:
-    asked_for, ever_deleted = problem.goal, 0
+    relevant_atoms, ever_deleted = problem.goal, 0
     for operator, mask in zip(problem.ground_operators, deleted, strict=True):
-        asked_for |= operator.preconditions
+        relevant_atoms |= operator.preconditions
         ever_deleted |= mask
-    return bits(asked_for & (ever_deleted | ~problem.initial))
+    return bits(relevant_atoms & (ever_deleted | ~problem.initial))
 
 
 def _variables(count: int) -> Iterator[str]:
@@ -71,7 +63,7 @@ def _variables(count: int) -> Iterator[str]:
 
 
 def _operator(operator: EncodedOperator, deleted: int, numbers: dict[int, int]) -> list[str]:
-    """Return the conditions that stay as they are, then the changes (condition before, value after)."""
+    """Return the unchanged conditions, then the changes (value before, value after)."""
     conditions, changes = [], []
     for atom in bits(operator.preconditions | operator.adds | deleted):
         number = numbers.get(atom)
@@ -84,6 +76,6 @@ def _operator(operator: EncodedOperator, deleted: int, numbers: dict[int, int]) 
             conditions.append(f"{number} 0")
         else:
             changes.append(f"0 {number} -1 0")
-    # An operator must change something. One that predicts nothing may still be worth a try.
+    # The format requires a change; an operator without effects may still be useful in a plan.
     changes = changes or [f"0 {_TRUE} -1 0"]
     return [str(len(conditions)), *conditions, str(len(changes)), *changes]

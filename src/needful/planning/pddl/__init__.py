@@ -1,1 +1,1 @@
-"""PDDL: names, writer and reader."""
+"""Write and read PDDL domains, problems and plans."""

@@ -1,4 +1,4 @@
-"""Operators as PDDL actions, lifted or ground."""
+"""Write operators as PDDL actions, lifted or ground."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from needful.abstraction.atom_table import bits
 from needful.core.atoms import GroundAtom, LiftedAtom
 from needful.core.objects import Type, Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
-from needful.planning.grounding import GroundProblem
+from needful.planning.grounding import GroundProblem, deleted_atoms
 from needful.planning.pddl.names import NameTable, controller_comment
 
 
 @dataclass(frozen=True, slots=True)
 class DomainNames:
-    """The PDDL names of everything that actions speak of."""
+    """The PDDL names of everything that actions refer to."""
 
     types: NameTable
     predicates: NameTable
@@ -32,7 +32,7 @@ class DomainNames:
         operators: Iterable[str],
         objects: Iterable[str],
     ) -> DomainNames:
-        """Return names for all; those of objects come last, so a domain's do not depend on a task."""
+        """Return unique names; objects come last, so that the names in a domain do not depend on a task."""
         tables: list[NameTable] = []
         for kind, originals in zip(
             ("type", "predicate", "action", "object"), (types, predicates, operators, objects), strict=True
@@ -42,74 +42,74 @@ class DomainNames:
         return cls(*tables)
 
     def non_action_names(self) -> list[str]:
-        """Return the names of whatever is no action."""
+        """Return the names of everything but actions."""
         tables = (self.types, self.predicates, self.objects)
         return [name for table in tables for name in table.by_original.values()]
 
     def atom(self, atom: GroundAtom) -> str:
-        """Return a ground atom."""
+        """Write a ground atom."""
         return _list([self.predicates[atom.predicate.name], *(self.objects[o.name] for o in atom.objects)])
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The names of the domain, and of the variables of one operator."""
+    """The names of the domain and of the variables of one operator."""
 
     names: DomainNames
     variables: NameTable
 
     @classmethod
     def of(cls, operator: Operator, names: DomainNames) -> Scope:
-        """Return the scope inside an operator."""
+        """Return the scope of an operator."""
         return cls(names, NameTable.of("variable", (v.name[1:] for v in operator.parameters)))
 
     def variable(self, variable: Variable) -> str:
-        """Return a variable of the operator."""
+        """Write a variable of the operator."""
         return f"?{self.variables[variable.name[1:]]}"
 
     def atom(self, atom: LiftedAtom) -> str:
-        """Return an atom over variables of the operator."""
+        """Write an atom over variables of the operator."""
         return _list([self.names.predicates[atom.predicate.name], *map(self.variable, atom.variables)])
 
-    def typed(self, variables: Iterable[tuple[str, Type]]) -> str:
-        """Return a typed list of variables."""
+    def typed_list(self, variables: Iterable[tuple[str, Type]]) -> str:
+        """Write a typed list of variables."""
         return " ".join(f"{name} - {self.names.types[kind.name]}" for name, kind in variables)
 
     def pattern_terms(self, pattern: DeletePattern) -> list[str]:
-        """Return what stands at each position of a pattern; wildcards become fresh variables."""
+        """Write the arguments of a pattern; wildcards become fresh variables."""
         fresh = "any"
         while any(name.lower().startswith(fresh) for name in self.variables.by_original.values()):
             fresh += "_"
         return [
-            f"?{fresh}{place}" if isinstance(argument, Wildcard) else self.variable(argument)
-            for place, argument in enumerate(pattern.arguments)
+            f"?{fresh}{index}" if isinstance(argument, Wildcard) else self.variable(argument)
+            for index, argument in enumerate(pattern.arguments)
         ]
 
 
-Forget: TypeAlias = Callable[[DeletePattern, Operator, Scope], str | None]
+# Writes a quantified delete of an operator; None if it deletes nothing.
+DeleteWriter: TypeAlias = Callable[[DeletePattern, Operator, Scope], str | None]
 
 
 def forall_delete(pattern: DeletePattern, operator: Operator, scope: Scope) -> str | None:
-    """Return the effect that deletes all that a pattern matches; add effects beside it win."""
+    """Write the effect that deletes every match of a pattern; in PDDL, add effects override it."""
     if any(_bindings(pattern, atom) == {} for atom in operator.add_effects):
-        return None  # the pattern is one atom, and that is added
+        return None  # the pattern is a single atom, which is added
     return _delete_effect(pattern, scope, [()])
 
 
 def guarded_delete(pattern: DeletePattern, operator: Operator, scope: Scope) -> str | None:
-    """Return the effect that deletes all that a pattern matches but the add effects.
+    """Write the effect that deletes every match of a pattern except the add effects.
 
-    An added atom is spared if one of its arguments differs from the atom at hand. Several arguments
-    would ask for a disjunction, which few planners accept, so there is an effect for each way to
-    differ from all of the added atoms.
+    A match differs from an added atom if one of its arguments does. For several arguments that is a
+    disjunction, which few planners accept, so there is one effect per way to differ from all added atoms.
     """
     terms = scope.pattern_terms(pattern)
-    spared = []
+    inequalities = []
     for atom in sorted(operator.add_effects):
         bindings = _bindings(pattern, atom)
         if bindings is not None:
-            spared.append([f"(not (= {terms[i]} {scope.variable(v)}))" for i, v in bindings.items()])
-    ways = [tuple(dict.fromkeys(way)) for way in itertools.product(*spared)]
+            inequalities.append([f"(not (= {terms[i]} {scope.variable(v)}))" for i, v in bindings.items()])
+    ways = [tuple(dict.fromkeys(way)) for way in itertools.product(*inequalities)]
     return _delete_effect(pattern, scope, ways) if ways else None
 
 
@@ -122,66 +122,63 @@ def _delete_effect(pattern: DeletePattern, scope: Scope, ways: Sequence[tuple[st
         for term, argument in zip(terms, pattern.arguments, strict=True)
         if isinstance(argument, Wildcard)
     ]
-    return f"(forall ({scope.typed(wildcards)}) {effect})" if wildcards else effect
+    return f"(forall ({scope.typed_list(wildcards)}) {effect})" if wildcards else effect
 
 
 def _bindings(pattern: DeletePattern, atom: LiftedAtom) -> dict[int, Variable] | None:
-    """Return the variable of the atom at each wildcard if the pattern can match it, else None."""
+    """Return the variable at the index of each wildcard if the pattern can match the atom, else None."""
     if atom.predicate != pattern.predicate:
         return None
     found = {}
-    for place, (argument, variable) in enumerate(zip(pattern.arguments, atom.variables, strict=True)):
+    for index, (argument, variable) in enumerate(zip(pattern.arguments, atom.variables, strict=True)):
         if isinstance(argument, Wildcard):
-            if not overlap(argument.type, variable.type):
+            if not types_overlap(argument.type, variable.type):
                 return None
-            found[place] = variable
+            found[index] = variable
         elif argument != variable:  # distinct variables stand for distinct objects
             return None
     return found
 
 
-def overlap(one: Type, other: Type) -> bool:
-    """Return whether one object can be of both types."""
+def types_overlap(one: Type, other: Type) -> bool:
+    """Return whether an object can be of both types."""
     return one.is_subtype_of(other) or other.is_subtype_of(one)
 
 
-def lifted_action(operator: Operator, names: DomainNames, forget: Forget) -> list[str]:
-    """Return the lines of an operator's action; `forget` writes the quantified deletes."""
+def lifted_action(operator: Operator, names: DomainNames, write_delete: DeleteWriter) -> list[str]:
+    """Return the lines of an operator's action; `write_delete` writes the quantified deletes."""
     scope = Scope.of(operator, names)
-    parameters = scope.typed((scope.variable(v), v.type) for v in operator.parameters)
+    parameters = scope.typed_list((scope.variable(v), v.type) for v in operator.parameters)
     conditions = [scope.atom(atom) for atom in sorted(operator.preconditions)]
     conditions += [
         f"(not (= {scope.variable(a)} {scope.variable(b)}))"
         for a, b in itertools.combinations(operator.parameters, 2)
-        if overlap(a.type, b.type)
+        if types_overlap(a.type, b.type)
     ]
     effects = [scope.atom(atom) for atom in sorted(operator.add_effects)]
     deletes = operator.delete_effects - operator.add_effects
     effects += [f"(not {scope.atom(atom)})" for atom in sorted(deletes)]
-    patterns = (forget(pattern, operator, scope) for pattern in sorted(operator.delete_patterns))
+    patterns = (write_delete(pattern, operator, scope) for pattern in sorted(operator.delete_patterns))
     effects += [effect for effect in patterns if effect is not None]
-    head = names.operators[operator.name]
+    action_name = names.operators[operator.name]
     arguments = [scope.variable(variable) for variable in operator.controller_arguments]
     return [
-        *scope.variables.changes(),
-        controller_comment(head, operator.controller.name, arguments),
-        *_action(head, parameters, conditions, effects),
+        *scope.variables.rename_comments(),
+        controller_comment(action_name, operator.controller.name, arguments),
+        *_action(action_name, parameters, conditions, effects),
     ]
 
 
 def ground_actions(
     problem: GroundProblem, names: DomainNames, action_names: Sequence[str]
 ) -> Iterator[list[str]]:
-    """Yield the lines of one action without parameters for each ground operator."""
-    shown = [names.atom(atom) for atom in problem.atoms]
+    """Yield, for each ground operator, the lines of an action without parameters."""
+    written = [names.atom(atom) for atom in problem.atoms]
     for operator, name in zip(problem.ground_operators, action_names, strict=True):
-        deletes = operator.deletes
-        for pattern in operator.patterns:
-            deletes |= problem.pattern_masks[pattern]
-        deletes &= problem.reachable & ~operator.adds
-        effects = [shown[atom] for atom in bits(operator.adds)]
-        effects += [f"(not {shown[atom]})" for atom in bits(deletes)]
-        yield _action(name, "", [shown[atom] for atom in bits(operator.preconditions)], effects)
+        deletes = deleted_atoms(operator, problem) & problem.reachable
+        effects = [written[atom] for atom in bits(operator.adds)]
+        effects += [f"(not {written[atom]})" for atom in bits(deletes)]
+        yield _action(name, "", [written[atom] for atom in bits(operator.preconditions)], effects)
 
 
 def _action(name: str, parameters: str, conditions: list[str], effects: list[str]) -> list[str]:

@@ -1,11 +1,10 @@
-"""Names that PDDL accepts, for names that people chose.
+"""PDDL names for the names of a user, and the comments that PDDL files carry.
 
-PDDL names are ASCII, start with a letter, and do not tell upper from lower case. People's names may be
-anything. Names that PDDL accepts stay as they are; for the others a comment tells the original.
+PDDL names are ASCII, start with a letter and ignore case. Names of users can be any text. Names that
+PDDL accepts stay unchanged; for the others, a comment gives the original. PDDL allows a type and an
+object of the same name, but some tools do not, so all names are unique.
 
-PDDL lets a type and an object share a name, but not all tools do: so no two things get the same name.
-
-What PDDL cannot say of our operators, as comments that can be read back.
+The comments record information that PDDL cannot express, and can be read back:
 
 ; predicate and_ is "and"                   a name that PDDL does not accept; originals are JSON strings
 ; action Grasp runs "Grasp" with (?r ?b)    the controller of an action, and its arguments
@@ -21,28 +20,39 @@ from dataclasses import dataclass, field
 
 from needful.errors import UnknownNameError
 
-_NAME = re.compile(r'\s*; (\w+) (\S+) is (".*")\s*')
-_CONTROLLER = re.compile(r'\s*; action (\S+) runs (".*") with \(([^()]*)\)\s*')
+_NAME_COMMENT = re.compile(r'\s*; (\w+) (\S+) is (".*")\s*')
+_CONTROLLER_COMMENT = re.compile(r'\s*; action (\S+) runs (".*") with \(([^()]*)\)\s*')
+
+MAX_LENGTH = 60
+
+_ACCEPTED_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+KEYWORD = re.compile(
+    r"action|all|always|and|assign|at|constants|decrease|define|derived|domain|effect|either|end|exists|"
+    r"forall|functions|goal|imply|increase|init|maximize|metric|minimize|not|number|object|objects|oneof|or|"
+    r"over|parameters|precondition|predicates|problem|requirements|scale-down|scale-up|start|total-cost|"
+    r"total-time|types|undefined|when",
+    re.IGNORECASE,
+)
 
 
 def name_comment(kind: str, pddl: str, original: str) -> str:
-    """Return the comment for a name that had to be changed."""
+    """Return the comment for a changed name."""
     return f"; {kind} {pddl} is {json.dumps(original)}"
 
 
 def controller_comment(action: str, controller: str, arguments: Sequence[str]) -> str:
-    """Return the comment on what an action runs; the arguments are parameters of the action."""
+    """Return the comment for an action's controller; the arguments are parameters of the action."""
     return f"; action {action} runs {json.dumps(controller)} with ({' '.join(arguments)})"
 
 
 @dataclass(frozen=True, slots=True)
 class Comments:
-    """What the comments of a PDDL file tell; other people's comments are passed over.
+    """The comments of a PDDL file; comments of any other form are ignored.
 
     Attributes:
-        names: original names by kind and PDDL name in lower case. Variables are left out.
-        variables: those of all actions, as the line, the PDDL name in lower case and the original.
-        controllers: the controller and its arguments, by action in lower case.
+        names: original names by kind and lower-case PDDL name, without variables.
+        variables: the variables of all actions: the line, the lower-case PDDL name and the original.
+        controllers: the controller and its arguments, by lower-case action name.
     """
 
     names: Mapping[tuple[str, str], str]
@@ -51,29 +61,29 @@ class Comments:
 
     @classmethod
     def of(cls, text: str) -> Comments:
-        """Return what the comments of a text tell."""
+        """Parse the comments of a text."""
         names: dict[tuple[str, str], str] = {}
         variables: list[tuple[int, str, str]] = []
         controllers: dict[str, tuple[str, tuple[str, ...]]] = {}
         for number, line in enumerate(text.split("\n"), start=1):
-            if found := _NAME.fullmatch(line):
+            if found := _NAME_COMMENT.fullmatch(line):
                 kind, pddl, original = found[1], found[2].lower(), _json_string(found[3])
                 if original is not None and kind == "variable":
                     variables.append((number, pddl, original))
                 elif original is not None:
                     names[kind, pddl] = original
-            elif found := _CONTROLLER.fullmatch(line):
+            elif found := _CONTROLLER_COMMENT.fullmatch(line):
                 controller = _json_string(found[2])
                 if controller is not None:
                     controllers[found[1].lower()] = (controller, tuple(found[3].lower().split()))
         return cls(names, tuple(variables), controllers)
 
     def original(self, kind: str, pddl: str) -> str:
-        """Return the original of a name, which is the name itself if no comment tells another."""
+        """Return the original of a name; without a comment, that is the name itself."""
         return self.names.get((kind, pddl.lower()), str(pddl))
 
     def variables_before(self, line: int, after: int) -> dict[str, str]:
-        """Return the originals of the variables that comments between two lines tell."""
+        """Return the original names of variables from the comments between two lines."""
         return {pddl: original for number, pddl, original in self.variables if after < number < line}
 
 
@@ -85,24 +95,12 @@ def _json_string(text: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-MAX_LENGTH = 60
-
-_ACCEPTED = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-KEYWORD = re.compile(
-    r"action|all|always|and|assign|at|constants|decrease|define|derived|domain|effect|either|end|exists|"
-    r"forall|functions|goal|imply|increase|init|maximize|metric|minimize|not|number|object|objects|oneof|or|"
-    r"over|parameters|precondition|predicates|problem|requirements|scale-down|scale-up|start|total-cost|"
-    r"total-time|types|undefined|when",
-    re.IGNORECASE,
-)
-
-
 @dataclass(frozen=True, slots=True)
 class NameTable:
-    """The PDDL names of one kind of thing, unique even if case is ignored.
+    """The PDDL names of one kind of thing, unique regardless of case.
 
     Attributes:
-        kind: what is named, for messages and comments.
+        kind: the kind of thing, for messages and comments.
         by_original: the PDDL name of each original name, sorted by original name.
     """
 
@@ -116,19 +114,19 @@ class NameTable:
 
     @classmethod
     def of(cls, kind: str, originals: Iterable[str], taken: Iterable[str] = ()) -> NameTable:
-        """Return the table for a set of names; it does not depend on their order.
+        """Return the table for a set of names, regardless of their order.
 
-        `taken` are the PDDL names of things of other kinds.
+        `taken` are the PDDL names of other kinds of things.
         """
-        elsewhere = {name.lower() for name in taken}
+        reserved = {name.lower() for name in taken}
 
         def proposed(name: str) -> str:
             clean = _sanitised(name)
-            return f"{clean}_{kind}" if clean.lower() in elsewhere else clean
+            return f"{clean}_{kind}" if clean.lower() in reserved else clean
 
-        # Names that are fine as they are come first, so that no other name can take theirs.
+        # Names that stay unchanged come first, so that no changed name takes theirs.
         ordered = sorted(set(originals), key=lambda name: (proposed(name) != name, name))
-        named = dict(zip(ordered, distinct(map(proposed, ordered), elsewhere), strict=True))
+        named = dict(zip(ordered, make_unique(map(proposed, ordered), reserved), strict=True))
         return cls(kind, {name: named[name] for name in sorted(named)})
 
     def __getitem__(self, original: str) -> str:
@@ -138,14 +136,14 @@ class NameTable:
             raise UnknownNameError(self.kind, original, self.by_original) from None
 
     def original(self, pddl: str) -> str:
-        """Return the original of a PDDL name; planners may have changed its case."""
+        """Return the original of a PDDL name, in any case, since planners may change it."""
         try:
             return self._by_pddl[pddl.lower()]
         except KeyError:
             raise UnknownNameError(f"PDDL {self.kind}", pddl, self.by_original.values()) from None
 
-    def changes(self) -> list[str]:
-        """Return one comment line for each name that had to be changed."""
+    def rename_comments(self) -> list[str]:
+        """Return one comment line per changed name."""
         return [
             name_comment(self.kind, pddl, original)
             for original, pddl in self.by_original.items()
@@ -154,8 +152,8 @@ class NameTable:
 
 
 def _sanitised(name: str) -> str:
-    """Return the PDDL name nearest to a name."""
-    if _ACCEPTED.fullmatch(name) and len(name) <= MAX_LENGTH and not KEYWORD.fullmatch(name):
+    """Return the most similar name that PDDL accepts."""
+    if _ACCEPTED_NAME.fullmatch(name) and len(name) <= MAX_LENGTH and not KEYWORD.fullmatch(name):
         return name
     ascii_only = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     clean = re.sub(r"[^A-Za-z0-9-]+", "_", ascii_only).strip("_-")[:MAX_LENGTH]
@@ -164,10 +162,10 @@ def _sanitised(name: str) -> str:
     return f"{clean}_" if KEYWORD.fullmatch(clean) else clean
 
 
-def distinct(names: Iterable[str], elsewhere: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the names with numbers appended where one was there before or elsewhere, case ignored."""
+def make_unique(names: Iterable[str], reserved: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the names, with numbers appended to repeated or reserved ones; case is ignored."""
     names = tuple(names)
-    seen = {name.lower() for name in elsewhere}
+    seen = {name.lower() for name in reserved}
     taken = seen | {name.lower() for name in names}
     result = []
     for name in names:

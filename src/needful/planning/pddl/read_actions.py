@@ -1,4 +1,4 @@
-"""Actions of a PDDL domain, read as operators that still lack their controllers."""
+"""Read actions of a PDDL domain as operators without controllers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from needful.core.operators import DeletePattern, PatternArgument, Wildcard
 from needful.core.s_expressions import Expression, Form, Word, expression_text
 from needful.errors import InvalidInputError
 from needful.planning.pddl.names import KEYWORD
-from needful.planning.pddl.read_deletes import DeleteEffect, forgotten, parameter_partitions
+from needful.planning.pddl.read_deletes import DeleteEffect, merge_deletes, parameter_partitions
 from needful.planning.pddl.read_symbols import Symbols
 
 FIELDS = (":parameters", ":precondition", ":effect")
@@ -23,11 +23,11 @@ class ActionBody:
     """An operator without a controller.
 
     Attributes:
-        action: the action that it comes from.
-        name: the original name; if parameters were put together, it says which.
-        arguments: what the parameters that the action lists stand for.
-        parameters: the same, each once, and one for each constant that the action speaks of.
-        terms: the parameter that each name of the text stands for, in lower case.
+        action: the parsed action.
+        name: the original name, with the merged parameters appended if there are any.
+        arguments: the variable of each parameter that the action lists.
+        parameters: the same variables, each once, and one for each constant in the action.
+        terms: the variable of each name in the text, by lower-case name.
     """
 
     action: Action
@@ -43,70 +43,72 @@ class ActionBody:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action as it is written."""
+    """An action as written in the text."""
 
     name: Word
     fields: Mapping[str, Expression]
-    at: Form
+    form: Form
 
     @classmethod
     def of(cls, form: Form, symbols: Symbols) -> Action:
         """Read `(:action name :parameters (...) :precondition (...) :effect (...))`."""
         syntax = symbols.syntax
         if len(form) < 2 or len(form) % 2:
-            raise syntax.fault(form, "an action has the form (:action name :parameters (...) ...).")
+            raise syntax.fault(form, "an action must have the form (:action name :parameters (...) ...).")
         fields: dict[str, Expression] = {}
         for key, value in zip(form[2::2], form[3::2], strict=True):
             name = syntax.word(key)
             if name.lower() not in FIELDS:
                 raise syntax.unknown("part of an action", name, FIELDS)
             if name.lower() in fields:
-                raise syntax.fault(name, f"the action has {name} twice.")
+                raise syntax.fault(name, f"the action has {name} twice. Remove one.")
             fields[name.lower()] = value
         return cls(syntax.word(form[1]), fields, form)
 
 
-def read_action(form: Form, last_line: int, symbols: Symbols, repeated_objects: bool) -> list[ActionBody]:
-    """Return the operator of an action; if objects may be repeated, also one for each way to do so.
+def read_action(
+    form: Form, previous_line: int, symbols: Symbols, repeated_objects: bool
+) -> list[ActionBody]:
+    """Return the operator of an action; with `repeated_objects`, one per way to merge its parameters.
 
-    `last_line` is where the action before this one begins: what lies between belongs to this one.
+    `previous_line` is the line where the previous action starts: comments after it belong to this action.
     """
     action = Action.of(form, symbols)
-    own = _parameters(action, last_line, symbols)
-    terms = own | _constants(form, own, symbols)
-    apart = {variable: variable for variable in terms.values()}
+    parameters = _parameters(action, previous_line, symbols)
+    terms = parameters | _constants(form, parameters, symbols)
+    unmerged = {variable: variable for variable in terms.values()}
     bodies = []
-    for together in parameter_partitions(list(apart)) if repeated_objects else [apart]:
-        meaning = {name: together[variable] for name, variable in terms.items()}
-        arguments = tuple(together[variable] for variable in own.values())
-        body = _Scope(symbols, meaning).body(action, arguments)
+    for merged in parameter_partitions(list(unmerged)) if repeated_objects else [unmerged]:
+        bound_terms = {name: merged[variable] for name, variable in terms.items()}
+        arguments = tuple(merged[variable] for variable in parameters.values())
+        body = _Scope(symbols, bound_terms).body(action, arguments)
         if body is not None:
-            bodies.append(replace(body, name=_variant(body.name, together)))
+            bodies.append(replace(body, name=_variant_name(body.name, merged)))
     if not bodies:
         raise symbols.syntax.fault(
             form,
             f"{action.name} can never be applied, because distinct parameters stand for distinct objects. "
-            "Pass repeated_objects=True if they need not.",
+            "Pass repeated_objects=True to allow the same object twice.",
         )
     return bodies
 
 
-def _parameters(action: Action, last_line: int, symbols: Symbols) -> dict[str, Variable]:
-    """Return the parameters of an action by name, with their original names."""
+def _parameters(action: Action, previous_line: int, symbols: Symbols) -> dict[str, Variable]:
+    """Return the parameters of an action by lower-case name, with their original names."""
     syntax = symbols.syntax
-    originals = symbols.comments.variables_before(action.at.line, after=last_line)
+    originals = symbols.comments.variables_before(action.form.line, after=previous_line)
     found = {}
-    for name, kind in syntax.typed(syntax.form(action.fields.get(FIELDS[0], Form(action.at.line)))):
+    for name, kind in syntax.typed_list(syntax.form(action.fields.get(FIELDS[0], Form(action.form.line)))):
         if not name.startswith("?"):
-            raise syntax.fault(name, f"the parameter {name} must begin with a question mark.")
+            raise syntax.fault(name, f"the parameter {name} must start with a question mark.")
         original = originals.get(name[1:].lower(), name[1:])
         found[name.lower()] = Variable(f"?{original}", symbols.type(kind))
     return found
 
 
-def _constants(form: Form, own: Mapping[str, Variable], symbols: Symbols) -> dict[str, Variable]:
-    """Return a parameter for each constant that an action speaks of; its type allows for nothing else."""
-    taken = {variable.name for variable in own.values()}
+def _constants(form: Form, parameters: Mapping[str, Variable], symbols: Symbols) -> dict[str, Variable]:
+    """Return a parameter for each constant in an action; its type has no other object."""
+    taken = {variable.name for variable in parameters.values()}
     found = {}
     for name in dict.fromkeys(word.lower() for word in _words(form)):
         if name in symbols.constants:
@@ -127,29 +129,29 @@ def _words(expression: Expression) -> Iterator[Word]:
             yield from _words(part)
 
 
-def _variant(name: str, together: Mapping[Variable, Variable]) -> str:
-    """Return the name of an operator some of whose parameters are one object."""
-    same = [f"{one.name}={other.name}" for one, other in together.items() if one != other]
+def _variant_name(name: str, merged: Mapping[Variable, Variable]) -> str:
+    """Return the name of an operator with merged parameters."""
+    same = [f"{one.name}={other.name}" for one, other in merged.items() if one != other]
     return f"{name}[{','.join(same)}]" if same else name
 
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """Reads what is inside an action; `terms` are the parameters by name."""
+    """Reads conditions and effects of an action; `terms` are the parameters by name."""
 
     symbols: Symbols
     terms: Mapping[str, Variable]
 
     def body(self, action: Action, arguments: tuple[Variable, ...]) -> ActionBody | None:
-        """Return the operator, or None if an equality says that it can never be applied."""
-        _, condition, effect = (action.fields.get(name, Form(action.at.line)) for name in FIELDS)
+        """Return the operator, or None if an equality makes it inapplicable."""
+        _, condition, effect = (action.fields.get(name, Form(action.form.line)) for name in FIELDS)
         conditions = list(self.conditions(condition))
         if any(one is False for one in conditions):
             return None
         effects = list(self.effects(effect, {}, None))
         adds = frozenset(one for one in effects if isinstance(one, LiftedAtom))
         deletes = [one for one in effects if isinstance(one, DeleteEffect)]
-        atoms, patterns = _bound_and_quantified(forgotten(deletes, adds, self.symbols.syntax))
+        atoms, patterns = _bound_and_quantified(merge_deletes(deletes, adds, self.symbols.syntax))
         return ActionBody(
             action=action,
             name=self.symbols.comments.original("action", action.name),
@@ -163,7 +165,7 @@ class _Scope:
         )
 
     def conditions(self, expression: Expression) -> Iterator[LiftedAtom | bool]:
-        """Yield the atoms of a conjunction, and what becomes of equalities."""
+        """Yield the atoms of a conjunction, and the truth values of its equalities."""
         if not self.symbols.syntax.form(expression):
             return
         match self.symbols.syntax.parts(expression):
@@ -177,12 +179,14 @@ class _Scope:
             case head, arguments if head in self.symbols.predicates:
                 yield self._atom(expression, head, arguments)
             case _:
-                raise self._unreadable(expression, "Preconditions are atoms and inequalities.")
+                raise self._unreadable(
+                    expression, "Preconditions must be atoms, equalities and inequalities."
+                )
 
     def effects(
         self, expression: Expression, quantified: Mapping[str, Wildcard], condition: Expression | None
     ) -> Iterator[LiftedAtom | DeleteEffect]:
-        """Yield the effects; `quantified` are the variables of `forall`, `condition` is that of `when`."""
+        """Yield the effects inside a `forall` over `quantified` variables and a `when` with `condition`."""
         if not self.symbols.syntax.form(expression):
             return
         match self.symbols.syntax.parts(expression):
@@ -190,7 +194,7 @@ class _Scope:
                 for part in parts:
                     yield from self.effects(part, quantified, condition)
             case "forall", [Form() as variables, part]:
-                typed = self.symbols.syntax.typed(variables)
+                typed = self.symbols.syntax.typed_list(variables)
                 found = {name.lower(): Wildcard(self.symbols.type(kind)) for name, kind in typed}
                 yield from self.effects(part, {**quantified, **found}, condition)
             case "when", [given, part] if condition is None:
@@ -200,7 +204,7 @@ class _Scope:
             case head, arguments if head in self.symbols.predicates and not quantified and not condition:
                 yield self._atom(expression, head, arguments)
             case _:
-                raise self._unreadable(expression, "Effects are atoms, and deletes of one atom each.")
+                raise self._unreadable(expression, "Effects must be atoms, and deletes of one atom each.")
 
     def _delete(
         self, atom: Form, quantified: Mapping[str, Wildcard], condition: Expression | None
@@ -208,18 +212,18 @@ class _Scope:
         syntax = self.symbols.syntax
         head, arguments = syntax.parts(atom)
         if head not in self.symbols.predicates:
-            raise self._unreadable(atom, "Effects are atoms, and deletes of one atom each.")
+            raise self._unreadable(atom, "Effects must be atoms, and deletes of one atom each.")
         names = [syntax.word(argument).lower() for argument in arguments]
         if sorted(name for name in names if name in quantified) != sorted(quantified):
-            raise self._unreadable(atom, f"Each of {', '.join(quantified)} must stand in it once.")
-        meant: list[PatternArgument] = [
+            raise self._unreadable(atom, f"It must contain each of {', '.join(quantified)} once.")
+        pattern_arguments: list[PatternArgument] = [
             quantified[name] if name in quantified else self._term(argument)
             for name, argument in zip(names, arguments, strict=True)
         ]
         with syntax.locate_errors(atom):
-            pattern = DeletePattern(self.symbols.predicates[head], tuple(meant))
-        places = tuple(name if name in quantified else None for name in names)
-        return DeleteEffect(pattern, places, condition, self.terms, atom)
+            pattern = DeletePattern(self.symbols.predicates[head], tuple(pattern_arguments))
+        quantified_names = tuple(name if name in quantified else None for name in names)
+        return DeleteEffect(pattern, quantified_names, condition, self.terms, atom)
 
     def _atom(self, at: Expression, head: str, arguments: list[Expression]) -> LiftedAtom:
         terms = tuple(map(self._term, arguments))
@@ -244,7 +248,7 @@ class _Scope:
 def _bound_and_quantified(
     patterns: frozenset[DeletePattern],
 ) -> tuple[frozenset[LiftedAtom], frozenset[DeletePattern]]:
-    """Return the atoms that patterns without wildcards are, and the other patterns."""
+    """Return patterns without wildcards as atoms, and the other patterns."""
     atoms, quantified = [], []
     for pattern in patterns:
         variables = tuple(one for one in pattern.arguments if isinstance(one, Variable))

@@ -1,13 +1,11 @@
-"""Parameters that may be one object: PDDL allows it where operators do not.
+"""Read delete effects of PDDL as delete patterns, and merge parameters that may be one object.
 
-A grounding of an operator maps distinct parameters to distinct objects. An action that may be applied to
-one object twice is therefore several operators, one for each way to put parameters together.
+In PDDL as in operators, adds override deletes, so `(forall (?z - t) (not (P ?z)))` is a pattern. A
+condition may exclude atoms from the delete if they are added anyway: the pattern then means the same.
+Operators have no other conditional effects.
 
-Quantified deletes, as they are written in PDDL, back into delete patterns.
-
-Adds win in PDDL as they do in operators, so `(forall (?z - t) (not (P ?z)))` is a pattern. A condition
-may spare some of what is deleted, as long as it is added anyway: then the pattern means the same.
-Other conditional effects are none of our operators'.
+A grounding of an operator maps distinct parameters to distinct objects, but PDDL allows an action to use an
+object twice. Such an action becomes several operators, one per way to merge its parameters.
 """
 
 from __future__ import annotations
@@ -21,10 +19,10 @@ from needful.core.atoms import LiftedAtom
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Wildcard
 from needful.core.s_expressions import Expression, Form, Word, expression_text
-from needful.planning.pddl.actions import overlap
+from needful.planning.pddl.actions import types_overlap
 from needful.planning.pddl.read_symbols import PddlSyntax
 
-# What a name in a condition stands for: a parameter, or an object that is none of the parameters.
+# The parameter that a name in a condition stands for, or None for any other object.
 Bindings: TypeAlias = Mapping[str, Variable | None]
 
 
@@ -33,24 +31,24 @@ class DeleteEffect:
     """A delete effect.
 
     Attributes:
-        pattern: what it deletes.
-        names: the quantified variable at each place of the pattern, None where there is a parameter.
-        condition: when it does, None for always.
-        parameters: the parameters that a condition may speak of, by name.
-        at: where it is written.
+        pattern: the deleted atoms.
+        names: the quantified variable at each argument of the pattern; None at a parameter.
+        condition: the condition of the delete; None for always.
+        parameters: the parameters that a condition may refer to, by name.
+        form: the expression in the text, for error messages.
     """
 
     pattern: DeletePattern
     names: tuple[str | None, ...]
     condition: Expression | None
     parameters: Mapping[str, Variable]
-    at: Form
+    form: Form
 
 
-def forgotten(
+def merge_deletes(
     deletes: Iterable[DeleteEffect], adds: frozenset[LiftedAtom], syntax: PddlSyntax
 ) -> frozenset[DeletePattern]:
-    """Return the patterns that, together with the add effects, do what the delete effects do."""
+    """Return the patterns that, together with the add effects, are equivalent to the delete effects."""
     by_pattern: dict[DeletePattern, list[DeleteEffect]] = {}
     for delete in deletes:
         by_pattern.setdefault(delete.pattern, []).append(delete)
@@ -59,18 +57,18 @@ def forgotten(
         for choice in itertools.product(*_candidates(pattern, ways[0].parameters.values())):
             if (pattern.predicate, choice) not in added and not _deleted(choice, ways, syntax):
                 raise syntax.fault(
-                    ways[0].at,
-                    f"the condition spares more of {pattern} than is added. Conditional effects are not "
-                    "supported but for deletes that spare the add effects.",
+                    ways[0].form,
+                    f"the condition excludes atoms of {pattern} that are not added. Conditional effects "
+                    "are supported for deletes that exclude add effects only.",
                 )
     return frozenset(by_pattern)
 
 
 def _candidates(pattern: DeletePattern, parameters: Iterable[Variable]) -> list[Sequence[Variable | None]]:
-    """Return what may stand at each place of a pattern; None is any object but the parameters."""
+    """Return the possible arguments of a pattern; None is any object but the parameters."""
     every = list(dict.fromkeys(parameters))
     return [
-        [None, *(one for one in every if overlap(one.type, argument.type))]
+        [None, *(one for one in every if types_overlap(one.type, argument.type))]
         if isinstance(argument, Wildcard)
         else [argument]
         for argument in pattern.arguments
@@ -78,7 +76,7 @@ def _candidates(pattern: DeletePattern, parameters: Iterable[Variable]) -> list[
 
 
 def _deleted(choice: Sequence[Variable | None], ways: Sequence[DeleteEffect], syntax: PddlSyntax) -> bool:
-    """Return whether one of several delete effects on the same pattern deletes an atom of it."""
+    """Return whether one of the delete effects of a pattern deletes the atom with these arguments."""
     for way in ways:
         quantified = {name: one for name, one in zip(way.names, choice, strict=True) if name is not None}
         if way.condition is None or _holds(way.condition, {**way.parameters, **quantified}, syntax):
@@ -86,20 +84,20 @@ def _deleted(choice: Sequence[Variable | None], ways: Sequence[DeleteEffect], sy
     return False
 
 
-def _holds(condition: Expression, meaning: Bindings, syntax: PddlSyntax) -> bool:
-    """Decide a condition that is made of equalities."""
+def _holds(condition: Expression, bindings: Bindings, syntax: PddlSyntax) -> bool:
+    """Evaluate a condition made of equalities."""
     head, parts = syntax.parts(condition)
     connectives: dict[str, Callable[[Iterable[bool]], bool]] = {"and": all, "or": any}
     if head in connectives:
-        return connectives[head](_holds(part, meaning, syntax) for part in parts)
+        return connectives[head](_holds(part, bindings, syntax) for part in parts)
     if head == "not" and len(parts) == 1:
-        return not _holds(parts[0], meaning, syntax)
+        return not _holds(parts[0], bindings, syntax)
     if head != "=" or len(parts) != 2:
         raise syntax.fault(
             condition,
-            f"{expression_text(condition)} is not supported: conditions of effects are equalities only.",
+            f"{expression_text(condition)} is not supported: conditions of effects must be equalities.",
         )
-    one, other = (_meaning(syntax.word(part), meaning, syntax) for part in parts)
+    one, other = (_binding(syntax.word(part), bindings, syntax) for part in parts)
     if one is None and other is None:
         raise syntax.fault(
             condition,
@@ -108,17 +106,17 @@ def _holds(condition: Expression, meaning: Bindings, syntax: PddlSyntax) -> bool
     return one == other
 
 
-def _meaning(name: Word, meaning: Bindings, syntax: PddlSyntax) -> Variable | None:
-    if name.lower() not in meaning:
-        raise syntax.unknown("variable", name, meaning)
-    return meaning[name.lower()]
+def _binding(name: Word, bindings: Bindings, syntax: PddlSyntax) -> Variable | None:
+    if name.lower() not in bindings:
+        raise syntax.unknown("variable", name, bindings)
+    return bindings[name.lower()]
 
 
 def parameter_partitions(variables: Sequence[Variable]) -> Iterator[dict[Variable, Variable]]:
-    """Yield every way to put variables together, as a map to the one that stands for all of a group.
+    """Yield every way to merge variables, as a map from each variable to the representative of its group.
 
-    The first way is to keep them all apart. Variables come together if one object can be of all of their
-    types; the one of the narrowest type stands for the others.
+    The first way merges none. Variables can be merged if one object can be of all their types; the variable
+    of the narrowest type represents the group.
     """
     for groups in _groupings(variables):
         yield {one: max(group, key=_depth) for group in groups for one in group}
@@ -132,9 +130,9 @@ def _groupings(variables: Sequence[Variable]) -> Iterator[list[list[Variable]]]:
     for groups in _groupings(others):
         yield [*groups, [last]]
     for groups in _groupings(others):
-        for place, group in enumerate(groups):
-            if all(overlap(last.type, one.type) for one in group):
-                yield [*groups[:place], [*group, last], *groups[place + 1 :]]
+        for index, group in enumerate(groups):
+            if all(types_overlap(last.type, one.type) for one in group):
+                yield [*groups[:index], [*group, last], *groups[index + 1 :]]
 
 
 def _depth(variable: Variable) -> int:

@@ -1,7 +1,4 @@
-"""The types, predicates and constants that a PDDL domain declares.
-
-What all parts of a PDDL file are made of, and errors that name their lines.
-"""
+"""Read the types, predicates and constants that a PDDL domain declares; errors name their lines."""
 
 from __future__ import annotations
 
@@ -17,53 +14,55 @@ from needful.core.s_expressions import Expression, Form, Word, expression_text
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.pddl.names import Comments, NameTable
 
-# The type of whatever has no other.
-ROOT = "object"
+# The type of everything without a declared type.
+ROOT_TYPE = "object"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class PddlSyntax:
-    """Reads the smallest parts; `source` says in errors where the text is from."""
+    """Reads the basic elements of the syntax; `source` names the text in errors."""
 
     source: str
 
     def fault(self, at: Expression, message: str) -> InvalidInputError:
-        """Return an error about a part of the text."""
+        """Return an error at a part of the text."""
         return InvalidInputError(f"{self.source}, line {at.line}: {message}")
 
     def unknown(self, kind: str, name: Word, known: Iterable[str]) -> UnknownNameError:
-        """Return an error about a name that nobody declared."""
+        """Return an error for an undeclared name."""
         return UnknownNameError(f"{kind} in {self.source}, line {name.line},", name, known)
 
     @contextmanager
     def locate_errors(self, at: Expression) -> Iterator[None]:
-        """Let errors of the vocabulary say where in the text they come from."""
+        """Add the position in the text to errors raised inside the context."""
         try:
             yield
         except InvalidInputError as error:
             raise self.fault(at, str(error)) from error
 
     def word(self, expression: Expression) -> Word:
-        """Return a name."""
+        """Return an expression as a name, or raise."""
         if isinstance(expression, Form):
             raise self.fault(expression, f"expected a name, got {expression_text(expression)}.")
         return expression
 
     def form(self, expression: Expression) -> Form:
-        """Return a list."""
+        """Return an expression as a list, or raise."""
         if isinstance(expression, Word):
-            raise self.fault(expression, f"expected a list in brackets, got {expression}.")
+            raise self.fault(expression, f"expected a list in parentheses, got {expression}.")
         return expression
 
     def parts(self, expression: Expression) -> tuple[str, list[Expression]]:
-        """Return the first word of a list, in lower case, and what follows it."""
+        """Return the first word of a list, in lower case, and the rest."""
         form = self.form(expression)
         if not form:
-            raise self.fault(form, "these brackets are empty.")
+            raise self.fault(form, "this list is empty.")
         return self.word(form[0]).lower(), form[1:]
 
-    def typed(self, words: Sequence[Expression]) -> list[tuple[Word, Word]]:
-        """Return the names of a typed list, such as `a b - book c`, each with its type."""
+    def typed_list(self, words: Sequence[Expression]) -> list[tuple[Word, Word]]:
+        """Return the names of a typed list, such as `a b - book c`, with their types."""
         pairs: list[tuple[Word, Word]] = []
         waiting: list[Word] = []
         following = iter(words)
@@ -74,14 +73,14 @@ class PddlSyntax:
                 continue
             kind = next(following, None)
             if kind is None or not waiting:
-                raise self.fault(word, "a `-` stands between names and their type.")
+                raise self.fault(word, "a `-` must be between names and their type.")
             if isinstance(kind, Form):
                 raise self.fault(
                     kind, f"types such as {expression_text(kind)} are not supported: name one type."
                 )
             pairs += [(name, kind) for name in waiting]
             waiting = []
-        pairs += [(name, Word(ROOT, name.line)) for name in waiting]
+        pairs += [(name, Word(ROOT_TYPE, name.line)) for name in waiting]
         names = [name.lower() for name, _ in pairs]
         for name, _ in pairs:
             if names.count(name.lower()) > 1:
@@ -89,12 +88,9 @@ class PddlSyntax:
         return pairs
 
 
-T = TypeVar("T")
-
-
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """What the actions of a domain may speak of, by PDDL name in lower case."""
+    """The declared names of a domain, by lower-case PDDL name."""
 
     syntax: PddlSyntax
     comments: Comments
@@ -103,7 +99,7 @@ class Symbols:
     constants: Mapping[str, Object]
 
     def type(self, name: Word) -> Type:
-        """Return a type by its name."""
+        """Return a type by name."""
         return _declared("type", name, self.types, self.syntax)
 
 
@@ -114,17 +110,17 @@ def read_symbols(
     vocabulary: Vocabulary | None,
     syntax: PddlSyntax,
 ) -> Symbols:
-    """Read the declarations of a domain; what a vocabulary has already is taken from there."""
+    """Read the declarations of a domain; types and predicates come from the vocabulary, if given."""
     types_section, constants_section, predicates_section = (
         sections.get(name, [])[1:] for name in (":types", ":constants", ":predicates")
     )
     signatures = [_signature(one, syntax) for one in predicates_section]
-    constants = syntax.typed(constants_section)
+    constants = syntax.typed_list(constants_section)
     mentioned = {kind.lower() for _, arguments in signatures for _, kind in arguments}
     mentioned |= {kind.lower() for _, kind in constants}
     mentioned |= {kind.lower() for action in actions for kind in _types_within(action, syntax)}
     reader = _Declarations(comments, vocabulary, syntax)
-    types = reader.types(syntax.typed(types_section), with_root=ROOT in mentioned)
+    types = reader.types(syntax.typed_list(types_section), with_root=ROOT_TYPE in mentioned)
     return Symbols(
         syntax,
         comments,
@@ -136,17 +132,17 @@ def read_symbols(
 
 def _signature(expression: Expression, syntax: PddlSyntax) -> tuple[Word, list[tuple[Word, Word]]]:
     _, arguments = syntax.parts(expression)
-    return syntax.word(syntax.form(expression)[0]), syntax.typed(arguments)
+    return syntax.word(syntax.form(expression)[0]), syntax.typed_list(arguments)
 
 
 def _types_within(expression: Expression, syntax: PddlSyntax) -> list[Word]:
-    """Return the types of all parameters and quantified variables inside an action."""
+    """Return the types of all parameters and quantified variables in an action."""
     if isinstance(expression, Word):
         return []
     found = []
     for before, part in zip([None, *expression], expression, strict=False):
         if isinstance(before, Word) and before.lower() in (":parameters", "forall"):
-            found += [kind for _, kind in syntax.typed(syntax.form(part))]
+            found += [kind for _, kind in syntax.typed_list(syntax.form(part))]
         else:
             found += _types_within(part, syntax)
     return found
@@ -159,17 +155,17 @@ class _Declarations:
     syntax: PddlSyntax
 
     def types(self, declared: Sequence[tuple[Word, Word]], with_root: bool) -> dict[str, Type]:
-        """Return the types. `object` is one of them, and the parent of all, only if it is made use of."""
-        parents = {name.lower(): parent for name, parent in declared if name.lower() != ROOT}
+        """Return the types. `object` is one of them, and the parent of all, only if the domain uses it."""
+        parents = {name.lower(): parent for name, parent in declared if name.lower() != ROOT_TYPE}
         types: dict[str, Type] = {}
         if with_root:
-            types[ROOT] = self._type(Word(ROOT, 1), None)
-        waiting = [name for name, _ in declared if name.lower() != ROOT]
+            types[ROOT_TYPE] = self._type(Word(ROOT_TYPE, 1), None)
+        waiting = [name for name, _ in declared if name.lower() != ROOT_TYPE]
         while waiting:
             later = []
             for name in waiting:
                 parent = parents[name.lower()]
-                if parent.lower() in (ROOT, *types):
+                if parent.lower() in (ROOT_TYPE, *types):
                     types[name.lower()] = self._type(name, types.get(parent.lower()))
                 else:
                     later.append(name)
@@ -182,7 +178,7 @@ class _Declarations:
         parent = parents[name.lower()]
         if parent.lower() in parents:
             return self.syntax.fault(name, f"the type {name} or an ancestor of it is its own ancestor.")
-        return self.syntax.unknown("type", parent, (ROOT, *parents))
+        return self.syntax.unknown("type", parent, (ROOT_TYPE, *parents))
 
     def _type(self, name: Word, parent: Type | None) -> Type:
         if self.vocabulary is None:
@@ -207,8 +203,8 @@ class _Declarations:
                 raise self.syntax.fault(name, f"the predicate {name} is declared twice.")
             predicate = Predicate(self.comments.original("predicate", name), kinds)
             if self.vocabulary is not None:
-                own = {one.name: one for one in self.vocabulary.predicates}
-                found = self._known("predicate", name, own)
+                known = {one.name: one for one in self.vocabulary.predicates}
+                found = self._known("predicate", name, known)
                 if found.types != kinds:
                     raise self.syntax.fault(
                         name, f"the predicate is {predicate} here and {found} in the vocabulary."
@@ -220,25 +216,27 @@ class _Declarations:
     def constants(
         self, declared: Sequence[tuple[Word, Word]], types: Mapping[str, Type]
     ) -> dict[str, Object]:
-        """Return the constants, each the only object of a type of its own."""
+        """Return the constants, each the only object of a new type."""
         constants = {}
         for name, kind in declared:
             if name.startswith("?"):
-                raise self.syntax.fault(name, f"{name} is a variable. Constants have no question mark.")
+                raise self.syntax.fault(
+                    name, f"{name} is a variable. Constants must not start with a question mark."
+                )
             parent = _declared("type", kind, types, self.syntax)
             original = self.comments.original("object", name)
             constants[name.lower()] = Object(original, Type(f"only {original}", parent.features, parent))
         return constants
 
-    def _known(self, kind: str, name: Word, own: Mapping[str, T]) -> T:
-        """Return what the vocabulary calls by this name, whichever way it had to be changed."""
+    def _known(self, kind: str, name: Word, known: Mapping[str, T]) -> T:
+        """Return the known element of a name, by its original name or by its PDDL name."""
         original = self.comments.original(kind, name)
-        if original in own:
-            return own[original]
+        if original in known:
+            return known[original]
         try:
-            return own[NameTable.of(kind, own).original(name)]
+            return known[NameTable.of(kind, known).original(name)]
         except UnknownNameError:
-            raise self.syntax.unknown(kind, name, own) from None
+            raise self.syntax.unknown(kind, name, known) from None
 
 
 def _declared(kind: str, name: Word, known: Mapping[str, T], syntax: PddlSyntax) -> T:

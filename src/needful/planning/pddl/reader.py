@@ -1,6 +1,6 @@
-"""Read a PDDL domain as operators: those that `write_pddl` wrote, and plain STRIPS of other people's.
+"""Read a PDDL domain as operators: files of `write_pddl`, and STRIPS domains of other sources.
 
-The controllers of operators that were read from PDDL, which knows none.
+PDDL has no controllers, so they come from comments of `write_pddl` or are named after the actions.
 """
 
 from __future__ import annotations
@@ -19,54 +19,180 @@ from needful.planning.pddl.names import Comments
 from needful.planning.pddl.read_actions import ActionBody, read_action
 from needful.planning.pddl.read_symbols import PddlSyntax, Symbols, read_symbols
 
+# Conditions and quantifiers are supported as far as quantified deletes need them.
+REQUIREMENTS = (
+    ":strips",
+    ":typing",
+    ":equality",
+    ":negative-preconditions",
+    ":conditional-effects",
+    ":quantified-preconditions",
+    ":universal-preconditions",
+)
+SECTIONS = (":action", ":constants", ":predicates", ":requirements", ":types")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PddlDomain:
+    """The contents of a PDDL domain.
+
+    Attributes:
+        name: its name.
+        vocabulary: its types, predicates and controllers, or the vocabulary that it was read with.
+        operators: its actions.
+        constants: the objects that its actions name. Each has a new type of its own, through which an
+            operator requires this object. A task must contain these very objects.
+    """
+
+    name: str
+    vocabulary: Vocabulary
+    operators: tuple[Operator, ...]
+    constants: tuple[Object, ...] = ()
+
+    def __repr__(self) -> str:
+        return (
+            f"PddlDomain({self.name!r}, {len(self.operators)} operators, {len(self.constants)} constants)"
+        )
+
+
+def read_pddl_domain(
+    source: str | Path, vocabulary: Vocabulary | None = None, *, repeated_objects: bool = False
+) -> PddlDomain:
+    """Read a domain from a file, or from a string that contains a `(` as PDDL text.
+
+    Supported are STRIPS with types, constants and inequalities, and `forall` and `when` in deletes of all
+    atoms of a pattern but the added ones. Anything else raises an `InvalidInputError` that names the line.
+
+    PDDL has no features, classifiers or controllers. With a vocabulary, the operators use its types,
+    predicates and controllers and can be planned with in its environment. Comments of `write_pddl` give
+    original names and the controller of each action. An action without such a comment runs a controller
+    of its own name with all its parameters.
+
+    Distinct parameters of an operator stand for distinct objects. PDDL does not require that: with
+    `repeated_objects`, an action becomes several operators, one per way to use an object twice.
+    """
+    text, label = _text(source)
+    syntax = PddlSyntax(label)
+    name, sections = _sections(read_expression(text, label), syntax)
+    declarations = {str(one[0]).lower(): one for one in sections if str(one[0]).lower() != ":action"}
+    actions = [one for one in sections if str(one[0]).lower() == ":action"]
+    _check_requirements(declarations.get(":requirements", Form(1))[1:], syntax)
+    comments = Comments.of(text)
+    symbols = read_symbols(declarations, actions, comments, vocabulary, syntax)
+    lines = [0, *(action.line for action in actions)]
+    bodies = [
+        body
+        for action, previous_line in zip(actions, lines, strict=False)
+        for body in read_action(action, previous_line, symbols, repeated_objects)
+    ]
+    operators, controllers = assign_controllers(bodies, vocabulary, symbols)
+    return PddlDomain(
+        comments.original("domain", name),
+        _vocabulary(vocabulary, symbols, controllers),
+        operators,
+        tuple(symbols.constants.values()),
+    )
+
+
+def _text(source: str | Path) -> tuple[str, str]:
+    """Return the text of a source, and the name of the source in errors."""
+    if isinstance(source, str) and "(" in source:
+        return source, "PDDL"
+    try:
+        return Path(source).read_text(encoding="utf-8"), str(source)
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or an invalid path
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InvalidInputError(
+            f"{source}: cannot be read: {reason}. Give the path or the text of a PDDL domain."
+        ) from None
+
+
+def _sections(definition: Expression, syntax: PddlSyntax) -> tuple[Word, list[Form]]:
+    """Return the name and the sections of `(define (domain name) section ...)`."""
+    head, parts = syntax.parts(definition)
+    if head != "define" or not parts or syntax.parts(parts[0])[0] != "domain" or len(parts[0]) != 2:
+        raise syntax.fault(definition, "a domain must have the form (define (domain name) ...).")
+    sections = [syntax.form(part) for part in parts[1:]]
+    seen = set()
+    for form in sections:
+        title, content = syntax.parts(form)
+        if title not in SECTIONS:
+            raise syntax.unknown("section", syntax.word(form[0]), SECTIONS)
+        # A domain may have several actions, but each name only once.
+        key = f"{title} {expression_text(content[0])}".lower() if title == ":action" and content else title
+        if key in seen:
+            raise syntax.fault(form, f"the section {key} is repeated. Remove one.")
+        seen.add(key)
+    return syntax.word(syntax.form(parts[0])[1]), sections
+
+
+def _check_requirements(requirements: Iterable[Expression], syntax: PddlSyntax) -> None:
+    words = [syntax.word(one) for one in requirements]
+    unsupported = [f"{one} (line {one.line})" for one in words if one.lower() not in REQUIREMENTS]
+    if unsupported:
+        raise InvalidInputError(
+            f"{syntax.source}: these requirements are not supported: {', '.join(unsupported)}. "
+            f"Supported: {', '.join(REQUIREMENTS)}."
+        )
+
+
+def _vocabulary(given: Vocabulary | None, symbols: Symbols, created: Iterable[Controller]) -> Vocabulary:
+    """Return the given or declared vocabulary, with the types of constants and the created controllers."""
+    given = given or Vocabulary(tuple(symbols.types.values()), tuple(symbols.predicates.values()), ())
+    return Vocabulary(
+        (*given.types, *(constant.type for constant in symbols.constants.values())),
+        given.predicates,
+        (*given.controllers, *created),
+    )
+
 
 def assign_controllers(
     bodies: Sequence[ActionBody], vocabulary: Vocabulary | None, symbols: Symbols
 ) -> tuple[tuple[Operator, ...], tuple[Controller, ...]]:
-    """Return operators with controllers, and those of the controllers that had to be made up.
+    """Return the operators with controllers, and the controllers that had to be created.
 
-    The controller of an action is what its comment tells; without one, it is named after the action and
-    takes its parameters. Those that the vocabulary does not have are made up, without continuous
-    parameters, and with types that all actions can pass.
+    The controller of an action is that of its comment; without a comment, it is named after the action
+    and takes its parameters. Controllers that are not in the vocabulary are created without continuous
+    parameters, and with types that fit all actions that run them.
     """
     known = {} if vocabulary is None else {one.name: one for one in vocabulary.controllers}
-    made: dict[str, Controller] = {}
+    created: dict[str, Controller] = {}
     calls = [_call(body, symbols) for body in bodies]
     for body, (name, arguments) in zip(bodies, calls, strict=True):
         commented = body.action.name.lower() in symbols.comments.controllers
         if vocabulary is not None and commented and name not in known:
-            raise symbols.syntax.unknown("controller", Word(name, body.action.at.line), known)
+            raise symbols.syntax.unknown("controller", Word(name, body.action.form.line), known)
         if name not in known:
             types = [variable.type for variable in arguments]
-            common = _narrowest_common_types(made[name].types if name in made else types, types)
+            common = _narrowest_common_types(created[name].types if name in created else types, types)
             if common is None:
                 raise symbols.syntax.fault(
-                    body.action.at, f"another action runs {name!r} with arguments of other types."
+                    body.action.form, f"another action runs {name!r} with arguments of incompatible types."
                 )
-            made[name] = Controller(name, common)
+            created[name] = Controller(name, common)
     operators = []
     for body, (name, arguments) in zip(bodies, calls, strict=True):
-        with symbols.syntax.locate_errors(body.action.at):
-            operators.append(_operator(body, (known | made)[name], arguments))
-    return tuple(operators), tuple(made.values())
+        with symbols.syntax.locate_errors(body.action.form):
+            operators.append(_operator(body, (known | created)[name], arguments))
+    return tuple(operators), tuple(created.values())
 
 
 def _call(body: ActionBody, symbols: Symbols) -> tuple[str, tuple[Variable, ...]]:
     """Return the name of the controller that an action runs, and its arguments."""
-    told = symbols.comments.controllers.get(body.action.name.lower())
-    if told is None:
+    commented = symbols.comments.controllers.get(body.action.name.lower())
+    if commented is None:
         return symbols.comments.original("action", body.action.name), body.arguments
-    name, arguments = told
+    name, arguments = commented
     for argument in arguments:
         if argument not in body.terms:
             raise symbols.syntax.unknown(
-                f"argument of the controller {name!r}", Word(argument, body.action.at.line), body.terms
+                f"argument of the controller {name!r}", Word(argument, body.action.form.line), body.terms
             )
     return name, tuple(body.terms[argument] for argument in arguments)
 
 
 def _narrowest_common_types(before: Sequence[Type], types: Sequence[Type]) -> tuple[Type, ...] | None:
-    """Return the narrowest types that include both of each, if there are such."""
+    """Return, for each argument, the narrowest common supertype; None if one has none."""
     if len(before) != len(types):
         return None
     found = []
@@ -88,125 +214,4 @@ def _operator(body: ActionBody, controller: Controller, arguments: tuple[Variabl
         body.delete_patterns,
         controller,
         arguments,
-    )
-
-
-# Conditions and quantifiers are understood as far as quantified deletes make use of them.
-REQUIREMENTS = (
-    ":strips",
-    ":typing",
-    ":equality",
-    ":negative-preconditions",
-    ":conditional-effects",
-    ":quantified-preconditions",
-    ":universal-preconditions",
-)
-SECTIONS = (":action", ":constants", ":predicates", ":requirements", ":types")
-
-
-@dataclass(frozen=True, slots=True)
-class PddlDomain:
-    """What a PDDL domain says.
-
-    Attributes:
-        name: its name.
-        vocabulary: its types, predicates and controllers, or those that it was read with.
-        operators: its actions.
-        constants: the objects that its actions name. Each has a type of its own, because that is how an
-            operator asks for this object and no other: a task must have these very objects.
-    """
-
-    name: str
-    vocabulary: Vocabulary
-    operators: tuple[Operator, ...]
-    constants: tuple[Object, ...] = ()
-
-
-def read_pddl_domain(
-    source: str | Path, vocabulary: Vocabulary | None = None, *, repeated_objects: bool = False
-) -> PddlDomain:
-    """Read a domain from a file, or from a text, which is a string that contains a `(`.
-
-    Understood are STRIPS with types, constants and inequalities, and `forall` and `when` as far as they
-    delete everything of a kind but what is added. Whatever else there is raises an `InvalidInputError`
-    that names its line.
-
-    PDDL has no features, classifiers and controllers. Given a vocabulary, types, predicates and
-    controllers are taken from there, so that the operators can be planned with in its environment.
-    Comments of `write_pddl` tell original names and the controller of each action. An action without
-    such a comment runs a controller of its own name that takes all of its parameters.
-
-    Distinct parameters of an operator stand for distinct objects. PDDL does not ask for that; with
-    `repeated_objects`, an action gives several operators, one for each way to use an object twice.
-    """
-    text, label = _text(source)
-    syntax = PddlSyntax(label)
-    name, sections = _sections(read_expression(text, label), syntax)
-    declarations = {str(one[0]).lower(): one for one in sections if str(one[0]).lower() != ":action"}
-    actions = [one for one in sections if str(one[0]).lower() == ":action"]
-    _check_requirements(declarations.get(":requirements", Form(1))[1:], syntax)
-    comments = Comments.of(text)
-    symbols = read_symbols(declarations, actions, comments, vocabulary, syntax)
-    lines = [0, *(action.line for action in actions)]
-    bodies = [
-        body
-        for action, last_line in zip(actions, lines, strict=False)
-        for body in read_action(action, last_line, symbols, repeated_objects)
-    ]
-    operators, controllers = assign_controllers(bodies, vocabulary, symbols)
-    return PddlDomain(
-        comments.original("domain", name),
-        _vocabulary(vocabulary, symbols, controllers),
-        operators,
-        tuple(symbols.constants.values()),
-    )
-
-
-def _text(source: str | Path) -> tuple[str, str]:
-    """Return a text, and what to call it in errors."""
-    if isinstance(source, str) and "(" in source:
-        return source, "PDDL"
-    try:
-        return Path(source).read_text(encoding="utf-8"), str(source)
-    except (OSError, ValueError) as error:  # ValueError: no UTF-8, or a path that no file can have
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InvalidInputError(f"{source}: cannot be read: {reason}. Give a PDDL domain.") from None
-
-
-def _sections(definition: Expression, syntax: PddlSyntax) -> tuple[Word, list[Form]]:
-    """Return the name and the sections of `(define (domain name) section ...)`."""
-    head, parts = syntax.parts(definition)
-    if head != "define" or not parts or syntax.parts(parts[0])[0] != "domain" or len(parts[0]) != 2:
-        raise syntax.fault(definition, "a domain has the form (define (domain name) ...).")
-    sections = [syntax.form(part) for part in parts[1:]]
-    seen = set()
-    for form in sections:
-        title, content = syntax.parts(form)
-        if title not in SECTIONS:
-            raise syntax.unknown("section", syntax.word(form[0]), SECTIONS)
-        # There are many actions, but no two of one name.
-        key = f"{title} {expression_text(content[0])}".lower() if title == ":action" and content else title
-        if key in seen:
-            raise syntax.fault(form, f"there is a section {key} already.")
-        seen.add(key)
-    return syntax.word(syntax.form(parts[0])[1]), sections
-
-
-def _check_requirements(requirements: Iterable[Expression], syntax: PddlSyntax) -> None:
-    words = [syntax.word(one) for one in requirements]
-    strange = [f"{one} (line {one.line})" for one in words if one.lower() not in REQUIREMENTS]
-    if strange:
-        raise InvalidInputError(
-            f"{syntax.source}: these requirements are not supported: {', '.join(strange)}. "
-            f"Supported: {', '.join(REQUIREMENTS)}."
-        )
-
-
-def _vocabulary(given: Vocabulary | None, symbols: Symbols, made: Iterable[Controller]) -> Vocabulary:
-    """Return the vocabulary of the domain: the given one, and what only the domain has."""
-    given = given or Vocabulary(tuple(symbols.types.values()), tuple(symbols.predicates.values()), ())
-    return Vocabulary(
-        (*given.types, *(constant.type for constant in symbols.constants.values())),
-        given.predicates,
-        (*given.controllers, *made),
     )

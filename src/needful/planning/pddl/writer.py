@@ -1,10 +1,10 @@
-"""Write operators and tasks as PDDL, and read the plans of PDDL planners.
+"""Write operators and tasks as PDDL, and read plans of PDDL planners.
 
-Three styles, which differ in how a quantified delete is written:
+The styles differ in how a quantified delete is written:
 
-    forall   (forall (?any0 - t) (not (P ?any0))) beside the add effects, which win
-    paper    the same with a guard that spares the add effects, as in the paper's figures
-    strips   no quantifiers at all: one action without parameters for each ground operator
+    forall   (forall (?any0 - t) (not (P ?any0))) beside the add effects, which override it
+    paper    the same with a guard that excludes the add effects, as in the paper's figures
+    strips   no quantifiers: one action without parameters per ground operator
 """
 
 from __future__ import annotations
@@ -13,23 +13,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from needful.core.atoms import AbstractState, Predicate
+from needful.core.atoms import Predicate
 from needful.core.model import Vocabulary
 from needful.core.objects import Object, Type
 from needful.core.operators import GroundOperator, Operator
 from needful.core.plans import AbstractPlan
+from needful.core.tasks import AbstractTask
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.budget import Budget
 from needful.planning.grounding import ground
 from needful.planning.pddl.actions import (
+    DeleteWriter,
     DomainNames,
-    Forget,
     forall_delete,
     ground_actions,
     guarded_delete,
     lifted_action,
 )
-from needful.planning.pddl.names import NameTable, distinct
+from needful.planning.pddl.names import NameTable, make_unique
 
 _STRIPS = ":strips :typing"
 _QUANTIFIED = (
@@ -37,7 +38,7 @@ _QUANTIFIED = (
 )
 
 
-class Style(Enum):
+class PddlStyle(Enum):
     """How quantified deletes are written."""
 
     FORALL = "forall"
@@ -45,24 +46,15 @@ class Style(Enum):
     STRIPS = "strips"
 
 
-@dataclass(frozen=True, slots=True)
-class AbstractTask:
-    """A task as a symbolic planner sees it."""
-
-    objects: tuple[Object, ...]
-    initial: AbstractState
-    goal: AbstractState
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Pddl:
-    """PDDL text, and what it takes to understand plans for it.
+    """PDDL text, and the tables to read and write plans for it.
 
     Attributes:
-        domain: the domain file.
-        problem: the problem file, if there was a task.
-        actions: what each action stands for, by its name in lower case.
-        objects: the task's objects, by their names in lower case.
+        domain: the text of the domain file.
+        problem: the text of the problem file; None without a task.
+        actions: the operator of each action, by its lower-case name.
+        objects: the task's objects, by their lower-case names.
     """
 
     domain: str
@@ -70,24 +62,28 @@ class Pddl:
     actions: Mapping[str, Operator | GroundOperator]
     objects: Mapping[str, Object]
 
+    def __repr__(self) -> str:
+        task = "without a problem" if self.problem is None else "with a problem"
+        return f"Pddl({len(self.actions)} actions, {task})"
+
     def read_plan(self, text: str) -> AbstractPlan:
-        """Return the plan in a planner's output: a line `(action object ...)` for each step."""
+        """Return the plan of a planner's output, with a line `(action object ...)` per step."""
         lines = (line.split(";")[0].strip() for line in text.splitlines())
         return tuple(self._read_step(line) for line in lines if line)
 
     def write_plan(self, plan: AbstractPlan) -> str:
-        """Return a plan as planners write theirs, for whoever checks plans; `read_plan` reads it back."""
-        actions = {meaning: name for name, meaning in self.actions.items()}
+        """Return a plan in the format of PDDL planners, for plan validators; `read_plan` reads it."""
+        actions = {operator: name for name, operator in self.actions.items()}
         objects = {obj: name for name, obj in self.objects.items()}
         lines = []
         for step in plan:
-            if step in actions:  # it stands for a ground operator
+            if step in actions:  # in the style `strips`, actions are ground operators
                 words = [actions[step]]
             elif step.operator in actions and objects.keys() >= set(step.objects):
                 words = [actions[step.operator], *(objects[obj] for obj in step.objects)]
             else:
                 raise InvalidInputError(
-                    f"{step} is no step of a plan for this domain and task. Write the plan of this task."
+                    f"{step} is not a step of this domain and task. Write a plan for this task."
                 )
             lines.append(f"({' '.join(words)})\n")
         return "".join(lines)
@@ -109,58 +105,58 @@ def write_pddl(
     vocabulary: Vocabulary,
     operators: Sequence[Operator],
     task: AbstractTask | None = None,
-    style: Style = Style.FORALL,
+    style: PddlStyle = PddlStyle.FORALL,
     name: str = "needful",
 ) -> Pddl:
-    """Return operators as a PDDL domain and, if a task is given, the task as a PDDL problem.
+    """Return operators as a PDDL domain and, if given, a task as a PDDL problem.
 
-    The style `strips` is expanded over the objects of a task, so it needs one.
+    The style `strips` grounds the operators over the objects of the task, so it needs one.
     """
-    text = _PddlWriter(vocabulary, tuple(operators), task.objects if task else (), name)
-    if style is not Style.STRIPS:
-        return _lifted(text, task, guarded_delete if style is Style.PAPER else forall_delete)
+    writer = _PddlWriter(vocabulary, tuple(operators), task.objects if task else (), name)
+    if style is not PddlStyle.STRIPS:
+        return _lifted(writer, task, guarded_delete if style is PddlStyle.PAPER else forall_delete)
     if task is None:
         raise InvalidInputError(
-            "The style 'strips' is expanded over the objects of a task. "
+            "The style 'strips' grounds the operators over the objects of a task. "
             "Give a task, or use the style 'forall' or 'paper'."
         )
-    return _expanded(text, task)
+    return _grounded(writer, task)
 
 
 def write_actions(vocabulary: Vocabulary, operators: Sequence[Operator]) -> tuple[str, ...]:
-    """Return the action of each operator alone, as it stands in the domain of style `forall`."""
+    """Return the text of each operator's action in the domain of style `forall`."""
     names = _PddlWriter(vocabulary, tuple(operators), (), "needful").names
     return tuple("\n".join(lifted_action(operator, names, forall_delete)) for operator in operators)
 
 
-def _lifted(text: _PddlWriter, task: AbstractTask | None, forget: Forget) -> Pddl:
-    names = text.names
-    actions = [lifted_action(operator, names, forget) for operator in text.operators]
+def _lifted(writer: _PddlWriter, task: AbstractTask | None, write_delete: DeleteWriter) -> Pddl:
+    names = writer.names
+    actions = [lifted_action(operator, names, write_delete) for operator in writer.operators]
     return Pddl(
-        text.domain(_QUANTIFIED, (), actions),
-        text.problem(task, task.objects) if task else None,
-        {names.operators[operator.name].lower(): operator for operator in text.operators},
-        {names.objects[obj.name].lower(): obj for obj in text.objects},
+        writer.domain(_QUANTIFIED, (), actions),
+        writer.problem(task, task.objects) if task else None,
+        {names.operators[operator.name].lower(): operator for operator in writer.operators},
+        {names.objects[obj.name].lower(): obj for obj in writer.objects},
     )
 
 
-def _expanded(text: _PddlWriter, task: AbstractTask) -> Pddl:
-    problem = ground(text.operators, task.objects, task.initial, task.goal, Budget.unlimited())
-    assert problem is not None  # nothing but the end of a budget prevents it
-    meanings = problem.plan(range(len(problem.ground_operators)))
-    heads = distinct(map(text.head, meanings), text.names.non_action_names())
-    actions = list(ground_actions(problem, text.names, heads))
+def _grounded(writer: _PddlWriter, task: AbstractTask) -> Pddl:
+    problem = ground(writer.operators, task, Budget.unlimited())
+    assert problem is not None  # the budget is unlimited
+    ground_operators = problem.plan(range(len(problem.ground_operators)))
+    action_names = make_unique(map(writer.action_name, ground_operators), writer.names.non_action_names())
+    actions = list(ground_actions(problem, writer.names, action_names))
     return Pddl(
-        # Actions without parameters name objects, so the objects are constants of the domain.
-        text.domain(_STRIPS, task.objects, actions),
-        text.problem(task, ()),
-        {head.lower(): meaning for head, meaning in zip(heads, meanings, strict=True)},
+        # Actions without parameters name objects, so the objects must be constants of the domain.
+        writer.domain(_STRIPS, task.objects, actions),
+        writer.problem(task, ()),
+        {name.lower(): operator for name, operator in zip(action_names, ground_operators, strict=True)},
         {},
     )
 
 
 class _PddlWriter:
-    """Writes the parts that all styles share."""
+    """Writes the parts that are the same in all styles."""
 
     def __init__(
         self,
@@ -182,7 +178,7 @@ class _PddlWriter:
             objects=(obj.name for obj in objects),
         )
 
-    def head(self, operator: GroundOperator) -> str:
+    def action_name(self, operator: GroundOperator) -> str:
         """Return the name of a ground operator's action."""
         objects = (self.names.objects[obj.name] for obj in operator.objects)
         return "__".join([self.names.operators[operator.operator.name], *objects])
@@ -190,12 +186,12 @@ class _PddlWriter:
     def domain(
         self, requirements: str, constants: Sequence[Object], actions: Iterable[Sequence[str]]
     ) -> str:
-        """Return the domain file."""
+        """Return the text of the domain file."""
         names = self.names
         tables = [self._domain_names, names.types, names.predicates, names.operators]
         if constants:
             tables.append(names.objects)
-        lines = [change for table in tables for change in table.changes()]
+        lines = [comment for table in tables for comment in table.rename_comments()]
         lines += [f"(define (domain {self._domain})", f"  (:requirements {requirements})"]
         lines += _section("types", _typed((names.types[k.name], self._parent(k)) for k in self._types))
         lines += _section("constants", self._typed_objects(constants))
@@ -205,8 +201,8 @@ class _PddlWriter:
         return "\n".join([*lines, ")", ""])
 
     def problem(self, task: AbstractTask, objects: Sequence[Object]) -> str:
-        """Return the problem file, with those objects that are not constants of the domain."""
-        lines = list(self.names.objects.changes()) if objects else []
+        """Return the text of the problem file, with the objects that are not constants of the domain."""
+        lines = list(self.names.objects.rename_comments()) if objects else []
         lines += [f"(define (problem task) (:domain {self._domain})"]
         lines += _section("objects", self._typed_objects(objects)) or ["  (:objects)"]
         lines += _section("init", map(self.names.atom, sorted(task.initial))) or ["  (:init)"]
@@ -221,14 +217,14 @@ class _PddlWriter:
         return _typed((names.objects[obj.name], names.types[obj.type.name]) for obj in sorted(objects))
 
     def _signature(self, predicate: Predicate) -> str:
-        slots = (f" ?x{i} - {self.names.types[kind.name]}" for i, kind in enumerate(predicate.types))
-        return f"({self.names.predicates[predicate.name]}{''.join(slots)})"
+        arguments = (f" ?x{i} - {self.names.types[kind.name]}" for i, kind in enumerate(predicate.types))
+        return f"({self.names.predicates[predicate.name]}{''.join(arguments)})"
 
 
 def _all_types(
     vocabulary: Vocabulary, operators: Iterable[Operator], objects: Iterable[Object]
 ) -> list[Type]:
-    """Return every type that can come up, and its ancestors, sorted."""
+    """Return all types that are used, with their ancestors, sorted."""
     mentioned = [*vocabulary.types, *(obj.type for obj in objects)]
     mentioned += [kind for predicate in vocabulary.predicates for kind in predicate.types]
     for operator in operators:
@@ -239,7 +235,7 @@ def _all_types(
 
 
 def _typed(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    """Return a typed list, one line a type."""
+    """Return a typed list, one line per type."""
     by_type: dict[str, list[str]] = {}
     for name, kind in pairs:
         by_type.setdefault(kind, []).append(name)
@@ -247,7 +243,7 @@ def _typed(pairs: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _section(title: str, lines: Iterable[str], closing: str = ")") -> list[str]:
-    """Return a section of a file, or nothing if it has no lines."""
+    """Return the lines of a section, or none if it is empty."""
     indented = [f"    {line}" for line in lines]
     if not indented:
         return []

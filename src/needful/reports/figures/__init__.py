@@ -1,1 +1,1 @@
-"""One file per figure."""
+"""The figures of a report, one module per figure; `canvas` has the shared parts."""

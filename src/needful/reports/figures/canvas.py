@@ -1,7 +1,7 @@
-"""What all figures share: their size and style, panels side by side, and files that are always the same.
+"""Shared parts of all figures: size, style, panels, legends and reproducible files.
 
-Figures are made without `pyplot`, so no window system is touched. Fonts are large enough to be read when
-a figure is shown at the width of a README.
+Figures do not use `pyplot`, so they need no window system. The fonts stay readable when a figure is shown
+at the width of a README.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from needful.envs.drawing.palette import DARK_GREY, GREY, LIGHT_GREY, WHITE
-from needful.paper.methods import method_style
+from needful.paper.domains import domain_title, in_paper_order
+from needful.paper.methods import in_column_order, method_style
+from needful.reports.runs import RunGroup
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -25,14 +27,14 @@ WIDTH = 9.0  # inches
 MAX_COLUMNS = 3
 DOTS_PER_INCH = 160
 FONT_SIZE = 9
-SMALL = 7.5
+SMALL_FONT_SIZE = 7.5
 MAX_NAME_LENGTH = 28
-LEGEND_LETTERS = 115  # in a line of a legend, with the room for its symbols
+LEGEND_LETTERS = 115  # per line of a legend, including the room for its symbols
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
-    """A figure as the bytes of its files."""
+class FigureFiles:
+    """The content of the files of a figure."""
 
     png: bytes
     svg: bytes
@@ -40,7 +42,7 @@ class Drawing:
 
 @contextmanager
 def report_style() -> Iterator[None]:
-    """Draw in this package's style while the block runs, whatever the user's settings are."""
+    """Use the style of reports while the block runs, independent of the user's settings."""
     from matplotlib import style
 
     settings = {
@@ -67,16 +69,16 @@ def report_style() -> Iterator[None]:
         "figure.facecolor": WHITE,
         "figure.dpi": DOTS_PER_INCH,
         "savefig.dpi": "figure",
-        "svg.hashsalt": "needful",  # otherwise the names of elements differ from run to run
+        "svg.hashsalt": "needful",  # Otherwise the ids of elements differ between runs.
     }
     with style.context(["default", settings]):
         yield
 
 
 def panels(titles: Sequence[str], height: float, shared_rows: bool = False) -> tuple[Figure, list[Axes]]:
-    """Return a figure with one panel a title, row by row; `height` is that of a panel in inches.
+    """Return a figure with one panel per title, row by row; `height` is the height of a panel in inches.
 
-    With `shared_rows` all panels have the same y axis, which is labelled at the left alone.
+    With `shared_rows`, all panels share one y axis, labelled only at the left.
     """
     from matplotlib.figure import Figure
 
@@ -87,56 +89,80 @@ def panels(titles: Sequence[str], height: float, shared_rows: bool = False) -> t
     axes: list[Axes] = list(grid.flat)
     for unused in axes[len(titles) :]:
         unused.set_visible(False)
-    for one, title in zip(axes, titles, strict=False):
-        one.set_title(figure_label(title))
+    for panel, title in zip(axes, titles, strict=False):
+        panel.set_title(figure_label(title))
     return figure, axes[: len(titles)]
 
 
+def domain_panels(domains: Sequence[str], height: float) -> tuple[Figure, list[Axes]]:
+    """Return a figure with one panel per domain and a shared y axis."""
+    return panels([domain_title(domain) for domain in domains], height, shared_rows=True)
+
+
+def method_panels(
+    domains: Sequence[str], methods: Sequence[str], row_height: float
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure with one panel per domain and one row per method in each panel."""
+    figure, axes = domain_panels(domains, 0.8 + row_height * len(methods))
+    method_rows(axes, methods)
+    return figure, axes
+
+
+def group_panels(
+    groups: Sequence[RunGroup], row_height: float
+) -> tuple[Figure, dict[str, Axes], tuple[str, ...]]:
+    """Return a figure with the panel of each domain, and the methods of its rows."""
+    domains = in_paper_order(group.domain for group in groups)
+    methods = in_column_order(group.method for group in groups)
+    figure, axes = method_panels(domains, methods, row_height)
+    return figure, dict(zip(domains, axes, strict=True)), methods
+
+
 def label_outer(axes: Sequence[Axes], x: str = "", y: str = "") -> None:
-    """Label the x axis of the panels with none below, and the y axis of those at the left."""
-    for number, one in enumerate(axes):
-        if number + MAX_COLUMNS >= len(axes):
-            one.set_xlabel(x)
-        if number % MAX_COLUMNS == 0:
-            one.set_ylabel(y)
+    """Label the x axes of the lowest panels and the y axes of the leftmost panels."""
+    for index, panel in enumerate(axes):
+        if index + MAX_COLUMNS >= len(axes):
+            panel.set_xlabel(x)
+        if index % MAX_COLUMNS == 0:
+            panel.set_ylabel(y)
 
 
 def legend_below(figure: Figure, handles: Sequence[Artist]) -> None:
-    """Put one legend for all panels below them."""
+    """Add one legend for all panels, below them."""
     longest = max(len(str(handle.get_label())) for handle in handles)
     columns = max(1, min(len(handles), LEGEND_LETTERS // (longest + 6)))
     figure.legend(handles=list(handles), loc="outside lower center", ncols=columns)
 
 
 def method_line(method: str) -> Line2D:
-    """Return a method's entry in a legend."""
+    """Return the legend entry of a method."""
     from matplotlib.lines import Line2D
 
-    look = method_style(method)
-    return Line2D([], [], color=look.colour, marker=look.marker, label=figure_label(look.label))
+    style = method_style(method)
+    return Line2D([], [], color=style.colour, marker=style.marker, label=figure_label(style.label))
 
 
 def method_rows(axes: Sequence[Axes], methods: Sequence[str]) -> None:
-    """Name the rows of panels that share their y axis after methods, from the top downwards."""
-    for one in axes:
-        one.set_ylim(len(methods) - 0.4, -0.6)
-        one.grid(axis="y", visible=False)
+    """Label the rows of panels with a shared y axis with methods, from top to bottom."""
+    for panel in axes:
+        panel.set_ylim(len(methods) - 0.4, -0.6)
+        panel.grid(axis="y", visible=False)
     labels = [figure_label(method_style(method).label) for method in methods]
     axes[0].set_yticks(range(len(methods)), labels)
 
 
 def figure_label(name: str) -> str:
-    """Return a name for a figure: in one line, not too long, and never taken for a formula."""
+    """Return a name as a label: in one line, shortened, and never parsed as a formula."""
     line = " ".join(name.split())
     if len(line) > MAX_NAME_LENGTH:
         line = line[: MAX_NAME_LENGTH - 1] + "…"
     return line.replace("$", r"\$")
 
 
-def render_files(figure: Figure) -> Drawing:
-    """Return a figure as PNG and SVG, without dates and versions, so that the same is the same bytes."""
+def render_files(figure: Figure) -> FigureFiles:
+    """Return a figure as PNG and SVG, without dates and versions: equal figures give equal bytes."""
     png, svg = io.BytesIO(), io.BytesIO()
     figure.savefig(png, format="png", metadata={"Software": None})
-    figure.set_layout_engine("none")  # everything is in its place now
+    figure.set_layout_engine("none")  # The layout is final after the first `savefig`.
     figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-    return Drawing(png.getvalue(), svg.getvalue())
+    return FigureFiles(png.getvalue(), svg.getvalue())

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from needful.envs.drawing.palette import DARK_GREY, WHITE
-from needful.paper.domains import domain_title, in_paper_order, protocol_of
+from needful.paper.domains import in_paper_order, protocol_of
 from needful.paper.methods import in_column_order, method_style
 from needful.paper.published_numbers import SUCCESS
 from needful.planning.planners import DEFAULT_PLANNER
-from needful.reports.figures.canvas import label_outer, legend_below, method_line, panels
+from needful.reports.figures.canvas import domain_panels, label_outer, legend_below, method_line
 from needful.reports.runs import RunGroup, success_percentages
 from needful.reports.statistics import estimate, standard_error
 
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-# By domain and method: one group a number of demonstrations, in their order.
+# By domain and method: one group per number of demonstrations, in increasing order.
 Curves: TypeAlias = Mapping[tuple[str, str], Sequence[RunGroup]]
 
 
 def draw_data_efficiency(groups: Sequence[RunGroup]) -> Figure | None:
-    """Draw a curve for each method that was tried with several numbers of demonstrations.
+    """Draw a curve for each method that ran with several numbers of demonstrations.
 
-    Points are means over seeds, bars standard errors, faint points single seeds, stars the paper's.
+    Points are means over seeds, bars standard errors, faint points single seeds, stars published means.
     """
     curves = learning_curves(groups)
     domains = in_paper_order(domain for domain, _ in curves)
     if not domains:
         return None
-    figure, axes = panels([domain_title(domain) for domain in domains], height=2.3, shared_rows=True)
+    figure, axes = domain_panels(domains, height=2.3)
     published = False
-    for one, domain in zip(axes, domains, strict=True):
-        here = {method: curve for (place, method), curve in curves.items() if place == domain}
-        demos = sorted({group.setting.demos for curve in here.values() for group in curve})
-        one.set_xticks(demos, [str(number) for number in demos])
-        one.set_xlim(0, 1.08 * max(demos))
-        one.set_ylim(-4, 109)
-        for method, curve in here.items():
-            _draw_curve(one, method, curve)
-            published |= _draw_published(one, domain, method, max(demos))
+    for panel, domain in zip(axes, domains, strict=True):
+        by_method = {method: curve for (name, method), curve in curves.items() if name == domain}
+        demos = sorted({group.setting.demos for curve in by_method.values() for group in curve})
+        panel.set_xticks(demos, [str(number) for number in demos])
+        panel.set_xlim(0, 1.08 * max(demos))
+        panel.set_ylim(-4, 109)
+        for method, curve in by_method.items():
+            _draw_curve(panel, method, curve)
+            published |= _draw_published(panel, domain, method, max(demos))
     label_outer(axes, "demonstrations", "tasks solved, %")
     handles = [method_line(method) for method in in_column_order(method for _, method in curves)]
     legend_below(figure, [*handles, _star(DARK_GREY, label="paper")] if published else handles)
@@ -50,26 +50,26 @@ def draw_data_efficiency(groups: Sequence[RunGroup]) -> Figure | None:
 
 
 def learning_curves(groups: Sequence[RunGroup]) -> Curves:
-    """Return the groups of methods that were tried with several numbers of demonstrations.
+    """Return the groups of methods that ran with several numbers of demonstrations.
 
-    Of groups with the same number, the one with the default planner counts, then that with the most tasks.
+    Of groups with the same number, the default planner is preferred, then the most tasks.
     """
     best: dict[tuple[str, str], dict[int, RunGroup]] = {}
     for group in groups:
         if group.records:
             curve = best.setdefault((group.domain, group.method), {})
             known = curve.get(group.setting.demos)
-            if known is None or _weight(group) > _weight(known):
+            if known is None or _rank(group) > _rank(known):
                 curve[group.setting.demos] = group
     return {key: tuple(curve[n] for n in sorted(curve)) for key, curve in best.items() if len(curve) > 1}
 
 
-def _weight(group: RunGroup) -> tuple[bool, int]:
+def _rank(group: RunGroup) -> tuple[bool, int]:
     return group.setting.planner == DEFAULT_PLANNER, len(group.records)
 
 
 def _draw_curve(axes: Axes, method: str, curve: Sequence[RunGroup]) -> None:
-    look = method_style(method)
+    style = method_style(method)
     demos, means, errors = [], [], []
     for group in curve:
         rates = success_percentages(group.runs)
@@ -78,16 +78,19 @@ def _draw_curve(axes: Axes, method: str, curve: Sequence[RunGroup]) -> None:
             demos.append(group.setting.demos)
             means.append(found.mean)
             errors.append(found.spread or 0.0)
-            axes.plot(demos[-1:] * len(rates), rates, ".", color=look.colour, alpha=0.25, zorder=1)
-    axes.errorbar(demos, means, errors, color=look.colour, marker=look.marker, markersize=4, capsize=3)
+            axes.plot(demos[-1:] * len(rates), rates, ".", color=style.colour, alpha=0.25, zorder=1)
+    axes.errorbar(demos, means, errors, color=style.colour, marker=style.marker, markersize=4, capsize=3)
 
 
 def _draw_published(axes: Axes, domain: str, method: str, most_demos: int) -> bool:
-    """Draw a star where the paper's result is, if curves go that far; return whether they do."""
+    """Draw the published mean as a star if the curves reach its number of demonstrations.
+
+    Returns whether a star was drawn.
+    """
     protocol, published = protocol_of(domain), SUCCESS.get(domain, {}).get(method)
     if protocol is None or published is None or protocol.demos > most_demos:
         return False
-    # Behind the curve, and larger than its points, so that both can be seen.
+    # Behind the curve and larger than its points, so that both stay visible.
     star = _star(method_style(method).colour, zorder=1.5, size=15.0)
     star.set_data([protocol.demos], [published.mean])
     axes.add_line(star)

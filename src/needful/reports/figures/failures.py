@@ -1,4 +1,4 @@
-"""What became of the tasks, and the stage at which those that failed did so."""
+"""The outcomes of tasks, by the stage of the failure."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 from needful.core.plans import Outcome
 from needful.envs.drawing.palette import WHITE
 from needful.evaluation.records import RunRecord
-from needful.paper.domains import domain_title, in_paper_order
-from needful.paper.methods import in_column_order
-from needful.reports.figures.canvas import label_outer, legend_below, method_rows, panels
+from needful.reports.figures.canvas import group_panels, label_outer, legend_below
 from needful.reports.runs import RunGroup, main_group, main_groups
 
 if TYPE_CHECKING:
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 SEARCH_TIMEOUT = "timeout in search"
 REFINEMENT_TIMEOUT = "timeout in refinement"
 
-# From the first stage to the last. Stages differ in hue, and the reasons of one stage in lightness.
+# From the first stage to the last: the hue shows the stage, the lightness the outcome.
 OUTCOME_COLOURS: Mapping[str, str] = MappingProxyType(
     {
         "solved": "#e4e6ea",
@@ -43,40 +41,36 @@ OUTCOME_COLOURS: Mapping[str, str] = MappingProxyType(
 
 
 def draw_failures(groups: Sequence[RunGroup]) -> Figure | None:
-    """Draw a bar for each method, divided by what became of its tasks."""
+    """Draw a bar for each method, divided by the outcomes of its tasks."""
     from matplotlib.patches import Patch
 
     tried = [group for group in main_groups(groups) if group.records]
     if not tried:
         return None
-    domains = in_paper_order(group.domain for group in tried)
-    methods = in_column_order(group.method for group in tried)
-    height = 0.8 + 0.22 * len(methods)
-    figure, axes = panels([domain_title(domain) for domain in domains], height, shared_rows=True)
-    method_rows(axes, methods)
-    for one, domain in zip(axes, domains, strict=True):
+    figure, panels, methods = group_panels(tried, row_height=0.22)
+    for domain, panel in panels.items():
         for row, method in enumerate(methods):
             group = main_group(tried, domain, method)
             if group is not None:
-                _draw_bar(one, row, group.records)
-        one.set_xlim(0, 100)
-    label_outer(axes, x="tasks, %")
-    seen = {reason(record) for group in tried for record in group.records}
+                _draw_bar(panel, row, group.records)
+        panel.set_xlim(0, 100)
+    label_outer(tuple(panels.values()), x="tasks, %")
+    seen = {outcome_label(record) for group in tried for record in group.records}
     legend_below(
         figure, [Patch(color=OUTCOME_COLOURS[name], label=name) for name in OUTCOME_COLOURS if name in seen]
     )
     return figure
 
 
-def reason(record: RunRecord) -> str:
-    """Return what became of a task; time may run out in either stage of planning."""
+def outcome_label(record: RunRecord) -> str:
+    """Return the label of a task's outcome; a timeout is labelled with its stage of planning."""
     if record.outcome == Outcome.TIMEOUT.value:
         return REFINEMENT_TIMEOUT if record.abstract_plans else SEARCH_TIMEOUT
     return record.outcome.replace("_", " ")
 
 
 def _draw_bar(axes: Axes, row: int, records: Sequence[RunRecord]) -> None:
-    counts, left = Counter(map(reason, records)), 0.0
+    counts, left = Counter(map(outcome_label, records)), 0.0
     for name, colour in OUTCOME_COLOURS.items():
         width = 100.0 * counts[name] / len(records)
         if width:

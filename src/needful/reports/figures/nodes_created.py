@@ -1,4 +1,4 @@
-"""Nodes created by abstract search, task by task (the paper's Figure 4)."""
+"""Nodes created by abstract search per task (the paper's Figure 4)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from needful.envs.drawing.palette import DARK_GREY, GREY
-from needful.paper.domains import domain_title, in_paper_order, protocol_of
-from needful.paper.methods import POLICIES, in_column_order, method_style
-from needful.reports.figures.canvas import SMALL, label_outer, method_rows, panels
+from needful.paper.domains import protocol_of
+from needful.paper.methods import POLICIES, method_style
+from needful.reports.figures.canvas import SMALL_FONT_SIZE, group_panels, label_outer
 from needful.reports.runs import RunGroup, main_group, main_groups
 from needful.seeding import rng_for
 
@@ -19,51 +19,47 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FAILED_NODES = 10**6
-VIOLIN_HALF_WIDTH = 0.4  # half of a violin's; rows are 1 apart
-MIN_VIOLIN_POINTS = 10  # a violin of fewer would show what is not there
-MIN_BANDWIDTH = 0.07  # of a bell, in powers of ten
-MAX_OPAQUE_POINTS = 60  # more are drawn paler, because they lie upon each other
+FAILED_NODES = 10**6  # for domains that are not in the paper
+VIOLIN_HALF_WIDTH = 0.4  # rows are 1 apart
+MIN_VIOLIN_POINTS = 10  # a density of fewer points would be misleading
+MIN_BANDWIDTH = 0.07  # of the kernel, in powers of ten
+MAX_OPAQUE_POINTS = 60  # more points overlap, so they are drawn paler
 
 
 def draw_nodes_created(groups: Sequence[RunGroup]) -> Figure | None:
     """Draw a point for each task and a violin with its median for each method.
 
-    What failed stands at the end of the scale, with its share of the tasks. Policies create
-    no nodes and are left out.
+    Unsolved tasks are at the end of the scale, with their share. Policies create no nodes and are
+    omitted.
     """
-    searching = [one for one in main_groups(groups) if one.method not in POLICIES and one.records]
+    searching = [group for group in main_groups(groups) if group.method not in POLICIES and group.records]
     if not searching:
         return None
-    domains = in_paper_order(group.domain for group in searching)
-    methods = in_column_order(group.method for group in searching)
-    height = 0.8 + 0.3 * len(methods)
-    figure, axes = panels([domain_title(domain) for domain in domains], height, shared_rows=True)
-    method_rows(axes, methods)
-    for one, domain in zip(axes, domains, strict=True):
+    figure, panels, methods = group_panels(searching, row_height=0.3)
+    for domain, panel in panels.items():
         end = _end_of_scale([group for group in searching if group.domain == domain])
-        _prepare_scale(one, end)
+        _prepare_scale(panel, end)
         for row, method in enumerate(methods):
             group = main_group(searching, domain, method)
             if group is not None:
-                _draw_method(one, group, row, end)
-    label_outer(axes, x="nodes created")
+                _draw_method(panel, group, row, end)
+    label_outer(tuple(panels.values()), x="nodes created")
     return figure
 
 
 def _end_of_scale(groups: Sequence[RunGroup]) -> int:
-    """Return where failures stand: where the paper puts them, or further on if solved tasks need more."""
+    """Return the position of unsolved tasks: the paper's, or beyond it if solved tasks need more nodes."""
     protocol = protocol_of(groups[0].domain)
-    usual = protocol.failed_nodes if protocol else FAILED_NODES
+    paper_end = protocol.failed_nodes if protocol else FAILED_NODES
     most = max((r.nodes_created for group in groups for r in group.records if r.solved), default=1)
-    return max(usual, int(10 ** len(str(most))))
+    return max(paper_end, int(10 ** len(str(most))))
 
 
 def _prepare_scale(axes: Axes, end: int) -> None:
     axes.set_xscale("log")
-    axes.set_xlim(0.7, end * end**0.28)  # room for the shares behind the failures
+    axes.set_xlim(0.7, end * end**0.28)  # room for the labels at the right
     last = round(math.log10(end))
-    # None that is so near to the end of a long scale that labels touch.
+    # Skip powers whose labels would touch the label at the end of the scale.
     powers = [power for power in range(0, last, 1 if last <= 4 else 2) if 6 * (last - power) > last]
     axes.set_xticks([10**power for power in powers] + [end])
     axes.set_xticklabels([f"$10^{power}$" for power in powers] + ["failed"])
@@ -73,7 +69,7 @@ def _prepare_scale(axes: Axes, end: int) -> None:
 
 def _draw_method(axes: Axes, group: RunGroup, row: int, end: int) -> None:
     colour = method_style(group.method).colour
-    # One node stands for none: the scale is logarithmic.
+    # The scale is logarithmic: 0 nodes are drawn as 1.
     solved = np.log10([max(1, record.nodes_created) for record in group.records if record.solved])
     failures = len(group.records) - len(solved)
     if len(solved) >= MIN_VIOLIN_POINTS:
@@ -90,7 +86,7 @@ def _draw_method(axes: Axes, group: RunGroup, row: int, end: int) -> None:
     rng = rng_for(0, "jitter", group.domain, group.method)
     for logs, marker in ((solved, "o"), (np.full(failures, math.log10(end)), "x")):
         heights = row + rng.uniform(-0.55 * VIOLIN_HALF_WIDTH, 0.55 * VIOLIN_HALF_WIDTH, len(logs))
-        # As a picture: thousands of points would make the SVG file huge.
+        # Rasterized: thousands of points would make the SVG file huge.
         axes.plot(
             10**logs,
             heights,
@@ -104,16 +100,18 @@ def _draw_method(axes: Axes, group: RunGroup, row: int, end: int) -> None:
     if failures:
         share = 100 * failures / len(group.records)
         text = f"{share:.1f} %" if share < 1 else f"{share:.0f} %"
-        axes.text(end * 1.7, row, text, fontsize=SMALL, color=DARK_GREY, va="center")
+        axes.text(end * 1.7, row, text, fontsize=SMALL_FONT_SIZE, color=DARK_GREY, va="center")
 
 
 def _draw_violin(axes: Axes, logs: np.ndarray, row: int, colour: str) -> None:
-    """Draw the density of logarithms: the axis is logarithmic, so that is what the eye compares.
+    """Draw the kernel density of the logarithms, because the axis is logarithmic.
 
-    Every point is a bell as wide as Silverman's rule says, but wide enough to be seen.
+    The bandwidth follows Silverman's rule, but is at least `MIN_BANDWIDTH`.
     """
-    width = max(MIN_BANDWIDTH, 1.06 * float(np.std(logs)) * len(logs) ** -0.2)
-    spots = np.linspace(logs.min() - width, logs.max() + width, 100)
-    density = np.exp(-0.5 * ((spots[:, np.newaxis] - logs) / width) ** 2).sum(axis=1)
-    breadth = VIOLIN_HALF_WIDTH * density / density.max()
-    axes.fill_between(10**spots, row - breadth, row + breadth, color=colour, alpha=0.25, linewidth=0)
+    bandwidth = max(MIN_BANDWIDTH, 1.06 * float(np.std(logs)) * len(logs) ** -0.2)
+    positions = np.linspace(logs.min() - bandwidth, logs.max() + bandwidth, 100)
+    density = np.exp(-0.5 * ((positions[:, np.newaxis] - logs) / bandwidth) ** 2).sum(axis=1)
+    half_width = VIOLIN_HALF_WIDTH * density / density.max()
+    axes.fill_between(
+        10**positions, row - half_width, row + half_width, color=colour, alpha=0.25, linewidth=0
+    )

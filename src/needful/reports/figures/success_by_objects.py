@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from needful.evaluation.records import RunRecord
-from needful.paper.domains import domain_title, in_paper_order
+from needful.paper.domains import in_paper_order
 from needful.paper.methods import in_column_order, method_style
-from needful.reports.figures.canvas import label_outer, legend_below, method_line, panels
+from needful.reports.figures.canvas import domain_panels, label_outer, legend_below, method_line
 from needful.reports.runs import RunGroup, main_groups
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ MAX_SIZE_CLASSES = 6
 
 @dataclass(frozen=True, slots=True)
 class SizeClass:
-    """Tasks with about the same number of objects: the mean number, and the percentage solved."""
+    """Tasks of similar size: the mean number of objects, the percentage solved, and the number of tasks."""
 
     objects: float
     solved: float
@@ -30,37 +30,39 @@ class SizeClass:
 
 
 def draw_success_by_objects(groups: Sequence[RunGroup]) -> Figure | None:
-    """Draw the share of solved tasks for each method; larger points stand for more tasks."""
+    """Draw the percentage of solved tasks for each method; larger points stand for more tasks."""
     from matplotlib.ticker import MaxNLocator
 
-    classes = {(one.domain, one.method): size_classes(one.records) for one in main_groups(groups)}
+    classes = {(group.domain, group.method): size_classes(group.records) for group in main_groups(groups)}
     classes = {key: found for key, found in classes.items() if found}
     domains = in_paper_order(domain for domain, _ in classes)
     if not domains:
         return None
     methods = in_column_order(method for _, method in classes)
-    figure, axes = panels([domain_title(domain) for domain in domains], height=2.3, shared_rows=True)
-    for one, domain in zip(axes, domains, strict=True):
-        for method in reversed(methods):  # the first is drawn last, above the others
+    figure, axes = domain_panels(domains, height=2.3)
+    for panel, domain in zip(axes, domains, strict=True):
+        for method in reversed(methods):  # The first method is drawn last, above the others.
             found = classes.get((domain, method), ())
-            look = method_style(method)
+            style = method_style(method)
             sizes, solved = [c.objects for c in found], [c.solved for c in found]
             areas = [12 + 60 * c.tasks / sum(o.tasks for o in found) for c in found]
-            one.plot(sizes, solved, color=look.colour, linewidth=1.2)
-            one.scatter(sizes, solved, areas, color=look.colour, marker=look.marker, linewidths=0, zorder=2)
-        one.set_ylim(-4, 109)
-        sizes = [c.objects for (place, _), found in classes.items() if place == domain for c in found]
-        one.set_xlim(min(sizes) - 1, max(sizes) + 1)
-        one.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+            panel.plot(sizes, solved, color=style.colour, linewidth=1.2)
+            panel.scatter(
+                sizes, solved, areas, color=style.colour, marker=style.marker, linewidths=0, zorder=2
+            )
+        panel.set_ylim(-4, 109)
+        sizes = [c.objects for (name, _), found in classes.items() if name == domain for c in found]
+        panel.set_xlim(min(sizes) - 1, max(sizes) + 1)
+        panel.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     label_outer(axes, "objects", "tasks solved, %")
     legend_below(figure, list(map(method_line, methods)))
     return figure
 
 
 def size_classes(records: Sequence[RunRecord]) -> tuple[SizeClass, ...]:
-    """Return at most six classes of tasks by size; tasks whose objects nobody counted are left out.
+    """Group tasks into at most six classes by their number of objects.
 
-    The numbers of objects that occur are shared out evenly, neighbours together.
+    The distinct numbers of objects are divided evenly, in order. Records without a number are omitted.
     """
     counted = [record for record in records if record.objects > 0]
     sizes = sorted({record.objects for record in counted})

@@ -1,4 +1,4 @@
-"""The share of tasks that is solved within a time, against the time."""
+"""The share of solved tasks against the planning time."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from needful.paper.domains import domain_title, in_paper_order
+from needful.paper.domains import in_paper_order
 from needful.paper.methods import in_column_order, method_style
-from needful.reports.figures.canvas import label_outer, legend_below, method_line, panels
+from needful.reports.figures.canvas import domain_panels, label_outer, legend_below, method_line
 from needful.reports.runs import RunGroup, main_groups
 
 if TYPE_CHECKING:
@@ -20,26 +20,26 @@ MIN_SECONDS = 1e-4
 
 
 def draw_survival(groups: Sequence[RunGroup]) -> Figure | None:
-    """Draw a curve for each method; all tasks of all seeds count, and what failed is never solved."""
+    """Draw a curve for each method over all tasks of all seeds; failed tasks count as unsolved."""
     tried = [group for group in main_groups(groups) if group.records]
     if not tried:
         return None
     domains = in_paper_order(group.domain for group in tried)
-    figure, axes = panels([domain_title(domain) for domain in domains], height=2.3, shared_rows=True)
-    for one, domain in zip(axes, domains, strict=True):
-        here = [group for group in tried if group.domain == domain]
-        for group in reversed(here):  # the first method is drawn last, above the others
-            _draw_curve(one, group)
-        one.set_xscale("log")
-        one.set_xlim(_start(here), 1.2 * max(group.setting.timeout for group in here))
-        one.set_ylim(-4, 109)
+    figure, axes = domain_panels(domains, height=2.3)
+    for panel, domain in zip(axes, domains, strict=True):
+        in_domain = [group for group in tried if group.domain == domain]
+        for group in reversed(in_domain):  # The first method is drawn last, above the others.
+            _draw_curve(panel, group)
+        panel.set_xscale("log")
+        panel.set_xlim(_start(in_domain), 1.2 * max(group.setting.timeout for group in in_domain))
+        panel.set_ylim(-4, 109)
     label_outer(axes, "seconds of planning", "tasks solved, %")
     legend_below(figure, [method_line(name) for name in in_column_order(g.method for g in tried)])
     return figure
 
 
 def solved_within(group: RunGroup) -> tuple[list[float], list[float]]:
-    """Return seconds and the percentage of tasks solved by then: the corners of a rising step function."""
+    """Return seconds and the percentages of tasks solved by then: the corners of a step function."""
     seconds = sorted(max(r.seconds["total"], MIN_SECONDS) for r in group.records if r.solved)
     shares = [100.0 * number / len(group.records) for number in range(1, len(seconds) + 1)]
     end = max([group.setting.timeout, *seconds])
@@ -47,13 +47,13 @@ def solved_within(group: RunGroup) -> tuple[list[float], list[float]]:
 
 
 def _start(groups: Sequence[RunGroup]) -> float:
-    """Return a power of ten of seconds before which nothing was solved."""
+    """Return the largest power of ten, in seconds, before the first solved task."""
     first = min((solved_within(group)[0][1] for group in groups), default=MIN_SECONDS)
     return float(10.0 ** np.floor(np.log10(first)))
 
 
 def _draw_curve(axes: Axes, group: RunGroup) -> None:
-    look = method_style(group.method)
+    style = method_style(group.method)
     seconds, shares = solved_within(group)
-    axes.step(seconds, shares, where="post", color=look.colour, linewidth=1.6)
-    axes.plot(seconds[-1:], shares[-1:], look.marker, color=look.colour, markersize=5, clip_on=False)
+    axes.step(seconds, shares, where="post", color=style.colour, linewidth=1.6)
+    axes.plot(seconds[-1:], shares[-1:], style.marker, color=style.colour, markersize=5, clip_on=False)

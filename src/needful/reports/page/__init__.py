@@ -1,1 +1,1 @@
-"""The HTML page about one or more runs."""
+"""The interactive HTML page about one or more runs."""

@@ -1,4 +1,4 @@
-// Several runs of one domain beside each other.
+// Runs of one domain side by side.
 
 function comparisonRow(run) {
   const times = run.tasks.map(task => task.seconds.total), solved = run.tasks.filter(isSolved).length;
@@ -26,7 +26,7 @@ function operatorColumns(runs) {
     make("h4", {}, run.label),
     run.model ? make("ul", {class: "plain"}, run.model.operators.map(card => make("li", {},
       make("details", {}, make("summary", {}, make("code", {}, call(card.name, card.parameters.map(([, type]) => type)))), pddl(card.pddl)))))
-      : make("p", {class: "quiet"}, run.learned ? "no operators" : "nothing was learned in time"))));
+      : make("p", {class: "quiet"}, run.learned ? "no operators" : "learning ran out of time"))));
 }
 
 function taskMatrix(runs, open) {
@@ -44,7 +44,7 @@ function differences(runs) {
   const which = `${count(shared.length, "task")} that every run tried`;
   return make("p", {class: "quiet"}, split.length
     ? `The runs differ on ${split.length} of ${which}: ${split.slice(0, 30).join(", ")}${split.length > 30 ? ", …" : ""}.`
-    : `The runs solve the same of ${which}.`);
+    : `The runs do not differ on the ${which}.`);
 }
 
 function comparisonSection(runs, domains, open) {
@@ -52,7 +52,7 @@ function comparisonSection(runs, domains, open) {
   if (!groups.length) return null;
   return section("comparison", "Comparison", groups.map(group => make("div", {class: "group"},
     domains.length > 1 ? make("h3", {}, heading(group[0].domain)) : null,
-    dataTable("Runs beside each other", COMPARED, group.map(comparisonRow)),
+    dataTable("Runs side by side", COMPARED, group.map(comparisonRow)),
     group.some(run => run.tasks.length) ? solvedCurves(group) : null,
     make("h3", {}, "Operators side by side"), operatorColumns(group),
     make("h3", {}, "Task by task"), differences(group), taskMatrix(group, open))));

@@ -1,4 +1,4 @@
-// Elements are made from values; text is only ever set as text, so no name can become markup.
+// Create elements and text. Text is always set as text, so a name can never become markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 const page = JSON.parse(document.getElementById("data").textContent);
@@ -21,7 +21,7 @@ function draw(tag, attributes, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
-// Text for people.
+// Texts and numbers.
 
 const REASONS = {
   solved: "The plan was executed and reached the goal.",
@@ -30,12 +30,12 @@ const REASONS = {
   not_initiable: "A controller could not start.",
   subgoal_missed: "A controller ran, but its subgoal did not hold afterwards.",
   controller_failed: "A controller failed.",
-  environment_failure: "The simulator refused an action and blamed objects for it.",
+  environment_failure: "The simulator rejected an action and named the objects that caused it.",
   horizon_exceeded: "The plan takes too many low-level actions.",
   timeout: "Time ran out.",
-  out_of_nodes: "Too large: ground operators or search nodes reached their cap.",
+  out_of_nodes: "The number of ground operators or search nodes reached its limit.",
   goal_missed: "The plan was executed but missed the goal.",
-  not_learned: "Nothing was learned in time, so no task was tried.",
+  not_learned: "Learning ran out of time, so no task was tried.",
 };
 
 function words(name) {
@@ -69,9 +69,9 @@ function mean(numbers) {
 
 function quantile(numbers, share) {
   const sorted = [...numbers].sort((a, b) => a - b);
-  const place = share * (sorted.length - 1), low = Math.floor(place);
+  const position = share * (sorted.length - 1), low = Math.floor(position);
   if (!sorted.length) return 0;
-  return sorted[low] + (place - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]);
+  return sorted[low] + (position - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]);
 }
 
 function isSolved(task) {
@@ -82,20 +82,20 @@ function call(name, objects) {
   return `${name}(${objects.join(", ")})`;
 }
 
-// Parts of which the page is made.
+// Building blocks of the page.
 
 function section(id, title, ...children) {
   return make("section", {id, "aria-labelledby": `${id}-title`},
     make("h2", {id: `${id}-title`}, title), ...children);
 }
 
-// `sign` tells whether an atom holds ("true"), does not ("false"), not yet ("open"), or nothing of it ("").
+// `sign` returns the state of an atom: "true" (holds), "false" (does not hold), "open" (does not hold yet) or "".
 function atomList(atoms, sign = () => "", label = null) {
   return make("ul", {class: "atoms", "aria-label": label}, atoms.map(atom => {
     const state = sign(atom);
-    const said = {true: "holds: ", false: "does not hold: ", open: "does not hold yet: "}[state];
+    const prefix = {true: "holds: ", false: "does not hold: ", open: "does not hold yet: "}[state];
     return make("li", {class: state ? `is-${state}` : null},
-      said && make("span", {class: "unseen"}, said), atom);
+      prefix && make("span", {class: "unseen"}, prefix), atom);
   }));
 }
 
@@ -103,6 +103,6 @@ function dataTable(label, heads, rows) {
   const table = make("table", {},
     make("thead", {}, make("tr", {}, heads.map(head => make("th", {scope: "col"}, head)))),
     make("tbody", {}, rows.map(row => make("tr", {},
-      row.map((cell, place) => make(place ? "td" : "th", place ? {} : {scope: "row"}, cell))))));
+      row.map((cell, index) => make(index ? "td" : "th", index ? {} : {scope: "row"}, cell))))));
   return make("div", {class: "wide", tabindex: 0, role: "region", "aria-label": label}, table);
 }

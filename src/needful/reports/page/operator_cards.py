@@ -1,4 +1,4 @@
-"""What the page tells of each operator: its PDDL, and why it is the way it is."""
+"""The data of the page's operator cards: PDDL, the reasons for each part, and demonstrations."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from needful.planning.pddl.writer import write_actions
 from needful.reports.page.recorded_run import RecordedModel
 from needful.reports.page.shared_tables import AtomList
 
-# Further ones would make the page long to load, and nobody reads so many.
+# More would make the page slow to load.
 MAX_DEMONSTRATIONS = 100
-# The comment on what an action runs, which the card tells beside it.
-RUNS = "; action "
+# Lines with this prefix name the controller, which the card shows elsewhere.
+ACTION_COMMENT_PREFIX = "; action "
 
 
 def operator_cards(model: RecordedModel) -> list[dict[str, Any]]:
-    """Return a card for each operator."""
+    """Return one card per operator."""
     operators, evidence = model.stored.model.operators, model.evidence or {}
     actions = write_actions(model.stored.model.vocabulary, operators)
     cards = []
@@ -35,7 +35,7 @@ def operator_cards(model: RecordedModel) -> list[dict[str, Any]]:
                 "name": operator.name,
                 "parameters": [[v.name, v.type.name] for v in operator.parameters],
                 "runs": call_text(operator),
-                "pddl": "\n".join(line for line in action.split("\n") if not line.startswith(RUNS)),
+                "pddl": _without_action_comments(action),
                 "transitions": explained.transitions,
                 "demonstrations": explained.demonstrations,
                 "reasons": list(_reasons(explained)),
@@ -48,9 +48,9 @@ def operator_cards(model: RecordedModel) -> list[dict[str, Any]]:
 
 
 def demonstration_steps(model: RecordedModel, atoms: AtomList) -> dict[int, list[dict[str, Any]]]:
-    """Return for each demonstration the steps that operators were made from, in their order.
+    """Return by demonstration the steps that operators were learned from, in order.
 
-    Each tells what was necessary after it, and which of the changes its operator predicts.
+    A step has the atoms that were necessary after it, and the changes that its operator predicts.
     """
     found: dict[int, list[dict[str, Any]]] = {}
     for number, operator in enumerate(model.stored.model.operators):
@@ -58,13 +58,21 @@ def demonstration_steps(model: RecordedModel, atoms: AtomList) -> dict[int, list
             if _is_shown(seen):
                 step = {"step": seen.step, "operator": number, **_step(operator, seen, atoms)}
                 found.setdefault(seen.demonstration, []).append(step)
-    return {place: sorted(steps, key=lambda step: step["step"]) for place, steps in sorted(found.items())}
+    return {
+        demonstration: sorted(steps, key=lambda step: step["step"])
+        for demonstration, steps in sorted(found.items())
+    }
 
 
 def call_text(operator: Operator) -> str:
-    """Return the controller of an operator with its arguments."""
+    """Return the controller call of an operator, such as `Pick(?x0)`."""
     arguments = ", ".join(variable.name for variable in operator.controller_arguments)
     return f"{operator.controller.name}({arguments})"
+
+
+def _without_action_comments(action: str) -> str:
+    lines = (line for line in action.split("\n") if not line.startswith(ACTION_COMMENT_PREFIX))
+    return "\n".join(lines)
 
 
 def _is_shown(seen: TransitionEvidence) -> bool:
@@ -105,7 +113,7 @@ def _step(operator: Operator, seen: TransitionEvidence, atoms: AtomList) -> dict
     return {
         "objects": [obj.name for obj in seen.objects],
         "necessary": None if seen.necessary is None else atoms.add(seen.necessary),
-        "needed": [[atoms.add([atom])[0], who] for atom, who in sorted(seen.needed_by.items())],
+        "needed": [[atoms.add([atom])[0], user] for atom, user in sorted(seen.needed_by.items())],
         "added": atoms.add(seen.added & ground.add_effects),
         "deleted": atoms.add(deleted),
         "forgotten": atoms.add(forgotten),

@@ -1,4 +1,4 @@
-// Each operator as a card; opened, it tells why it is the way it is.
+// Operator cards; an opened card explains each part of its operator.
 
 const PDDL = /(;.*$)|(:[\w-]+)|(\?[^\s()]+)|\b(and|not|forall|when)\b(?=[\s(])/g;
 
@@ -14,7 +14,7 @@ function pddlLine(line) {
   return parts.filter(part => part !== "");
 }
 
-// Quantified deletes, which are what is special about these operators, are marked.
+// Lines with quantified deletes are highlighted.
 function pddl(text) {
   return make("pre", {class: "pddl"}, make("code", {}, text.split("\n").map(line =>
     make("span", {class: line.trimStart().startsWith("(forall") ? "line quantified" : "line"}, pddlLine(line), "\n"))));
@@ -23,9 +23,9 @@ function pddl(text) {
 const REASON_TITLES = {
   needs: ["needs", "held before every transition"],
   adds: ["adds", "became true and was necessary"],
-  keeps: ["keeps", "was necessary and would have been forgotten"],
+  keeps: ["keeps", "was necessary, and a quantified delete would remove it"],
   deletes: ["deletes", "became false"],
-  forgets: ["forgets", "an atom like it became false"],
+  forgets: ["forgets", "a matching atom became false"],
 };
 
 function reasonsTable(card, show) {
@@ -43,7 +43,7 @@ function reasonsTable(card, show) {
   });
   for (const [atom, experiments] of Object.entries(card.dropped)) {
     rows.push(make("tr", {}, make("th", {scope: "row"}, make("span", {class: "verb"}, "does not need"), " ", make("code", {}, atom)),
-      make("td", {}, `it always held, but ${count(experiments, "experiment")} did without it`)));
+      make("td", {}, `it always held, but ${count(experiments, "experiment")} succeeded without it`)));
   }
   return make("table", {class: "reasons-table"}, make("tbody", {}, rows));
 }
@@ -52,10 +52,10 @@ function changes(title, kind, atoms) {
   return atoms.length ? make("div", {class: `changes ${kind}`}, make("h5", {}, title), atomList(atoms)) : null;
 }
 
-// One transition: what it changed, what was predicted of that, and for whom.
+// The changes of one transition, predicted or not, and the steps that need them.
 function transitionView(run, step) {
   const names = numbers => numbers.map(number => run.atoms[number]);
-  const needed = new Map(step.needed.map(([atom, who]) => [atom, who]));
+  const needed = new Map(step.needed);
   const added = step.added.map(atom => needed.has(atom)
     ? `${run.atoms[atom]}, needed by ${needed.get(atom) === "goal" ? "the goal" : needed.get(atom)}` : run.atoms[atom]);
   const unpredicted = step.addedUnpredicted.length + step.deletedUnpredicted.length;
@@ -64,11 +64,11 @@ function transitionView(run, step) {
     changes("Became false, as predicted", "minus", names(step.deleted)),
     changes("Became false, forgotten by a quantified delete", "forgot", names(step.forgotten)),
     changes("Became true, deliberately not predicted", "ignored", names(step.addedUnpredicted)),
-    changes("Became false, not predicted: nothing later needs it", "ignored", names(step.deletedUnpredicted)),
+    changes("Became false, not predicted: no later step needs it", "ignored", names(step.deletedUnpredicted)),
     unpredicted ? null : make("p", {class: "quiet"}, "Every change of this transition is predicted."));
 }
 
-// The steps of a demonstration with what is necessary after each, the one at hand open.
+// The steps of a demonstration with the necessary atoms after each; the current step is open.
 function chainView(run, demonstration, current, show) {
   const steps = run.model.demonstrations[demonstration] || [];
   const title = `Demonstration ${demonstration}, explained backwards from its goal`;
@@ -86,11 +86,11 @@ function chainView(run, demonstration, current, show) {
 
 function whyView(run, card) {
   const chosen = make("div", {class: "chosen"});
-  const pick = make("select", {}, card.seen.map(([demonstration, step], place) =>
-    make("option", {value: place}, `demonstration ${demonstration}, step ${step + 1}`)));
+  const pick = make("select", {}, card.seen.map(([demonstration, step], index) =>
+    make("option", {value: index}, `demonstration ${demonstration}, step ${step + 1}`)));
   const show = (demonstration, step, focus = true) => {
-    const place = card.seen.findIndex(one => one[0] === demonstration && one[1] === step);
-    if (place >= 0) pick.value = String(place);
+    const index = card.seen.findIndex(one => one[0] === demonstration && one[1] === step);
+    if (index >= 0) pick.value = String(index);
     chosen.replaceChildren(chainView(run, demonstration, step, show));
     if (focus) chosen.querySelector("[aria-expanded=true]")?.focus();
   };
@@ -104,43 +104,43 @@ function whyView(run, card) {
       : make("p", {class: "quiet"}, "Nothing else became true."),
   ];
   if (card.seen.length) {
-    parts.push(make("h4", {}, "The transitions that made it"),
-      make("p", {class: "pick"}, make("label", {}, "Look at ", pick)), chosen);
+    parts.push(make("h4", {}, "Transitions that it was learned from"),
+      make("p", {class: "pick"}, make("label", {}, "Show ", pick)), chosen);
     show(...card.seen[0], false);
   }
   return parts;
 }
 
-function operatorCard(run, card, place) {
-  const why = make("div", {class: "why", id: `why-${place}`, hidden: true});
-  const article = make("article", {class: "card", "aria-labelledby": `operator-${place}`});
-  const toggle = make("button", {type: "button", class: "toggle", "aria-expanded": "false", "aria-controls": `why-${place}`,
+function operatorCard(run, card, index) {
+  const why = make("div", {class: "why", id: `why-${index}`, hidden: true});
+  const article = make("article", {class: "card", "aria-labelledby": `operator-${index}`});
+  const toggle = make("button", {type: "button", class: "toggle", "aria-expanded": "false", "aria-controls": `why-${index}`,
     onclick: () => {
       const opening = why.hidden;
       if (opening && !why.childElementCount) why.append(...whyView(run, card));
       why.hidden = !opening;
       toggle.setAttribute("aria-expanded", String(opening));
       article.classList.toggle("open", opening);
-    }}, "Why is it this way?", make("span", {class: "unseen"}, ` ${card.name}`));
-  const made = `made from ${count(card.transitions, "transition")} in ${count(card.demonstrations, "demonstration")}`;
+    }}, "Explain", make("span", {class: "unseen"}, ` ${card.name}`));
+  const source = `learned from ${count(card.transitions, "transition")} in ${count(card.demonstrations, "demonstration")}`;
   return fill(article, {}, [
-    make("h3", {id: `operator-${place}`}, card.name),
-    make("p", {class: "quiet"}, "runs ", make("code", {}, card.runs), run.model.explained ? ` · ${made}` : ""),
+    make("h3", {id: `operator-${index}`}, card.name),
+    make("p", {class: "quiet"}, "runs ", make("code", {}, card.runs), run.model.explained ? ` · ${source}` : ""),
     pddl(card.pddl),
     run.model.explained ? toggle : null, why]);
 }
 
 function operatorsSection(run) {
   if (!run.model) {
-    const why = !run.learned ? "Learning did not end in time, so there are no operators."
-      : run.facts.operators ? "The model lies elsewhere: this is an evaluation of it."
-        : "This learner makes a policy, which acts without operators.";
+    const why = !run.learned ? "Learning ran out of time, so there are no operators."
+      : run.facts.operators ? "This run evaluates a model from another folder."
+        : "This learner trains a policy, which acts without operators.";
     return section("operators", "Operators", make("p", {class: "quiet"}, why));
   }
   return section("operators", "Operators",
-    make("p", {class: "lead"}, "What the robot believes its controllers do. Lines that are ",
-      make("mark", {}, "marked"), " forget: after the action nothing is claimed of the atoms that they match."),
-    run.model.explained ? null : make("p", {class: "notice"}, "Why they are this way was not recorded."),
-    run.model.operators.length ? null : make("p", {class: "quiet"}, "None were learned."),
-    make("div", {class: "cards"}, run.model.operators.map((card, place) => operatorCard(run, card, place))));
+    make("p", {class: "lead"}, "The learned preconditions and effects of the controllers. Lines that are ",
+      make("mark", {}, "marked"), " are quantified deletes: after the action, the model assumes nothing about the atoms that match."),
+    run.model.explained ? null : make("p", {class: "notice"}, "The evidence for these operators was not recorded."),
+    run.model.operators.length ? null : make("p", {class: "quiet"}, "No operators were learned."),
+    make("div", {class: "cards"}, run.model.operators.map((card, index) => operatorCard(run, card, index))));
 }

@@ -1,4 +1,4 @@
-// Put the page together, for the run that is chosen.
+// Assemble the page for the selected run.
 
 const runs = page.runs.map((run, number) => ({...run, number}));
 const domains = [...new Set(runs.map(run => run.domain))];
@@ -31,7 +31,7 @@ function show(run, task = null) {
 }
 
 if (runs.length > 1) {
-  fill(picker, {role: "group", "aria-label": "Run to look at"}, runs.map(run =>
+  fill(picker, {role: "group", "aria-label": "Selected run"}, runs.map(run =>
     make("button", {type: "button", value: run.number, class: `picker run${run.number % 8}`, onclick: () => show(run)},
       domains.length > 1 ? `${heading(run.domain)}: ${run.label}` : run.label)));
 }

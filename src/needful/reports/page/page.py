@@ -1,7 +1,4 @@
-"""Write the page: one HTML file that needs nothing else.
-
-Everything that the page shows, as plain values for JSON.
-"""
+"""Make the page: one self-contained HTML file with its data as JSON."""
 
 from __future__ import annotations
 
@@ -17,41 +14,53 @@ from needful.reports.page.operator_cards import MAX_DEMONSTRATIONS, demonstratio
 from needful.reports.page.recorded_run import RecordedModel, RecordedRun
 from needful.reports.page.shared_tables import AtomList
 from needful.reports.page.task_films import FilmSelection, choose_films, task_rows
-from needful.storage.evidence import RecordedClimb
+from needful.storage.evidence import RecordedClimb, climb_to_json
 from needful.storage.json_fields import JsonValue
 
 if TYPE_CHECKING:
     from needful.reports.page.svg_recorder import StateRenderer
 
 SUMMARY_KEYS = ("demos", "transitions", "operators", "coverage")
+# Concatenated in this order, they are one script.
+SCRIPTS = (
+    "elements.js",
+    "charts.js",
+    "summary.js",
+    "operators.js",
+    "climb.js",
+    "picture.js",
+    "tasks.js",
+    "comparison.js",
+    "page.js",
+)
 
-# Returns the environment of a domain, or raises `InvalidInputError` if there is none.
+# Returns the environment of a domain; raises `InvalidInputError` if there is none.
 FindEnvironment: TypeAlias = Callable[[str], Environment]
 
 
 @dataclass(frozen=True, slots=True)
 class RendererCache:
-    """One easel for each domain, made when it is needed, or the reason why there is none."""
+    """One renderer per domain, created on demand, or the reason why there is none."""
 
     find_environment: FindEnvironment
     renderers: dict[str, StateRenderer | str] = field(default_factory=dict)
 
-    def easel(self, domain: str) -> StateRenderer | str:
-        """Return the easel of a domain, or why there is none."""
+    def renderer(self, domain: str) -> StateRenderer | str:
+        """Return the renderer of a domain, or the reason why there is none."""
         if domain not in self.renderers:
             self.renderers[domain] = self._make_renderer(domain)
         return self.renderers[domain]
 
-    def give_up(self, domain: str, reason: str) -> None:
-        """Do without pictures of a domain."""
+    def disable(self, domain: str, reason: str) -> None:
+        """Draw no further pictures of a domain."""
         self.renderers[domain] = reason
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the films of each domain are made of."""
+        """Return the picture size and the marks of each domain."""
         return {
-            domain: {"size": easel.size, **easel.gallery.as_json()}
-            for domain, easel in self.renderers.items()
-            if not isinstance(easel, str)
+            domain: {"size": renderer.size, **renderer.mark_table.as_json()}
+            for domain, renderer in self.renderers.items()
+            if not isinstance(renderer, str)
         }
 
     def _make_renderer(self, domain: str) -> StateRenderer | str:
@@ -64,15 +73,15 @@ class RendererCache:
 
 
 def page_data(runs: Sequence[RecordedRun], find_environment: FindEnvironment) -> dict[str, Any]:
-    """Return what the page shows of the runs."""
-    studio = RendererCache(find_environment)
+    """Return the data of the page as JSON values."""
+    cache = RendererCache(find_environment)
     labels = run_labels(runs)
-    shown = [_run_data(run, label, studio) for run, label in zip(runs, labels, strict=True)]
-    return {"runs": shown, "scenes": studio.as_json()}
+    shown = [_run_data(run, label, cache) for run, label in zip(runs, labels, strict=True)]
+    return {"runs": shown, "scenes": cache.as_json()}
 
 
 def run_labels(runs: Sequence[RecordedRun]) -> list[str]:
-    """Return a name for each run, as short as it can be without being that of another one."""
+    """Return a label for each run, as short as possible but unique within its domain."""
     levels: tuple[Callable[[RecordedRun], str], ...] = (
         lambda run: run.learner,
         lambda run: f"{run.learner}, seed {run.seed}",
@@ -83,13 +92,13 @@ def run_labels(runs: Sequence[RecordedRun]) -> list[str]:
         labels = list(map(level, runs))
         if len({(run.domain, label) for run, label in zip(runs, labels, strict=True)}) == len(runs):
             return labels
-    return [f"{label}, number {place}" for place, label in enumerate(labels, 1)]
+    return [f"{label}, number {number}" for number, label in enumerate(labels, 1)]
 
 
-def _run_data(run: RecordedRun, label: str, studio: RendererCache) -> dict[str, Any]:
+def _run_data(run: RecordedRun, label: str, cache: RendererCache) -> dict[str, Any]:
     atoms = AtomList()
     notes: list[str] = []
-    tasks = _tasks(run, atoms, studio, notes)
+    tasks = _tasks(run, atoms, cache, notes)
     model = None if run.model is None else _model(run.model, atoms, notes)
     return {
         "label": label,
@@ -108,7 +117,7 @@ def _run_data(run: RecordedRun, label: str, studio: RendererCache) -> dict[str, 
 
 
 def _numbers(values: JsonValue, names: Sequence[str] | None = None) -> dict[str, float]:
-    """Return those members of an object that are numbers and, if names are given, have one of them."""
+    """Return the members of an object that are numbers; `names` restricts them."""
     found = values if isinstance(values, Mapping) else {}
     return {
         name: value
@@ -118,36 +127,36 @@ def _numbers(values: JsonValue, names: Sequence[str] | None = None) -> dict[str,
 
 
 def _tasks(
-    run: RecordedRun, atoms: AtomList, studio: RendererCache, notes: list[str]
+    run: RecordedRun, atoms: AtomList, cache: RendererCache, notes: list[str]
 ) -> list[dict[str, Any]]:
-    """Return the rows of the tasks; what is missing there, and why, goes to the notes."""
+    """Return the rows of the tasks; add a note about everything that is missing."""
     if not run.plans:
         if run.records and run.learned:
             notes.append("The plans of this run were not recorded, so there is nothing to replay.")
         return task_rows(run, atoms, None, FilmSelection(frozenset()))
-    films, easel = choose_films(run), studio.easel(run.domain)
-    if not isinstance(easel, str):
+    films, renderer = choose_films(run), cache.renderer(run.domain)
+    if not isinstance(renderer, str):
         try:
-            rows = task_rows(run, atoms, easel, films)
-        except Exception as error:  # drawing is the environment's own code, which may raise anything
-            easel = f"{type(error).__name__}: {error}"
-            studio.give_up(run.domain, easel)
+            rows = task_rows(run, atoms, renderer, films)
+        except Exception as error:  # The environment draws, and its code may raise anything.
+            renderer = f"{type(error).__name__}: {error}"
+            cache.disable(run.domain, renderer)
         else:
             notes += _omission_notes(run, films)
             return rows
-    notes.append(f"Plans are shown without pictures, because the domain cannot be drawn. {easel}")
+    notes.append(f"Plans are shown without pictures, because the domain cannot be drawn. {renderer}")
     return task_rows(run, atoms, None, films)
 
 
 def _omission_notes(run: RecordedRun, films: FilmSelection) -> Iterator[str]:
-    """Yield what was left out to keep the page small."""
+    """Yield notes about pictures that are omitted to keep the page small."""
     if len(films.tasks) < len(run.plans):
         yield (
-            f"To keep this page small, {len(films.tasks)} of {len(run.records)} tasks have pictures: "
+            f"To keep this page small, only {len(films.tasks)} of {len(run.records)} tasks have pictures: "
             "failed and solved ones, evenly spread."
         )
-    if films.every > 1:
-        yield f"To keep this page small, one in {films.every} states is drawn of each plan."
+    if films.stride > 1:
+        yield f"To keep this page small, only one in {films.stride} states of each plan is drawn."
 
 
 def _model(model: RecordedModel, atoms: AtomList, notes: list[str]) -> dict[str, Any]:
@@ -156,8 +165,8 @@ def _model(model: RecordedModel, atoms: AtomList, notes: list[str]) -> dict[str,
     )
     if demonstrations > MAX_DEMONSTRATIONS:
         notes.append(
-            f"Of {demonstrations} demonstrations the first {MAX_DEMONSTRATIONS} can be looked at "
-            "step by step; all of them are counted."
+            f"Of {demonstrations} demonstrations, the first {MAX_DEMONSTRATIONS} are shown step by step; "
+            "the counts include all of them."
         )
     return {
         "operators": operator_cards(model),
@@ -168,37 +177,12 @@ def _model(model: RecordedModel, atoms: AtomList, notes: list[str]) -> dict[str,
 
 
 def _climb(climb: RecordedClimb) -> dict[str, Any]:
-    return {
-        "transitions": climb.transitions,
-        "steps": [
-            {
-                "move": step.move,
-                "uncovered": step.objective.uncovered,
-                "operators": step.objective.operators,
-                "added": list(step.added),
-                "removed": list(step.removed),
-            }
-            for step in climb.steps
-        ],
-    }
-
-
-# In this order they are one script.
-SCRIPTS = (
-    "elements.js",
-    "charts.js",
-    "summary.js",
-    "operators.js",
-    "climb.js",
-    "picture.js",
-    "tasks.js",
-    "comparison.js",
-    "page.js",
-)
+    content = climb_to_json(climb)
+    return {key: content[key] for key in ("transitions", "steps")}
 
 
 def make_report(runs: Sequence[RecordedRun], find_environment: FindEnvironment) -> str:
-    """Return a page about runs as HTML without a link to anything; the same runs give the same page."""
+    """Return the HTML page about runs; it loads no other files, and equal runs give equal pages."""
     if not runs:
         raise InvalidInputError("A report needs at least one run.")
     script = "".join(['(() => {\n"use strict";\n', *map(_asset, SCRIPTS), "})();\n"])

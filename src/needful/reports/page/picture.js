@@ -1,16 +1,16 @@
-// Pictures of states: each frame is a list of marks; what moves from one frame to the next is tweened.
+// Pictures of states: a frame is a list of marks; marks that move between frames are interpolated.
 
 const IS_PATH = form => typeof form === "string";
 
 function unpack(ranges) {
   const marks = [];
-  for (let place = 0; place < ranges.length; place += 2) {
-    for (let step = 0; step < ranges[place + 1]; step += 1) marks.push(ranges[place] + step);
+  for (let index = 0; index < ranges.length; index += 2) {
+    for (let step = 0; step < ranges[index + 1]; step += 1) marks.push(ranges[index] + step);
   }
   return marks;
 }
 
-// What two marks must have in common to be seen as one thing that moved.
+// Marks with the same structure in two frames can be one mark that moved.
 function structure(scene, mark) {
   const form = scene.forms[scene.marks[mark][0]];
   return IS_PATH(form) ? form.replaceAll(/[-.\d ]+/g, ".") : `text ${form.join(" ")}`;
@@ -23,17 +23,17 @@ function between(one, other, share) {
 function mixedPath(one, other, share) {
   if (one === other) return one;
   const goals = other.match(/-?[\d.]+/g);
-  let place = 0;
+  let index = 0;
   return one.replaceAll(/-?[\d.]+/g, number => {
-    place += 1;
-    return ` ${between(Number(number), Number(goals[place - 1]), share).toFixed(2)}`;
+    index += 1;
+    return ` ${between(Number(number), Number(goals[index - 1]), share).toFixed(2)}`;
   });
 }
 
 class Picture {
   constructor(scene, film) {
     this.scene = scene;
-    this.places = film.places;  // the states that the frames are of
+    this.states = film.places;  // the index of the state of each frame
     this.frames = film.frames.map(unpack);
     this.nodes = new Map();
     this.steps = new Map();
@@ -41,8 +41,8 @@ class Picture {
     this.aspect = width / height;
     this.canvas = draw("g", {});
     this.element = draw("svg", {viewBox: `0 0 ${width} ${height}`, class: "picture", role: "img", "aria-label": "The start"},
-      draw("defs", {}, scene.clips.map((outline, place) =>
-        draw("clipPath", {id: `clip${place}`}, draw("path", {d: outline})))),
+      draw("defs", {}, scene.clips.map((outline, index) =>
+        draw("clipPath", {id: `clip${index}`}, draw("path", {d: outline})))),
       this.canvas);
   }
 
@@ -50,11 +50,11 @@ class Picture {
     return this.frames.length - 1;
   }
 
-  // Show the picture at a time; 1.5 is half way from state 1 to state 2.
+  // Show the picture at a time; 1.5 is halfway from state 1 to state 2.
   show(time) {
-    const after = this.places.findIndex(place => place > time);
+    const after = this.states.findIndex(state => state > time);
     const index = after < 0 ? this.last : after - 1;
-    const share = after < 0 ? 0 : (time - this.places[index]) / (this.places[after] - this.places[index]);
+    const share = after < 0 ? 0 : (time - this.states[index]) / (this.states[after] - this.states[index]);
     if (share < 1e-3) {
       this.canvas.replaceChildren(...this.frames[index].map(mark => this.still(mark)));
       return;
@@ -67,7 +67,7 @@ class Picture {
     }));
   }
 
-  // Pair the marks that are only in one of two neighbouring frames: in the same style if possible.
+  // Pair the marks that are in only one of two neighbouring frames, preferably with the same style.
   step(index) {
     if (this.steps.has(index)) return this.steps.get(index);
     const [now, next] = [this.frames[index], this.frames[index + 1]];
@@ -97,7 +97,7 @@ class Picture {
     return this.nodes.get(mark);
   }
 
-  // A mark on its way to another one, which is like it.
+  // A mark at a share of its way to a mark with the same structure.
   node(mark, target, share) {
     const [form, x, y] = this.scene.marks[mark], [goal, goalX, goalY] = this.scene.marks[target];
     const {clip, rotate, ...style} = this.scene.styles[this.scene.marks[share < 0.5 ? mark : target][3]];

@@ -1,4 +1,4 @@
-"""Read everything that the folder of a run holds."""
+"""Read the folder of a run: records, summary, model, evidence and plans."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from needful.storage.json_fields import JsonValue, Source, parse_json
 from needful.storage.model_directory import MODEL_FILE, StoredModel, load_model
 from needful.storage.plans import PLANS_FILE, RecordedPlan, read_plans
 
-RUN_FOLDER_HINT = "Give a folder as written by `needful run` or `needful eval --out`."
+RUN_FOLDER_HINT = "Use a folder written by `needful run` or `needful eval --out`."
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedModel:
-    """Operators that were learned, and what is known of how they came to be.
+    """The learned operators, and the records of how they were learned.
 
     `evidence` and `climb` are None if they were not recorded.
     """
@@ -35,15 +35,16 @@ class RecordedModel:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """What a run left behind.
+    """The content of a run's folder.
 
     Attributes:
         name: the name of the folder.
-        domain, learner, seed: from summary.json, as all else in `summary`.
-        records: one a task.
-        model: the operators; None for policies, for evaluations of a model that lies elsewhere, and
-            if nothing was learned in time.
-        plans: what became of each task, by its number; empty if that was not recorded.
+        domain, learner, seed: the identity of the run, from summary.json.
+        summary: the whole content of summary.json.
+        records: one record per task.
+        model: the operators; None for policies, for evaluations of a model in another folder, and if
+            learning ran out of time.
+        plans: the plan of each task, by task number; empty if plans were not recorded.
     """
 
     name: str
@@ -57,19 +58,19 @@ class RecordedRun:
 
     @property
     def learned(self) -> bool:
-        """Whether learning ended in time."""
+        """Whether learning finished in time."""
         return not any(record.outcome == Outcome.NOT_LEARNED.value for record in self.records)
 
 
 def read_run(folder: str | Path) -> RecordedRun:
-    """Read the folder of a run; whatever is wrong with it is an error that says what to do."""
+    """Read the folder of a run; raise `ResultsError` or `ModelError` with a remedy if it is damaged."""
     folder = Path(folder)
     if not os.path.isdir(folder):
         what = "is a file" if os.path.exists(folder) else "does not exist"
         raise ResultsError(f"{folder} {what}. {RUN_FOLDER_HINT}")
     records = _read_records(folder)
     summary = parse_json(
-        _read(folder / "summary.json", "The run did not end; repeat it."),
+        _read(folder / "summary.json", "The run did not finish. Repeat it."),
         Source(str(folder / "summary.json"), ResultsError),
     )
     known = summary.entries()
@@ -92,7 +93,7 @@ def _read_records(folder: Path) -> tuple[RunRecord, ...]:
     file = folder / "records.jsonl"
     if not os.path.exists(file) and os.path.isdir(folder / "jobs"):
         raise ResultsError(
-            f"{folder} holds the results of a sweep. `needful reproduce` writes a report about them."
+            f"{folder} holds the results of a sweep. Use `needful reproduce` to write a report about them."
         )
     lines = _read(file, RUN_FOLDER_HINT).split(b"\n")
     if lines.pop() != b"":

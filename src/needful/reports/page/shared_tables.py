@@ -1,7 +1,4 @@
-"""Atoms in writing, listed once and referred to by number.
-
-What pictures are made of, each thing kept once.
-"""
+"""Tables that the page's data refers to by number: the marks of pictures, and atoms as text."""
 
 from __future__ import annotations
 
@@ -11,20 +8,20 @@ from typing import Any, TypeAlias
 
 from needful.core.atoms import GroundAtom
 
-# A path in the words of SVG, a text `(text,)`, or an image `("", PNG as base64)`.
+# SVG path data, a text `(text,)`, or an image `("", PNG as base64)`.
 Form: TypeAlias = str | tuple[str] | tuple[str, str]
-# Attributes of SVG, sorted; those that have their default are left out.
+# SVG attributes, sorted, without those that have their default value.
 Style: TypeAlias = tuple[tuple[str, str | float], ...]
-Place: TypeAlias = tuple[float, float]
-# The numbers of marks, from the back to the front.
+Point: TypeAlias = tuple[float, float]
+# The numbers of marks, from back to front.
 Frame: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MarkTable:
-    """The marks of many pictures. A mark is a form, drawn from a place on, in a style.
+    """The marks of many pictures, each stored once; a mark is a form at a point in a style.
 
-    Each dictionary maps what it holds to a number, counted from 0.
+    Each dictionary maps its entries to consecutive numbers from 0.
     """
 
     forms: dict[Form, int] = field(default_factory=dict)
@@ -32,30 +29,32 @@ class MarkTable:
     clips: dict[str, int] = field(default_factory=dict)
     marks: dict[tuple[int, float, float, int], int] = field(default_factory=dict)
 
-    def mark(self, form: Form, place: Place, style: Style) -> int:
-        """Return the number of a mark, a new one if there is none like it."""
+    def mark(self, form: Form, point: Point, style: Style) -> int:
+        """Return the number of a mark; add the mark if it is new."""
         form_number = self.forms.setdefault(form, len(self.forms))
         style_number = self.styles.setdefault(style, len(self.styles))
-        return self.marks.setdefault((form_number, *place, style_number), len(self.marks))
+        return self.marks.setdefault((form_number, *point, style_number), len(self.marks))
 
     def clip(self, outline: str) -> int:
-        """Return the number of the outline that something is cut off at."""
+        """Return the number of a clip outline; add it if it is new."""
         return self.clips.setdefault(outline, len(self.clips))
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything that frames refer to."""
+        """Return the tables that frames refer to."""
         return {
             "forms": list(self.forms),
             "styles": [dict(style) for style in self.styles],
             "clips": list(self.clips),
-            "marks": [(form, short(x), short(y), style) for form, x, y, style in self.marks],
+            "marks": [
+                (form, compact_number(x), compact_number(y), style) for form, x, y, style in self.marks
+            ],
         }
 
 
 def run_length_pairs(frame: Iterable[int]) -> list[int]:
-    """Return numbers as pairs of a first number and how many follow each other from there.
+    """Return numbers as pairs of the first number and the length of each consecutive range.
 
-    Things that stand still got their numbers one after the other, so most pictures are few ranges.
+    Marks that do not move have consecutive numbers, so most pictures are a few ranges.
     """
     pairs: list[int] = []
     for number in frame:
@@ -66,21 +65,21 @@ def run_length_pairs(frame: Iterable[int]) -> list[int]:
     return pairs
 
 
-def short(number: float) -> float:
-    """Return a number that is short when it is written down; a whole one without a point."""
+def compact_number(number: float) -> float:
+    """Return a number with a short JSON form: an integer without a decimal point."""
     return int(number) if float(number).is_integer() else number
 
 
 @dataclass(frozen=True, slots=True)
 class AtomList:
-    """The atoms that a page speaks of."""
+    """The texts of all atoms on a page, each stored once."""
 
     numbers: dict[str, int] = field(default_factory=dict)
 
     def add(self, atoms: Iterable[GroundAtom]) -> list[int]:
-        """Return the numbers of atoms, in the order of the atoms."""
+        """Return the numbers of atoms, sorted by atom; add new ones."""
         return [self.numbers.setdefault(str(atom), len(self.numbers)) for atom in sorted(atoms)]
 
     def texts(self) -> list[str]:
-        """Return all atoms by number."""
+        """Return the texts of all atoms, indexed by number."""
         return list(self.numbers)

@@ -1,4 +1,4 @@
-// The first look at a run: how much was solved, how fast, and what went wrong.
+// The summary of a run: success, times and failures.
 
 function tile(value, label, note = null) {
   return make("li", {class: "tile"}, make("strong", {}, value), make("span", {}, label),
@@ -23,11 +23,11 @@ function summaryTiles(run) {
   const learning = learningSeconds(run);
   if (learning.length) {
     const total = learning.reduce((sum, [, value]) => sum + value, 0);
-    tiles.push(tile(seconds(total), "to learn",
+    tiles.push(tile(seconds(total), "learning",
       learning.length > 1 ? learning.map(([stage, value]) => `${words(stage)} ${seconds(value)}`).join(", ") : null));
   }
   if (times.length && run.learned) {
-    tiles.push(tile(seconds(mean(times)), "to plan a task", `nine of ten within ${seconds(quantile(times, 0.9))}`));
+    tiles.push(tile(seconds(mean(times)), "planning per task", `90 % within ${seconds(quantile(times, 0.9))}`));
   }
   return make("ul", {class: "tiles"}, tiles);
 }
@@ -41,13 +41,13 @@ function stageBar(run) {
   }
   const known = sums.grounding + sums.search + sums.refinement;
   if (!known || !total) return null;
-  const parts = Object.entries(sums).map(([stage, value], place) => [`stage${place}`, stage, value, percent(value / total)]);
+  const parts = Object.entries(sums).map(([stage, value], index) => [`stage${index}`, stage, value, percent(value / total)]);
   const rest = Math.max(0, total - known);
-  if (rest / total > 0.005) parts.push(["stage3", "everything else", rest, percent(rest / total)]);
-  return shareBar("Where the planning time went", parts);
+  if (rest / total > 0.005) parts.push(["stage3", "other", rest, percent(rest / total)]);
+  return shareBar("Planning time by stage", parts);
 }
 
-const MOST_FAILURES = 12;
+const MAX_LISTED_FAILURES = 12;
 
 function failures(run, open) {
   const failed = run.tasks.filter(task => !isSolved(task));
@@ -63,13 +63,13 @@ function failures(run, open) {
     return make("li", {}, make("span", {class: "reason"}, make("strong", {}, String(number)), ` ${words(outcome)}`), bar,
       make("span", {class: "quiet"}, REASONS[outcome] || ""));
   }));
-  const first = run.learned ? failed.slice(0, MOST_FAILURES) : [];
+  const first = run.learned ? failed.slice(0, MAX_LISTED_FAILURES) : [];
   const list = make("ul", {class: "failures"}, first.map(task => make("li", {},
     make("button", {type: "button", class: "link", onclick: () => open(task)}, `Task ${task.task}`),
     ` ${task.failure || words(task.outcome)}`)));
   const more = failed.length - first.length;
   return make("div", {}, bars, first.length ? list : null,
-    first.length && more > 0 ? make("p", {class: "quiet"}, `and ${more} more, below among the tasks.`) : null);
+    first.length && more > 0 ? make("p", {class: "quiet"}, `and ${more} more in the list of tasks below.`) : null);
 }
 
 function summarySection(run, open) {
@@ -78,8 +78,8 @@ function summarySection(run, open) {
   const notes = run.notes.map(note => make("p", {class: "notice"}, note));
   if (!run.learned) {
     notes.unshift(make("p", {class: "notice"},
-      "Learning did not end in time, so there is no model, and no task was tried."));
+      "Learning ran out of time, so there is no model, and no task was tried."));
   }
   return section("summary", "Summary", summaryTiles(run), ...notes, charts, run.learned ? stageBar(run) : null,
-    make("h3", {}, "What went wrong"), failures(run, open));
+    make("h3", {}, "Failures"), failures(run, open));
 }

@@ -1,8 +1,7 @@
-"""Pictures of states as vectors, for any environment that can draw itself with matplotlib.
+"""Vector pictures of states: a matplotlib renderer that records SVG marks instead of painting.
 
-Paths and looks of matplotlib in the words of SVG.
-
-A renderer of matplotlib that paints nothing but writes down what would be painted.
+`StateRenderer` draws the states of any environment that implements `draw`. `RecordingRenderer` records the
+paths, texts and images as marks of a `MarkTable`. `path_to_svg` and `PathStyle` convert paths and styles.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from matplotlib.transforms import Affine2D, BboxBase, Transform
 from needful.core.atoms import AbstractState
 from needful.core.state import State
 from needful.envs.contract import Environment
-from needful.reports.page.shared_tables import Form, Frame, MarkTable, Place, Style, short
+from needful.reports.page.shared_tables import Form, Frame, MarkTable, Point, Style, compact_number
 
 if TYPE_CHECKING:
     from matplotlib.backend_bases import GraphicsContextBase
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 DIGITS = 1
-# Keeps halves, which lengths of drawings often are, from being rounded now up and now down.
+# Lengths are often halves: the offset rounds them all in the same direction.
 ROUNDING_OFFSET = 1e-6
 # In matplotlib y grows upwards, in SVG downwards.
 FLIP_Y = np.array((1.0, -1.0))
@@ -42,37 +41,44 @@ MOVE, LINE, QUADRATIC, CUBIC, CLOSE = map(
     int, (Path.MOVETO, Path.LINETO, Path.CURVE3, Path.CURVE4, Path.CLOSEPOLY)
 )
 COMMANDS = {MOVE: "M", LINE: "L", QUADRATIC: "Q", CUBIC: "C"}
-# After the first point of a curve come so many that belong to it.
+# The number of points of a curve after its first one.
 FURTHER_POINTS = {QUADRATIC: 1, CUBIC: 2}
 CAPS = {"projecting": "square", "round": "round"}
+# By alignment of a text: the SVG anchor, and the anchor's position as a share of the width.
+ANCHORS = {"left": ("start", 0.0), "center": ("middle", 0.5), "right": ("end", 1.0)}
+BOLD = 600
+
+POINTS_PER_INCH = 72
+# Environments choose text sizes for the panels of a film strip, which are at most this wide.
+MAX_WIDTH_INCHES = 6.0
 
 
 def path_to_svg(path: Path, start: np.ndarray) -> str:
-    """Return a path as it is seen from a point; without codes it is a line from point to point."""
+    """Return a path as SVG path data relative to a point; a path without codes is a polyline."""
     points = np.round((np.asarray(path.vertices) - start) * FLIP_Y + ROUNDING_OFFSET, DIGITS).tolist()
     straight = [MOVE, *[LINE] * (len(points) - 1)]
     codes = straight if path.codes is None else np.asarray(path.codes).tolist()
-    words: list[str] = []
+    parts: list[str] = []
     further = 0
     for code, (x, y) in zip(codes, points, strict=True):
         if code == CLOSE:
-            words.append("Z")
+            parts.append("Z")
         else:
             command = " " if further else COMMANDS[code]
             further = further - 1 if further else FURTHER_POINTS.get(code, 0)
-            words.append(f"{command}{short(x)} {short(y)}")
-    return "".join(words)
+            parts.append(f"{command}{compact_number(x)} {compact_number(y)}")
+    return "".join(parts)
 
 
-class Look(NamedTuple):
-    """All that tells how a path is painted; looks can be compared.
+class PathStyle(NamedTuple):
+    """The style of a path, hashable.
 
     Attributes:
-        face: the colour inside, or None.
-        edge: the colour of the stroke.
-        alpha: how opaque both are, or None if their colours tell.
-        width: of the stroke, in points.
-        join, cap: the shapes of corners and ends of the stroke.
+        face: the fill colour, or None.
+        edge: the stroke colour.
+        alpha: the opacity of both, or None to use the alpha of the colours.
+        width: the stroke width in points.
+        join, cap: the join and cap styles of the stroke.
         dashes: the lengths of dashes and gaps, or None.
     """
 
@@ -85,8 +91,8 @@ class Look(NamedTuple):
     dashes: tuple[float, ...] | None
 
     @classmethod
-    def of(cls, gc: GraphicsContextBase, face: Any) -> Look:
-        """Return the look that a graphics context gives to a path with a face of some colour."""
+    def of(cls, gc: GraphicsContextBase, face: Any) -> PathStyle:
+        """Return the style of a graphics context with a fill colour."""
         dashes: Any = gc.get_dashes()[1]
         return cls(
             None if face is None else tuple(face),
@@ -98,8 +104,8 @@ class Look(NamedTuple):
             None if dashes is None else tuple(dashes),
         )
 
-    def style(self) -> dict[str, str | float]:
-        """Return the attributes of SVG; none if there is nothing to be seen."""
+    def attributes(self) -> dict[str, str | float]:
+        """Return the SVG attributes, empty if the path is invisible."""
         fill = {} if self.face is None else colour_to_svg("fill", self.face, self.alpha)
         stroke = colour_to_svg("stroke", self.edge, self.alpha) if self.width > 0 else {}
         if not fill and not stroke:
@@ -117,9 +123,9 @@ class Look(NamedTuple):
 
 
 def colour_to_svg(what: str, colour: Any, alpha: float | None) -> dict[str, str | float]:
-    """Return a colour and how opaque it is; nothing if it cannot be seen.
+    """Return the SVG attributes of a colour, empty if it is transparent.
 
-    Without an alpha for all, that of the colour counts, if it has one.
+    `alpha` overrides the alpha of the colour.
     """
     opacity = alpha if alpha is not None else colour[3] if len(colour) > 3 else 1.0
     if not opacity:
@@ -132,36 +138,32 @@ def colour_to_svg(what: str, colour: Any, alpha: float | None) -> dict[str, str 
 
 
 def rounded(number: float, digits: int = DIGITS) -> float:
-    """Return a number with few digits, which is short when it is written down."""
-    return short(round(float(number) + ROUNDING_OFFSET, digits))
+    """Return a rounded number in its shortest form."""
+    return compact_number(round(float(number) + ROUNDING_OFFSET, digits))
 
 
-ANCHORS = {"left": ("start", 0.0), "center": ("middle", 0.5), "right": ("end", 1.0)}
-BOLD = 600
+class RecordingRenderer(RendererBase):
+    """Record the paths, texts and images of axes whose figure has 72 dots per inch."""
 
-
-class Recorder(RendererBase):
-    """Writes down paths, texts and images of axes whose figure has 72 dots per inch."""
-
-    def __init__(self, gallery: MarkTable, size: Place) -> None:
+    def __init__(self, mark_table: MarkTable, size: Point) -> None:
         super().__init__()
-        self.gallery = gallery
+        self.mark_table = mark_table
         self.size = size
         self.frame: list[int] = []
         self._top_left = np.array((0.0, size[1]))
         self._groups: list[tuple[str | None, int]] = []
         self._setting: tuple[Hashable, ...] = ()
-        # What was found out before, because matplotlib draws everything anew for each picture.
+        # Caches: matplotlib draws all artists again for each picture.
         self._known_groups: dict[tuple[Hashable, ...], Frame] = {}
         self._known_paths: dict[tuple[Hashable, ...], Frame] = {}
-        self._known_boxes: dict[int, tuple[BboxBase, tuple[float, ...]]] = {}
+        self._known_bounds: dict[int, tuple[BboxBase, tuple[float, ...]]] = {}
         self._known_lengths: dict[tuple[Hashable, ...], tuple[float, float, float]] = {}
 
     def record(self, axes: Axes) -> Frame:
         """Return the marks of everything on the axes.
 
-        An artist with a group id is taken to look the same wherever it has that id on axes of the same
-        limits, so it is recorded once. This spares the layout of legends, which is slow.
+        Artists with the same group id, on axes with the same limits, must look the same: they are
+        recorded once. This avoids the slow layout of legends.
         """
         axes.apply_aspect()
         self._setting = (axes.bbox.bounds, axes.viewLim.bounds)
@@ -171,16 +173,16 @@ class Recorder(RendererBase):
                 artist.draw = partial(_repeat, known)  # type: ignore[method-assign]
         self.frame = []
         self._groups.clear()
-        self._known_boxes.clear()
+        self._known_bounds.clear()
         axes.draw(self)
         return tuple(self.frame)
 
     def open_group(self, s: str, gid: str | None = None) -> None:
-        """Begin with an artist."""
+        """Start recording an artist."""
         self._groups.append((gid, len(self.frame)))
 
     def close_group(self, s: str) -> None:
-        """End with an artist."""
+        """Stop recording an artist; one with a group id is cached."""
         gid, start = self._groups.pop()
         if gid is not None:
             self._known_groups[(*self._setting, gid)] = tuple(self.frame[start:])
@@ -188,13 +190,17 @@ class Recorder(RendererBase):
     def draw_path(
         self, gc: GraphicsContextBase, path: Path, transform: Transform, rgbFace: Any = None
     ) -> None:
-        """Write down a path; that of a thing that stands still is known from another picture."""
-        look, cut = Look.of(gc, rgbFace), self._cut(gc)
-        bent = path if transform.is_affine else transform.transform_path_non_affine(path)
+        """Record a path; a path that did not change since an earlier picture is cached."""
+        style, clip = PathStyle.of(gc, rgbFace), self._clip_shape(gc)
+        curved = path if transform.is_affine else transform.transform_path_non_affine(path)
         matrix = transform.get_affine().get_matrix()
-        key = (look, cut, *(np.asarray(part).tobytes() for part in (bent.vertices, bent.codes, matrix)))
+        key = (
+            style,
+            clip,
+            *(np.asarray(part).tobytes() for part in (curved.vertices, curved.codes, matrix)),
+        )
         if key not in self._known_paths:
-            self._known_paths[key] = self._new_path(bent.transformed(Affine2D(matrix)), look, cut)
+            self._known_paths[key] = self._new_path(curved.transformed(Affine2D(matrix)), style, clip)
         self.frame.extend(self._known_paths[key])
 
     def draw_text(
@@ -208,7 +214,7 @@ class Recorder(RendererBase):
         ismath: Any = False,
         mtext: Text | None = None,
     ) -> None:
-        """Write down a line of text, anchored as it is aligned: other fonts are not as wide."""
+        """Record a line of text, anchored by its alignment: the browser's font has other widths."""
         anchor, share = ANCHORS[mtext.get_horizontalalignment() if mtext is not None else "left"]
         width = self.get_text_width_height_descent(s, prop, ismath)[0]
         along = Affine2D().rotate_deg(-angle).transform((share * width, 0.0))
@@ -225,7 +231,7 @@ class Recorder(RendererBase):
     def draw_image(
         self, gc: GraphicsContextBase, x: float, y: float, im: Any, transform: Any = None
     ) -> None:
-        """Write down an image."""
+        """Record an image."""
         from PIL import Image
 
         pixels = np.ascontiguousarray(im[::-1])
@@ -233,76 +239,76 @@ class Recorder(RendererBase):
         Image.fromarray(pixels).save(buffer, format="png")
         height, width = pixels.shape[:2]
         form = ("", base64.b64encode(buffer.getvalue()).decode())
-        place = (x, self.size[1] - y - height)
-        self.frame.append(self._mark(form, place, {"width": width, "height": height}))
+        point = (x, self.size[1] - y - height)
+        self.frame.append(self._mark(form, point, {"width": width, "height": height}))
 
     def get_text_width_height_descent(
         self, s: str, prop: FontProperties, ismath: Any
     ) -> tuple[float, float, float]:
-        """Measure text as it is written: dollars in names are no mathematics."""
+        """Measure text literally: a dollar sign in a name does not start a formula."""
         key = (s, prop.get_size_in_points(), prop.get_name(), prop.get_weight())
         if key not in self._known_lengths:
-            with warnings.catch_warnings():  # browsers have more letters than the font that measures
+            with warnings.catch_warnings():  # The font may lack letters that browsers have.
                 warnings.simplefilter("ignore", UserWarning)
                 self._known_lengths[key] = super().get_text_width_height_descent(s, prop, False)
         return self._known_lengths[key]
 
-    def get_canvas_width_height(self) -> Place:
+    def get_canvas_width_height(self) -> Point:
         """Return the size of a picture."""
         return self.size
 
     def flipy(self) -> bool:
-        """Return that y grows downwards for texts."""
+        """Return True: y grows downwards for texts."""
         return True
 
-    def _mark(self, form: Form, place: Place, style: dict[str, str | float]) -> int:
+    def _mark(self, form: Form, point: Point, style: dict[str, str | float]) -> int:
         attributes: Style = tuple(sorted(style.items()))
-        return self.gallery.mark(form, (rounded(place[0]), rounded(place[1])), attributes)
+        return self.mark_table.mark(form, (rounded(point[0]), rounded(point[1])), attributes)
 
-    def _new_path(self, path: Path, look: Look, cut: str | tuple[float, ...] | None) -> Frame:
-        """Return the mark of a path, if it can be seen."""
-        outline, style = _finite(path), look.style()
+    def _new_path(self, path: Path, style: PathStyle, clip: str | tuple[float, ...] | None) -> Frame:
+        """Return the mark of a path, empty if the path is invisible."""
+        outline, attributes = _finite(path), style.attributes()
         points = np.asarray(outline.vertices)
-        if not style or not len(points):
+        if not attributes or not len(points):
             return ()
-        if isinstance(cut, tuple):
-            cut = self._clip_rectangle(points, *cut)
-        if cut is not None:
-            style["clip"] = self.gallery.clip(cut)
+        if isinstance(clip, tuple):
+            clip = self._clip_rectangle(points, *clip)
+        if clip is not None:
+            attributes["clip"] = self.mark_table.clip(clip)
         x, y = points[0].tolist()
-        return (self._mark(path_to_svg(outline, points[0]), (x, self.size[1] - y), style),)
+        return (self._mark(path_to_svg(outline, points[0]), (x, self.size[1] - y), attributes),)
 
-    def _cut(self, gc: GraphicsContextBase) -> str | tuple[float, ...] | None:
-        """Return at what a path is to be cut off: an outline in words, a box, or nothing."""
-        box = gc.get_clip_rectangle()
-        found: tuple[Any, Any] = gc.get_clip_path()  # a path and its transform, or twice None
+    def _clip_shape(self, gc: GraphicsContextBase) -> str | tuple[float, ...] | None:
+        """Return the clip of a path: SVG path data, the bounds of a rectangle, or None."""
+        bounds = gc.get_clip_rectangle()
+        found: tuple[Any, Any] = gc.get_clip_path()  # A path and its transform, or None twice.
         if found[0] is not None:
             return path_to_svg(found[0].transformed(found[1]), self._top_left)
-        if box is None:
+        if bounds is None:
             return None
-        # The marks of an artist share a box, and to find out where it is takes long. It is kept with
-        # its place, so that no other box gets its id.
-        if id(box) not in self._known_boxes:
-            self._known_boxes[id(box)] = (box, tuple(map(float, box.extents)))
-        return self._known_boxes[id(box)][1]
+        # The marks of an artist share one object, and its extents are slow to compute. The cache keeps
+        # the object alive, so no other object gets its id.
+        if id(bounds) not in self._known_bounds:
+            self._known_bounds[id(bounds)] = (bounds, tuple(map(float, bounds.extents)))
+        return self._known_bounds[id(bounds)][1]
 
     def _clip_rectangle(self, points: np.ndarray, *extents: float) -> str | None:
-        """Return a box as an outline in words, unless the points are all inside of it."""
+        """Return a rectangle as SVG path data, None if all points are inside it."""
         low, high = np.array(extents[:2]), np.array(extents[2:])
         if ((points >= low) & (points <= high)).all():
             return None
-        box = Path.unit_rectangle().transformed(Affine2D().scale(*(high - low)).translate(*low))
-        return path_to_svg(box, self._top_left)
+        rectangle = Path.unit_rectangle().transformed(Affine2D().scale(*(high - low)).translate(*low))
+        return path_to_svg(rectangle, self._top_left)
 
 
 def _repeat(marks: Frame, renderer: RendererBase) -> None:
-    """Draw an artist that was recorded before."""
-    assert isinstance(renderer, Recorder)
+    """Add the marks of an artist that was recorded before."""
+    assert isinstance(renderer, RecordingRenderer)
     renderer.frame.extend(marks)
 
 
 def _finite(path: Path) -> Path:
-    """Return a path without the points that are nowhere, at which lines are interrupted."""
+    """Return a path without its non-finite points, at which lines are interrupted."""
     if np.isfinite(path.vertices).all():
         return path
     cleaned = path.cleaned(remove_nans=True)
@@ -314,21 +320,16 @@ def _is_bold(weight: str | int) -> bool:
     return weight_dict.get(weight, 400) >= BOLD if isinstance(weight, str) else weight >= BOLD
 
 
-POINTS_PER_INCH = 72
-# Environments choose sizes of text that suit a panel of a film strip, which is not wider.
-MAX_WIDTH_INCHES = 6.0
-
-
 class StateRenderer:
-    """Draws the states of one environment, all on the same axes, which saves most of the time."""
+    """Draw the states of one environment, all on the same axes, which is much faster than new ones."""
 
     def __init__(self, environment: Environment) -> None:
         shrink = min(1.0, MAX_WIDTH_INCHES / environment.picture_size[0])
         width, height = (shrink * length for length in environment.picture_size)
         self.environment = environment
         self.size = (POINTS_PER_INCH * width, POINTS_PER_INCH * height)
-        self.gallery = MarkTable()
-        self._recorder = Recorder(self.gallery, self.size)
+        self.mark_table = MarkTable()
+        self._recorder = RecordingRenderer(self.mark_table, self.size)
         figure = Figure(figsize=(width, height), dpi=POINTS_PER_INCH)
         self._axes = _FixedLimitAxes(figure, (0.0, 0.0, 1.0, 1.0))
         figure.add_axes(self._axes)
@@ -341,7 +342,7 @@ class StateRenderer:
         return self._recorder.record(self._axes)
 
     def _clear_axes(self) -> None:
-        """Make the axes empty again; `Axes.clear` does more, but takes longer than most drawings."""
+        """Remove everything from the axes; `Axes.clear` takes longer than most drawings."""
         for artist in self._axes.get_children():
             if artist not in self._empty:
                 artist.remove()
@@ -352,9 +353,9 @@ class StateRenderer:
 
 
 class _FixedLimitAxes(Axes):
-    """Axes that do not look how far patches reach once their limits are set, because that takes long."""
+    """Axes that do not update their data limits for patches once autoscaling is off, which is slow."""
 
     def add_patch(self, p: Any) -> Any:
         """Add a patch."""
-        growing = self.get_autoscalex_on() or self.get_autoscaley_on()
-        return super().add_patch(p) if growing else self.add_artist(p)
+        autoscaled = self.get_autoscalex_on() or self.get_autoscaley_on()
+        return super().add_patch(p) if autoscaled else self.add_artist(p)

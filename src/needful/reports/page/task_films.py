@@ -1,4 +1,4 @@
-"""What the page tells of each test task: its record, its plan, and a film of the plan."""
+"""The data of the page's tasks: record, plan, and a film of the plan."""
 
 from __future__ import annotations
 
@@ -18,24 +18,25 @@ from needful.storage.plans import RecordedPlan
 if TYPE_CHECKING:
     from needful.reports.page.svg_recorder import StateRenderer
 
-# A picture takes some milliseconds to draw, and so many films are more than anybody watches.
+# A picture takes some milliseconds to draw. Above MAX_PICTURES, runs of more than ENOUGH_FILMS tasks get
+# fewer films.
 MAX_PICTURES = 1_500
 ENOUGH_FILMS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class FilmSelection:
-    """Which tasks get films, and that every so manieth state of a plan is drawn, the last one always."""
+    """The tasks that get films, and the stride between drawn states; the last state is always drawn."""
 
     tasks: frozenset[int]
-    every: int = 1
+    stride: int = 1
 
 
 def choose_films(run: RecordedRun) -> FilmSelection:
-    """Return what films there are to be of a run: all of them, as long as they are not too many.
+    """Choose the tasks that get films: all of them if that is at most `MAX_PICTURES` pictures.
 
-    Of many tasks some get films, at most half of them failures if there are solved ones. Of long plans
-    not every state is drawn.
+    Otherwise some tasks get films, at most half of them failed if enough are solved, and states of long
+    plans are skipped.
     """
     planned = [record for record in run.records if record.task in run.plans]
     pictures = sum(len(run.plans[record.task].states) for record in planned)
@@ -44,28 +45,28 @@ def choose_films(run: RecordedRun) -> FilmSelection:
         most = max(ENOUGH_FILMS, MAX_PICTURES * most // pictures)
     failed = [record.task for record in planned if not record.solved]
     solved = [record.task for record in planned if record.solved]
-    few = _spread(failed, max(most // 2, most - len(solved)))
-    chosen = [*few, *_spread(solved, most - len(few))]
+    shown_failed = _spread(failed, max(most // 2, most - len(solved)))
+    chosen = [*shown_failed, *_spread(solved, most - len(shown_failed))]
     needed = sum(len(run.plans[task].states) for task in chosen)
     return FilmSelection(frozenset(chosen), max(1, math.ceil(needed / MAX_PICTURES)))
 
 
 def _spread(items: Sequence[int], most: int) -> list[int]:
-    """Return so many of the items, evenly spread over all."""
+    """Return at most `most` items, evenly spread."""
     count = min(most, len(items))
-    return [items[place * len(items) // count] for place in range(count)]
+    return [items[number * len(items) // count] for number in range(count)]
 
 
 def task_rows(
-    run: RecordedRun, atoms: AtomList, easel: StateRenderer | None, films: FilmSelection
+    run: RecordedRun, atoms: AtomList, renderer: StateRenderer | None, films: FilmSelection
 ) -> list[dict[str, Any]]:
-    """Return a row for each task; without an easel there are no films."""
+    """Return one row per task; without a renderer there are no films."""
     rows = []
     for record in run.records:
         plan = run.plans.get(record.task)
         row = {**_record(record), "plan": None if plan is None else _plan(plan, atoms), "film": None}
-        if plan is not None and easel is not None and record.task in films.tasks:
-            row["film"] = _film(plan, easel, films.every)
+        if plan is not None and renderer is not None and record.task in films.tasks:
+            row["film"] = _film(plan, renderer, films.stride)
         rows.append(row)
     return rows
 
@@ -104,22 +105,22 @@ def _plan(plan: RecordedPlan, atoms: AtomList) -> dict[str, Any]:
     }
 
 
-def _film(plan: RecordedPlan, easel: StateRenderer, every: int) -> dict[str, Any]:
-    """Return the pictures of a plan, and the states that they are of."""
-    # A goal that was read from a file cannot be looked up in a state; the environment's own can.
-    goal = bound_to(plan.goal, easel.environment.vocabulary)
+def _film(plan: RecordedPlan, renderer: StateRenderer, stride: int) -> dict[str, Any]:
+    """Return the pictures of a plan, and the indices of their states."""
+    # Predicates read from a file cannot be evaluated; those of the environment can.
+    goal = bound_to(plan.goal, renderer.environment.vocabulary)
     last = len(plan.states) - 1
-    places = [*range(0, last, every), last]
+    indices = [*range(0, last, stride), last]
     return {
-        "places": places,
-        "frames": [run_length_pairs(easel.frame(plan.states[place], goal)) for place in places],
+        "places": indices,
+        "frames": [run_length_pairs(renderer.frame(plan.states[index], goal)) for index in indices],
     }
 
 
 def bound_to(atoms: AbstractState, vocabulary: Vocabulary) -> AbstractState:
-    """Return atoms over an environment's own predicates."""
-    own = {predicate.name: predicate for predicate in vocabulary.predicates}
-    strangers = sorted({atom.predicate.name for atom in atoms} - own.keys())
-    if strangers:
-        raise UnknownNameError("predicate", strangers[0], own)
-    return frozenset(own[atom.predicate.name](*atom.objects) for atom in atoms)
+    """Return the same atoms with the predicates of an environment's vocabulary."""
+    predicates = {predicate.name: predicate for predicate in vocabulary.predicates}
+    unknown = sorted({atom.predicate.name for atom in atoms} - predicates.keys())
+    if unknown:
+        raise UnknownNameError("predicate", unknown[0], predicates)
+    return frozenset(predicates[atom.predicate.name](*atom.objects) for atom in atoms)

@@ -1,7 +1,7 @@
-// Every test task, and a player that goes through its plan.
+// The test tasks, and a player for their plans.
 
 const STEP_MILLISECONDS = 1100;
-const MOVING_SHARE = 0.65;  // of a step; for the rest of it the picture stands still
+const MOVING_SHARE = 0.65;  // of a step; the picture stands still for the rest
 
 function eased(share) {
   const part = Math.min(1, share / MOVING_SHARE);
@@ -10,7 +10,7 @@ function eased(share) {
 
 function planSteps(plan) {
   const named = plan.steps.length ? plan.steps.map(([name, objects]) => call(name, objects)) : plan.actions;
-  return named.map((name, place) => ({name, action: plan.steps.length ? plan.actions[place] : null}));
+  return named.map((name, index) => ({name, action: plan.steps.length ? plan.actions[index] : null}));
 }
 
 class Player {
@@ -38,10 +38,10 @@ class Player {
       oninput: () => { this.stop(); this.go(Number(this.slider.value)); }});
     this.status = make("p", {class: "status", role: "status"});
     this.list = make("ol", {class: "steps", "aria-label": "Plan"}, this.stepItem("Start", null, 0),
-      this.steps.map((step, place) => this.stepItem(step.name, step.action, place + 1)));
+      this.steps.map((step, index) => this.stepItem(step.name, step.action, index + 1)));
     this.judged = make("div", {class: "judged"});
     const controls = this.last > 0 ? make("div", {class: "controls"}, this.play,
-      button("Step before", "‹", () => this.glide(Math.ceil(this.time) - 1)), this.slider,
+      button("Previous step", "‹", () => this.glide(Math.ceil(this.time) - 1)), this.slider,
       button("Next step", "›", () => this.glide(Math.floor(this.time) + 1))) : null;
     const broad = this.picture && this.picture.aspect > 2;
     return make("div", {class: broad ? "player broad" : "player", onkeydown: event => this.key(event)},
@@ -51,11 +51,11 @@ class Player {
       make("div", {class: "plan"}, make("h4", {}, "Plan"), this.list));
   }
 
-  stepItem(name, action, place) {
-    const reached = place <= this.last, failed = this.plan.end && this.plan.end.step + 1 === place;
+  stepItem(name, action, index) {
+    const reached = index <= this.last, failed = this.plan.end && this.plan.end.step + 1 === index;
     const item = make("li", {class: failed ? "failed" : reached ? null : "unreached"},
-      make("button", {type: "button", disabled: !reached, onclick: () => this.glide(place)},
-        make("span", {class: "number"}, place ? String(place) : "·"),
+      make("button", {type: "button", disabled: !reached, onclick: () => this.glide(index)},
+        make("span", {class: "number"}, index ? String(index) : "·"),
         make("span", {class: "step-name"}, name,
           failed ? make("span", {class: "verdict"}, "ended here") : null,
           action && action !== name ? make("span", {class: "action"}, action) : null)));
@@ -86,7 +86,7 @@ class Player {
     this.play.setAttribute("aria-label", "Pause");
   }
 
-  // Move on to a step, one after the other, with what is between them.
+  // Play from one step to another.
   playOn(goal, start) {
     const began = performance.now();
     const tick = now => {
@@ -106,10 +106,10 @@ class Player {
     this.play.setAttribute("aria-label", "Play");
   }
 
-  // Go to a step; to a neighbouring one by a short film, unless motion is unwelcome.
-  glide(place) {
+  // Go to a step; animate if it is a neighbour and the user does not prefer reduced motion.
+  glide(index) {
     this.stop();
-    const goal = Math.max(0, Math.min(this.last, place)), from = this.time;
+    const goal = Math.max(0, Math.min(this.last, index)), from = this.time;
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches || !this.picture || Math.abs(goal - from) > 1;
     this.announce(goal);
     if (still) { this.go(goal); return; }
@@ -126,42 +126,42 @@ class Player {
     this.time = Math.max(0, Math.min(this.last, time));
     this.slider.value = String(this.time);
     if (this.picture) this.picture.show(this.time);
-    const place = Math.floor(this.time + 1e-6);
-    if (place !== this.shown) {
-      this.shown = place;
-      this.announce(place);
-      this.judge(place);
+    const index = Math.floor(this.time + 1e-6);
+    if (index !== this.shown) {
+      this.shown = index;
+      this.announce(index);
+      this.showAtoms(index);
     }
   }
 
-  announce(place) {
-    const name = place ? this.steps[place - 1].name : "start";
-    const text = place ? `After step ${place} of ${this.steps.length}: ${name}` : "The start";
+  announce(index) {
+    const name = index ? this.steps[index - 1].name : "start";
+    const text = index ? `After step ${index} of ${this.steps.length}: ${name}` : "The start";
     this.status.textContent = text;
     this.slider.setAttribute("aria-valuetext", text);
     if (this.picture) this.picture.element.setAttribute("aria-label", `Picture of the state. ${text}`);
-    [...this.list.children].forEach((item, index) => {
-      item.classList.toggle("past", index < place);
-      if (index === place) item.setAttribute("aria-current", "step");
+    [...this.list.children].forEach((item, position) => {
+      item.classList.toggle("past", position < index);
+      if (position === index) item.setAttribute("aria-current", "step");
       else item.removeAttribute("aria-current");
     });
-    const current = this.list.children[place];
+    const current = this.list.children[index];
     this.list.scrollTop = current.offsetTop - this.list.offsetTop - this.list.clientHeight / 3;
   }
 
-  // Tell which atoms of the subgoal and of the goal hold.
-  judge(place) {
-    const plan = this.plan, holding = new Set(plan.holding[place]);
+  // Show which atoms of the goal and of the subgoal hold.
+  showAtoms(index) {
+    const plan = this.plan, holding = new Set(plan.holding[index]);
     const group = (title, numbers, otherwise) => {
       const names = numbers.map(number => this.run.atoms[number]);
       const held = new Set(numbers.filter(number => holding.has(number)).map(number => this.run.atoms[number]));
       return make("div", {}, make("h4", {}, title, make("span", {class: "count"}, ` ${held.size} of ${names.length}`)),
         atomList(names, atom => held.has(atom) ? "true" : otherwise, title));
     };
-    const subgoal = plan.subgoals[place];
+    const subgoal = plan.subgoals[index];
     this.judged.replaceChildren(...[
       group("Goal", plan.goal, "open"),
-      subgoal && subgoal.length ? group(place ? "Subgoal after this step" : "Needed at the start", subgoal, "false") : null,
+      subgoal && subgoal.length ? group(index ? "Subgoal after this step" : "Needed at the start", subgoal, "false") : null,
     ].filter(Boolean));
   }
 }
@@ -181,7 +181,7 @@ function failureBox(run, task) {
   const missing = end && end.missing.length ? end.missing.map(number => run.atoms[number]) : task.missing;
   const replay = end && worked ? `Below is the attempt that came furthest: ${count(worked, "step")} worked.` : null;
   const searching = task.outcome === "timeout" && task.nodes && !task.abstractPlans;
-  const reason = searching ? "Time ran out before a first abstract plan was found." : REASONS[task.outcome] || "";
+  const reason = searching ? "Time ran out before the first abstract plan was found." : REASONS[task.outcome] || "";
   return make("div", {class: "failure"},
     make("p", {}, make("strong", {}, `Not solved: ${words(task.outcome)}. `), reason),
     task.failure && task.failure !== words(task.outcome) ? make("p", {}, task.failure) : null,
@@ -200,15 +200,15 @@ function taskView(run, task) {
 }
 
 function chip(run, task, act) {
-  const said = `${run ? `${run.label}, task` : "Task"} ${task.task}, ${words(task.outcome)}, ${seconds(task.seconds.total)}`;
-  return make("button", {type: "button", class: isSolved(task) ? "chip good" : "chip bad", title: said, "aria-label": said,
+  const label = `${run ? `${run.label}, task` : "Task"} ${task.task}, ${words(task.outcome)}, ${seconds(task.seconds.total)}`;
+  return make("button", {type: "button", class: isSolved(task) ? "chip good" : "chip bad", title: label, "aria-label": label,
     onclick: act}, String(task.task));
 }
 
-// Returns the section and a function that opens a task there.
+// Return the section, and a function that opens a task in it.
 function tasksSection(run) {
   if (!run.tasks.length || !run.learned) return [null, () => {}];
-  const place = make("div", {});
+  const view = make("div", {});
   const failed = run.tasks.filter(task => !isSolved(task)).length;
   const chips = run.tasks.map(task => chip(null, task, () => open(task, false)));
   const open = (task, move = true) => {
@@ -216,7 +216,7 @@ function tasksSection(run) {
       if (run.tasks[index] === task) one.setAttribute("aria-current", "true");
       else one.removeAttribute("aria-current");
     });
-    place.replaceChildren(taskView(run, task));
+    view.replaceChildren(taskView(run, task));
     if (move) {
       made.scrollIntoView({block: "start"});
       chips[run.tasks.indexOf(task)].focus({preventScroll: true});
@@ -228,7 +228,7 @@ function tasksSection(run) {
       one.hidden = event.target.checked && isSolved(run.tasks[index]);
     })}), " only tasks that failed") : null;
   const made = section("tasks", "Tasks",
-    make("p", {class: "lead"}, "Choose a task to see its plan. Drag the slider, or use the arrow keys."), filter, grid, place);
+    make("p", {class: "lead"}, "Choose a task to see its plan. Drag the slider, or use the arrow keys."), filter, grid, view);
   open(run.tasks.find(task => !isSolved(task)) || run.tasks[0], false);
   return [made, open];
 }

@@ -262,7 +262,8 @@ class _Reader:
         typed = list(_typed_names(variables, self.source, variables.line, known))
         if len(typed) != 1:
             raise InvalidInputError(
-                f"{self._location(variables)}: `forall` takes one variable, got {expression_text(variables)}."
+                f"{self._location(variables)}: `forall` takes one variable, "
+                f"got {expression_text(variables)}."
             )
         ((variable, category),) = typed
         for name, own in self.categories.items():
@@ -277,7 +278,8 @@ class _Reader:
             raise UnknownNameError(f"predicate in {location},", predicate, (*PREDICATES, *CONNECTIVES))
         if len(arguments) != PREDICATES[predicate]:
             raise InvalidInputError(
-                f"{location}: {predicate} takes {PREDICATES[predicate]} arguments, got {expression_text(arguments)}."
+                f"{location}: {predicate} takes {PREDICATES[predicate]} arguments, "
+                f"got {expression_text(arguments)}."
             )
         names = [_plain_name(argument, self.source) for argument in arguments]
         names = [binding.get(name, name) for name in names]

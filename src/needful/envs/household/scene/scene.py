@@ -42,7 +42,12 @@ Colour = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """An axis-aligned box in some frame: its centre and its half-extents."""
+    """An axis-aligned box.
+
+    Attributes:
+        centre: the centre, in the frame of the body or of the house.
+        half: the half-extents.
+    """
 
     centre: Vector
     half: Vector

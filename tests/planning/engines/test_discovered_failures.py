@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from needful.core.plans import SearchStatistics
+from needful.errors import UnknownNameError
+from needful.planning.budget import Budget
+from needful.planning.engines.a_star import AStar
+from needful.planning.engines.python_planner import with_failure
+from needful.planning.grounding import GroundProblem
+from planning_problems import Problem, problems, toy_problem
+from toy_world import JAR
+
+
+def index_of(problem: GroundProblem, name: str) -> int:
+    count = len(problem.ground_operators)
+    return [str(problem.ground_operator(i)) for i in range(count)].index(name)
+
+
+def first_plan(problem: GroundProblem) -> list[str] | None:
+    steps = next(AStar()(problem, 0, Budget.unlimited(), SearchStatistics()), None)
+    return None if steps is None else [str(step) for step in problem.plan(steps)]
+
+
+def test_the_next_plan_acts_on_the_offending_object_first() -> None:
+    problem = toy_problem(balls=1, jars=1).grounded()
+    drop = index_of(problem, "Drop(robot, ball0, jar0)")
+    short = ["MoveTo(robot, ball0)", "Grasp(robot, ball0)", "Drop(robot, ball0, jar0)"]
+    assert first_plan(problem) == short
+    repaired = first_plan(with_failure(problem, drop, [JAR("jar0")]))
+    assert repaired is not None
+    assert sorted(repaired) == sorted([*short, "TakeLidOff(robot, jar0)"])
+    assert repaired.index("TakeLidOff(robot, jar0)") < repaired.index("Drop(robot, ball0, jar0)")
+
+
+@settings(max_examples=100, deadline=None)
+@given(problems(), st.data())
+def test_one_precondition_here_and_one_add_effect_in_all_others(
+    problem: Problem, data: st.DataObject
+) -> None:
+    before = problem.grounded()
+    if not before.ground_operators:
+        return
+    step = data.draw(st.integers(0, len(before.ground_operators) - 1))
+    number = data.draw(st.integers(0, len(before.objects) - 1))
+    after = with_failure(before, step, [before.objects[number]])
+    fresh = 1 << before.atom_count
+    assert after.atom_count == before.atom_count + 1
+    assert (after.initial, after.goal, after.pattern_masks) == (
+        before.initial,
+        before.goal,
+        before.pattern_masks,
+    )
+    for index, (old, new) in enumerate(zip(before.ground_operators, after.ground_operators, strict=True)):
+        needs_it, adds_it = index == step, index != step and number in old.objects
+        assert new.preconditions == old.preconditions | (fresh if needs_it else 0)
+        assert new.adds == old.adds | (fresh if adds_it else 0)
+        assert (new.deletes, new.patterns, new.objects) == (old.deletes, old.patterns, old.objects)
+        assert after.ground_operator(index) == before.ground_operator(index)
+
+
+def test_a_known_failure_changes_nothing() -> None:
+    problem = toy_problem().grounded()
+    once = with_failure(problem, 3, [JAR("jar0")])
+    assert with_failure(once, 3, [JAR("jar0")]) is once
+    assert with_failure(problem, 3, []) is problem
+
+
+def test_each_offending_object_has_an_atom_of_its_own() -> None:
+    problem = toy_problem(jars=2).grounded()
+    drop = index_of(problem, "Drop(robot, ball0, jar0)")
+    both = with_failure(problem, drop, [JAR("jar1"), JAR("jar0")])
+    assert both.atom_count == problem.atom_count + 2
+    repaired = first_plan(both)
+    assert repaired is not None
+    assert {"TakeLidOff(robot, jar0)", "TakeLidOff(robot, jar1)"} <= set(repaired)
+
+
+def test_without_a_remedy_the_step_is_unusable() -> None:
+    problem = toy_problem(balls=1, jars=1).without_noops().grounded()
+    drop = index_of(problem, "Drop(robot, ball0, jar0)")
+    assert first_plan(with_failure(problem, drop, [JAR("jar0")])) is None
+
+
+def test_objects_of_another_task_are_refused() -> None:
+    with pytest.raises(UnknownNameError, match="jar0"):
+        with_failure(toy_problem(jars=1).grounded(), 0, [JAR("jar7")])
