@@ -8,14 +8,14 @@ from dataclasses import asdict
 from importlib.metadata import version
 
 from needful.core.plans import Outcome, PlanningResult, SearchStatistics
-from needful.evaluation.records import RunRecord, record, run_identity, versions
+from needful.evaluation.records import RunRecord, make_record, run_identity, versions
 
 IDENTITY = run_identity("screws", "necessary", 3)
 STATISTICS = SearchStatistics(7, 6, 5, 4, 3, 0.25, 0.5, 1.0)
 
 
 def test_search_statistics_are_recorded() -> None:
-    found = record(
+    found = make_record(
         IDENTITY, 9, PlanningResult(Outcome.TIMEOUT, statistics=STATISTICS), Outcome.TIMEOUT, 2.0
     )
     assert found.seconds == {"grounding": 0.25, "search": 0.5, "refinement": 1.0, "total": 2.0}
@@ -24,7 +24,7 @@ def test_search_statistics_are_recorded() -> None:
 
 
 def test_record_is_one_line_with_all_fields() -> None:
-    found = record(IDENTITY, 0, PlanningResult(Outcome.OUT_OF_NODES), Outcome.OUT_OF_NODES, 0.0)
+    found = make_record(IDENTITY, 0, PlanningResult(Outcome.OUT_OF_NODES), Outcome.OUT_OF_NODES, 0.0)
     line = found.to_json()
     assert "\n" not in line
     parsed = json.loads(line)

@@ -10,14 +10,14 @@ import pytest
 
 from needful.core.plans import Outcome, PlanningResult
 from needful.errors import OutputExistsError
-from needful.evaluation.records import RunRecord, record, run_identity
+from needful.evaluation.records import RunRecord, make_record, run_identity
 from needful.evaluation.run_folder import RunFolder
 
 IDENTITY = run_identity("screws", "necessary", 3)
 
 
 def one_record() -> RunRecord:
-    return record(IDENTITY, 0, PlanningResult(Outcome.TIMEOUT), Outcome.TIMEOUT, 0.0)
+    return make_record(IDENTITY, 0, PlanningResult(Outcome.TIMEOUT), Outcome.TIMEOUT, 0.0)
 
 
 def fail_in(
@@ -38,7 +38,7 @@ def test_a_run_folder_grows_record_by_record(tmp_path: Path) -> None:
     assert file.read_text() == ""
     lines = []
     for task in range(3):
-        one = record(IDENTITY, task, PlanningResult(Outcome.TIMEOUT), Outcome.TIMEOUT, 0.0)
+        one = make_record(IDENTITY, task, PlanningResult(Outcome.TIMEOUT), Outcome.TIMEOUT, 0.0)
         folder.add_record(one)
         lines.append(one.to_json() + "\n")
         assert file.read_text() == "".join(lines)

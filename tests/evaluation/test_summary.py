@@ -11,7 +11,7 @@ from needful.core.plans import Outcome, PlanningResult, SearchStatistics
 from needful.evaluation.records import (
     RunRecord,
     evaluation_summary,
-    record,
+    make_record,
     run_identity,
     run_summary,
 )
@@ -21,7 +21,7 @@ IDENTITY = run_identity("screws", "necessary", 0)
 
 def made(task: int, outcome: Outcome, seconds: float, nodes: int = 0) -> RunRecord:
     statistics = SearchStatistics(nodes_created=nodes, nodes_expanded=nodes // 2)
-    return record(IDENTITY, task, PlanningResult(outcome, statistics=statistics), outcome, seconds)
+    return make_record(IDENTITY, task, PlanningResult(outcome, statistics=statistics), outcome, seconds)
 
 
 def test_summary_of_ten_tasks() -> None:
