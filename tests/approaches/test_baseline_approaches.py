@@ -80,7 +80,6 @@ def test_explain_works_for_every_baseline(tmp_path: Path) -> None:
         assert all(operator.name in result.out for operator in learned.model.operators)
 
 
-@pytest.mark.slow
 def test_same_bytes_in_every_process() -> None:
     """Clusters, searches and replays do not depend on the iteration order of sets."""
     code = (

@@ -165,7 +165,8 @@ def test_invalid_environment_names(tmp_path: Path, name: str, expected: str) -> 
 def test_reproduce_accepts_only_catalogue_domains(tmp_path: Path) -> None:
     result = needful("reproduce", "--domains", LAMPS, "--out", tmp_path / "sweep")
     assert result.code == 2
-    assert "use `needful run` for your own" in result.error_text
+    assert "`needful run`" in result.error_text
+    assert LAMPS.rpartition("/")[2] in result.error_text.replace(" ", "")
     assert files_below(tmp_path) == {}
 
 
