@@ -26,7 +26,9 @@ def cells(domain: str, seed: int, demos: int) -> list[str]:
     demonstrations = needful.collect_demonstrations(env, oracle, demos, seed).demonstrations
     found = []
     for learner in map(BILEVEL_APPROACHES.__getitem__, LEARNERS):
-        replays = collect_replays(env, demonstrations, learner.replays, seed) if learner.replays else ()
+        replays = (
+            collect_replays(env, demonstrations, learner.replay_count, seed) if learner.replay_count else ()
+        )
         start = time.process_time()
         learned = learner.learn_operators(demonstrations, replays)
         seconds = time.process_time() - start

@@ -1,4 +1,4 @@
-"""The accessibility checker axe-core, fetched by npm where there is one."""
+"""The accessibility checker axe-core, fetched with npm."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import pytest
 from headless_browser import Browser
 
 AXE = "axe-core@4.14.0"
-PATIENCE = 60  # seconds
+TIMEOUT = 60  # seconds
 
 
 def fetch_axe(folder: Path) -> str:
-    """Return the script; skip the test that asks for it if it cannot be had."""
+    """Return the script; skip the current test if it cannot be fetched."""
     npm = shutil.which("npm")
     if npm is None:
-        pytest.skip("there is no npm to fetch axe-core with")
+        pytest.skip("npm is not installed, so axe-core cannot be fetched")
     try:
         subprocess.run(
-            [npm, "pack", "--silent", AXE], cwd=folder, check=True, capture_output=True, timeout=PATIENCE
+            [npm, "pack", "--silent", AXE], cwd=folder, check=True, capture_output=True, timeout=TIMEOUT
         )
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         pytest.skip(f"npm cannot fetch {AXE}: {error}")
@@ -35,8 +35,8 @@ def fetch_axe(folder: Path) -> str:
 
 
 def violations(browser: Browser, axe: str) -> list[Any]:
-    """Return the rules that the page in a browser breaks, and where."""
-    browser.tell("Runtime.evaluate", expression=axe)
+    """Return the rules that the open page violates, with the elements."""
+    browser.send("Runtime.evaluate", expression=axe)
     found: list[Any] = browser.run(
         "axe.run(document).then(found => found.violations.map("
         "rule => [rule.id, rule.help, rule.nodes.map(node => node.html)]))"

@@ -1,4 +1,4 @@
-"""The command line from outside: in this process, where that is enough, or in one of its own."""
+"""Run the command line, in this process or in a separate one."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from typer.testing import CliRunner
 
 from needful.cli.app import build_app
 
-# A run that was started in the background may have been told to ignore Ctrl-C.
+# Background processes may inherit an ignored SIGINT.
 PROGRAM = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     "from needful.cli import main; main()"
 )
 
-# Help and wrong usage come in colours where a variable such as FORCE_COLOR or GITHUB_ACTIONS asks for them.
+# Variables such as FORCE_COLOR and GITHUB_ACTIONS add colours to help and usage errors.
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a command said, and how it ended."""
+class CommandResult:
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -35,31 +35,37 @@ class Said:
 
     @property
     def json(self) -> Any:
+        """Stdout, parsed as JSON."""
         return json.loads(self.out)
 
     @property
-    def complaint(self) -> str:
-        """What stands on stderr, as one line: boxes around messages break them anywhere."""
+    def error_text(self) -> str:
+        """Stderr as one line, without the boxes that usage errors are printed in."""
         return " ".join(self.err.translate(str.maketrans("╭╮╰╯│─", "      ")).split())
 
-
-def needful(*arguments: object) -> Said:
-    """Run a command in this process; a traceback is never how it may end."""
-    result = CliRunner().invoke(build_app(), [str(one) for one in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return Said(result.exit_code, COLOUR.sub("", result.stdout), COLOUR.sub("", result.stderr))
+    complaint = error_text  # former name, used by test_reproduce.py
 
 
-def succeed(*arguments: object) -> Said:
-    """Run a command that must end well and have nothing to complain about."""
-    said = needful(*arguments)
-    assert (said.code, said.err) == (0, ""), said
-    return said
+Said = CommandResult  # former name, used by test_reproduce.py
+
+
+def needful(*arguments: object) -> CommandResult:
+    """Run a command in this process; an unexpected exception is raised."""
+    run = CliRunner().invoke(build_app(), [str(one) for one in arguments])
+    if run.exception is not None and not isinstance(run.exception, SystemExit):
+        raise run.exception
+    return CommandResult(run.exit_code, COLOUR.sub("", run.stdout), COLOUR.sub("", run.stderr))
+
+
+def succeed(*arguments: object) -> CommandResult:
+    """Run a command that must succeed and print nothing on stderr."""
+    result = needful(*arguments)
+    assert (result.code, result.err) == (0, ""), result
+    return result
 
 
 def start(*arguments: object, folder: Path, **environment: str) -> subprocess.Popen[str]:
-    """Start a command in a process of its own."""
+    """Start a command in a separate process."""
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *map(str, arguments)],
         cwd=folder,
@@ -70,19 +76,19 @@ def start(*arguments: object, folder: Path, **environment: str) -> subprocess.Po
     )
 
 
-def finish(process: subprocess.Popen[str]) -> Said:
+def finish(process: subprocess.Popen[str]) -> CommandResult:
     """Wait for a command to end."""
     out, err = process.communicate(timeout=120)
-    return Said(process.returncode, out, err)
+    return CommandResult(process.returncode, out, err)
 
 
 def read_lines(file: Path) -> list[Any]:
-    """Return the content of a file of JSON lines; each must be complete."""
+    """Return the values in a JSON Lines file, whose last line must be complete."""
     text = file.read_text()
     assert text == "" or text.endswith("\n")
     return [json.loads(line) for line in text.splitlines()]
 
 
 def files_below(folder: Path) -> dict[str, bytes]:
-    """Return the content of all files below a folder, hidden ones too."""
+    """Return the content of all files below a folder, including hidden ones."""
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}

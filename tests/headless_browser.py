@@ -1,4 +1,4 @@
-"""A real browser for tests of pages: Chromium without a window, driven over a pipe."""
+"""Headless Chromium for tests of pages, controlled over a pipe."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ import numpy as np
 from PIL import Image
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-# Without a graphics card, taking a picture of the page is slow, of which the browser complains in its name.
-MADE_BY_SCREENSHOTS = "GPU stall due to ReadPixels"
-PATIENCE = 60.0  # seconds
+# Screenshots without a GPU log this warning, which the page does not cause.
+SCREENSHOT_WARNING = "GPU stall due to ReadPixels"
+TIMEOUT = 60.0  # seconds
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -39,103 +39,103 @@ FLAGS = (
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
-# The browser reads what it is told from descriptor 3 and answers on 4.
+# The browser reads commands from file descriptor 3 and writes its answers to 4.
 LAUNCHER = """
 import fcntl, os, sys
-told, answers = (fcntl.fcntl(int(number), fcntl.F_DUPFD, 10) for number in sys.argv[1:3])
-os.dup2(told, 3)
+commands, answers = (fcntl.fcntl(int(number), fcntl.F_DUPFD, 10) for number in sys.argv[1:3])
+os.dup2(commands, 3)
 os.dup2(answers, 4)
 os.execv(sys.argv[3], sys.argv[3:])
 """
 
 
 class Browser:
-    """One tab, and everything that it complained about or asked the network for."""
+    """One tab, with its console messages and its network requests."""
 
-    def __init__(self, told: int, answers: int) -> None:
-        self._told, self._answers = told, answers
+    def __init__(self, commands: int, answers: int) -> None:
+        self._commands, self._answers = commands, answers
         self._buffer = b""
         self._number = 0
         self._session: str | None = None
-        self.complaints: list[str] = []
+        self.messages: list[str] = []
         self.requests: list[str] = []
-        target = self.tell("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.tell("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
-            self.tell(f"{domain}.enable")
+            self.send(f"{domain}.enable")
 
-    def tell(self, method: str, **params: Any) -> Any:
-        """Send a command and return its result; what happens meanwhile is remembered."""
+    def send(self, method: str, **params: Any) -> Any:
+        """Send a command and return its result; record the events that arrive before it."""
         self._number += 1
         message: dict[str, Any] = {"id": self._number, "method": method, "params": params}
         if self._session:
             message["sessionId"] = self._session
-        os.write(self._told, json.dumps(message).encode() + b"\0")
+        os.write(self._commands, json.dumps(message).encode() + b"\0")
         while True:
             answer = self._next()
             if answer.get("id") == self._number:
                 assert "error" not in answer, answer
                 return answer["result"]
-            self._remember(answer)
+            self._record(answer)
 
     def open(self, file: Path, width: int, height: int, scheme: str = "light") -> None:
-        """Open a file in a window of a size, in light or dark."""
-        self.tell(
+        """Open a file in a window of the given size, with the light or dark colour scheme."""
+        self.send(
             "Emulation.setDeviceMetricsOverride",
             width=width,
             height=height,
             deviceScaleFactor=1,
             mobile=width < 600,
         )
-        self.tell(
+        self.send(
             "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}]
         )
-        self.complaints.clear()
+        self.messages.clear()
         self.requests.clear()
-        self.tell("Page.navigate", url=file.as_uri())
+        self.send("Page.navigate", url=file.as_uri())
         self.run("new Promise(done => document.readyState === 'complete' ? done() : onload = () => done())")
 
     def run(self, script: str) -> Any:
-        """Return the value of an expression in the page, after it has drawn itself."""
+        """Evaluate an expression in the page; return its value after the next redraw."""
         drawn = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
         waiting = f"(async () => {{ const value = await ({script}); await {drawn}; return value; }})()"
-        answer = self.tell("Runtime.evaluate", expression=waiting, awaitPromise=True, returnByValue=True)
+        answer = self.send("Runtime.evaluate", expression=waiting, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
     def press(self, key: str, text: str = "") -> None:
-        """Press a key and let it go."""
-        self.tell("Input.dispatchKeyEvent", type="keyDown", key=key, text=text, code=key)
-        self.tell("Input.dispatchKeyEvent", type="keyUp", key=key, code=key)
+        """Press and release a key."""
+        self.send("Input.dispatchKeyEvent", type="keyDown", key=key, text=text, code=key)
+        self.send("Input.dispatchKeyEvent", type="keyUp", key=key, code=key)
 
     def mouse(self, kind: str, x: float, y: float, **details: Any) -> None:
         """Move the mouse, or press or release a button."""
-        self.tell("Input.dispatchMouseEvent", type=kind, x=x, y=y, **details)
+        self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, **details)
 
     def picture(self) -> np.ndarray:
-        """Return what is seen, as an array of height × width × 3 bytes."""
-        data = base64.b64decode(self.tell("Page.captureScreenshot", format="png")["data"])
+        """Return a screenshot, as an array of height × width × 3 bytes."""
+        data = base64.b64decode(self.send("Page.captureScreenshot", format="png")["data"])
         return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
 
-    def _remember(self, event: dict[str, Any]) -> None:
+    def _record(self, event: dict[str, Any]) -> None:
         params = event.get("params", {})
         match event.get("method"):
             case "Runtime.exceptionThrown":
-                self.complaints.append(str(params["exceptionDetails"]))
+                self.messages.append(str(params["exceptionDetails"]))
             case "Runtime.consoleAPICalled":
-                self.complaints.append(str(params["args"]))
-            case "Log.entryAdded" if MADE_BY_SCREENSHOTS not in params["entry"]["text"]:
-                self.complaints.append(params["entry"]["text"])
+                self.messages.append(str(params["args"]))
+            case "Log.entryAdded" if SCREENSHOT_WARNING not in params["entry"]["text"]:
+                self.messages.append(params["entry"]["text"])
             case "Network.requestWillBeSent":
                 self.requests.append(params["request"]["url"])
 
     def _next(self) -> dict[str, Any]:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while b"\0" not in self._buffer:
             ready, _, _ = select.select([self._answers], [], [], max(0.0, end - time.monotonic()))
             data = os.read(self._answers, 1 << 16) if ready else b""
             if not data:
-                raise RuntimeError("The browser does not answer.")
+                raise RuntimeError("The browser did not answer in time, or it has exited.")
             self._buffer += data
         message, self._buffer = self._buffer.split(b"\0", 1)
         answer: dict[str, Any] = json.loads(message)
@@ -144,26 +144,26 @@ class Browser:
 
 @contextlib.contextmanager
 def open_browser(profile: Path) -> Iterator[Browser]:
-    """Start a browser with a new profile, and end it."""
+    """Start a browser with a new profile, and close it after the block."""
     assert CHROMIUM is not None
-    its_input, told = os.pipe()
-    answers, its_output = os.pipe()
+    browser_input, commands = os.pipe()
+    answers, browser_output = os.pipe()
     process = subprocess.Popen(
         [
-            *(sys.executable, "-c", LAUNCHER, str(its_input), str(its_output), CHROMIUM),
+            *(sys.executable, "-c", LAUNCHER, str(browser_input), str(browser_output), CHROMIUM),
             *FLAGS,
             f"--user-data-dir={profile}",
         ],
-        pass_fds=(its_input, its_output),
+        pass_fds=(browser_input, browser_output),
         stderr=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
     )
-    os.close(its_input)
-    os.close(its_output)
+    os.close(browser_input)
+    os.close(browser_output)
     try:
-        yield Browser(told, answers)
+        yield Browser(commands, answers)
     finally:
-        os.close(told)  # without anyone to tell it what to do, it ends
+        os.close(commands)  # the browser exits when its input is closed
         os.close(answers)
         try:
             process.wait(timeout=10)

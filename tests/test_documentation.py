@@ -92,7 +92,7 @@ def test_pages_fit_a_phone_and_load_nothing_from_the_network(tmp_path: Path) -> 
         for name in ("index", "tutorial", "api", "paper_to_code"):
             browser.open(tmp_path / "site" / f"{name}.html", 390, 844, scheme="dark")
             assert browser.run("document.documentElement.scrollWidth") == 390, name
-            assert browser.complaints == []
+            assert browser.messages == []
             assert all(request.startswith("file:") for request in browser.requests)
             menu = "getComputedStyle(document.querySelector('nav div')).display"
             assert browser.run(menu) == "none"

@@ -1,4 +1,4 @@
-"""Approaches by name."""
+"""The catalogue of approaches."""
 
 from __future__ import annotations
 

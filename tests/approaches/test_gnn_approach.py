@@ -1,4 +1,4 @@
-"""Runs with policies: the same job as with operators, and the same results but for the operators."""
+"""Runs with graph network policies, which have results like other runs but no operators."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_the_summary_has_no_operators(result: RunResult, folder: RunFolder) -> N
     assert json.loads((folder.path / "summary.json").read_text()) == summary
 
 
-def test_what_was_learned_solves_the_same_from_disk(result: RunResult, folder: RunFolder) -> None:
+def test_stored_policy_solves_the_same_task(result: RunResult, folder: RunFolder) -> None:
     assert sorted(path.name for path in folder.model.iterdir()) == ["policy.json", "policy.safetensors"]
     stored = load_policy(folder.model)
     assert isinstance(result.learned, LearnedPolicy)
@@ -80,11 +80,11 @@ def test_what_was_learned_solves_the_same_from_disk(result: RunResult, folder: R
     assert found.steps == found.actions
 
 
-def test_a_policy_is_no_model(folder: RunFolder, result: RunResult, tmp_path: Path) -> None:
+def test_policy_is_not_opened_as_a_model(folder: RunFolder, result: RunResult, tmp_path: Path) -> None:
     assert holds_policy(folder.path)
     assert holds_policy(folder.model)
     assert not holds_policy(tmp_path)
-    with pytest.raises(ModelError, match=r"holds a policy, which has no operators\. Learn a model"):
+    with pytest.raises(ModelError, match="holds a policy, which has no operators"):
         open_model(folder.path)
     with pytest.raises(ModelError, match="holds a policy"):
         open_model(folder.model)
@@ -93,9 +93,7 @@ def test_a_policy_is_no_model(folder: RunFolder, result: RunResult, tmp_path: Pa
 
 def test_policies_must_fit_the_environment(folder: RunFolder, result: RunResult) -> None:
     screws = make_environment("screws")
-    with pytest.raises(
-        ModelError, match=r"not a policy for the domain 'screws'\. Unknown type of the policy"
-    ):
+    with pytest.raises(ModelError, match=r"not a policy for the domain 'screws'\. Unknown type"):
         load_solver(folder.path, screws, PlanningConfig())
 
 
@@ -107,10 +105,10 @@ def test_models_are_opened_like_policies(tmp_path: Path) -> None:
     assert solver.solve(TOY.tasks("test", 1, 0)[0], 0).solved
 
 
-def test_without_a_model_of_the_world_the_world_decides(result: RunResult) -> None:
+def test_model_free_policy_observes_the_real_environment(result: RunResult) -> None:
     assert isinstance(result.learned, LearnedPolicy)
     policy, kind, task = result.learned.policy, GNN_APPROACHES["gnn-model-free"], TOY.tasks("test", 1, 0)[0]
-    # Nothing happens the first two times; the policy sees it and tries again.
+    # The first two executions have no effect; the policy observes that and acts again.
     for idle, actions in (((), 3), ((1, 2), 5)):
         world = Unreliable(idle)
         found = PolicySolver(policy, kind, world.execute, PlanningConfig()).solve(task, 0)
@@ -118,7 +116,7 @@ def test_without_a_model_of_the_world_the_world_decides(result: RunResult) -> No
         assert found.statistics.samples == 0
 
 
-def test_the_same_weights_act_either_way() -> None:
+def test_both_approaches_train_the_same_weights() -> None:
     short = replace(CONFIG, tasks=0, policy=PolicyConfig(epochs=2))
     one, other = (run(TOY, replace(short, learner=learner)).learned for learner in sorted(GNN_APPROACHES))
     assert isinstance(one, LearnedPolicy)
@@ -128,7 +126,7 @@ def test_the_same_weights_act_either_way() -> None:
     )
 
 
-def test_a_time_limit_leaves_records_of_what_was_not_learned() -> None:
+def test_learning_timeout_is_recorded() -> None:
     result = run(TOY, replace(CONFIG, learning_timeout=1e-6))
     assert result.learned is None
     assert {record.outcome for record in result.evaluation.records} == {Outcome.NOT_LEARNED.value}
@@ -150,7 +148,7 @@ def test_demonstrations_are_checked() -> None:
 
 
 @pytest.mark.parametrize("options", [{"experiments": ExperimentConfig()}, {"oracle_samplers": True}])
-def test_what_only_operators_have_is_refused(options: dict[str, object]) -> None:
+def test_options_of_operator_learners_are_rejected(options: dict[str, object]) -> None:
     with pytest.raises(InvalidInputError, match="'gnn-shooting' is a policy"):
         replace(CONFIG, **options)  # type: ignore[arg-type]
 

@@ -1,6 +1,9 @@
+"""Learned operators with the oracle's samplers."""
+
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,23 +18,23 @@ DOMAINS = ("cluttered-1d", "cluttered-painting", "cluttered-satellites", "painti
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_the_oracle_borrows_from_itself(domain: str) -> None:
-    """Each operator finds its own sampler again, however its parameters are ordered."""
+def test_oracle_gets_its_own_samplers(domain: str) -> None:
+    """Each operator gets its own sampler, regardless of the order of its parameters."""
     oracle = needful.make_environment(domain).oracle_model()
     shuffled = replace(
         oracle, operators=tuple(replace(o, parameters=o.parameters[::-1]) for o in oracle.operators)
     )
-    borrowed = with_oracle_samplers(replace(shuffled, samplers={}), oracle)
-    assert set(borrowed.samplers) == {o.name for o in oracle.operators if o.controller.dimension}
+    matched = with_oracle_samplers(replace(shuffled, samplers={}), oracle)
+    assert set(matched.samplers) == {o.name for o in oracle.operators if o.controller.dimension}
     (task,) = needful.make_environment(domain).tasks("test", 1, 0)
     for operator in oracle.operators:
         objects = [next((o for o in task.objects if fits(o, v)), None) for v in operator.parameters]
-        if operator.name not in borrowed.samplers or None in objects:
+        if operator.name not in matched.samplers or None in objects:
             continue
         expected = oracle.samplers[operator.name].sample(
             task.initial_state, objects, np.random.default_rng(3)
         )
-        found = borrowed.samplers[operator.name].sample(
+        found = matched.samplers[operator.name].sample(
             task.initial_state, objects[::-1], np.random.default_rng(3)
         )
         assert tuple(found) == tuple(expected)
@@ -41,36 +44,28 @@ def fits(obj: needful.Object, variable: Variable) -> bool:
     return obj.type.is_subtype_of(variable.type)
 
 
-def test_an_operator_that_lacks_an_object_gets_none() -> None:
+def test_operator_without_the_needed_object_is_rejected() -> None:
     oracle = needful.make_environment("painting").oracle_model()
     (place,) = [o for o in oracle.operators if o.name == "PlaceShelf"]
     (robot,) = [v for v in place.parameters if v.type.name == "robot"]
-    nothing: frozenset[object] = frozenset()
-    poor = replace(
+    empty: frozenset[object] = frozenset()
+    reduced = replace(
         place,
         name="Place",
         parameters=(robot,),
-        preconditions=nothing,
-        add_effects=nothing,
-        delete_effects=nothing,
-        delete_patterns=nothing,
+        preconditions=empty,
+        add_effects=empty,
+        delete_effects=empty,
+        delete_patterns=empty,
     )
     with pytest.raises(InvalidInputError, match=r"no sampler that fits Place.*learned samplers"):
-        with_oracle_samplers(replace(oracle, operators=(poor,), samplers={}), oracle)
+        with_oracle_samplers(replace(oracle, operators=(reduced,), samplers={}), oracle)
 
 
-def test_run_with_hand_written_samplers(tmp_path: object) -> None:
-    said = command(
-        "run",
-        "cluttered-1d",
-        "--demos",
-        5,
-        "--tasks",
-        2,
-        "--samplers",
-        "oracle",
-        "--out",
-        f"{tmp_path}/out",
+def test_run_with_hand_written_samplers(tmp_path: Path) -> None:
+    result = command(
+        *("run", "cluttered-1d", "--demos", 5, "--tasks", 2),
+        *("--samplers", "oracle", "--out", tmp_path / "out"),
     )
-    assert said.code == 0
-    assert "Solved 2/2" in said.out
+    assert result.code == 0
+    assert "Solved 2/2" in result.out

@@ -1,4 +1,4 @@
-"""Two small runs that many tests look at, and none changes."""
+"""Two small runs that many tests read and none modifies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Directories that are no models: a sentence that says what is wrong, from every verb that reads one."""
+"""Invalid model directories: every verb that reads one names the damage."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def flip_last_byte(name: str) -> Callable[[Path], None]:
     return damage
 
 
-def no_directory(model: Path) -> None:
+def replace_by_a_file(model: Path) -> None:
     shutil.rmtree(model)
     model.write_text("")
 
@@ -67,36 +67,36 @@ DAMAGE = {
         flip_last_byte("samplers.safetensors"),
         "samplers.safetensors: the SHA-256 of the content differs from the one in model.json",
     ),
-    "a file": (no_directory, "is a file. Give a model directory"),
-    "nothing": (shutil.rmtree, "does not exist. Give a model directory"),
+    "a file": (replace_by_a_file, "is a file. Give a model directory"),
+    "absent": (shutil.rmtree, "does not exist. Give a model directory"),
 }
 
 
-def complaint_about(model: Path, out: Path, verb: str) -> str:
-    said = needful(*(part.format(model=model, out=out) for part in VERBS[verb]))
-    assert (said.code, said.out) == (1, "")
-    assert said.err.startswith(f"error: {model}")
-    assert said.err.count("\n") == 1
+def error_about(model: Path, out: Path, verb: str) -> str:
+    result = needful(*(part.format(model=model, out=out) for part in VERBS[verb]))
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith(f"error: {model}")
+    assert result.err.count("\n") == 1
     assert not out.exists()
-    return said.err
+    return result.err
 
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("kind", DAMAGE)
-def test_damage_is_named(kind: str, verb: str, cluttered: Path, tmp_path: Path) -> None:
-    damage, complaint = DAMAGE[kind]
+def test_error_names_the_damage(kind: str, verb: str, cluttered: Path, tmp_path: Path) -> None:
+    damage, fact = DAMAGE[kind]
     shutil.copytree(cluttered / "model", tmp_path / "model")
     damage(tmp_path / "model")
-    assert complaint in complaint_about(tmp_path / "model", tmp_path / "out", verb)
+    assert fact in error_about(tmp_path / "model", tmp_path / "out", verb)
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_names_that_are_too_long(verb: str, tmp_path: Path) -> None:
-    assert "Give a model directory" in complaint_about(tmp_path / ("x" * 300), tmp_path / "out", verb)
+def test_path_that_is_too_long(verb: str, tmp_path: Path) -> None:
+    assert "Give a model directory" in error_about(tmp_path / ("x" * 300), tmp_path / "out", verb)
 
 
 EVIDENCE = {
-    "missing": (remove("evidence.json"), "evidence.json cannot be read: No such file"),
+    "absent": (remove("evidence.json"), "evidence.json cannot be read: No such file"),
     "cut off": (cut_in_half("evidence.json"), "evidence.json: not JSON: "),
     "of another model": (
         replace("evidence.json", b'"MoveGrasp-2"', b'"MoveGrasp-3"'),
@@ -110,10 +110,10 @@ EVIDENCE = {
 
 
 @pytest.mark.parametrize("kind", EVIDENCE)
-def test_only_explaining_needs_evidence(kind: str, cluttered: Path, tmp_path: Path) -> None:
-    damage, complaint = EVIDENCE[kind]
+def test_only_explain_needs_evidence(kind: str, cluttered: Path, tmp_path: Path) -> None:
+    damage, fact = EVIDENCE[kind]
     model = tmp_path / "model"
     shutil.copytree(cluttered / "model", model)
     damage(model)
-    assert complaint in complaint_about(model, tmp_path / "out", "explain")
+    assert fact in error_about(model, tmp_path / "out", "explain")
     assert needful("plan", model, "cluttered-1d").code == 0

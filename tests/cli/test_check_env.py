@@ -1,4 +1,4 @@
-"""`needful check-env` names what is wrong with an environment, and never shows a traceback."""
+"""`needful check-env` reports problems of an environment, and never prints a traceback."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Said, finish, needful, start
+from command_line import CommandResult, finish, needful, start
 
-# Environments are written as people write them: a module of their own, here on top of Cluttered 1D.
+# The start of each module under test; its class derives from Cluttered 1D.
 HEADER = """
 import sys
 from dataclasses import replace
@@ -34,7 +34,7 @@ class Mine(Cluttered1D):
     pass
 """
 
-# What the class does wrong, the place that must be named, and what must be said of it.
+# The body of a module, the location of its finding, and a part of the problem.
 BROKEN = {
     "a predicate that raises": (
         """
@@ -47,7 +47,7 @@ class Mine(Cluttered1D):
         "predicate Odd",
         "Odd(robby, dot0) raised KeyError: 'lost' (mine.py, line ",
     ),
-    "a predicate that returns no boolean": (
+    "a predicate that does not return a boolean": (
         """
 class Mine(Cluttered1D):
     vocabulary = with_predicate(lambda state, objects: np.float64(state.get(objects[0], "x")) > 0)
@@ -55,13 +55,13 @@ class Mine(Cluttered1D):
         "predicate Odd",
         "returned np.True_",
     ),
-    "a predicate that keeps a count": (
+    "a predicate with a memory": (
         """
-asked = []
+calls = []
 
 def odd(state, objects):
-    asked.append(objects)
-    return len(asked) % 3 == 0
+    calls.append(objects)
+    return len(calls) % 3 == 0
 
 class Mine(Cluttered1D):
     vocabulary = with_predicate(odd)
@@ -81,13 +81,13 @@ class Mine(Cluttered1D):
         "predicate Odd",
         "modified the state passed in",
     ),
-    "a simulator with dice": (
+    "a random simulator": (
         """
-dice = np.random.default_rng(0)
+rng = np.random.default_rng(0)
 
 class Mine(Cluttered1D):
     def simulate(self, state, action):
-        return state.replace({action.objects[0]: {"x": dice.uniform()}})
+        return state.replace({action.objects[0]: {"x": rng.uniform()}})
 """,
         "simulate",
         "a second call gave a different result",
@@ -102,7 +102,7 @@ class Mine(Cluttered1D):
         "sample_task",
         "raised UnknownNameError: Unknown object in the goal atom Grasped(robby, dot99) 'dot99'.",
     ),
-    "a sampler that leaves the box": (
+    "a sampler that leaves the bounds": (
         """
 class Mine(Cluttered1D):
     def oracle_model(self):
@@ -131,7 +131,7 @@ class Mine(Cluttered1D):
         "Mine",
         "making one raised RuntimeError: no licence (mine.py, line ",
     ),
-    "a constructor that wants something": (
+    "a constructor with a required argument": (
         """
 class Mine(Cluttered1D):
     def __init__(self, size):
@@ -140,7 +140,7 @@ class Mine(Cluttered1D):
         "Mine",
         "missing 1 required positional argument: 'size'",
     ),
-    "a class that is not finished": (
+    "an abstract class": (
         """
 class Mine(Environment):
     pass
@@ -153,8 +153,8 @@ class Mine(Environment):
         "mine.py",
         "importing it raised ZeroDivisionError: division by zero",
     ),
-    "a module that is no Python": ("class Mine(:\n", "mine.py", "importing it raised SyntaxError"),
-    "a module that misses another": ("import nowhere_to_be_found\n", "mine.py", "nowhere_to_be_found"),
+    "a module with a syntax error": ("class Mine(:\n", "mine.py", "importing it raised SyntaxError"),
+    "a module with a missing import": ("import nowhere_to_be_found\n", "mine.py", "nowhere_to_be_found"),
     "a module that ends the program": ("sys.exit(0)\n", "mine.py", "importing it raised SystemExit: 0"),
     "a simulator that ends the program": (
         """
@@ -165,55 +165,58 @@ class Mine(Cluttered1D):
         "simulate",
         "raised SystemExit: enough",
     ),
-    "an error that is no exception": (
+    "an error that does not derive from Exception": (
         """
 class Doom(BaseException):
     pass
 
 class Mine(Cluttered1D):
     def draw(self, state, axes, goal):
-        raise Doom("at last")
+        raise Doom("now")
 """,
         "draw",
-        "raised Doom: at last",
+        "raised Doom: now",
     ),
 }
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty folder that is the current one."""
+    """Return an empty folder, which is the current one."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def check(folder: Path, body: str, *options: object) -> Said:
-    """Check the class `Mine` of a file with some content; no path and no traceback is left behind."""
+def check(folder: Path, body: str, *options: object) -> CommandResult:
+    """Check the class `Mine` of a module; sys.path must stay unchanged and no traceback may appear."""
     (folder / "mine.py").write_text(HEADER + body)
     before = list(sys.path)
-    said = needful("check-env", "mine.py:Mine", "--tasks", 1, *options)
+    result = needful("check-env", "mine.py:Mine", "--tasks", 1, *options)
     assert sys.path == before
-    assert "Traceback" not in said.out + said.err
-    return said
+    assert "Traceback" not in result.out + result.err
+    return result
 
 
-def test_a_good_environment_has_no_findings(folder: Path) -> None:
-    said = check(folder, GOOD)
-    assert (said.code, said.out, said.err) == (0, "mine.py:Mine keeps its contract: no findings.\n", "")
+def test_valid_environment_has_no_findings(folder: Path) -> None:
+    result = check(folder, GOOD)
+    assert (result.code, result.err) == (0, "")
+    assert "mine.py:Mine" in result.out
+    assert "no findings" in result.out
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_what_is_broken_is_named(folder: Path, case: str) -> None:
-    body, where, what = BROKEN[case]
-    said = check(folder, body)
-    assert said.code == 1
-    findings = said.out.split("\n\n")[1:]
-    (finding,) = [one for one in findings if one.splitlines()[0].endswith(f". {where}")]
-    number_and_place, seen, mend = finding.splitlines()
-    assert number_and_place.split(".")[0].isdecimal()
-    assert seen.startswith("   seen: ")
-    assert what in seen
-    assert len(mend) > len("   mend: ")
+def test_finding_names_the_problem_and_its_location(folder: Path, case: str) -> None:
+    body, location, problem = BROKEN[case]
+    result = check(folder, body)
+    assert result.code == 1
+    findings = result.out.split("\n\n")[1:]
+    (finding,) = [one for one in findings if one.splitlines()[0].endswith(f". {location}")]
+    number_and_location, described, remedy = finding.splitlines()
+    assert number_and_location.split(".")[0].isdecimal()
+    assert described.startswith("   problem: ")
+    assert problem in described
+    assert remedy.startswith("   remedy:  ")
+    assert len(remedy) > len("   remedy:  ")
 
 
 def test_findings_as_json(folder: Path) -> None:
@@ -224,20 +227,20 @@ def test_findings_as_json(folder: Path) -> None:
     assert (broken.code, set(finding)) == (1, {"what", "where", "remedy"})
 
 
-def test_what_an_environment_prints_does_not_disturb_the_findings(folder: Path) -> None:
+def test_output_of_the_environment_goes_to_stderr(folder: Path) -> None:
     body = """
 print("imported")
 
 class Mine(Cluttered1D):
     def __init__(self):
-        print("made")
+        print("constructed")
 """
-    said = check(folder, body, "--json")
-    assert json.loads(said.out)["findings"] == []
-    assert said.err == "imported\nmade\n"
+    result = check(folder, body, "--json")
+    assert json.loads(result.out)["findings"] == []
+    assert result.err == "imported\nconstructed\n"
 
 
-def test_an_environment_may_import_what_lies_beside_it(folder: Path) -> None:
+def test_environment_can_import_neighbouring_modules(folder: Path) -> None:
     (folder / "inner").mkdir()
     (folder / "inner" / "beside_the_file.py").write_text("NAME = 'mine'\n")
     (folder / "in_the_current_folder.py").write_text("DESCRIPTION = 'Mine.'\n")
@@ -250,7 +253,7 @@ def test_an_environment_may_import_what_lies_beside_it(folder: Path) -> None:
     assert needful("check-env", "inner/mine.py:Mine").code == 0
 
 
-def test_modules_of_the_current_folder_and_installed_ones_are_found(folder: Path) -> None:
+def test_local_and_installed_modules_are_found(folder: Path) -> None:
     (folder / "package_of_mine" / "deep").mkdir(parents=True)
     (folder / "package_of_mine" / "__init__.py").touch()
     (folder / "package_of_mine" / "deep" / "mine.py").write_text(HEADER + GOOD)
@@ -258,21 +261,22 @@ def test_modules_of_the_current_folder_and_installed_ones_are_found(folder: Path
         assert needful("check-env", module, "--tasks", 1).code == 0
 
 
-def test_a_module_that_misses_another_is_not_missing_itself(folder: Path) -> None:
+def test_missing_import_is_a_finding_about_the_module(folder: Path) -> None:
     (folder / "misses_another.py").write_text("import nowhere_to_be_found\n")
-    said = needful("check-env", "misses_another:Mine")
-    assert said.code == 1
-    assert "No module named 'nowhere_to_be_found' (misses_another.py, line 1)" in said.out
+    result = needful("check-env", "misses_another:Mine")
+    assert result.code == 1
+    assert "No module named 'nowhere_to_be_found' (misses_another.py, line 1)" in result.out
 
 
 @pytest.mark.parametrize(
-    ("reference", "complaint"),
+    ("reference", "expected"),
     [
-        ("mime:Mine", "Unknown module 'mime'. Did you mean 'mine'? Known: mine. Modules are looked for in"),
+        ("mime:Mine", "Unknown module 'mime'. Did you mean 'mine'? Known: mine."),
         ("mime.py:Mine", "Unknown file 'mime.py'. Did you mean 'mine.py'? Known: mine.py."),
         ("nowhere/mine.py:Mine", "Unknown file 'nowhere/mine.py'. Known: none."),
-        ("mine.py:Mime", "Unknown subclass of Environment in mine.py 'Mime'. Did you mean 'Mine'?"),
-        ("mine.py:State", "Unknown subclass of Environment in mine.py 'State'."),
+        ("mine.py:Mime", "Unknown environment class 'Mime'. Did you mean 'Mine'?"),
+        ("mine.py:State", "Unknown environment class 'State'."),
+        ("mine.py:State", "in mine.py must derive from Environment"),
         ("mine.py:Environment", "Known: Cluttered1D, Mine."),
         (
             "needful.envs.screw:Screws",
@@ -280,24 +284,27 @@ def test_a_module_that_misses_another_is_not_missing_itself(folder: Path) -> Non
         ),
         ("needful.errors.deeper:Mine", "Unknown module 'needful.errors.deeper'. Known: none."),
         ("things:Mine", "Unknown module 'things'. Did you mean 'things.mine'? Known: things.mine."),
-        ("nowhere_else:Mine", "on Python's path; or give path/file.py:Class."),
+        ("nowhere_else:Mine", "path/file.py:Class"),
+        ("nowhere_else:Mine", "current folder"),
         ("sys:Mine", "Unknown module 'sys'."),
         ("mine", "expected MODULE:CLASS, for example my_env:MyEnv"),
         (":Mine", "expected MODULE:CLASS"),
         ("mine:", "expected MODULE:CLASS"),
-        ("inner/mine:Mine", "'inner/mine' is no name of a module; the name of a file ends in .py."),
+        ("inner/mine:Mine", "'inner/mine' is not a module name."),
+        ("inner/mine:Mine", "must end in .py"),
     ],
 )
-def test_what_is_not_there_is_wrong_usage(folder: Path, reference: str, complaint: str) -> None:
+def test_unknown_module_file_or_class_is_wrong_usage(folder: Path, reference: str, expected: str) -> None:
     (folder / "mine.py").write_text(HEADER + GOOD)
     (folder / "things").mkdir()
     (folder / "things" / "mine.py").write_text(HEADER + GOOD)
-    said = needful("check-env", reference)
-    assert (said.code, said.out) == (2, "")
-    assert complaint in said.complaint
+    result = needful("check-env", reference)
+    assert (result.code, result.out) == (2, "")
+    assert expected in result.error_text
 
 
-def test_the_command_looks_into_the_current_folder(tmp_path: Path) -> None:
+def test_command_searches_the_current_folder(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(HEADER + GOOD)
-    said = finish(start("check-env", "mine:Mine", "--tasks", "1", folder=tmp_path))
-    assert (said.code, said.out, said.err) == (0, "mine:Mine keeps its contract: no findings.\n", "")
+    result = finish(start("check-env", "mine:Mine", "--tasks", "1", folder=tmp_path))
+    assert (result.code, result.err) == (0, "")
+    assert "no findings" in result.out

@@ -1,4 +1,4 @@
-"""`needful export`: which files it writes, and how it can be used wrongly."""
+"""`needful export`: the files that it writes, and wrong usage."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import pytest
 from command_line import needful, succeed
 
 
-def test_the_domain_is_that_of_the_model_directory(screws: Path, tmp_path: Path) -> None:
-    said = succeed("export", screws, "--pddl", tmp_path / "pddl")
-    assert said.out == f"Wrote {tmp_path / 'pddl' / 'domain.pddl'}.\n"
+def test_exported_domain_equals_that_of_the_model_directory(screws: Path, tmp_path: Path) -> None:
+    result = succeed("export", screws, "--pddl", tmp_path / "pddl")
+    assert result.out == f"Wrote {tmp_path / 'pddl' / 'domain.pddl'}.\n"
     assert (tmp_path / "pddl" / "domain.pddl").read_bytes() == (screws / "model/domain.pddl").read_bytes()
     assert [path.name for path in (tmp_path / "pddl").iterdir()] == ["domain.pddl"]
 
 
 def test_json_names_the_files(screws: Path, tmp_path: Path) -> None:
     out = tmp_path / "pddl"
-    said = succeed("export", screws / "model", "--pddl", out, "--problem", "screws:0", "--json")
-    assert said.json == {"files": [str(out / "domain.pddl"), str(out / "problem.pddl")]}
-    assert all(Path(file).exists() for file in said.json["files"])
+    result = succeed("export", screws / "model", "--pddl", out, "--problem", "screws:0", "--json")
+    assert result.json == {"files": [str(out / "domain.pddl"), str(out / "problem.pddl")]}
+    assert all(Path(file).exists() for file in result.json["files"])
 
 
-def test_exports_with_renamed_objects_are_known_as_ours(screws: Path, tmp_path: Path) -> None:
+def test_export_can_replace_an_earlier_export(screws: Path, tmp_path: Path) -> None:
     command = ("export", screws, "--pddl", tmp_path, "--style", "strips", "--problem", "screws:0")
     succeed(*command, "--force")
     assert (tmp_path / "domain.pddl").read_text().startswith(";")
@@ -31,24 +31,24 @@ def test_exports_with_renamed_objects_are_known_as_ours(screws: Path, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "expected"),
     [
-        (["--style", "strips"], "strips is expanded over the objects of a task, so give --problem too."),
+        (["--style", "strips"], "--style: strips needs the objects of a task. Add --problem"),
         (
             ["--style", "strps"],
             "Unknown style 'strps'. Did you mean 'strips'? Known: forall, paper, strips.",
         ),
-        (["--problem", "screws"], "--problem: expected DOMAIN:K, for example screws:0, got 'screws'."),
-        (["--problem", "screws:x"], "expected DOMAIN:K, for example screws:0, got 'screws:x'."),
-        (["--problem", "screws:-1"], "expected DOMAIN:K, for example screws:0, got 'screws:-1'."),
-        (["--problem", ":1"], "expected DOMAIN:K, for example screws:0, got ':1'."),
-        (["--problem", ""], "expected DOMAIN:K, for example screws:0, got ''."),
+        (["--problem", "screws"], "--problem: expected DOMAIN:K, for example screws:0, got 'screws'"),
+        (["--problem", "screws:x"], "got 'screws:x'"),
+        (["--problem", "screws:-1"], "got 'screws:-1'"),
+        (["--problem", ":1"], "got ':1'"),
+        (["--problem", ""], "got ''"),
         (["--problem", "nope:1"], "Unknown domain 'nope'."),
         (["--problem", "scerws:1"], "Did you mean 'screws'?"),
     ],
 )
-def test_wrong_usage_of_export(arguments: list[str], complaint: str, screws: Path, tmp_path: Path) -> None:
-    said = needful("export", screws, "--pddl", tmp_path / "pddl", *arguments)
-    assert (said.code, said.out) == (2, "")
-    assert complaint in said.complaint
+def test_wrong_usage_of_export(arguments: list[str], expected: str, screws: Path, tmp_path: Path) -> None:
+    result = needful("export", screws, "--pddl", tmp_path / "pddl", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert expected in result.error_text
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Other people's tools read what `needful export` writes of every analytic domain, and solve it alike."""
+"""Third-party tools read the exported PDDL of every analytic domain and find plans of the same length."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from pddl_tools import UnifiedPlanning, fast_downward_plan, k_star_plan, pyperpl
 DOMAINS = ("painting", "satellites", "cluttered-1d", "screws", "cluttered-satellites", "cluttered-painting")
 STYLES = [style.value for style in PddlStyle]
 TASK, SEED, DEMOS = 0, 0, 10
-# Unified Planning takes seconds for files with an action for each of many ground operators.
-MOST_CHARACTERS = 10_000
+# Unified Planning takes seconds for files with one action per ground operator.
+MAX_CHARACTERS = 10_000
 
 every_domain = pytest.mark.parametrize("domain", DOMAINS)
 every_style = pytest.mark.parametrize("style", STYLES)
@@ -39,7 +39,7 @@ every_style = pytest.mark.parametrize("style", STYLES)
 
 @dataclass(frozen=True)
 class Exported:
-    """The files of a domain and a task in one style, and the length of a shortest plan by our own A*."""
+    """The PDDL of a domain and a task in one style, and the length of the shortest plan by A*."""
 
     domain: str
     problem: str
@@ -47,7 +47,7 @@ class Exported:
 
 
 class Exporter:
-    """Learns each domain once and exports it in each style once."""
+    """Learns each domain and exports it in each style, both at most once."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -55,11 +55,11 @@ class Exporter:
         self.export = cache(self._export)
 
     def _model(self, domain: str) -> tuple[Path, int]:
-        """Return a model without samplers, which export does not need, and the cost of its task."""
+        """Return a model without samplers, which export does not need, and the cost of the task."""
         environment = make_environment(domain)
         oracle = OracleDemonstrator(environment)
-        shown = collect_demonstrations(environment, oracle, DEMOS, SEED).demonstrations
-        model = PlanningModel(environment.vocabulary, learn_operators(shown).operators)
+        demonstrations = collect_demonstrations(environment, oracle, DEMOS, SEED).demonstrations
+        model = PlanningModel(environment.vocabulary, learn_operators(demonstrations).operators)
         path = self.folder / domain
         save_model(path, model, {}, "")
         task = environment.task(Split.TEST, TASK, SEED)
@@ -73,8 +73,8 @@ class Exporter:
     def _export(self, domain: str, style: str) -> Exported:
         model, cost = self.model(domain)
         out = self.folder / f"{domain}-{style}"
-        asked = ("--style", style, "--problem", f"{domain}:{TASK}", "--seed", SEED)
-        succeed("export", model, "--pddl", out, *asked)
+        options = ("--style", style, "--problem", f"{domain}:{TASK}", "--seed", SEED)
+        succeed("export", model, "--pddl", out, *options)
         return Exported((out / "domain.pddl").read_text(), (out / "problem.pddl").read_text(), cost)
 
 
@@ -89,31 +89,31 @@ def unified_planning() -> UnifiedPlanning:
 
 
 def length(plan: str | None) -> int:
-    """The steps of a plan, which has a line for each and perhaps a comment."""
+    """Return the number of steps in a plan file: one line per step, and comments."""
     assert plan is not None
     return len([line for line in plan.splitlines() if line.strip() and not line.startswith(";")])
 
 
 @every_style
 @every_domain
-def test_fast_downward_solves_it_and_unified_planning_understands_the_plan(
+def test_fast_downward_solves_and_unified_planning_validates(
     domain: str, style: str, exporter: Exporter, unified_planning: UnifiedPlanning, tmp_path: Path
 ) -> None:
     files = exporter.export(domain, style)
     plan = fast_downward_plan(files.domain, files.problem, tmp_path)
     assert plan is not None
     assert length(plan) == files.cost
-    if len(files.domain) > MOST_CHARACTERS:
+    if len(files.domain) > MAX_CHARACTERS:
         return
     problem = unified_planning.read(files.domain, files.problem)
     assert unified_planning.accepts(problem, plan)
     assert not unified_planning.accepts(problem, plan.partition("\n")[2])  # without its first step
 
 
-# Not the two of painting: Unified Planning writes actions without effects in a way that Fast Downward
-# does not read.
+# Without the painting domains: Unified Planning writes actions without effects in a syntax that Fast
+# Downward does not read.
 @pytest.mark.parametrize("domain", [name for name in DOMAINS if "painting" not in name])
-def test_unified_planning_solves_it(
+def test_unified_planning_solves(
     domain: str, exporter: Exporter, unified_planning: UnifiedPlanning
 ) -> None:
     files = exporter.export(domain, "forall")
@@ -122,18 +122,18 @@ def test_unified_planning_solves_it(
 
 @every_style
 @every_domain
-def test_k_star_solves_it(domain: str, style: str, exporter: Exporter, tmp_path: Path) -> None:
+def test_k_star_solves(domain: str, style: str, exporter: Exporter, tmp_path: Path) -> None:
     files = exporter.export(domain, style)
     assert length(k_star_plan(files.domain, files.problem, tmp_path)) == files.cost
 
 
 @every_domain
-def test_pyperplan_solves_it(domain: str, exporter: Exporter, tmp_path: Path) -> None:
+def test_pyperplan_solves(domain: str, exporter: Exporter, tmp_path: Path) -> None:
     files = exporter.export(domain, "strips")
     assert length(pyperplan_plan(files.domain, files.problem, tmp_path)) == files.cost
 
 
-def test_the_pddl_package_reads_it(exporter: Exporter) -> None:
+def test_pddl_package_parses(exporter: Exporter) -> None:
     read_domain, read_problem = DomainParser(), ProblemParser()
     for domain in DOMAINS:
         predicates = {one.name for one in make_environment(domain).vocabulary.predicates}
@@ -147,7 +147,7 @@ def test_the_pddl_package_reads_it(exporter: Exporter) -> None:
 
 
 @every_domain
-def test_it_is_read_back(domain: str, exporter: Exporter) -> None:
+def test_exported_domain_is_read_back(domain: str, exporter: Exporter) -> None:
     vocabulary = make_environment(domain).vocabulary
     forall, paper, strips = (
         read_pddl_domain(exporter.export(domain, style).domain, vocabulary) for style in STYLES

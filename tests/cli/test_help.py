@@ -1,4 +1,4 @@
-"""`--help`, `--version` and `needful envs`: what there is, and how it is used."""
+"""`--help`, `--version` and `needful envs`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from command_line import needful, succeed
 from needful.cli.app import build_app
 from needful.envs.catalogue import CATALOGUE, environment_names
 
-# Each uses what the ones before it wrote.
+# Each verb uses files that earlier ones wrote.
 CHAIN = ["run", "envs", "collect", "learn", "eval", "plan", "export", "explain"]
 VERBS = [str(command.name) for command in build_app().registered_commands]
 
@@ -34,44 +34,44 @@ def test_help_lists_the_verbs_in_the_order_of_use() -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_each_verb_has_an_example_and_says_what_it_takes(verb: str) -> None:
+def test_each_verb_has_an_example_and_a_usage_line(verb: str) -> None:
     assert example(verb).split()[0] == verb
     assert f"Usage: needful {verb} " in succeed(verb, "--help").out
 
 
-def test_the_examples_work_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_work_in_sequence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for verb in CHAIN:
-        # Fewer of everything do as well here.
+        # Smaller numbers are faster.
         succeed(*re.sub(r"(--demos|--tasks) 50", r"\1 6", example(verb)).split())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["demos.jsonl.gz", "model", "pddl", "runs"]
 
 
-def test_without_a_verb_there_is_help() -> None:
-    said = needful()
-    assert said.code == 2
-    assert "Usage: needful" in said.out + said.err
+def test_help_is_printed_without_a_verb() -> None:
+    result = needful()
+    assert result.code == 2
+    assert "Usage: needful" in result.out + result.err
 
 
 def test_an_unknown_verb_is_wrong_usage() -> None:
-    said = needful("lern")
-    assert (said.code, said.out) == (2, "")
-    assert "lern" in said.complaint
+    result = needful("lern")
+    assert (result.code, result.out) == (2, "")
+    assert "lern" in result.error_text
 
 
 def test_version() -> None:
     assert succeed("--version").out == f"needful {version('needful')}\n"
 
 
-def test_the_command_is_installed() -> None:
+def test_command_is_installed() -> None:
     command = Path(sys.executable).parent / "needful"
-    said = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
-    assert said.stdout == f"needful {version('needful')}\n"
-    assert said.stderr == ""
+    result = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    assert result.stdout == f"needful {version('needful')}\n"
+    assert result.stderr == ""
 
 
-def test_the_domains_are_listed_with_sizes() -> None:
-    said = succeed("envs")
+def test_domains_are_listed_with_sizes() -> None:
+    result = succeed("envs")
     rows = succeed("envs", "--json").json
     assert tuple(rows) == environment_names()
     assert rows["cluttered-1d"] == {
@@ -82,8 +82,8 @@ def test_the_domains_are_listed_with_sizes() -> None:
         "description": CATALOGUE["cluttered-1d"].description,
     }
     for name, row in rows.items():
-        assert f"{name}\n  {row['description']}\n  {row['types']} types, " in said.out
+        assert f"{name}\n  {row['description']}\n  types: {row['types']}, " in result.out
 
 
-def test_a_domain_that_needs_an_extra_is_listed_with_it() -> None:
+def test_required_extra_is_listed() -> None:
     assert succeed("envs", "--json").json["sorting-books"]["extra"] == "household"

@@ -15,8 +15,8 @@ from command_line import files_below, needful, succeed
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder that the command has just written."""
     folder = tmp_path_factory.mktemp("new") / "cups"
-    said = succeed("new-env", "cup_stacking", "--out", folder)
-    assert f"needful check-env {folder}/cup_stacking.py:CupStacking" in said.out
+    result = succeed("new-env", "cup_stacking", "--out", folder)
+    assert f"needful check-env {folder}/cup_stacking.py:CupStacking" in result.out
     return folder
 
 
@@ -60,21 +60,21 @@ def test_the_written_files_pass_linters_type_checker_and_tests(
 
 
 def test_the_default_folder_has_the_name(here: Path) -> None:
-    said = succeed("new-env", "garden", "--json")
-    assert said.json == {
+    result = succeed("new-env", "garden", "--json")
+    assert result.json == {
         "files": ["garden/garden.py", "garden/test_garden.py", "garden/README.md"],
         "environment": "garden/garden.py:Garden",
     }
-    assert succeed("check-env", said.json["environment"], "--tasks", 1)
+    assert succeed("check-env", result.json["environment"], "--tasks", 1)
 
 
 def test_an_existing_folder_is_replaced_only_with_force(here: Path) -> None:
     succeed("new-env", "garden")
     (here / "garden" / "README.md").unlink()
-    said = needful("new-env", "garden")
-    assert (said.code, said.out) == (2, "")
-    assert "garden" in said.complaint
-    assert "exists" in said.complaint
+    result = needful("new-env", "garden")
+    assert (result.code, result.out) == (2, "")
+    assert "garden" in result.error_text
+    assert "exists" in result.error_text
     succeed("new-env", "garden", "--force")
     assert (here / "garden" / "README.md").exists()
 
@@ -85,19 +85,19 @@ def test_an_edited_folder_is_never_replaced(here: Path, file: str) -> None:
     with (here / "garden" / file).open("a") as edited:
         edited.write("\n# mine\n")
     before = files_below(here)
-    said = needful("new-env", "garden", "--force")
-    assert (said.code, said.out) == (2, "")
-    assert f"'{file}'" in said.complaint
-    assert "an unedited environment" in said.complaint
+    result = needful("new-env", "garden", "--force")
+    assert (result.code, result.out) == (2, "")
+    assert f"'{file}'" in result.error_text
+    assert "an unedited environment" in result.error_text
     assert files_below(here) == before
 
 
 def test_only_an_environment_of_that_name_is_replaced(here: Path) -> None:
     succeed("new-env", "garden")
-    said = needful("new-env", "meadow", "--out", "garden", "--force")
-    assert (said.code, said.out) == (2, "")
-    assert "'README.md'" in said.complaint
-    assert "an unedited environment" in said.complaint
+    result = needful("new-env", "meadow", "--out", "garden", "--force")
+    assert (result.code, result.out) == (2, "")
+    assert "'README.md'" in result.error_text
+    assert "an unedited environment" in result.error_text
     assert (here / "garden" / "garden.py").exists()
 
 
@@ -126,8 +126,8 @@ def test_the_examples_in_the_help_work_one_after_the_other(here: Path) -> None:
 def test_an_invalid_name_is_refused_with_a_valid_suggestion(
     here: Path, name: str, reason: str, suggestion: str
 ) -> None:
-    said = needful("new-env", name)
-    assert (said.code, said.out, files_below(here)) == (2, "", {})
-    assert reason in said.complaint
-    assert said.complaint.endswith(f"Try {suggestion!r}.")
+    result = needful("new-env", name)
+    assert (result.code, result.out, files_below(here)) == (2, "", {})
+    assert reason in result.error_text
+    assert result.error_text.endswith(f"Try {suggestion!r}.")
     succeed("new-env", suggestion)

@@ -1,4 +1,4 @@
-"""The drawings of `needful plan`: all of them or none."""
+"""The drawings of `needful plan`: all of them are written, or none."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def plan(model: Path, folder: Path, *options: str, domain: str = "opening-presen
     return ("plan", model, domain, "--timeout", 60, *files)
 
 
-def test_a_household_plan_is_filmed_and_shown_in_a_page(
+def test_household_plan_as_gif_mp4_and_page(
     presents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     skip_without_opengl()
     monkeypatch.setattr(film, "MAX_PICTURES", 5)
-    said = needful(*plan(presents, tmp_path, "gif", "mp4", "page"))
-    assert (said.code, said.err) == (0, "")
-    assert said.out.endswith(
+    result = needful(*plan(presents, tmp_path, "gif", "mp4", "page"))
+    assert (result.code, result.err) == (0, "")
+    assert result.out.endswith(
         f"Drew {' and '.join(str(tmp_path / f'plan.{x}') for x in ('gif', 'mp4', 'html'))}.\n"
     )
     written = files_below(tmp_path)
@@ -48,34 +48,34 @@ def test_a_household_plan_is_filmed_and_shown_in_a_page(
     assert "Solved in " in page
 
 
-def test_a_page_needs_no_opengl_but_a_film_does_and_leaves_nothing_half_done(
+def test_only_films_need_opengl_and_failure_writes_nothing(
     presents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_opengl(monkeypatch, RuntimeError("no display"))
-    said = needful(*plan(presents, tmp_path, "page", "gif"))
-    assert said.code == 1
-    assert "Solved." in said.out
-    assert "MUJOCO_GL=egl" in said.err
+    result = needful(*plan(presents, tmp_path, "page", "gif"))
+    assert result.code == 1
+    assert "Solved." in result.out
+    assert "MUJOCO_GL=egl" in result.err
     assert files_below(tmp_path) == {}
     succeed(*plan(presents, tmp_path, "page"))
     assert set(files_below(tmp_path)) == {"plan.html"}
     succeed(*plan(presents, tmp_path, "page"), "--force")
 
 
-def test_domains_in_the_plane_have_videos_and_no_pages(cluttered: Path, tmp_path: Path) -> None:
+def test_2d_domains_have_videos_but_no_pages(cluttered: Path, tmp_path: Path) -> None:
     succeed(*plan(cluttered / "model", tmp_path, "mp4", domain="cluttered-1d"))
     assert files_below(tmp_path)["plan.mp4"][4:8] == b"ftyp"
-    said = needful(*plan(cluttered / "model", tmp_path, "page", domain="cluttered-1d"))
-    assert (said.code, said.out) == (2, "")
-    assert "cluttered-1d has no space to look around in" in said.complaint
+    result = needful(*plan(cluttered / "model", tmp_path, "page", domain="cluttered-1d"))
+    assert (result.code, result.out) == (2, "")
+    assert "--page: cluttered-1d has no 3D view" in result.error_text
     assert set(files_below(tmp_path)) == {"plan.mp4"}
 
 
-def test_a_video_without_ffmpeg_is_refused_before_the_work(
+def test_missing_ffmpeg_is_reported_before_planning(
     cluttered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    said = needful(*plan(cluttered / "model", tmp_path, "gif", "mp4", domain="cluttered-1d"))
-    assert (said.code, said.out) == (1, "")
-    assert "pip install -c constraints.txt '.[household]'" in said.err
+    result = needful(*plan(cluttered / "model", tmp_path, "gif", "mp4", domain="cluttered-1d"))
+    assert (result.code, result.out) == (1, "")
+    assert "pip install -c constraints.txt '.[household]'" in result.err
     assert files_below(tmp_path) == {}

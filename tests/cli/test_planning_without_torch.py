@@ -1,4 +1,4 @@
-"""Planning with a stored model needs no torch, although its samplers are networks that torch trained."""
+"""Planning with a stored model does not import torch, although torch trained its samplers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ main()
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model of Satellites, one sampler of which is a network."""
+    """A model of Satellites with at least one neural sampler."""
     folder = tmp_path_factory.mktemp("satellites")
     succeed("collect", "satellites", "--demos", 10, "--out", folder / "demos.jsonl")
     succeed("learn", folder / "demos.jsonl", "--out", folder / "model")

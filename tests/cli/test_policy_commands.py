@@ -1,4 +1,4 @@
-"""The verbs with policies: those that work, and those that need operators."""
+"""Verbs applied to policies; export and explain need operators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHORT = PolicyConfig(epochs=300)
 
 
 @pytest.fixture(autouse=True)
-def _train_for_a_short_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def _short_training(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("needful.cli.run.RunConfig", partial(RunConfig, policy=SHORT))
     monkeypatch.setattr("needful.cli.learn.LearningConfig", partial(LearningConfig, policy=SHORT))
 
@@ -27,12 +27,12 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("policy")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("needful.cli.run.RunConfig", partial(RunConfig, policy=SHORT))
-        said = succeed(
+        result = succeed(
             *("run", "screws", "--learner", "gnn-shooting", "--demos", 10),
             *("--tasks", 2, "--out", folder / "run"),
         )
-    assert "Trained a policy of " in said.out
-    assert "weights on" in said.out
+    assert "Trained a policy of " in result.out
+    assert "weights on" in result.out
     return folder / "run"
 
 
@@ -40,7 +40,7 @@ def outcomes(folder: Path) -> list[str]:
     return [record["outcome"] for record in read_lines(folder / "records.jsonl")]
 
 
-def test_a_run_leaves_what_others_leave(policy: Path) -> None:
+def test_policy_run_writes_the_usual_files(policy: Path) -> None:
     names = {path.name for path in policy.iterdir()}
     assert {"summary.json", "records.jsonl", "demos.jsonl.gz", "model", "pictures"} <= names
     assert "solved" in outcomes(policy)
@@ -55,15 +55,15 @@ def test_a_stored_policy_solves_tasks(policy: Path, tmp_path: Path) -> None:
     assert outcomes(out) == outcomes(policy)
 
 
-def test_the_plan_of_a_policy_is_shown_and_drawn(policy: Path, tmp_path: Path) -> None:
+def test_plan_of_a_policy_is_printed_and_drawn(policy: Path, tmp_path: Path) -> None:
     task = outcomes(policy).index("solved")
     picture, gif = tmp_path / "plan.png", tmp_path / "plan.gif"
-    said = succeed(
+    result = succeed(
         *("plan", policy, "screws", "--task", task),
         *("--picture", picture, "--gif", gif),
     )
-    assert "1. MoveToScrew" in said.out
-    assert "Solved." in said.out
+    assert "1. MoveToScrew" in result.out
+    assert "Solved." in result.out
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert gif.read_bytes().startswith(b"GIF")
     shown = succeed("plan", policy, "screws", "--task", task, "--json").json
@@ -75,8 +75,8 @@ def test_a_policy_is_learned_from_a_file(
     policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     demonstrations = policy / "demos.jsonl.gz"
-    said = succeed("learn", demonstrations, "--learner", "gnn-shooting", "--out", tmp_path / "again")
-    assert "Trained a policy" in said.out
+    result = succeed("learn", demonstrations, "--learner", "gnn-shooting", "--out", tmp_path / "again")
+    assert "Trained a policy" in result.out
     weights = (tmp_path / "again" / "policy.safetensors").read_bytes()
     assert weights == (policy / "model" / "policy.safetensors").read_bytes()
     shorter = partial(LearningConfig, policy=PolicyConfig(epochs=2))
@@ -90,25 +90,25 @@ def test_a_policy_is_learned_from_a_file(
 
 
 @pytest.mark.parametrize("verb", ["export", "explain"])
-def test_verbs_about_operators_say_that_there_are_none(policy: Path, verb: str, tmp_path: Path) -> None:
+def test_export_and_explain_reject_a_policy(policy: Path, verb: str, tmp_path: Path) -> None:
     options = ("--pddl", tmp_path / "pddl") if verb == "export" else ()
-    said = needful(verb, policy, *options)
-    assert said.code == 1
-    assert "holds a policy, which has no operators" in said.complaint
+    result = needful(verb, policy, *options)
+    assert result.code == 1
+    assert "holds a policy, which has no operators" in result.error_text
     assert not (tmp_path / "pddl").exists()
 
 
-def test_a_time_limit_ends_training(policy: Path, tmp_path: Path) -> None:
-    said = needful(
+def test_learning_timeout_ends_training(policy: Path, tmp_path: Path) -> None:
+    result = needful(
         *("learn", policy / "demos.jsonl.gz", "--learner", "gnn-shooting"),
         *("--learning-timeout", 0.01, "--out", tmp_path / "none"),
     )
-    assert said.code == 1
-    assert "did not end within 0.01 s" in said.complaint
+    assert result.code == 1
+    assert "did not end within 0.01 s" in result.error_text
     assert not (tmp_path / "none").exists()
 
 
-def test_names_that_are_nearly_right() -> None:
-    said = needful("run", "screws", "--learner", "gnn-shooter")
-    assert said.code == 2
-    assert "Did you mean 'gnn-shooting'?" in said.complaint
+def test_unknown_learner_gets_a_suggestion() -> None:
+    result = needful("run", "screws", "--learner", "gnn-shooter")
+    assert result.code == 2
+    assert "Did you mean 'gnn-shooting'?" in result.error_text

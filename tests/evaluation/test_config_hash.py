@@ -1,4 +1,4 @@
-"""The hash of a configuration: equal if and only if the configuration is."""
+"""Hashes of configurations are equal if and only if the configurations are equal."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ OTHER_RUN = {
 
 @dataclass(frozen=True)
 class Eager:
-    """A search of another kind."""
+    """A planner configuration."""
 
     weight: float = 1.0
 
 
 @dataclass(frozen=True)
 class Lazy:
-    """And one of yet another kind."""
+    """Another class with the same fields."""
 
     weight: float = 1.0
 
@@ -65,17 +65,17 @@ def test_every_field_of_planning_matters() -> None:
     assert len(hashes) == len(others) + 1
 
 
-def test_every_field_of_a_run_matters_but_the_number_of_tasks() -> None:
+def test_every_field_of_a_run_matters_except_the_number_of_tasks() -> None:
     base = RunConfig()
     others = {name: replace(base, **{name: value}) for name, value in OTHER_RUN.items()}  # type: ignore[arg-type]
     assert {*others, "tasks"} == {field.name for field in fields(RunConfig)}
     hashes = {one.identity("screws").config_hash for one in [base, *others.values()]}
     assert len(hashes | {base.identity("painting").config_hash}) == len(others) + 2
-    # A task is the same however many others there are.
+    # A task does not depend on the number of tasks.
     assert replace(base, tasks=7).identity("screws") == base.identity("screws")
 
 
-def test_fields_inside_of_fields_matter() -> None:
+def test_nested_fields_matter() -> None:
     longer = replace(SamplerConfig().generator, patience=501)
     assert config_hash(SamplerConfig()) != config_hash(SamplerConfig(generator=longer))
     assert config_hash(PlanningConfig(planner=Eager(2.0))) != config_hash(
@@ -101,11 +101,11 @@ def test_equal_configurations_have_equal_hashes() -> None:
         ((Eager,), (Eager(),)),
     ],
 )
-def test_values_are_told_apart(one: tuple[object, ...], other: tuple[object, ...]) -> None:
+def test_different_values_have_different_hashes(one: tuple[object, ...], other: tuple[object, ...]) -> None:
     assert config_hash(*one) != config_hash(*other)
 
 
-def test_it_is_the_same_in_every_process() -> None:
+def test_hash_is_the_same_in_every_process() -> None:
     program = (
         "from needful.evaluation.pipeline import RunConfig\n"
         "print(RunConfig().identity('screws').config_hash)"
@@ -120,11 +120,11 @@ def test_it_is_the_same_in_every_process() -> None:
 
 
 @pytest.mark.parametrize("value", [object(), [1], {"a": 1}, b"", (1, object())])
-def test_what_cannot_be_described_is_refused(value: object) -> None:
-    with pytest.raises(InvalidInputError, match=r"cannot hold .* dataclasses"):
+def test_unsupported_values_are_rejected(value: object) -> None:
+    with pytest.raises(InvalidInputError, match=r"cannot contain .* dataclasses"):
         config_hash(value)
 
 
-def test_functions_without_a_name_of_their_own_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"<lambda>.*top of a module"):
+def test_lambdas_are_rejected() -> None:
+    with pytest.raises(InvalidInputError, match=r"<lambda>.*module level"):
         config_hash(PlanningConfig(subgoals=lambda plan, initial, goal: (goal,)))

@@ -1,4 +1,4 @@
-"""Solving test tasks: plans are judged by executing them."""
+"""Solving test tasks: plans are checked by executing them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from toy_environment import ToyEnvironment, Unreliable
 from toy_world import DROP, GRASP, MOVE_TO
 
 TOY = ToyEnvironment()
-IDENTITY = RunIdentity("toy", "by hand", 7, {"needful": "1"}, "0123456789abcdef")
+IDENTITY = RunIdentity("toy", "handmade", 7, {"needful": "1"}, "0123456789abcdef")
 ROBOT, BALL, JAR = toy_world.ROBOT("robot"), toy_world.BALL("ball0"), toy_world.JAR("jar0")
 PLAN = (MOVE_TO(ROBOT, BALL, parameters=(0.0,)), GRASP(ROBOT, BALL), DROP(ROBOT, BALL, JAR))
 TASK = toy_world.task()
@@ -39,7 +39,7 @@ class Slow(ToyEnvironment):
         return Execution(super().execute(state, action).state, self.steps)
 
 
-def test_a_plan_is_judged_by_where_it_leads() -> None:
+def test_a_plan_must_reach_the_goal() -> None:
     assert achieves_goal(TOY, TASK, PLAN, horizon=3)
     assert not achieves_goal(TOY, TASK, PLAN[:2], horizon=3)
     assert not achieves_goal(TOY, TASK, (), horizon=3)
@@ -52,7 +52,7 @@ def test_low_level_actions_count_towards_the_horizon() -> None:
     assert not achieves_goal(Slow(5), TASK, PLAN, horizon=14)
 
 
-def test_what_comes_after_the_goal_does_not_count() -> None:
+def test_execution_stops_at_the_goal() -> None:
     counting = Unreliable(idle=())
     assert achieves_goal(counting, TASK, (*PLAN, *PLAN), horizon=3)
     assert counting.executions == 3
@@ -63,12 +63,12 @@ def test_what_comes_after_the_goal_does_not_count() -> None:
     assert counting.executions == 3
 
 
-def test_a_controller_that_fails_ends_it() -> None:
+def test_execution_ends_with_a_failed_controller() -> None:
     lids = toy_world.task(lids_on=True)
     assert not achieves_goal(TOY, lids, PLAN, horizon=10)
-    takes_lid_off = (*PLAN[:2], toy_world.TAKE_LID_OFF(ROBOT, JAR), PLAN[2])
-    assert achieves_goal(TOY, lids, takes_lid_off, horizon=10)
-    assert not achieves_goal(TOY, lids, (*PLAN, *takes_lid_off), horizon=10)
+    with_lid_off = (*PLAN[:2], toy_world.TAKE_LID_OFF(ROBOT, JAR), PLAN[2])
+    assert achieves_goal(TOY, lids, with_lid_off, horizon=10)
+    assert not achieves_goal(TOY, lids, (*PLAN, *with_lid_off), horizon=10)
 
 
 def test_each_task_gives_a_record() -> None:
@@ -76,7 +76,7 @@ def test_each_task_gives_a_record() -> None:
     found = list(evaluate(planning(TOY), TOY, tasks, HORIZON, IDENTITY))
     for index, (record, result) in enumerate(found):
         assert (record.task, record.outcome, record.solved) == (index, "solved", True)
-        assert (record.domain, record.learner, record.seed) == ("toy", "by hand", 7)
+        assert (record.domain, record.learner, record.seed) == ("toy", "handmade", 7)
         assert (record.versions, record.config_hash) == ({"needful": "1"}, "0123456789abcdef")
         assert record.plan_length == len(result.actions) == 3
         assert record.objects == len(tasks[index].objects) > 0
@@ -89,14 +89,14 @@ def test_each_task_gives_a_record() -> None:
     assert len({planning_seed(7, "toy", index) for index in range(3)} | {planning_seed(8, "toy", 0)}) == 4
 
 
-def test_records_come_one_by_one() -> None:
+def test_records_are_yielded_one_by_one() -> None:
     counting = Unreliable(idle=())
     stream = evaluate(planning(counting), counting, [TASK, TASK], HORIZON, IDENTITY)
     assert next(stream)[0].solved
-    assert counting.executions == 6  # three to plan, three to judge, and none for the second task yet
+    assert counting.executions == 6  # 3 to plan and 3 to check the first task; none yet for the second
 
 
-def test_a_plan_that_only_worked_in_the_planners_mind_is_no_solution() -> None:
+def test_a_plan_that_fails_in_execution_is_not_a_solution() -> None:
     changed = Unreliable(idle=range(4, 7))
     ((record, result),) = evaluate(planning(changed), changed, [TASK], HORIZON, IDENTITY)
     assert result.solved

@@ -1,27 +1,22 @@
-"""The main job from Python: a run, with and without a folder."""
+"""Runs in Python, with and without a run folder."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-import toy_world
-from needful.approaches.bilevel import BilevelSolver, learn_model
-from needful.approaches.files import bind_model, load_solver, model_digest, open_model
-from needful.core.demonstrations import Demonstration
+from needful.approaches.bilevel import BilevelSolver
+from needful.approaches.files import load_solver, model_digest, open_model
 from needful.core.model import PlanningModel
-from needful.envs.catalogue import make_environment
 from needful.envs.contract import Split
-from needful.errors import DemonstrationError, InvalidInputError, ModelError, UnknownNameError
+from needful.errors import DemonstrationError, InvalidInputError, UnknownNameError
 from needful.evaluation.evaluate import Solve
 from needful.evaluation.pipeline import RunConfig, run, solve_tasks
 from needful.evaluation.run_folder import RunFolder
 from needful.planning.bilevel import PlanningConfig
-from needful.storage.model_directory import save_model
 from toy_environment import ToyEnvironment, Unreliable
 
 TOY = ToyEnvironment()
@@ -32,19 +27,19 @@ def planning(environment: ToyEnvironment, config: PlanningConfig | None = None) 
     return BilevelSolver(TOY.oracle_model(), environment.execute, config or PlanningConfig()).solve
 
 
-class Listener:
-    """Remembers the stages of a job."""
+class RecordingProgress:
+    """Records the stages of a run and their progress."""
 
     def __init__(self) -> None:
-        self.heard: list[str] = []
+        self.events: list[str] = []
 
     def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
-        self.heard.append(f"{name} of {total}")
-        return lambda done: self.heard.append(f"{done}")
+        self.events.append(f"{name} of {total}")
+        return lambda done: self.events.append(f"{done}")
 
 
-class Hopeless(ToyEnvironment):
-    """An environment whose oracle knows no operators."""
+class WithoutOracle(ToyEnvironment):
+    """An environment whose oracle has no operators."""
 
     def oracle_model(self) -> PlanningModel:
         return PlanningModel(self.vocabulary, ())
@@ -62,17 +57,17 @@ def test_a_run_without_a_folder_leaves_nothing(tmp_path: Path, monkeypatch: pyte
     assert list(tmp_path.iterdir()) == []
 
 
-def test_progress_hears_of_every_part() -> None:
-    listener = Listener()
-    run(TOY, CONFIG, progress=listener)
-    assert listener.heard == [
+def test_progress_reports_every_stage() -> None:
+    progress = RecordingProgress()
+    run(TOY, CONFIG, progress=progress)
+    assert progress.events == [
         *("Collecting demonstrations of 4", "1", "2", "3", "4"),
         "Learning operators and samplers of None",
         *("Solving unseen tasks of 3", "1", "2", "3"),
     ]
 
 
-def test_the_folder_holds_what_the_result_says(tmp_path: Path) -> None:
+def test_folder_contents_equal_the_result(tmp_path: Path) -> None:
     folder = RunFolder.create(str(tmp_path / "run"))
     result = run(TOY, CONFIG, folder)
     assert json.loads((folder.path / "summary.json").read_text()) == result.summary
@@ -95,8 +90,8 @@ def test_the_same_run_gives_the_same_results() -> None:
     assert one.summary["nodes_created_mean"] == other.summary["nodes_created_mean"]
 
 
-def test_the_example_is_a_task_that_was_really_solved() -> None:
-    # The plan for the first task works while planning, and not when it is judged.
+def test_example_is_a_task_solved_in_execution() -> None:
+    # The plan for the first task works in planning, but not in the execution afterwards.
     changing = Unreliable(idle=range(4, 7))
     evaluation = solve_tasks(planning(changing), changing, 3, 100, CONFIG.identity("toy"))
     assert [record.outcome for record in evaluation.records] == ["goal_missed", "solved", "solved"]
@@ -106,79 +101,26 @@ def test_the_example_is_a_task_that_was_really_solved() -> None:
 
 def test_no_example_without_a_solution() -> None:
     identity = CONFIG.identity("toy")
-    hurried = planning(TOY, PlanningConfig(timeout=1e-9))
-    evaluation = solve_tasks(hurried, TOY, 2, 100, identity)
+    out_of_time = planning(TOY, PlanningConfig(timeout=1e-9))
+    evaluation = solve_tasks(out_of_time, TOY, 2, 100, identity)
     assert [record.outcome for record in evaluation.records] == ["timeout", "timeout"]
     assert evaluation.example is None
 
 
 def test_an_oracle_that_solves_nothing_is_an_error() -> None:
     with pytest.raises(DemonstrationError, match=r"none of 4 training tasks of 'toy': no abstract plan\."):
-        run(Hopeless(), CONFIG)
+        run(WithoutOracle(), CONFIG)
 
 
 @pytest.mark.parametrize(
-    ("wrong", "complaint"),
+    ("wrong", "expected"),
     [
         ({"demos": 0}, "at least one demonstration, got 0"),
         ({"tasks": -1}, "cannot be negative, got -1"),
     ],
 )
-def test_configurations_are_checked(wrong: dict[str, int], complaint: str) -> None:
-    with pytest.raises(InvalidInputError, match=complaint):
+def test_configurations_are_checked(wrong: dict[str, int], expected: str) -> None:
+    with pytest.raises(InvalidInputError, match=expected):
         RunConfig(**wrong)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="Did you mean 'necessary'"):
         RunConfig(learner="necesary")
-
-
-def stateless(demo: Demonstration) -> Demonstration:
-    return replace(demo, states=None)
-
-
-def test_samplers_come_from_wherever_there_are_states() -> None:
-    demos = run(TOY, replace(CONFIG, tasks=0)).collected.demonstrations
-    none = learn_model(TOY.vocabulary, [stateless(demo) for demo in demos])
-    assert none.model.missing_samplers() == ("MoveTo",)
-    some = learn_model(TOY.vocabulary, [*map(stateless, demos[:3]), demos[3]])
-    assert some.model.missing_samplers() == ()
-    assert none.model.operators == some.model.operators
-    with pytest.raises(DemonstrationError, match="no demonstrations to learn from"):
-        learn_model(TOY.vocabulary, [])
-
-
-def test_models_must_fit_the_environment(tmp_path: Path) -> None:
-    stranger = toy_world.Vocabulary(toy_world.VOCABULARY.types, (), toy_world.VOCABULARY.controllers)
-
-    class Other(ToyEnvironment):
-        name = "other"
-        vocabulary = stranger
-
-    with pytest.raises(ModelError, match=r"does not fit the domain 'other'\. Unknown predicate"):
-        bind_model(TOY.oracle_model(), Other())
-    save_model(tmp_path / "model", PlanningModel(TOY.vocabulary, toy_world.OPERATORS), {}, "")
-    with pytest.raises(ModelError, match="no samplers for MoveTo"):
-        load_solver(tmp_path / "model", TOY, PlanningConfig())
-
-
-def test_a_model_is_found_in_a_run_folder_or_on_its_own(tmp_path: Path) -> None:
-    model = PlanningModel(TOY.vocabulary, toy_world.OPERATORS[1:])
-    save_model(tmp_path / "run" / "model", model, {"which": "inner"}, "")
-    save_model(tmp_path / "alone", model, {"which": "alone"}, "")
-    assert open_model(tmp_path / "run").provenance == {"which": "inner"}
-    assert open_model(str(tmp_path / "run")).provenance == {"which": "inner"}
-    assert open_model(tmp_path / "alone").provenance == {"which": "alone"}
-    assert model_digest(tmp_path / "run") != model_digest(tmp_path / "alone")
-    # A model directory that holds another one, for whatever reason, is itself the model.
-    save_model(tmp_path / "alone" / "model", model, {"which": "nested"}, "")
-    assert open_model(tmp_path / "alone").provenance == {"which": "alone"}
-    with pytest.raises(ModelError, match="does not exist"):
-        open_model(tmp_path / "absent")
-
-
-def test_demonstrations_of_another_domain_are_refused() -> None:
-    demonstrations = run(TOY, CONFIG).learned.demonstrations
-    foreign = make_environment("screws").vocabulary
-    with pytest.raises(DemonstrationError, match="not in the vocabulary"):
-        learn_model(foreign, demonstrations)
-    again = learn_model(TOY.vocabulary, (demo for demo in demonstrations))
-    assert again.demonstrations == demonstrations

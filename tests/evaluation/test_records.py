@@ -1,4 +1,4 @@
-"""Records: one line of JSON a task."""
+"""Records: one line of JSON per task."""
 
 from __future__ import annotations
 
@@ -6,28 +6,25 @@ import json
 import platform
 from dataclasses import asdict
 from importlib.metadata import version
-from pathlib import Path
-
-import pytest
 
 from needful.core.plans import Outcome, PlanningResult, SearchStatistics
-from needful.errors import OutputExistsError
-from needful.evaluation.records import RunRecord, record, run_identity, versions
-from needful.evaluation.run_folder import RunFolder
+from needful.evaluation.records import RunRecord, make_record, run_identity, versions
 
 IDENTITY = run_identity("screws", "necessary", 3)
-EFFORT = SearchStatistics(7, 6, 5, 4, 3, 0.25, 0.5, 1.0)
+STATISTICS = SearchStatistics(7, 6, 5, 4, 3, 0.25, 0.5, 1.0)
 
 
-def test_what_planning_spent_is_recorded() -> None:
-    found = record(IDENTITY, 9, PlanningResult(Outcome.TIMEOUT, statistics=EFFORT), Outcome.TIMEOUT, 2.0)
+def test_search_statistics_are_recorded() -> None:
+    found = make_record(
+        IDENTITY, 9, PlanningResult(Outcome.TIMEOUT, statistics=STATISTICS), Outcome.TIMEOUT, 2.0
+    )
     assert found.seconds == {"grounding": 0.25, "search": 0.5, "refinement": 1.0, "total": 2.0}
     assert (found.nodes_created, found.nodes_expanded, found.nodes_evaluated) == (7, 6, 5)
     assert (found.abstract_plans, found.samples, found.task) == (4, 3, 9)
 
 
-def test_a_record_is_one_line_that_says_everything() -> None:
-    found = record(IDENTITY, 0, PlanningResult(Outcome.OUT_OF_NODES), Outcome.OUT_OF_NODES, 0.0)
+def test_record_is_one_line_with_all_fields() -> None:
+    found = make_record(IDENTITY, 0, PlanningResult(Outcome.OUT_OF_NODES), Outcome.OUT_OF_NODES, 0.0)
     line = found.to_json()
     assert "\n" not in line
     parsed = json.loads(line)
@@ -36,7 +33,7 @@ def test_a_record_is_one_line_that_says_everything() -> None:
     assert set(parsed) == set(asdict(found))
 
 
-def test_versions_are_those_of_what_is_installed() -> None:
+def test_versions_are_those_of_the_installed_packages() -> None:
     assert versions() == {
         "python": platform.python_version(),
         "needful": version("needful"),
@@ -44,20 +41,3 @@ def test_versions_are_those_of_what_is_installed() -> None:
         "torch": version("torch"),
     }
     assert IDENTITY.versions == versions()
-
-
-def test_a_run_folder_grows_record_by_record(tmp_path: Path) -> None:
-    folder = RunFolder.create(tmp_path / "run")
-    file = tmp_path / "run" / "records.jsonl"
-    assert file.read_text() == ""
-    lines = []
-    for task in range(3):
-        one = record(IDENTITY, task, PlanningResult(Outcome.TIMEOUT), Outcome.TIMEOUT, 0.0)
-        folder.add_record(one)
-        lines.append(one.to_json() + "\n")
-        assert file.read_text() == "".join(lines)
-    with pytest.raises(OutputExistsError):
-        RunFolder.create(tmp_path / "run")
-    assert file.read_text() == "".join(lines)
-    RunFolder.create(tmp_path / "run", force=True)
-    assert file.read_text() == ""

@@ -1,4 +1,4 @@
-"""Run folders: what an error leaves, and when an earlier folder is replaced."""
+"""Run folders: files left after an error, and replacing an earlier folder."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import pytest
 
 from needful.core.plans import Outcome, PlanningResult
 from needful.errors import OutputExistsError
-from needful.evaluation.records import RunRecord, record, run_identity
+from needful.evaluation.records import RunRecord, make_record, run_identity
 from needful.evaluation.run_folder import RunFolder
 
 IDENTITY = run_identity("screws", "necessary", 3)
 
 
 def one_record() -> RunRecord:
-    return record(IDENTITY, 0, PlanningResult(Outcome.TIMEOUT), Outcome.TIMEOUT, 0.0)
+    return make_record(IDENTITY, 0, PlanningResult(Outcome.TIMEOUT), Outcome.TIMEOUT, 0.0)
 
 
 def fail_in(
     path: Path, error: BaseException, force: bool = False, records: int = 0, more: str = ""
 ) -> None:
-    """Begin a run that writes some records and perhaps another file, and then raises."""
+    """Start a run that writes records and optionally another file, then raises."""
     with suppress(type(error)), RunFolder.replacing(path, force) as folder:
         for _ in range(records):
             folder.add_record(one_record())
@@ -32,8 +32,25 @@ def fail_in(
         raise error
 
 
+def test_a_run_folder_grows_record_by_record(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "run")
+    file = tmp_path / "run" / "records.jsonl"
+    assert file.read_text() == ""
+    lines = []
+    for task in range(3):
+        one = make_record(IDENTITY, task, PlanningResult(Outcome.TIMEOUT), Outcome.TIMEOUT, 0.0)
+        folder.add_record(one)
+        lines.append(one.to_json() + "\n")
+        assert file.read_text() == "".join(lines)
+    with pytest.raises(OutputExistsError):
+        RunFolder.create(tmp_path / "run")
+    assert file.read_text() == "".join(lines)
+    RunFolder.create(tmp_path / "run", force=True)
+    assert file.read_text() == ""
+
+
 @pytest.mark.parametrize("error", [ValueError(), KeyboardInterrupt()])
-def test_a_run_that_fails_leaves_the_earlier_one(tmp_path: Path, error: BaseException) -> None:
+def test_failed_run_leaves_the_earlier_one(tmp_path: Path, error: BaseException) -> None:
     path = tmp_path / "run"
     with RunFolder.replacing(path) as folder:
         assert folder.path == path
@@ -51,29 +68,31 @@ def test_a_run_that_fails_leaves_the_earlier_one(tmp_path: Path, error: BaseExce
     assert os.listdir(tmp_path) == ["run"]
 
 
-def test_an_interrupt_says_what_is_left(tmp_path: Path) -> None:
+def test_interrupt_notes_name_the_remaining_results(tmp_path: Path) -> None:
     path = tmp_path / "run"
     first, second = KeyboardInterrupt(), KeyboardInterrupt()
     fail_in(path, first, records=1)
     fail_in(path, second, force=True)
-    assert first.__notes__ == [f"What was finished is in {path}."]
-    assert second.__notes__ == [f"{path} is as it was."]
+    (first_note,), (second_note,) = first.__notes__, second.__notes__
+    assert f"in {path}." in first_note
+    assert f"{path} is unchanged" in second_note
 
 
-def test_what_came_meanwhile_stays_and_so_does_the_new_run(tmp_path: Path) -> None:
+def test_files_written_meanwhile_and_the_new_run_are_both_kept(tmp_path: Path) -> None:
     path = tmp_path / "run"
     RunFolder.create(path)
 
-    def run_while_somebody_writes() -> None:
+    def run_with_concurrent_write() -> None:
         with RunFolder.replacing(path, force=True) as folder:
             folder.add_record(one_record())
-            (path / "notes.txt").write_text("mine")
+            (path / "notes.txt").write_text("user data")
 
     with pytest.raises(OutputExistsError, match=r"notes\.txt") as caught:
-        run_while_somebody_writes()
-    assert (path / "notes.txt").read_text() == "mine"
+        run_with_concurrent_write()
+    assert (path / "notes.txt").read_text() == "user data"
     (kept,) = (one for one in tmp_path.iterdir() if one != path)
-    assert caught.value.__notes__ == [f"The finished output is in {kept}."]
+    (note,) = caught.value.__notes__
+    assert str(kept) in note
     assert (kept / "records.jsonl").read_text() == one_record().to_json() + "\n"
 
 
@@ -88,7 +107,7 @@ def test_what_came_meanwhile_stays_and_so_does_the_new_run(tmp_path: Path) -> No
         (KeyboardInterrupt(), 1, "", ["records.jsonl"]),
     ],
 )
-def test_what_a_run_leaves_that_fails(
+def test_files_left_by_a_failed_run(
     tmp_path: Path, error: BaseException, records: int, more: str, left: list[str]
 ) -> None:
     path = tmp_path / "run"

@@ -1,4 +1,4 @@
-"""Summaries, from records made by hand."""
+"""Summaries of handmade records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from needful.core.plans import Outcome, PlanningResult, SearchStatistics
 from needful.evaluation.records import (
     RunRecord,
     evaluation_summary,
-    record,
+    make_record,
     run_identity,
     run_summary,
 )
@@ -21,14 +21,14 @@ IDENTITY = run_identity("screws", "necessary", 0)
 
 def made(task: int, outcome: Outcome, seconds: float, nodes: int = 0) -> RunRecord:
     statistics = SearchStatistics(nodes_created=nodes, nodes_expanded=nodes // 2)
-    return record(IDENTITY, task, PlanningResult(outcome, statistics=statistics), outcome, seconds)
+    return make_record(IDENTITY, task, PlanningResult(outcome, statistics=statistics), outcome, seconds)
 
 
-def test_ten_tasks_by_hand() -> None:
+def test_summary_of_ten_tasks() -> None:
     outcomes = [Outcome.SOLVED] * 6 + [Outcome.TIMEOUT] * 2 + [Outcome.GOAL_MISSED, Outcome.SUBGOAL_MISSED]
     records = [made(i, outcome, float(i), nodes=2 * i) for i, outcome in enumerate(outcomes)]
     summary = evaluation_summary(records)
-    # Of 0, 1, ..., 9 the 90th percentile lies a tenth of the way from 8 to 9.
+    # The 90th percentile of 0, 1, ..., 9 is 8.1.
     assert summary.pop("seconds") == {"planning_mean": 4.5, "planning_p90": pytest.approx(8.1)}
     assert summary == {
         "tasks": 10,
@@ -41,13 +41,13 @@ def test_ten_tasks_by_hand() -> None:
     assert list(summary["failures"]) == sorted(summary["failures"])
 
 
-def test_one_task_is_its_own_percentile() -> None:
+def test_summary_of_one_task() -> None:
     summary = evaluation_summary([made(0, Outcome.SOLVED, 2.5)])
     assert summary["seconds"] == {"planning_mean": 2.5, "planning_p90": 2.5}
     assert (summary["success_rate"], summary["failures"]) == (1.0, {"timeout": 0})
 
 
-def test_no_task_at_all() -> None:
+def test_summary_without_tasks() -> None:
     assert evaluation_summary([]) == {
         "seconds": {"planning_mean": 0.0, "planning_p90": 0.0},
         "tasks": 0,
@@ -59,7 +59,7 @@ def test_no_task_at_all() -> None:
     }
 
 
-def test_the_summary_of_a_run_is_that_of_its_parts() -> None:
+def test_summary_of_a_run_combines_learning_and_evaluation() -> None:
     vocabulary = Vocabulary((ROBOT, CUP, BOX), (NEAR, AT, HELD, IN), (GO, PUT))
     learned = learn_model(vocabulary, [carrying(B, (A, B, C), (A, B))])
     learning = {"learner": "necessary", "seed": 4, "demos": 1, **learned.summary()}

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from needful.core.plans import Outcome, PlanningResult
-from needful.evaluation.records import record, run_identity
+from needful.evaluation.records import make_record, run_identity
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult
 from needful.sweeps.sweep import RemainingTime, seconds_of
@@ -19,7 +19,7 @@ IDENTITY = run_identity("screws", "necessary", 0)
 def lasting(job: Job, seconds: float) -> JobResult:
     """Return a result of a given duration: half of it for learning, a quarter for each of two tasks."""
     tasks = [
-        record(IDENTITY, task, PlanningResult(Outcome.TIMEOUT), Outcome.TIMEOUT, seconds / 4)
+        make_record(IDENTITY, task, PlanningResult(Outcome.TIMEOUT), Outcome.TIMEOUT, seconds / 4)
         for task in range(2)
     ]
     stages = {"collect": seconds / 4, "operators": seconds / 8, "samplers": seconds / 8}

@@ -52,7 +52,7 @@ class LearningConfig:
         policy: how a graph network policy is trained.
         experiments: if given, preconditions that the simulator shows to be accidental are dropped.
         timeout: the maximum number of seconds; it decides whether learning succeeds, never what is learned.
-        replays: transitions tried out in the simulator, if `Approach.replays` is not 0.
+        replays: transitions tried out in the simulator, if `Approach.replay_count` is not 0.
         execute: the simulator, which experiments need.
         progress: receives the stages of learning.
     """
@@ -109,11 +109,11 @@ class Learned(Protocol):
         ...
 
     def describe(self) -> str:
-        """Return a description for people."""
+        """Return a text that describes it."""
         ...
 
     def warnings(self) -> tuple[str, ...]:
-        """Return what may keep it from solving tasks, one sentence each."""
+        """Return reasons why it may fail to solve tasks, one sentence each."""
         ...
 
 
@@ -136,7 +136,7 @@ class Approach(Protocol):
         ...
 
     @property
-    def replays(self) -> int:
+    def replay_count(self) -> int:
         """The number of transitions, tried out in the simulator, that learning needs; usually 0."""
         ...
 

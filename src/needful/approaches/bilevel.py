@@ -185,14 +185,14 @@ class BilevelApproach:
         description: one line about it.
         learn_operators: the operator learner.
         operator_config: the settings of the operator learner, as stored in model.json.
-        replays: the number of replays that the operator learner needs.
+        replay_count: the number of replays that the operator learner needs.
     """
 
     name: str
     description: str
     learn_operators: LearnOperators
     operator_config: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    replays: int = 0
+    replay_count: int = 0
 
     @property
     def has_operators(self) -> bool:
@@ -205,7 +205,7 @@ class BilevelApproach:
         demonstrations: Demonstrations,
         config: LearningConfig = DEFAULTS,
     ) -> LearnedModel:
-        """Learn operators and samplers, then drop accidental preconditions if asked to."""
+        """Learn operators and samplers; with `config.experiments`, drop accidental preconditions."""
         deadline = Deadline.after(config.timeout)
         config.progress.stage("Learning operators and samplers")
         learned = learn_model(
@@ -236,9 +236,9 @@ def learn_model(
     demonstrations = tuple(demonstrations)
     check_demonstrations(vocabulary, demonstrations)
     approach = approach or _default_approach()
-    if approach.replays and not replays:
+    if approach.replay_count and not replays:
         raise InvalidInputError(
-            f"The learner {approach.name!r} needs replays, which take a simulator. "
+            f"The learner {approach.name!r} needs replays, which only a simulator can provide. "
             f"Use `needful run DOMAIN --learner {approach.name}`, or a learner without replays."
         )
     everything = (*demonstrations, *replays)

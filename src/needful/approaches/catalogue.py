@@ -1,4 +1,4 @@
-"""The approaches by name. A new one is a file in its package and an entry here."""
+"""The approaches by name; a new approach needs an entry here."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
                 "loft-replay",
                 "the same with 2,500 more transitions, tried out in the simulator",
                 loft_with_replays,
-                replays=2_500,
+                replay_count=2_500,
             ),
         )
     }

@@ -56,8 +56,8 @@ class GnnApproach:
         return False
 
     @property
-    def replays(self) -> int:
-        """It learns from demonstrations alone."""
+    def replay_count(self) -> int:
+        """It learns from demonstrations only."""
         return 0
 
     def learn(
@@ -163,5 +163,5 @@ class LearnedPolicy:
         )
 
     def warnings(self) -> tuple[str, ...]:
-        """Return nothing: a policy can always act."""
+        """Return no warnings, because a policy can always act."""
         return ()

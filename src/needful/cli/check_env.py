@@ -33,7 +33,10 @@ def check_env(
     timeout: Timeout = 10.0,
     as_json: AsJson = False,
 ) -> None:
-    """Check an environment; each finding has a place and a remedy (exit code 1 if there are findings)."""
+    """Check an environment against the contract; exit code 1 if there are findings.
+
+    Each finding has a location, a problem and a remedy.
+    """
     # Output of the environment itself must not mix with the findings.
     with progress_bars() as progress, redirect_stdout(sys.stderr):
         progress.stage("Checking")

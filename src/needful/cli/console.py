@@ -51,17 +51,18 @@ def _notes(error: BaseException) -> Sequence[str]:
     return getattr(error, "__notes__", ())
 
 
-def check_paths_disjoint(source: Path, out: Path) -> None:
-    """Raise if writing `out` would delete or change `source`."""
-    if source.resolve().is_relative_to(out.resolve()):
-        raise typer.BadParameter(
-            f"{out} contains {source}, which would be lost. Choose another path.",
-            param_hint="--out",
-        )
-    if out.resolve().is_relative_to(source.resolve()):
-        raise typer.BadParameter(
-            f"{out} is inside the input {source}. Choose a path outside it.", param_hint="--out"
-        )
+def check_paths_disjoint(source: Path, out: Path, option: str = "--out") -> None:
+    """Raise if writing `out`, the value of `option`, would delete or change `source`."""
+    resolved, target = source.resolve(), out.resolve()
+    if resolved == target:
+        reason = f"{out} is the input, which would be lost. Choose another path."
+    elif resolved.is_relative_to(target):
+        reason = f"{out} contains the input {source}, which would be lost. Choose another path."
+    elif target.is_relative_to(resolved):
+        reason = f"{out} is inside the input {source}. Choose a path outside it."
+    else:
+        return
+    raise typer.BadParameter(reason, param_hint=option)
 
 
 def print_stderr(text: str) -> None:

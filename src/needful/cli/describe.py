@@ -46,8 +46,8 @@ def describe_plan(result: PlanningResult) -> str:
         lines.append(f"     then: {subgoal}")
     statistics = result.statistics
     lines.append(
-        f"{statistics.abstract_plans} abstract plans, {statistics.nodes_expanded} nodes expanded, "
-        f"{statistics.samples} samples."
+        f"Abstract plans: {statistics.abstract_plans}, expanded nodes: {statistics.nodes_expanded}, "
+        f"samples: {statistics.samples}."
     )
     return "\n".join([*lines, _conclusion(result)])
 
@@ -55,7 +55,7 @@ def describe_plan(result: PlanningResult) -> str:
 def _describe_rollout(result: PlanningResult) -> str:
     """Return the actions of a policy, which has no abstract plan."""
     lines = [f"{number}. {action}" for number, action in enumerate(result.actions, 1)]
-    return "\n".join([*lines, f"{result.statistics.samples} samples.", _conclusion(result)])
+    return "\n".join([*lines, f"Samples: {result.statistics.samples}.", _conclusion(result)])
 
 
 def _conclusion(result: PlanningResult) -> str:
@@ -63,7 +63,7 @@ def _conclusion(result: PlanningResult) -> str:
 
 
 def describe_failure(result: PlanningResult) -> str:
-    """Return the reason of a failure in one sentence."""
+    """Return the reason for a failure in one sentence."""
     if result.failure is not None:
         return f"{result.failure.detail} (step {result.failure.step + 1}, {result.outcome.value})"
     too_many = "search nodes" if result.statistics.nodes_created else "ground operators"

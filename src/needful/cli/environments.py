@@ -100,7 +100,9 @@ def _make(module: ModuleType, source: str, class_name: str, findings: Findings) 
         and value.__module__ != Environment.__module__
     }
     if class_name not in classes:
-        raise UnknownNameError(f"subclass of Environment in {source}", class_name, classes)
+        raise UnknownNameError(
+            "environment class", class_name, classes, f"The class in {source} must derive from Environment."
+        )
     remedy = "Implement all abstract methods and a constructor without required arguments."
     made = None
     with findings.catch("making one", class_name, remedy):

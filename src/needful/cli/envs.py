@@ -25,8 +25,8 @@ def envs(as_json: AsJson = False) -> None:
         print_result(name)
         print_result(f"  {row['description']}")
         print_result(
-            f"  {row['types']} types, {row['predicates']} predicates, {row['controllers']} controllers, "
-            f"{row['objects']['train']} objects in training, {row['objects']['test']} in test tasks"
+            f"  types: {row['types']}, predicates: {row['predicates']}, controllers: {row['controllers']}, "
+            f"objects: {row['objects']['train']} in training tasks, {row['objects']['test']} in test tasks"
         )
         if not CATALOGUE[name].installed:
             print_result(f"  to install, run in the checkout: {install_command(row['extra'])}")

@@ -29,12 +29,12 @@ from needful.cli.options import (
     Seed,
     Tasks,
     Timeout,
+    planning_config,
 )
 from needful.evaluation.pipeline import solve_tasks
 from needful.evaluation.records import evaluation_summary, run_identity
 from needful.evaluation.run_folder import RunFolder
-from needful.planning.bilevel import PlanningConfig
-from needful.planning.planners import DEFAULT_PLANNER, make_planner
+from needful.planning.planners import DEFAULT_PLANNER
 
 
 @reporting_errors
@@ -56,9 +56,7 @@ def evaluate_model(
 
     Records, one per task, are written with --out and printed with --json.
     """
-    planning = PlanningConfig(
-        timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner)
-    )
+    planning = planning_config(timeout, abstract_plans, planner)
     with chosen_environment(domain) as environment, progress_bars() as progress:
         solver = load_solver(model, environment, planning)
         identity = run_identity(environment.name, solver.approach, seed, planning, model_digest(model))

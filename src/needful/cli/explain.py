@@ -23,6 +23,8 @@ from needful.operator_learning.explanation import (
 from needful.storage.evidence import load_evidence
 from needful.storage.vocabulary_json import atom_to_json, atoms_to_json, lifted_to_json
 
+MAX_SHOWN_TRANSITIONS = 5
+
 
 def explanation_to_json(
     explained: OperatorExplanation, evidence: Sequence[TransitionEvidence], dropped: Mapping[str, int]
@@ -85,9 +87,6 @@ def _transition_to_json(explained: OperatorExplanation, seen: TransitionEvidence
     }
 
 
-MAX_SHOWN_TRANSITIONS = 5
-
-
 @reporting_errors
 def explain(
     model: ModelPath,
@@ -100,7 +99,7 @@ def explain(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show which transitions an operator was learned from, and the reason of each effect.
+    """Show which transitions an operator was learned from, and the reason for each effect.
 
     Demonstrations are numbered from 0, like test tasks, and their steps from 1.
     """

@@ -41,7 +41,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write domain.pddl and, with --problem, problem.pddl."""
-    check_paths_disjoint(model_directory(model), pddl)
+    check_paths_disjoint(model_directory(model), pddl, "--pddl")
     check_output_directory(pddl, PDDL, force)
     chosen = enum_member(PddlStyle, "style", style)
     if chosen is PddlStyle.STRIPS and problem is None:

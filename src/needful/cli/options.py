@@ -10,8 +10,10 @@ from typing import Annotated, TypeAlias, TypeVar
 
 import typer
 
+from needful.approaches.catalogue import APPROACHES
 from needful.errors import UnknownNameError
-from needful.planning.planners import planner_names
+from needful.planning.bilevel import PlanningConfig
+from needful.planning.planners import make_planner, planner_names
 
 Member = TypeVar("Member", bound=Enum)
 
@@ -44,6 +46,11 @@ def enum_member(kind: type[Member], what: str, name: str) -> Member:
     return members[name]
 
 
+def planning_config(timeout: float, abstract_plans: int, planner: str) -> PlanningConfig:
+    """Return the settings of planning from the options --timeout, --abstract-plans and --planner."""
+    return PlanningConfig(timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner))
+
+
 Domain: TypeAlias = Annotated[
     str,
     typer.Argument(
@@ -55,7 +62,7 @@ ModelPath: TypeAlias = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Model directory, or run folder that contains one.")
 ]
 LearnerName: TypeAlias = Annotated[
-    str, typer.Option("--learner", help="Name of an operator learner or a policy.")
+    str, typer.Option("--learner", help=f"Approach to learn with: {', '.join(APPROACHES)}.")
 ]
 Demos: TypeAlias = Annotated[
     int, typer.Option("--demos", min=1, help="Number of training tasks to demonstrate.")

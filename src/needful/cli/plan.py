@@ -30,6 +30,7 @@ from needful.cli.options import (
     PlannerName,
     Seed,
     Timeout,
+    planning_config,
     require_suffix,
 )
 from needful.core.plans import PlanningResult
@@ -38,8 +39,7 @@ from needful.envs.contract import Environment, Split
 from needful.envs.drawing.film import Filmable, as_gif, as_mp4, film_plan, import_ffmpeg
 from needful.envs.drawing.pictures import draw_film_strip, make_captions
 from needful.evaluation.evaluate import planning_seed
-from needful.planning.bilevel import PlanningConfig
-from needful.planning.planners import DEFAULT_PLANNER, make_planner
+from needful.planning.planners import DEFAULT_PLANNER
 from needful.storage.atomic import check_output_file, write_bytes
 from needful.storage.output_kinds import GIF, MP4, PAGE, PNG
 
@@ -134,11 +134,9 @@ def plan_task(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Solve one test task and show each step, or the reason of the failure (exit code 1)."""
+    """Solve one test task and show each step, or the reason for the failure (exit code 1)."""
     drawings = PlanDrawings(picture, gif, mp4, page)
-    config = PlanningConfig(
-        timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner)
-    )
+    config = planning_config(timeout, abstract_plans, planner)
     result = None
     try:
         with chosen_environment(domain) as environment:

@@ -26,8 +26,8 @@ def report(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUNS...",
-            help="Run folders, or folders of them; runs of one domain are compared.",
+            metavar="RUNS",
+            help="Run folders, or folders that contain them; runs of the same domain are compared.",
         ),
     ],
     out: Annotated[
@@ -45,7 +45,7 @@ def report(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write one page about runs: the learned operators with explanations, and a film of every task."""
+    """Write an HTML page about runs: the learned operators with explanations, and a film of each task."""
     check_output_file(out, PAGE, force)
     recorded = [read_run(run) for folder in runs for run in _runs_in(folder)]
     with progress_bars() as progress, ExitStack() as stack:

@@ -33,14 +33,14 @@ from needful.cli.options import (
     Tasks,
     Timeout,
     enum_member,
+    planning_config,
 )
 from needful.cli.report import write_page
 from needful.envs.contract import Environment
 from needful.evaluation.pipeline import Evaluation, RunConfig, RunResult, run
 from needful.evaluation.run_folder import RunFolder
 from needful.operator_learning.experiments import ExperimentConfig
-from needful.planning.bilevel import PlanningConfig
-from needful.planning.planners import DEFAULT_PLANNER, make_planner
+from needful.planning.planners import DEFAULT_PLANNER
 from needful.reports.page.recorded_run import read_run
 from needful.storage.atomic import write_bytes
 
@@ -74,7 +74,7 @@ def run_domain(
         typer.Option(
             "--samplers",
             metavar="|".join(one.value for one in SamplerSource),
-            help="Solve tasks with learned or with hand-written samplers.",
+            help="Samplers that solve tasks: learned, or hand-written by the domain (oracle).",
         ),
     ] = SamplerSource.LEARNED.value,
     out: Annotated[
@@ -84,9 +84,7 @@ def run_domain(
     as_json: AsJson = False,
 ) -> None:
     """Collect demonstrations, learn a model, print it, and solve unseen tasks with it."""
-    planning = PlanningConfig(
-        timeout=timeout, max_abstract_plans=abstract_plans, planner=make_planner(planner)
-    )
+    planning = planning_config(timeout, abstract_plans, planner)
     config = RunConfig(
         learner,
         demos,

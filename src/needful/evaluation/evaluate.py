@@ -10,7 +10,7 @@ from needful.core.controllers import GroundController
 from needful.core.plans import Outcome, PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Environment
-from needful.evaluation.records import RunIdentity, RunRecord, record
+from needful.evaluation.records import RunIdentity, RunRecord, make_record
 from needful.seeding import seed_for
 
 # Solves a task with a seed; `approaches.base.Solver.solve` is one.
@@ -36,7 +36,7 @@ def evaluate(
         outcome = result.outcome
         if result.solved and not achieves_goal(environment, task, result.actions, horizon):
             outcome = Outcome.GOAL_MISSED
-        yield record(identity, index, result, outcome, seconds, len(task.objects)), result
+        yield make_record(identity, index, result, outcome, seconds, len(task.objects)), result
 
 
 def planning_seed(seed: int, domain: str, task: int) -> int:

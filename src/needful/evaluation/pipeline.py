@@ -139,9 +139,9 @@ def run(
     collected = collect(environment, config, progress)
     demonstrations, approach = collected.demonstrations, find_approach(config.learner)
     replays: tuple[Demonstration, ...] = ()
-    if approach.replays:
-        report = progress.stage("Replaying demonstrations", approach.replays)
-        replays = collect_replays(environment, demonstrations, approach.replays, config.seed, report)
+    if approach.replay_count:
+        report = progress.stage("Replaying demonstrations", approach.replay_count)
+        replays = collect_replays(environment, demonstrations, approach.replay_count, config.seed, report)
     collect_seconds = time.monotonic() - start
     if folder is not None:
         folder.save_demonstrations(environment.vocabulary, demonstrations)

@@ -151,7 +151,7 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **packages}
 
 
-def record(
+def make_record(
     identity: RunIdentity,
     task: int,
     result: PlanningResult,

@@ -104,14 +104,14 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 def open_page(browser: Browser, page: Path, width: int = WIDE, scheme: str = "light") -> None:
     """Open a page; check that it logs no errors and loads no other files."""
     browser.open(page, width, HIGH, scheme)
-    browser.tell(
+    browser.send(
         "Emulation.setEmulatedMedia",
         features=[
             {"name": "prefers-color-scheme", "value": scheme},
             {"name": "prefers-reduced-motion", "value": "reduce"},
         ],
     )
-    assert browser.complaints == []
+    assert browser.messages == []
     assert browser.requests == [page.as_uri()]
 
 
@@ -217,7 +217,7 @@ def test_a_plan_is_scrubbed_played_and_stepped_through(browser: Browser, pages: 
     assert browser.run("document.querySelector('.primary').getAttribute('aria-label')") == "Pause"
     click(browser, ".primary")
     assert browser.run("document.querySelector('.primary').getAttribute('aria-label')") == "Play"
-    assert browser.complaints == []
+    assert browser.messages == []
 
 
 def test_moving_marks_are_interpolated(browser: Browser, pages: Pages) -> None:
@@ -299,7 +299,7 @@ def test_runs_are_compared_and_each_can_be_looked_at(browser: Browser, pages: Pa
     click(browser, "#comparison .matrix .chip", 9)
     assert texts(browser, "#sections a") == ["Comparison", "Summary", "Operators"]
     assert "Learning ran out of time" in texts(browser, ".notice")[0]
-    assert browser.complaints == []
+    assert browser.messages == []
 
 
 def test_runs_differ_on_tasks_that_all_of_them_tried(browser: Browser, pages: Pages) -> None:
@@ -331,7 +331,7 @@ def test_names_are_text_whatever_they_are(browser: Browser, pages: Pages) -> Non
         assert any(one.endswith(f"{HOSTILE.lit}({lamp})") for one in goal)
         assert any(f"{HOSTILE.switch}({lamp})" in step for step in texts(browser, ".steps li"))
     assert browser.run("document.documentElement.scrollWidth") <= WIDE
-    assert (browser.complaints, browser.requests) == ([], [pages["hostile"].as_uri()])
+    assert (browser.messages, browser.requests) == ([], [pages["hostile"].as_uri()])
 
 
 @pytest.mark.parametrize("name", ["screws", "lamps", "hostile", "compared"])

@@ -165,7 +165,7 @@ def test_a_browser_shows_the_house_and_the_plan(browser, file, width, scheme):
         *(f"{number}\n{step}" for number, step in enumerate(RESULT.abstract_plan, 1)),
     ]
     assert browser.run("document.documentElement.scrollWidth") == width
-    assert browser.complaints == []
+    assert browser.messages == []
     assert browser.requests == [file.as_uri()]
 
 
@@ -225,17 +225,17 @@ def test_the_mouse_and_the_keyboard_turn_the_house(browser, file):
     assert browser.run("play.getAttribute('aria-label')") == "Pause"
     browser.press(" ", " ")
     assert browser.run("play.getAttribute('aria-label')") == "Play"
-    assert browser.complaints == []
+    assert browser.messages == []
 
 
 def test_without_webgl_the_plan_can_still_be_followed(browser, file):
     blind = "HTMLCanvasElement.prototype.getContext = () => null"
-    number = browser.tell("Page.addScriptToEvaluateOnNewDocument", source=blind)["identifier"]
+    number = browser.send("Page.addScriptToEvaluateOnNewDocument", source=blind)["identifier"]
     try:
         browser.open(file, WIDE, HIGH)
         assert browser.run("unseen.hidden") is False
         browser.run("next.click()")
         assert browser.run("now.textContent") == "Step 1 of 6"
-        assert browser.complaints == []
+        assert browser.messages == []
     finally:
-        browser.tell("Page.removeScriptToEvaluateOnNewDocument", identifier=number)
+        browser.send("Page.removeScriptToEvaluateOnNewDocument", identifier=number)

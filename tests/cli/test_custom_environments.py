@@ -1,4 +1,4 @@
-"""The verbs that take a domain take a class of one's own as well: `MODULE:CLASS`."""
+"""Verbs that take a domain also accept a user's class, as `MODULE:CLASS`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LAMPS = f"{TESTS / 'lamp_world.py'}:Lamps"  # every second task has a broken lam
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("own") / "run"
+    folder = tmp_path_factory.mktemp("custom") / "run"
     succeed("run", LAMPS, "--demos", 5, "--tasks", 3, "--out", folder)
     return folder
 
@@ -29,7 +29,7 @@ def test_run(ran: Path) -> None:
     assert "lamps" in (ran / "report.html").read_text()
 
 
-def test_a_new_folder_is_called_after_the_domain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_folder_is_named_after_the_domain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     succeed("run", LAMPS, "--demos", 2, "--tasks", 0)
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["lamps-necessary-seed0"]
@@ -52,12 +52,12 @@ def test_export_with_a_problem(ran: Path, tmp_path: Path) -> None:
     assert set(files_below(tmp_path / "pddl")) == {"domain.pddl", "problem.pddl"}
 
 
-OWN = """
+CUSTOM = """
 from lamp_world import Lamps
 
 print("importing")
 
-class Own(Lamps):
+class Custom(Lamps):
     def __init__(self):
         super().__init__()
         {init}
@@ -67,14 +67,14 @@ class Own(Lamps):
 """
 
 
-def own_file(folder: Path, init: str = "pass", draw: str = "super().draw(state, axes, goal)") -> str:
-    file = folder / "own.py"
-    file.write_text(OWN.format(init=init, draw=draw))
-    return f"{file}:Own"
+def custom_file(folder: Path, init: str = "pass", draw: str = "super().draw(state, axes, goal)") -> str:
+    file = folder / "custom.py"
+    file.write_text(CUSTOM.format(init=init, draw=draw))
+    return f"{file}:Custom"
 
 
-def test_what_an_environment_prints_is_no_result(tmp_path: Path) -> None:
-    reference = own_file(tmp_path, init="print('making')", draw="print('drawing')")
+def test_output_of_an_environment_goes_to_stderr(tmp_path: Path) -> None:
+    reference = custom_file(tmp_path, init="print('making')", draw="print('drawing')")
     done = subprocess.run(
         [sys.executable, "-m", "needful", "run", reference, "--demos", "2", "--tasks", "1", "--json"],
         cwd=tmp_path,
@@ -87,17 +87,18 @@ def test_what_an_environment_prints_is_no_result(tmp_path: Path) -> None:
     assert {"importing", "making", "drawing"} <= set(done.stderr.splitlines())
 
 
-def test_a_run_outlives_a_drawing_that_fails(tmp_path: Path) -> None:
-    reference = own_file(tmp_path, draw="raise RuntimeError('no ink')")
-    said = needful("run", reference, "--demos", 2, "--tasks", 1, "--out", tmp_path / "run")
-    assert said.code == 0
-    assert "Solved 1/1" in said.out
-    assert "warning: no picture of a solved task: RuntimeError: no ink" in said.complaint
+def test_run_succeeds_if_drawing_fails(tmp_path: Path) -> None:
+    reference = custom_file(tmp_path, draw="raise RuntimeError('no ink')")
+    result = needful("run", reference, "--demos", 2, "--tasks", 1, "--out", tmp_path / "run")
+    assert result.code == 0
+    assert "Solved 1/1" in result.out
+    assert "warning: no picture" in result.error_text
+    assert "RuntimeError: no ink" in result.error_text
     assert "no ink" in (tmp_path / "run" / "report.html").read_text()
 
 
 @pytest.mark.parametrize(
-    ("simulate", "complaint"),
+    ("simulate", "expected"),
     [
         ("raise ValueError('the arm broke')", "ValueError: the arm broke (broken.py, line 6)"),
         ("raise KeyError", "KeyError (broken.py, line 6)"),
@@ -111,41 +112,43 @@ def test_a_run_outlives_a_drawing_that_fails(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_an_error_in_ones_own_code_is_one_sentence(
-    ran: Path, tmp_path: Path, simulate: str, complaint: str
+def test_error_in_user_code_is_reported_in_one_line(
+    ran: Path, tmp_path: Path, simulate: str, expected: str
 ) -> None:
     file = tmp_path / "broken.py"
     file.write_text(
-        "from lamp_world import Lamps\n\n\nclass Own(Lamps):\n"
+        "from lamp_world import Lamps\n\n\nclass Custom(Lamps):\n"
         f"    def simulate(self, state, action):\n        {simulate}\n"
     )
-    reference, out = f"{file}:Own", tmp_path / "out"
+    reference, out = f"{file}:Custom", tmp_path / "out"
     for command in (
         ("run", reference, "--demos", 2, "--tasks", 1, "--out", out),
         ("collect", reference, "--demos", 2, "--out", out),
         ("eval", ran, reference, "--tasks", 1, "--out", out),
         ("plan", ran, reference),
     ):
-        said = needful(*command)
-        assert (said.code, said.out) == (1, "")
-        assert said.err == f"error: {reference} raised {complaint}. Run `needful check-env {reference}`.\n"
+        result = needful(*command)
+        assert (result.code, result.out) == (1, "")
+        assert result.err.startswith(f"error: {reference} raised {expected}")
+        assert f"`needful check-env {reference}`" in result.err
+        assert result.err.count("\n") == 1
         assert not out.exists()
 
 
-def test_wrong_usage_is_not_blamed_on_the_environment(ran: Path) -> None:
-    said = needful("eval", ran, LAMPS, "--out", ran)
-    assert said.code == 2
-    assert "which would be lost" in said.complaint
+def test_wrong_usage_is_not_attributed_to_the_environment(ran: Path) -> None:
+    result = needful("eval", ran, LAMPS, "--out", ran)
+    assert result.code == 2
+    assert "which would be lost" in result.error_text
 
 
-def test_neighbours_do_not_take_the_place_of_libraries(tmp_path: Path) -> None:
-    (tmp_path / "queue.py").write_text("raise ImportError('not the one that was meant')")
-    said = needful("run", own_file(tmp_path), "--demos", 2, "--tasks", 1, "--out", tmp_path / "run")
-    assert said.code == 0
+def test_local_modules_do_not_hide_libraries(tmp_path: Path) -> None:
+    (tmp_path / "queue.py").write_text("raise ImportError('a local module hides the library')")
+    result = needful("run", custom_file(tmp_path), "--demos", 2, "--tasks", 1, "--out", tmp_path / "run")
+    assert result.code == 0
 
 
 @pytest.mark.parametrize(
-    ("name", "complaint"),
+    ("name", "expected"),
     [
         ("../../escape", "must consist of a-z, 0-9 and -"),
         ("", "must consist of a-z, 0-9 and -"),
@@ -153,21 +156,22 @@ def test_neighbours_do_not_take_the_place_of_libraries(tmp_path: Path) -> None:
         ("screws", "the catalogue has another domain 'screws'"),
     ],
 )
-def test_names_that_cannot_be(tmp_path: Path, name: str, complaint: str) -> None:
-    said = needful("run", own_file(tmp_path, init=f"self.name = {name!r}"), "--demos", 2, "--tasks", 1)
-    assert said.code == 1
-    assert complaint in said.complaint
+def test_invalid_environment_names(tmp_path: Path, name: str, expected: str) -> None:
+    result = needful("run", custom_file(tmp_path, init=f"self.name = {name!r}"), "--demos", 2, "--tasks", 1)
+    assert result.code == 1
+    assert expected in result.error_text
 
 
-def test_sweeps_are_of_the_catalogue(tmp_path: Path) -> None:
-    said = needful("reproduce", "--domains", LAMPS, "--out", tmp_path / "sweep")
-    assert said.code == 2
-    assert "use `needful run` for your own" in said.complaint
+def test_reproduce_accepts_only_catalogue_domains(tmp_path: Path) -> None:
+    result = needful("reproduce", "--domains", LAMPS, "--out", tmp_path / "sweep")
+    assert result.code == 2
+    assert "`needful run`" in result.error_text
+    assert LAMPS.rpartition("/")[2] in result.error_text.replace(" ", "")
     assert files_below(tmp_path) == {}
 
 
 @pytest.mark.parametrize(
-    ("reference", "code", "complaint"),
+    ("reference", "code", "expected"),
     [
         ("lamps", 2, "Unknown domain 'lamps'"),
         ("lamp_wrold:Lamps", 2, "Unknown module 'lamp_wrold'"),
@@ -176,10 +180,10 @@ def test_sweeps_are_of_the_catalogue(tmp_path: Path) -> None:
         ("needful.envs.household.environment:Household", 1, "has no attribute 'name'"),
     ],
 )
-def test_what_is_wrong_is_said_before_anything_is_written(
-    tmp_path: Path, reference: str, code: int, complaint: str
+def test_invalid_references_fail_before_writing(
+    tmp_path: Path, reference: str, code: int, expected: str
 ) -> None:
-    said = needful("run", reference, "--out", tmp_path / "run")
-    assert said.code == code
-    assert complaint in said.complaint
+    result = needful("run", reference, "--out", tmp_path / "run")
+    assert result.code == code
+    assert expected in result.error_text
     assert files_below(tmp_path) == {}

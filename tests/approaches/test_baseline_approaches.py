@@ -1,4 +1,4 @@
-"""The baselines from demonstrations to solved tasks."""
+"""The baseline approaches, from demonstrations to solved tasks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from toy_environment import ToyEnvironment
 DATA = Path(__file__).parent.parent / "data" / "independent_demos"
 TOY = ToyEnvironment()
 
-# By 50 demonstrations of an independent implementation of the domains.
+# Numbers of operators learned from 50 demonstrations of an independent implementation of the domains.
 COUNTS = {
     "cluttered-1d": {"ci": 7, "ci-qe": 3, "loft": 7},
     "screws": {"ci": 19, "ci-qe": 4, "loft": 19},
@@ -40,8 +40,8 @@ def test_counts_of_operators(domain: str) -> None:
     assert learned["ci"].coverage == 1.0
     assert learned["ci"].not_reproduced == ()
     for one in learned.values():
-        places = [(g.demonstration, g.step) for data in one.data for g in data.groundings]
-        assert len(set(places)) == len(places)
+        steps = [(g.demonstration, g.step) for data in one.data for g in data.groundings]
+        assert len(set(steps)) == len(steps)
         assert all(data.groundings for data in one.data)
 
 
@@ -54,15 +54,15 @@ def test_tasks_of_the_toy_world_are_solved(learner: str) -> None:
         assert result.summary["solved"] == 2
 
 
-def test_idle_operators_are_counted_but_not_planned_with(tmp_path: Path) -> None:
+def test_noop_operators_are_counted_but_not_used_in_planning(tmp_path: Path) -> None:
     result = run(TOY, RunConfig("loft-replay", demos=3, tasks=1))
     assert result.learned is not None
     learned = result.learned.operators
     assert learned.noop_names
     assert result.summary["operators"] == len(learned.operators)
-    planned_with = {operator.name for operator in result.learned.model.operators}
-    assert planned_with == {operator.name for operator in learned.operators} - learned.noop_names
-    assert set(result.learned.evidence) == planned_with
+    used = {operator.name for operator in result.learned.model.operators}
+    assert used == {operator.name for operator in learned.operators} - learned.noop_names
+    assert set(result.learned.evidence) == used
     assert isinstance(result.learned.model, PlanningModel)
     assert result.learned.model.missing_samplers() == ()
     result.learned.save(tmp_path / "model")
@@ -71,28 +71,27 @@ def test_idle_operators_are_counted_but_not_planned_with(tmp_path: Path) -> None
 
 def test_explain_works_for_every_baseline(tmp_path: Path) -> None:
     data = read_demonstrations(DATA / "screws.jsonl.gz")
-    few = data.demonstrations[:10]
+    demonstrations = data.demonstrations[:10]
     for name in ("ci", "ci-qe", "loft"):
-        learned = learn_model(data.vocabulary, few, BILEVEL_APPROACHES[name])
-        assert gather_evidence(learned.operators, few) == learned.evidence
+        learned = learn_model(data.vocabulary, demonstrations, BILEVEL_APPROACHES[name])
+        assert gather_evidence(learned.operators, demonstrations) == learned.evidence
         learned.save(tmp_path / name)
-        said = succeed("explain", tmp_path / name)
-        assert all(operator.name in said.out for operator in learned.model.operators)
+        result = succeed("explain", tmp_path / name)
+        assert all(operator.name in result.out for operator in learned.model.operators)
 
 
 def test_same_bytes_in_every_process() -> None:
-    """Neither clusters nor searches nor replays depend on the order of sets."""
+    """Clusters, searches and replays do not depend on the iteration order of sets."""
     code = (
         "import sys\n"
-        "from needful.demos.collect import collect_demonstrations\n"
-        "from needful.demos.collect import OracleDemonstrator\n"
+        "from needful.demos.collect import OracleDemonstrator, collect_demonstrations\n"
         "from needful.demos.replays import collect_replays\n"
         "from needful.envs.catalogue import make_environment\n"
         "from needful.approaches.catalogue import BILEVEL_APPROACHES\n"
         "for domain in ('screws', 'painting'):\n"
         "    environment = make_environment(domain)\n"
-        "    shown = OracleDemonstrator(environment)\n"
-        "    demos = collect_demonstrations(environment, shown, 8, 0).demonstrations\n"
+        "    oracle = OracleDemonstrator(environment)\n"
+        "    demos = collect_demonstrations(environment, oracle, 8, 0).demonstrations\n"
         "    replays = collect_replays(environment, demos, 60, 0)\n"
         "    for replay in replays:\n"
         "        print(replay.actions[0])\n"
