@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
+from needful.cli import console
 from needful.cli.check_env import check_env
 from needful.cli.collect import collect
-from needful.cli.console import FAILED, print_stderr
 from needful.cli.envs import envs
 from needful.cli.eval import evaluate_model
 from needful.cli.explain import explain
@@ -78,7 +78,9 @@ def main() -> None:
     except OSError as error:
         if error.filename is not None or not disk_is_full(error):  # the error does not come from a stream
             raise
-        print_stderr(f"error: Cannot write the output: {error.strerror}. Redirect it to another disk.")
+        console.print_stderr(
+            f"error: Cannot write the output: {error.strerror}. Redirect it to another disk."
+        )
         # Without this, Python would flush stdout again at exit and print a second error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(FAILED)
+        sys.exit(console.FAILED)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.console import FAILED, print_json, print_result, progress_bars, reporting_errors
+from needful.cli import console
 from needful.cli.environments import custom_environment
 from needful.cli.options import AsJson, Seed, Timeout
 from needful.core.plans import PlanningResult
@@ -20,7 +20,7 @@ from needful.envs.findings import Finding, Findings
 from needful.planning.bilevel import PlanningConfig
 
 
-@reporting_errors
+@console.reporting_errors
 def check_env(
     environment: Annotated[
         str,
@@ -38,15 +38,17 @@ def check_env(
     Each finding has a location, a problem and a remedy.
     """
     # Output of the environment itself must not mix with the findings.
-    with progress_bars() as progress, redirect_stdout(sys.stderr):
+    with console.progress_bars() as progress, redirect_stdout(sys.stderr):
         progress.stage("Checking")
         found = _check(environment, tasks, seed, PlanningConfig(timeout=timeout))
     if as_json:
-        print_json({"environment": environment, "findings": [_as_json(finding) for finding in found]})
+        console.print_json(
+            {"environment": environment, "findings": [_as_json(finding) for finding in found]}
+        )
     else:
-        print_result(_describe(environment, found))
+        console.print_result(_describe(environment, found))
     if found:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(console.FAILED)
 
 
 def _check(reference: str, tasks: int, seed: int, config: PlanningConfig) -> tuple[Finding, ...]:

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.console import print_json, print_result, print_stderr, progress_bars, reporting_errors
-from needful.cli.describe import describe_skipped
+from needful.cli import console
 from needful.cli.environments import chosen_environment
 from needful.cli.options import AsJson, Demos, Domain, Force, Seed
 from needful.evaluation.pipeline import RunConfig
@@ -18,7 +17,7 @@ from needful.storage.demonstrations import write_demonstrations
 from needful.storage.output_kinds import DEMONSTRATIONS
 
 
-@reporting_errors
+@console.reporting_errors
 def collect(
     domain: Domain,
     out: Annotated[Path, typer.Option("--out", help="File to write; compressed if the name ends in .gz.")],
@@ -29,14 +28,14 @@ def collect(
 ) -> None:
     """Let the oracle demonstrate training tasks and write the demonstrations to a file."""
     check_output_file(out, DEMONSTRATIONS, force)
-    with chosen_environment(domain) as environment, progress_bars() as progress:
+    with chosen_environment(domain) as environment, console.progress_bars() as progress:
         collected = collect_demonstrations(environment, RunConfig(demos=demos, seed=seed), progress)
-    for warning in describe_skipped(collected):
-        print_stderr(warning)
+    for warning in console.describe_skipped(collected):
+        console.print_stderr(warning)
     write_demonstrations(out, environment.vocabulary, collected.demonstrations, force)
     transitions = sum(map(len, collected.demonstrations))
     if as_json:
-        print_json(
+        console.print_json(
             {
                 "domain": environment.name,
                 "seed": seed,
@@ -47,6 +46,6 @@ def collect(
             }
         )
     else:
-        print_result(
+        console.print_result(
             f"Wrote {len(collected.demonstrations)} demonstrations ({transitions} transitions) to {out}."
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from needful.cli.console import print_json, print_result, reporting_errors
+from needful.cli import console
 from needful.cli.options import AsJson
 from needful.envs.catalogue import CATALOGUE, CatalogueEntry, Sizes, make_environment
 from needful.envs.contract import Split
@@ -14,22 +14,22 @@ from needful.errors import install_command
 SAMPLED_TASKS = 12
 
 
-@reporting_errors
+@console.reporting_errors
 def envs(as_json: AsJson = False) -> None:
     """List the domains with their sizes."""
     rows = {name: _row(name, entry) for name, entry in CATALOGUE.items()}
     if as_json:
-        print_json(rows)
+        console.print_json(rows)
         return
     for name, row in rows.items():
-        print_result(name)
-        print_result(f"  {row['description']}")
-        print_result(
+        console.print_result(name)
+        console.print_result(f"  {row['description']}")
+        console.print_result(
             f"  types: {row['types']}, predicates: {row['predicates']}, controllers: {row['controllers']}, "
             f"objects: {row['objects']['train']} in training tasks, {row['objects']['test']} in test tasks"
         )
         if not CATALOGUE[name].installed:
-            print_result(f"  to install, run in the checkout: {install_command(row['extra'])}")
+            console.print_result(f"  to install, run in the checkout: {install_command(row['extra'])}")
 
 
 def _row(name: str, entry: CatalogueEntry) -> dict[str, Any]:

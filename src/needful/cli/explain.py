@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from needful.approaches.files import dropped_preconditions, model_directory, open_model
-from needful.cli.console import print_json, print_result, reporting_errors
+from needful.cli import console
 from needful.cli.options import AsJson, ModelPath
 from needful.core.atoms import LiftedAtom
 from needful.core.operators import DeletePattern, Operator
@@ -87,7 +87,7 @@ def _transition_to_json(explained: OperatorExplanation, seen: TransitionEvidence
     }
 
 
-@reporting_errors
+@console.reporting_errors
 def explain(
     model: ModelPath,
     operator: Annotated[
@@ -112,7 +112,7 @@ def explain(
     explained = [explain_operator(operators[name], evidence[name]) for name in chosen]
     dropped = dropped_preconditions(stored)
     if as_json:
-        print_json(
+        console.print_json(
             {
                 name: explanation_to_json(one, evidence[name], dropped.get(name, {}))
                 for name, one in zip(chosen, explained, strict=True)
@@ -122,8 +122,8 @@ def explain(
     shown = None if show_all else 0 if operator is None else MAX_SHOWN_TRANSITIONS
     for name, one in zip(chosen, explained, strict=True):
         lines = [*_lines(one), *_dropped_lines(one, dropped)]
-        print_result("\n".join([*lines, *_transition_lines(one.operator, evidence[name], shown)]))
-        print_result()
+        console.print_result("\n".join([*lines, *_transition_lines(one.operator, evidence[name], shown)]))
+        console.print_result()
 
 
 def _lines(explained: OperatorExplanation) -> Iterable[str]:

@@ -9,7 +9,7 @@ import typer
 
 from needful.abstraction.abstract import abstract
 from needful.approaches.files import bind_model, model_directory, open_model
-from needful.cli.console import check_paths_disjoint, print_json, print_result, reporting_errors
+from needful.cli import console
 from needful.cli.environments import chosen_environment
 from needful.cli.options import AsJson, Force, ModelPath, Seed, enum_member
 from needful.core.model import PlanningModel
@@ -20,7 +20,7 @@ from needful.storage.atomic import check_output_directory, staged_directory, wri
 from needful.storage.output_kinds import PDDL
 
 
-@reporting_errors
+@console.reporting_errors
 def export(
     model: ModelPath,
     pddl: Annotated[Path, typer.Option("--pddl", "--out", help="Folder to write.")],
@@ -41,7 +41,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write domain.pddl and, with --problem, problem.pddl."""
-    check_paths_disjoint(model_directory(model), pddl, "--pddl")
+    console.check_paths_disjoint(model_directory(model), pddl, "--pddl")
     check_output_directory(pddl, PDDL, force)
     chosen = enum_member(PddlStyle, "style", style)
     if chosen is PddlStyle.STRIPS and problem is None:
@@ -56,9 +56,9 @@ def export(
         for name, content in files.items():
             write_text(folder / name, content)
     if as_json:
-        print_json({"files": [str(pddl / name) for name in files]})
+        console.print_json({"files": [str(pddl / name) for name in files]})
     else:
-        print_result(f"Wrote {' and '.join(str(pddl / name) for name in files)}.")
+        console.print_result(f"Wrote {' and '.join(str(pddl / name) for name in files)}.")
 
 
 def _task(problem: str, seed: int, model: PlanningModel) -> AbstractTask:

@@ -9,21 +9,14 @@ import typer
 
 from needful.approaches.base import LearningConfig
 from needful.approaches.catalogue import find_approach
-from needful.cli.console import (
-    check_paths_disjoint,
-    print_json,
-    print_result,
-    print_stderr,
-    progress_bars,
-    reporting_errors,
-)
+from needful.cli import console
 from needful.cli.options import AsJson, Force, LearnerName, LearningTimeout, Seed
 from needful.storage.atomic import check_output_directory
 from needful.storage.demonstrations import read_demonstrations
 from needful.storage.output_kinds import MODEL
 
 
-@reporting_errors
+@console.reporting_errors
 def learn(
     demonstrations: Annotated[
         Path, typer.Argument(metavar="DEMOS", help="A needful-demos file, plain or gzip.")
@@ -38,17 +31,17 @@ def learn(
     """Learn operators, and samplers if the file has states and parameters; or train a policy."""
     approach = find_approach(learner)
     data = read_demonstrations(demonstrations)
-    check_paths_disjoint(demonstrations, out)
+    console.check_paths_disjoint(demonstrations, out)
     check_output_directory(out, MODEL, force)
-    with progress_bars() as progress:
+    with console.progress_bars() as progress:
         config = LearningConfig(seed, timeout=learning_timeout, progress=progress)
         learned = approach.learn(data.vocabulary, data.demonstrations, config)
     learned.save(out, force=force)
     for warning in learned.warnings():
-        print_stderr(f"warning: {warning}")
+        console.print_stderr(f"warning: {warning}")
     if as_json:
         demos = len(data.demonstrations)
-        print_json({"learner": learner, "seed": seed, "demos": demos, **learned.summary()})
+        console.print_json({"learner": learner, "seed": seed, "demos": demos, **learned.summary()})
         return
-    print_result(learned.describe())
-    print_result(f"Wrote {out}.")
+    console.print_result(learned.describe())
+    console.print_result(f"Wrote {out}.")

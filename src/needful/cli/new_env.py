@@ -16,7 +16,7 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.console import print_json, print_result, reporting_errors
+from needful.cli import console
 from needful.cli.options import AsJson, Force
 from needful.storage.atomic import staged_directory, write_text
 from needful.storage.output_kinds import FileKind, FolderKind
@@ -212,7 +212,7 @@ Learn from demonstrations and solve unseen tasks:
 """
 
 
-@reporting_errors
+@console.reporting_errors
 def new_env(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="Name of the module, for example cup_stacking.")
@@ -237,10 +237,10 @@ def new_env(
             write_text(staged / file, text)
     reference = f"{folder / name}.py:{class_name}"
     if as_json:
-        print_json({"files": [str(folder / file) for file in files], "environment": reference})
+        console.print_json({"files": [str(folder / file) for file in files], "environment": reference})
         return
-    print_result(f"Wrote {folder}/ ({', '.join(files)}).")
-    print_result(f"Edit {folder / name}.py, then check it with: needful check-env {reference}")
+    console.print_result(f"Wrote {folder}/ ({', '.join(files)}).")
+    console.print_result(f"Edit {folder / name}.py, then check it with: needful check-env {reference}")
 
 
 def _unedited(texts: Mapping[str, str]) -> FolderKind:

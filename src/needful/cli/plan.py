@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from needful.approaches.files import load_solver
-from needful.cli.console import (
-    FAILED,
-    print_json,
-    print_result,
-    print_stderr,
-    progress_bars,
-    reporting_errors,
-)
-from needful.cli.describe import describe_failure, describe_plan
+from needful.cli import console, options
 from needful.cli.environments import chosen_environment
-from needful.cli.options import (
-    AbstractPlans,
-    AsJson,
-    Domain,
-    Force,
-    ModelPath,
-    PlannerName,
-    Seed,
-    Timeout,
-    planning_config,
-    require_suffix,
-)
 from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, Split
@@ -98,52 +78,49 @@ def _page(environment: Environment, task: Task, result: PlanningResult) -> bytes
     return environment.page(result, task.goal).encode()
 
 
-@reporting_errors
+def _drawing(name: str, suffixes: Sequence[str], help_text: str) -> Any:
+    return typer.Option(name, callback=options.require_suffix(*suffixes), help=help_text)
+
+
+PictureFile: TypeAlias = Annotated[
+    Path | None, _drawing("--picture", [".png"], "Draw the plan as a film strip in this PNG file.")
+]
+GifFile: TypeAlias = Annotated[
+    Path | None, _drawing("--gif", [".gif"], "Animate the plan in this GIF file.")
+]
+Mp4File: TypeAlias = Annotated[Path | None, _drawing("--mp4", [".mp4"], "Film the plan in this MP4 file.")]
+PageFile: TypeAlias = Annotated[
+    Path | None,
+    _drawing("--page", [".html", ".htm"], "Show the plan in 3D in this HTML file; for household domains."),
+]
+
+
+@console.reporting_errors
 def plan_task(
-    model: ModelPath,
-    domain: Domain,
+    model: options.ModelPath,
+    domain: options.Domain,
     task: Annotated[int, typer.Option("--task", min=0, help="Index of the test task.")] = 0,
-    seed: Seed = 0,
-    timeout: Timeout = 10.0,
-    abstract_plans: AbstractPlans = 8,
-    planner: PlannerName = DEFAULT_PLANNER,
-    picture: Annotated[
-        Path | None,
-        typer.Option(
-            "--picture",
-            callback=require_suffix(".png"),
-            help="Draw the plan as a film strip in this PNG file.",
-        ),
-    ] = None,
-    gif: Annotated[
-        Path | None,
-        typer.Option("--gif", callback=require_suffix(".gif"), help="Animate the plan in this GIF file."),
-    ] = None,
-    mp4: Annotated[
-        Path | None,
-        typer.Option("--mp4", callback=require_suffix(".mp4"), help="Film the plan in this MP4 file."),
-    ] = None,
-    page: Annotated[
-        Path | None,
-        typer.Option(
-            "--page",
-            callback=require_suffix(".html", ".htm"),
-            help="Show the plan in 3D in this HTML file; for household domains.",
-        ),
-    ] = None,
-    force: Force = False,
-    as_json: AsJson = False,
+    seed: options.Seed = 0,
+    timeout: options.Timeout = 10.0,
+    abstract_plans: options.AbstractPlans = 8,
+    planner: options.PlannerName = DEFAULT_PLANNER,
+    picture: PictureFile = None,
+    gif: GifFile = None,
+    mp4: Mp4File = None,
+    page: PageFile = None,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Solve one test task and show each step, or the reason for the failure (exit code 1)."""
     drawings = PlanDrawings(picture, gif, mp4, page)
-    config = planning_config(timeout, abstract_plans, planner)
+    config = options.planning_config(timeout, abstract_plans, planner)
     result = None
     try:
         with chosen_environment(domain) as environment:
             solve = load_solver(model, environment, config).solve
             drawings.check(environment, force)
             chosen = environment.task(Split.TEST, task, seed)
-            with progress_bars() as progress:
+            with console.progress_bars() as progress:
                 progress.stage("Planning")
                 result = solve(chosen, planning_seed(seed, environment.name, task))
             if drawings.requested and result.states:
@@ -152,19 +129,19 @@ def plan_task(
         if result is not None:  # print the plan even if drawing fails
             _print_plan(result, chosen, as_json)
     if drawings.requested and not result.states:
-        print_stderr("warning: nothing was drawn, because planning failed before the first step.")
+        console.print_stderr("warning: nothing was drawn, because planning failed before the first step.")
     elif drawings.requested and not as_json:
-        print_result(f"Drew {' and '.join(map(str, drawings.requested.values()))}.")
+        console.print_result(f"Drew {' and '.join(map(str, drawings.requested.values()))}.")
     if not result.solved:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(console.FAILED)
 
 
 def _print_plan(result: PlanningResult, task: Task, as_json: bool) -> None:
     if as_json:
-        print_json(_as_json(result))
+        console.print_json(_as_json(result))
     else:
-        print_result(f"Goal: {', '.join(map(str, sorted(task.goal)))}")
-        print_result(describe_plan(result))
+        console.print_result(f"Goal: {', '.join(map(str, sorted(task.goal)))}")
+        console.print_result(console.describe_plan(result))
 
 
 def _as_json(result: PlanningResult) -> dict[str, Any]:
@@ -180,6 +157,6 @@ def _as_json(result: PlanningResult) -> dict[str, Any]:
             for action in result.actions
         ],
         "subgoals": [sorted(map(str, subgoal)) for subgoal in result.subgoals],
-        "failure": None if result.solved else describe_failure(result),
+        "failure": None if result.solved else console.describe_failure(result),
         "missing": [str(atom) for atom in result.failure.missing] if result.failure else [],
     }

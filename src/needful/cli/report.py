@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from needful.cli.console import print_json, print_result, progress_bars, reporting_errors
+from needful.cli import console
 from needful.cli.environments import chosen_environment
 from needful.cli.options import AsJson, Force, require_suffix
 from needful.envs.catalogue import make_environment
@@ -21,7 +21,7 @@ from needful.storage.atomic import check_output_file, write_text
 from needful.storage.output_kinds import PAGE
 
 
-@reporting_errors
+@console.reporting_errors
 def report(
     runs: Annotated[
         list[Path],
@@ -48,14 +48,14 @@ def report(
     """Write an HTML page about runs: the learned operators with explanations, and a film of each task."""
     check_output_file(out, PAGE, force)
     recorded = [read_run(run) for folder in runs for run in _runs_in(folder)]
-    with progress_bars() as progress, ExitStack() as stack:
+    with console.progress_bars() as progress, ExitStack() as stack:
         progress.stage("Writing the report")
         custom = None if environment is None else _custom_environment(environment, recorded, stack)
         write_page(recorded, out, custom)
     if as_json:
-        print_json({"page": str(out), "runs": len(recorded)})
+        console.print_json({"page": str(out), "runs": len(recorded)})
     else:
-        print_result(f"Wrote {out}.")
+        console.print_result(f"Wrote {out}.")
 
 
 def _runs_in(folder: Path) -> list[Path]:

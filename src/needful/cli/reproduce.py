@@ -16,7 +16,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Column, Table
 
-from needful.cli.console import FAILED, print_json, print_result, print_stderr, reporting_errors
+from needful.cli import console
 from needful.cli.options import AsJson, LearningTimeout, PlannerName, positive_seconds
 from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, NeedfulError
@@ -170,7 +170,7 @@ Out: TypeAlias = Annotated[
 ]
 
 
-@reporting_errors
+@console.reporting_errors
 def reproduce(
     table: Tables = None,
     figure: Figures = None,
@@ -204,7 +204,7 @@ def reproduce(
         results = _run(wanted, folder, where, retry_errors)
         _report(results, folder.path, requested, set(wanted), as_json)
     if _print_failures(results):
-        raise typer.Exit(FAILED)
+        raise typer.Exit(console.FAILED)
 
 
 def _names(given: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -257,19 +257,19 @@ def _run(jobs: Sequence[Job], folder: SweepFolder, executor: Executor, retry_err
         try:
             return sweep(jobs, folder, executor, retry_errors, shown)
         except (KeyboardInterrupt, NeedfulError):
-            print_stderr(f"{shown.line()}. Repeat the command to resume.")
+            console.print_stderr(f"{shown.line()}. Repeat the command to resume.")
             raise
 
 
 def _print_failures(results: Results) -> bool:
     """Print damaged files and failed jobs, and return whether there are any."""
     for damaged in results.damaged:
-        print_stderr(f"error: {damaged.reason}")
+        console.print_stderr(f"error: {damaged.reason}")
     failed = [result for result in results.results if result.error is not None]
     for result in failed:
-        print_stderr(f"error: {result.job.domain}/{result.job.file_stem}: {result.error_line}")
+        console.print_stderr(f"error: {result.job.domain}/{result.job.file_stem}: {result.error_line}")
     if failed:
-        print_stderr("Add --retry-errors to repeat these jobs.")
+        console.print_stderr("Add --retry-errors to repeat these jobs.")
     return bool(failed or results.damaged)
 
 
@@ -286,13 +286,13 @@ def _report(
     groups = group_runs(result for result in results.results if result.job in wanted)
     tables = [fill_table(name, groups) for name in requested.tables]
     if as_json:
-        print_json(
+        console.print_json(
             {"rows": [row for table in tables for row in table_rows(table)], "files": [*map(str, paths)]}
         )
         return
     for table in tables:
-        print_result(as_text(table))
+        console.print_result(as_text(table))
     for path in paths:
         if path.suffix == ".png" and path.stem in requested.figures:
-            print_result(f"Figure: {path}")
-    print_result(f"Report: {paths[0]}")
+            console.print_result(f"Figure: {path}")
+    console.print_result(f"Report: {paths[0]}")

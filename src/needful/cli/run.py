@@ -6,35 +6,12 @@ import itertools
 import os
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
-from needful.cli.console import (
-    FAILED,
-    print_json,
-    print_result,
-    print_stderr,
-    progress_bars,
-    reporting_errors,
-)
-from needful.cli.describe import describe_evaluation, describe_skipped
+from needful.cli import console, options
 from needful.cli.environments import chosen_environment
-from needful.cli.options import (
-    AbstractPlans,
-    AsJson,
-    Demos,
-    Domain,
-    Force,
-    LearnerName,
-    LearningTimeout,
-    PlannerName,
-    Seed,
-    Tasks,
-    Timeout,
-    enum_member,
-    planning_config,
-)
 from needful.cli.report import write_page
 from needful.envs.contract import Environment
 from needful.evaluation.pipeline import Evaluation, RunConfig, RunResult, run
@@ -54,37 +31,42 @@ class SamplerSource(Enum):
     ORACLE = "oracle"
 
 
-@reporting_errors
+Experiments: TypeAlias = Annotated[
+    bool,
+    typer.Option("--experiments", help="Drop preconditions that the simulator shows to be accidental."),
+]
+Samplers: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--samplers",
+        metavar="|".join(one.value for one in SamplerSource),
+        help="Samplers that solve tasks: learned, or hand-written by the domain (oracle).",
+    ),
+]
+Out: TypeAlias = Annotated[
+    Path | None, typer.Option("--out", help="Folder to write; by default a new one below runs/.")
+]
+
+
+@console.reporting_errors
 def run_domain(
-    domain: Domain,
-    learner: LearnerName = "necessary",
-    demos: Demos = 50,
-    tasks: Tasks = 50,
-    seed: Seed = 0,
-    timeout: Timeout = 10.0,
-    learning_timeout: LearningTimeout = None,
-    abstract_plans: AbstractPlans = 8,
-    planner: PlannerName = DEFAULT_PLANNER,
-    experiments: Annotated[
-        bool,
-        typer.Option("--experiments", help="Drop preconditions that the simulator shows to be accidental."),
-    ] = False,
-    samplers: Annotated[
-        str,
-        typer.Option(
-            "--samplers",
-            metavar="|".join(one.value for one in SamplerSource),
-            help="Samplers that solve tasks: learned, or hand-written by the domain (oracle).",
-        ),
-    ] = SamplerSource.LEARNED.value,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Folder to write; by default a new one below runs/.")
-    ] = None,
-    force: Force = False,
-    as_json: AsJson = False,
+    domain: options.Domain,
+    learner: options.LearnerName = "necessary",
+    demos: options.Demos = 50,
+    tasks: options.Tasks = 50,
+    seed: options.Seed = 0,
+    timeout: options.Timeout = 10.0,
+    learning_timeout: options.LearningTimeout = None,
+    abstract_plans: options.AbstractPlans = 8,
+    planner: options.PlannerName = DEFAULT_PLANNER,
+    experiments: Experiments = False,
+    samplers: Samplers = SamplerSource.LEARNED.value,
+    out: Out = None,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Collect demonstrations, learn a model, print it, and solve unseen tasks with it."""
-    planning = planning_config(timeout, abstract_plans, planner)
+    planning = options.planning_config(timeout, abstract_plans, planner)
     config = RunConfig(
         learner,
         demos,
@@ -92,10 +74,11 @@ def run_domain(
         seed,
         planning,
         experiments=ExperimentConfig() if experiments else None,
-        oracle_samplers=enum_member(SamplerSource, "kind of samplers", samplers) is SamplerSource.ORACLE,
+        oracle_samplers=options.enum_member(SamplerSource, "kind of samplers", samplers)
+        is SamplerSource.ORACLE,
         learning_timeout=learning_timeout,
     )
-    with chosen_environment(domain) as environment, progress_bars() as progress:
+    with chosen_environment(domain) as environment, console.progress_bars() as progress:
         path = out or _new_folder(f"{environment.name}-{learner}-seed{seed}")
         with RunFolder.replacing(path, force) as folder:
             result = run(environment, config, folder, progress)
@@ -103,32 +86,34 @@ def run_domain(
             picture = draw_example(environment, result.evaluation, folder)
             progress.stage("Writing the report")
             write_page([read_run(folder.path)], folder.path / PAGE_FILE, environment)
-    for warning in describe_skipped(result.collected):
-        print_stderr(warning)
+    for warning in console.describe_skipped(result.collected):
+        console.print_stderr(warning)
     if as_json:
-        print_json({**result.summary, "out": str(path)})
+        console.print_json({**result.summary, "out": str(path)})
     else:
         _describe(result, path, picture)
     if result.learned is None:
-        print_stderr(
+        console.print_stderr(
             f"error: Learning exceeded its time limit of {learning_timeout:g} s. "
             "Increase --learning-timeout."
         )
-        raise typer.Exit(FAILED)
+        raise typer.Exit(console.FAILED)
 
 
 def _describe(result: RunResult, path: Path, picture: Path | None) -> None:
     seconds = result.summary["seconds"]["collect"]
-    print_result(f"Collected {result.summary['demos']} demonstrations in {seconds:.2f} s.")
+    console.print_result(f"Collected {result.summary['demos']} demonstrations in {seconds:.2f} s.")
     if result.learned is not None:
-        print_result(result.learned.describe())
-    print_result(describe_evaluation(result.summary))
-    print_result()
+        console.print_result(result.learned.describe())
+    console.print_result(console.describe_evaluation(result.summary))
+    console.print_result()
     model = "" if result.learned is None else "model/, "
-    print_result(f"Results: {path}/ (summary.json, records.jsonl, {model}demos.jsonl.gz, plans.jsonl.gz)")
-    print_result(f"Report: {path / PAGE_FILE}")
+    console.print_result(
+        f"Results: {path}/ (summary.json, records.jsonl, {model}demos.jsonl.gz, plans.jsonl.gz)"
+    )
+    console.print_result(f"Report: {path / PAGE_FILE}")
     if picture is not None:
-        print_result(f"Picture of a solved task: {path / picture}")
+        console.print_result(f"Picture of a solved task: {path / picture}")
 
 
 def _new_folder(name: str) -> Path:
@@ -152,7 +137,7 @@ def draw_example(environment: Environment, evaluation: Evaluation, folder: RunFo
     try:
         picture = draw_film_strip(environment, result.states, captions, task.goal)
     except Exception as error:  # the environment's drawing code may raise anything
-        print_stderr(f"warning: no picture of a solved task: {type(error).__name__}: {error}")
+        console.print_stderr(f"warning: no picture of a solved task: {type(error).__name__}: {error}")
         return None
     write_bytes(path, picture)
     return path.relative_to(folder.path)

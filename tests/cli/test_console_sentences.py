@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import toy_world
-from needful.cli.describe import describe_evaluation, describe_failure, describe_plan
+from needful.cli.console import describe_evaluation, describe_failure, describe_plan
 from needful.core.controllers import Execution
 from needful.core.model import ConstantSampler
 from needful.core.plans import Outcome, PlanningResult, SearchStatistics
