@@ -25,7 +25,8 @@ def check_env(
     environment: Annotated[
         str,
         typer.Argument(
-            metavar="MODULE:CLASS", help="A module or a file, then a class that derives from Environment."
+            metavar="MODULE:CLASS",
+            help="Module or Python file, and a class in it that derives from Environment.",
         ),
     ],
     tasks: Annotated[int, typer.Option("--tasks", min=1, help="Number of tasks per split to check.")] = 3,

@@ -39,7 +39,7 @@ def report(
         typer.Option(
             "--environment",
             metavar="MODULE:CLASS",
-            help="Environment of yours that draws the states; its code is run.",
+            help="Your environment class, which draws the states; its code is run.",
         ),
     ] = None,
     force: Force = False,
