@@ -43,11 +43,6 @@ class CommandResult:
         """Stderr as one line, without the boxes that usage errors are printed in."""
         return " ".join(self.err.translate(str.maketrans("╭╮╰╯│─", "      ")).split())
 
-    complaint = error_text  # former name, used by test_reproduce.py
-
-
-Said = CommandResult  # former name, used by test_reproduce.py
-
 
 def needful(*arguments: object) -> CommandResult:
     """Run a command in this process; an unexpected exception is raised."""

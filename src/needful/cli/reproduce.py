@@ -155,7 +155,7 @@ Timeout: TypeAlias = Annotated[
     ),
 ]
 Processes: TypeAlias = Annotated[int, typer.Option("--jobs", min=1, help="Number of worker processes.")]
-Where: TypeAlias = Annotated[
+ExecutorOption: TypeAlias = Annotated[
     ExecutorName, typer.Option("--executor", help="Run jobs in local processes or on a Ray cluster.")
 ]
 Address: TypeAlias = Annotated[
@@ -183,7 +183,7 @@ def reproduce(
     learning_timeout: LearningTimeout = None,
     planner: PlannerName = DEFAULT_PLANNER,
     jobs: Processes = 2,
-    executor: Where = ExecutorName.PROCESS,
+    executor: ExecutorOption = ExecutorName.PROCESS,
     address: Address = None,
     retry_errors: RetryErrors = False,
     out: Out = Path("results"),
