@@ -47,7 +47,7 @@ dist: setup
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation
 
-# Each is installed into an empty environment and run outside the source folder.
+# Each distribution is installed into an empty environment and run outside the source folder.
 dist-check: dist
 	for file in dist/*.whl dist/*.tar.gz; do \
 		rm -rf build/empty && $(PYTHON) -m venv build/empty && \

@@ -1,6 +1,6 @@
-"""Builds the optional search engine in C++; everything else is in pyproject.toml.
+"""Build the optional search engine in C++; all other settings are in pyproject.toml.
 
-Without a compiler the package installs and plans in Python.
+Without a compiler, the package is installed without this engine, and planning uses the Python engine.
 """
 
 from __future__ import annotations

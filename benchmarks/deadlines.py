@@ -46,7 +46,7 @@ ROWS = read_domain("""
 
 
 def rows_of_things() -> AbstractTask:
-    """Ask for two rows that overlap."""
+    """Return a task whose goal is two rows that overlap."""
     things = [ROWS.object("thing", f"thing{i:02}") for i in range(14)]
     initial = frozenset(ROWS.atom("Free", thing) for thing in things)
     goal = frozenset(
@@ -60,7 +60,7 @@ QUICK_CASES = {"books": lambda: (BOOKS, books(400, 8))}
 
 
 def measure(case: str, planner: str, quick: bool) -> dict[str, float]:
-    """Return how late the worst run was, in milliseconds, and what its limit was, in seconds."""
+    """Return the lateness of the worst run in milliseconds, and its time limit in seconds."""
     domain, task = (QUICK_CASES if quick else CASES)[case]()
     runs = {limit: _lateness(make_planner(planner), domain, task, limit) for limit in _limits(quick)}
     worst = max(runs, key=lambda limit: runs[limit])
@@ -73,12 +73,15 @@ def _limits(quick: bool) -> tuple[float, ...]:
 
 def _lateness(planner: Planner, domain: Domain, task: AbstractTask, limit: float) -> float:
     budget = Budget.seconds(limit)
-    _plan_until_time_is_up(planner, domain, task, budget)
+    _plan_until_deadline(planner, domain, task, budget)
     return 1000 * max(0.0, time.monotonic() - budget.deadline)
 
 
-def _plan_until_time_is_up(planner: Planner, domain: Domain, task: AbstractTask, budget: Budget) -> None:
-    """Ask for plans, and blame an object for the last step of each, as a simulator would."""
+def _plan_until_deadline(planner: Planner, domain: Domain, task: AbstractTask, budget: Budget) -> None:
+    """Request plans until the deadline.
+
+    The last step of each plan is reported as failed because of one object, as a simulator would do.
+    """
     problem, statistics = planner(domain.operators, task, budget), SearchStatistics()
     objects = sorted(task.objects)
     while problem is not None and not budget.expired():
@@ -89,7 +92,7 @@ def _plan_until_time_is_up(planner: Planner, domain: Domain, task: AbstractTask,
 
 
 def rows(quick: bool = False) -> list[Row]:
-    """Return the lateness of each planner with each task; a quick run has small ones."""
+    """Return the lateness of each planner with each task; a quick run has one small task."""
     found = []
     for case in QUICK_CASES if quick else CASES:
         for planner in PLANNERS:

@@ -98,7 +98,7 @@ PAINT = read_domain("""
       needs   GripperOpen ?r
 """)
 
-# The initial conditions of the objects, repeated: two, one or no steps from clean and dry.
+# The initial conditions of the objects, in a cycle: two, one or no steps away from clean and dry.
 _DIRTY, _WET, _CLEAN = ("IsDirty", "IsDry"), ("IsClean", "IsWet"), ("IsClean", "IsDry")
 _CONDITIONS = (_DIRTY, _WET, _DIRTY, _WET, _CLEAN, _WET, _CLEAN)
 
@@ -176,12 +176,12 @@ BOOKS = read_domain("""
       deletes Open ?c
 """)
 
-# The types of the household objects, repeated.
+# The types of the household objects, in a cycle.
 _HOUSEHOLD = ("book", "toy", "shelf", "toy", "table", "book", "cabinet", "toy", "table", "window")
 
 
 def paint(n: int, goals: int) -> AbstractTask:
-    """Ask for the first objects, painted: the last of them in the box and the others on the shelf."""
+    """Return a task: paint the first `goals` objects; the last goes into the box, others on the shelf."""
     box, shelf, lid, robot = (PAINT.object(kind, kind) for kind in ("box", "shelf", "lid", "robot"))
     objects = [PAINT.object("obj", f"obj{i}") for i in range(n)]
     initial = {PAINT.atom("GripperOpen", robot)}
@@ -196,7 +196,7 @@ def paint(n: int, goals: int) -> AbstractTask:
 
 
 def screws(n: int, goals: int) -> AbstractTask:
-    """Ask for the first screws in the receptacle."""
+    """Return a task: put the first `goals` screws into the receptacle."""
     gripper, receptacle = SCREWS.object("gripper", "gripper"), SCREWS.object("receptacle", "receptacle")
     heap = [SCREWS.object("screw", f"screw{i}") for i in range(n)]
     goal = {SCREWS.atom("ScrewInReceptacle", screw, receptacle) for screw in heap[:goals]}
@@ -204,7 +204,7 @@ def screws(n: int, goals: int) -> AbstractTask:
 
 
 def books(n: int, goals: int) -> AbstractTask:
-    """Ask for the first books on the first shelf, and for each second of them that a cabinet is closed."""
+    """Return a task: put the first `goals` books on a shelf, and close an open cabinet per two books."""
     kinds = [_HOUSEHOLD[i % len(_HOUSEHOLD)] for i in range(n)]
     objects = [BOOKS.object(kind, f"{kind}{i}") for i, kind in enumerate(kinds)]
 
@@ -248,7 +248,7 @@ class Case:
 
     Attributes:
         family: the name of the family.
-        objects, goals: its arguments.
+        objects, goals: the arguments of the family's function.
         cost: the length of the shortest plan, proved by Fast Downward where possible. For larger cases it
             is the sum of the steps that each goal needs.
     """
@@ -270,7 +270,7 @@ class Case:
         return FAMILIES[self.family].make_task(self.objects, self.goals)
 
     def operators(self) -> tuple[Operator, ...]:
-        """Return the operators with effects: OpenLid of paint has none, and peers drop it as well."""
+        """Return the operators with effects: OpenLid has none, and third-party planners drop it too."""
         return tuple(one for one in self.domain.operators if one.add_effects or one.delete_effects)
 
     def vocabulary(self) -> Vocabulary:

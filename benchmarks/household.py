@@ -36,7 +36,7 @@ SEEDS, TASKS = 5, 10
 # Together these domains use all controllers.
 QUICK_DOMAINS, QUICK_SEEDS, QUICK_TASKS = ("collecting-cans", "sorting-books"), 1, 1
 
-OBJECTS, HOUSES, LOOKS = 65, 10, 50
+OBJECTS, HOUSES, ABSTRACTIONS = 65, 10, 50
 QUICK_HOUSES = 1
 BUILD_TARGET, ABSTRACT_TARGET = 250.0, 1.0  # milliseconds
 CONTROLLER_TARGETS = {"NavigateTo": 30.0, "Grasp": 5.0, "PlaceOnTop": 20.0, "PlaceInside": 80.0}
@@ -60,16 +60,17 @@ def measure_house(houses: int) -> dict[str, float]:
     env = needful.make_environment("sorting-books")
     tasks = env.tasks("test", 2 * houses, 0)
     chosen = sorted(tasks, key=lambda task: abs(len(task.objects) - OBJECTS))[:houses]
-    builds, looks = [], []
+    builds, abstractions = [], []
     for task in chosen:
         activity, split, seed = task.initial_state[HOUSE_OBJECT]
         _, scene = make_house((activity, split, seed))
         builds.append(_milliseconds(functools.partial(_settle, scene)))
-        for _ in range(LOOKS):
+        for _ in range(ABSTRACTIONS):
             state = _uncached_copy(task.initial_state)
-            looks.append(_milliseconds(functools.partial(abstract, state, env.vocabulary.predicates)))
+            work = functools.partial(abstract, state, env.vocabulary.predicates)
+            abstractions.append(_milliseconds(work))
     objects = mean(len(task.objects) for task in chosen)
-    return {"build": median(builds), "abstract": median(looks), "objects": objects}
+    return {"build": median(builds), "abstract": median(abstractions), "objects": objects}
 
 
 def measure_oracle(domain: str, seeds: int, tasks: int) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 Usage: python -I -S launch.py REQUEST.json REPORT.json OUTPUT.txt
 
-This is a separate program because on Linux the peak memory of a new process starts at that of its parent.
-Started from this small program, the reported peaks are correct.
+This is a separate program because on Linux the reported peak memory of a new process is at least the memory
+of its parent. This program needs little memory, so the peaks of the processes that it starts are correct.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ NOT_FOUND = 127
 
 
 def launch(request: dict[str, Any], output: int) -> dict[str, Any]:
-    """Run the command in a new session, which is killed as a whole at the time limit."""
+    """Run the command in a new session, which is killed as a whole at the time limit.
+
+    Returns the exit code (None at the time limit), CPU and wall seconds, and the peak memory.
+    """
     start = time.perf_counter()
     try:
         process = subprocess.Popen(

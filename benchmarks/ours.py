@@ -1,4 +1,4 @@
-"""Our own planners, each run in a fresh process; what is measured goes from the task to the plan."""
+"""The planners of this package, each in a fresh process, measured from the task to the first plan."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from needful.planning.planners import AutoPlanner, make_planner
 from needful.planning.portfolio import Portfolio, Stage
 from processes import call
 
-# Short runs are repeated for at least this long, because their noise is large; long runs at most this long.
+# Short runs are repeated for at least REPEAT_FOR_SECONDS, because their noise is large; long runs are
+# repeated for at most REPEAT_WITHIN_SECONDS.
 REPEAT_FOR_SECONDS = 0.2
 REPEAT_WITHIN_SECONDS = 5.0
 
@@ -34,7 +35,7 @@ def solve(planner: str, case: Case, seconds: float, repeat: int) -> Answer:
 
 
 def measure(planner: str, case: dict[str, object], seconds: float, repeat: int) -> dict[str, object]:
-    """Do the work of `solve` in this process, and return the answer as JSON."""
+    """Do the work of `solve` in this process, and return the fields of the answer."""
     chosen, family_case = _planner(planner), Case(**case)  # type: ignore[arg-type]
     operators, task = family_case.operators(), family_case.task()
     answers: list[Answer] = []

@@ -2,10 +2,10 @@
 
 Usage: python benchmarks/search.py [--quick] [--seconds 40]
 
-Ours are measured in process, from the task to the plan, grounding included (best of 5 or more). Peers
-are measured as processes, from start to end (best of 2 or more), on PDDL files that lie there already.
-All times are CPU milliseconds on one core. A ratio is the time of a third-party planner divided by ours; it
-is a lower bound if that planner was stopped at the time limit.
+Our planners are measured in process, from the task to the plan, including grounding (best of 5 or more
+runs). Third-party planners are measured as processes, from start to end (best of 2 or more runs), on PDDL
+files written beforehand. All times are CPU milliseconds on one core. A ratio is the time of a third-party
+planner divided by our time; it is a lower bound if that planner was stopped at the time limit.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SATISFICING = (
 )
 QUICK = (TINY, Case("books", 50, 2, cost=10))
 
-# The first planner of each is compared with the others and with the third-party planners.
+# The first planner of each tuple is compared with the others and with the third-party planners.
 OPTIMAL_PLANNERS = ("paper", "anytime", "python-paper")
 SATISFICING_PLANNERS = ("greedy", "weighted")
 TIMED = ("paper", "anytime", "greedy", "weighted")
@@ -61,7 +61,7 @@ class Result:
 
     Attributes:
         case: the task.
-        main: which of our planners the others are compared with.
+        main: the name of our planner with which the others are compared.
         answers: the answers by name of the planner.
         start_ms: the start time of pyperplan, which is not counted in its ratio.
     """
@@ -73,7 +73,7 @@ class Result:
 
 
 def measure(quick: bool, seconds: float = DEFAULT_SECONDS) -> list[Result]:
-    """Return the answers of all planners; in a quick run of ours alone, and to easy tasks alone."""
+    """Return the answers of all planners; a quick run has only our planners and easy tasks."""
     if quick:
         easy = [_compare(case, OPTIMAL_PLANNERS, [], seconds) for case in QUICK]
         return [*easy, _compare(SATISFICING[1], SATISFICING_PLANNERS, [], seconds)]
@@ -92,9 +92,9 @@ def _compare(
     print(f"  {case.name}", file=sys.stderr, flush=True)
     main = solve(ours[0], case, seconds, REPEAT_OURS)
     # The time limit must be long enough for the Python engine to miss its target before it is stopped.
-    patience = max(seconds, math.ceil(1.2 * PYTHON_TARGET * (main.cpu_ms or 0.0) / 1000))
+    time_limit = max(seconds, math.ceil(1.2 * PYTHON_TARGET * (main.cpu_ms or 0.0) / 1000))
     answers = {ours[0]: main}
-    answers |= {name: solve(name, case, patience, REPEAT_OURS) for name in ours[1:]}
+    answers |= {name: solve(name, case, time_limit, REPEAT_OURS) for name in ours[1:]}
     answers |= {peer.name: peer.solve(case, seconds, REPEAT_PEERS) for peer in peers}
     return Result(case, ours[0], answers, start_ms)
 
@@ -159,8 +159,8 @@ def _note(answer: Answer) -> str:
 
 
 def details(results: Sequence[Result]) -> str:
-    """Return all that was measured, a line for each planner and task."""
-    head = ("Question", "Planner", "CPU ms", "Wall ms", "Cost", "Evaluated", "Peak MB", "Ratio", "Target")
+    """Return all measurements as a Markdown table with one line per planner and task."""
+    head = ("Task", "Planner", "CPU ms", "Wall ms", "Cost", "Evaluated", "Peak MB", "Ratio", "Target")
     lines: list[Sequence[str]] = [head]
     for result in results:
         for row, (name, answer) in zip(result_rows(result), result.answers.items(), strict=True):
@@ -180,8 +180,8 @@ def details(results: Sequence[Result]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="ours alone, on easy tasks")
-    parser.add_argument("--seconds", type=float, default=DEFAULT_SECONDS, help="the limit of each run")
+    parser.add_argument("--quick", action="store_true", help="only our planners, on easy tasks")
+    parser.add_argument("--seconds", type=float, default=DEFAULT_SECONDS, help="time limit of each run")
     args = parser.parse_args()
     print(details(measure(args.quick, args.seconds)))
 

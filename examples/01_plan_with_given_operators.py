@@ -1,7 +1,7 @@
 """Plan with hand-written operators, without learning.
 
 A magnet picks up a screw and all other screws nearby. The operators do not predict which ones: a plan
-relies on its necessary atoms only, and stays valid whatever else changes.
+relies on its necessary atoms only, and stays valid if other atoms change.
 
     python examples/01_plan_with_given_operators.py
 """
@@ -14,7 +14,7 @@ import needful
 
 
 def main() -> None:
-    """Search for abstract plans of one task, refine one, and print what each step must achieve."""
+    """Search for abstract plans of one task, refine one, and count the necessary atoms after each step."""
     env = needful.make_environment("screws")
     model = env.oracle_model()
     print(*model.operators, sep="\n\n")

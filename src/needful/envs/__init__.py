@@ -1,7 +1,7 @@
 """Environments: the contract, its checker, the catalogue, and one file per analytic domain.
 
-`needful` exports what most programs need: `Environment`, `make_environment`, `check_environment` and so on.
-Public here beyond that:
+`needful` exports the names that most programs use, such as `Environment` and `make_environment`. These
+modules have further public names:
 
     needful.envs.gym                 GymView
     needful.envs.drawing.pictures    draw_state, draw_film_strip, make_captions

@@ -39,7 +39,7 @@ class CatalogueEntry:
         description: one line of text.
         extra: the optional dependency group that the domain needs, if any.
         required_module: a module that this group installs.
-        sizes: given if the domain is slow to make; otherwise computed on demand.
+        sizes: stored sizes of a domain that takes long to sample; None if they are computed on demand.
     """
 
     module: str
@@ -119,7 +119,7 @@ def environment_names() -> tuple[str, ...]:
 
 
 def make_environment(name: str) -> Environment:
-    """Return the domain with a name.
+    """Return a new environment of the domain with the given name.
 
     Raises `UnknownNameError` for an unknown name, and `InvalidInputError` if optional dependencies of the
     domain are not installed.

@@ -1,7 +1,7 @@
 """Check that an environment keeps its contract.
 
-The checks use the public methods only: they sample tasks and run random actions in them. Every call is
-repeated in the opposite order, so that hidden state causes a different result.
+The checks use the public methods only: they sample tasks and run random actions in them. All calls are
+repeated in the opposite order: if the environment has hidden state, the results differ.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def check_environment(
         seed: seed of the tasks and the random actions.
         tasks: number of tasks per split.
         rounds: number of calls of each controller per task, with random objects and parameters.
-        solve: plans for a task with the oracle model; without it, solving is not checked.
+        solve: a function that plans for a task with the oracle model; if it is None, no task is solved.
     """
     findings = Findings()
     with findings.catch("the check", "environment", "Fix the other findings, then check again."):
@@ -295,8 +295,8 @@ def _check_oracle(env: Environment, states: Sequence[State], seed: int, findings
 
 
 def _check_use_of_controllers(env: Environment, model: PlanningModel, findings: Findings) -> None:
-    """Find controllers that no oracle demonstration can contain."""
-    # Operators are compared, not plans: tasks that need a controller may be rare.
+    """Add a finding for each controller that no oracle demonstration can contain."""
+    # Operators are checked, not plans, because tasks that need a controller may be rare.
     used = {operator.controller.name for operator in model.operators}
     for controller in env.vocabulary.controllers:
         if controller.name not in used:
@@ -346,7 +346,10 @@ def _check_solving(
 def _check_parameter_bounds(
     model: PlanningModel, result: PlanningResult, rng: np.random.Generator, findings: Findings
 ) -> None:
-    """Call the samplers again in the states of a plan: in other states an operator may not apply."""
+    """Add a finding if a sampler leaves the bounds of its controller in a state of a plan.
+
+    Other states are not tested, because the operator may not be applicable there.
+    """
     for step, state in zip(result.abstract_plan, result.states, strict=False):
         name, controller = step.operator.name, step.operator.controller
         if name not in model.samplers:
@@ -366,7 +369,10 @@ def _copy(state: State) -> State:
 def _random_action(
     controller: Controller, state: State, round_index: int, rng: np.random.Generator
 ) -> GroundController | None:
-    """Return an action with parameters inside the bounds, at the lower and at the upper bounds, in turn."""
+    """Return an action with random objects, or None if a type has too few objects.
+
+    The parameters alternate between rounds: inside the bounds, at the lower and at the upper bounds.
+    """
     objects = _random_objects(controller.types, state, rng)
     if objects is None:
         return None

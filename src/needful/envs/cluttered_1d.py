@@ -1,7 +1,7 @@
 """Cluttered 1D: a robot on a line moves to dots and grasps them.
 
 One controller both moves and grasps, so a learner must distinguish the two operators by their effects. Dots
-that lie close together come in and out of reach by chance; no plan needs to predict that.
+that lie close together come in and out of reach by chance; no plan needs to predict these changes.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Cluttered1D(Environment):
         return state
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Sample positions of robot and dots; goals are the first one, two or three dots in turn."""
+        """Sample positions of the robot and the dots; the index sets how many dots the goal has."""
         robot, dots = ROBOT("robby"), [DOT(f"dot{number}") for number in range(DOTS)]
         vectors: dict[Object, tuple[float, ...]] = {
             dot: (rng.uniform(LEFT_END, RIGHT_END), 0.0) for dot in dots

@@ -1,7 +1,7 @@
 """Cluttered Painting: Painting with a robot that must move to the objects it works on.
 
 The table holds many objects that are not part of the goal, and each move brings some of them in or out of
-reach. The held object stays next to the robot; a plan needs no other prediction about nearness.
+reach. A plan must predict only that the held object stays next to the robot.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class ClutteredPainting(Painting):
             case "Pick" if not _next_to(state, action.objects):
                 return state
             case "Place":
-                # Simulated before the reach is checked: a closed lid causes a failure at any distance.
+                # Placing comes before the test of reach: a closed lid causes a failure at any distance.
                 after = super().simulate(state, action)
                 return _after_placing(state, after, action)
             case _:
@@ -154,7 +154,7 @@ def _move(state: State, robot: Object, y: float) -> State:
 
 
 def _after_placing(state: State, after: State, action: GroundController) -> State:
-    """Return the state after placing, with the height of the object; out of reach nothing changes."""
+    """Return `after` with the new height of the object, or `state` if nothing was placed within reach."""
     held = held_object(state)
     (robot,), (_, y, z) = action.objects, action.parameters
     if held is None or held_object(after) or abs(state.get(robot, "pose_y") - y) >= REACH:
@@ -189,7 +189,7 @@ class TargetPositionSampler:
 def _with_reach_precondition(operator: Operator) -> Operator:
     """Return an operator of Painting with a precondition on reach.
 
-    Here OnTable changes when a held object is carried away, and when an object is placed on the table.
+    In this domain OnTable changes when a held object is carried away, and when it is placed on the table.
     """
     needs = operator.preconditions | {NEXT_TO.lifted(ROBOT_VARIABLE, OBJ_VARIABLE)}
     on_table, off_table = {ON_TABLE.lifted(OBJ_VARIABLE)}, {NOT_ON_TABLE.lifted(OBJ_VARIABLE)}

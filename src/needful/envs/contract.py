@@ -1,4 +1,4 @@
-"""The contract of an environment: what a domain must provide, and what it inherits.
+"""The contract of an environment: the members that a domain must provide, and those that it inherits.
 
 A new domain is one file: a subclass of `Environment` with a vocabulary and four methods. If controllers
 run as closed loops over many low-level actions, derive from `MultiStepEnvironment` and write `step` instead
@@ -42,7 +42,7 @@ class Split(Enum):
 
     @classmethod
     def from_name(cls, split: Split | str) -> Split:
-        """Return the split with a name; a split is returned unchanged."""
+        """Return the split with the given name; a `Split` is returned unchanged."""
         names = [one.value for one in cls]
         if not isinstance(split, Split) and split not in names:
             raise UnknownNameError("split", str(split), names)
@@ -168,7 +168,7 @@ def oracle_operator(
     deletes: Iterable[LiftedAtom] = (),
     forgets: Iterable[Predicate | DeletePattern] = (),
 ) -> Operator:
-    """Return an operator written as one row of a domain's table: name | call | P | E+ | E- | Q.
+    """Return an operator; the arguments are the columns of an operator table: name, call, P, E+, E-, Q.
 
     P is `needs`, E+ is `adds`, E- is `deletes` and Q is `forgets`; `call` is the controller and its
     arguments. A predicate in `forgets` makes all of its atoms unknown, as in the paper; a delete pattern

@@ -33,13 +33,13 @@ class CheckFailure(Exception):
 
 
 class Findings:
-    """Collects findings; only the first one with the same location and remedy is kept."""
+    """A list of findings; of those with the same location and remedy, only the first is kept."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], Finding] = {}
 
     def add(self, problem: str, location: str, remedy: str) -> None:
-        """Add a finding."""
+        """Add a finding, unless there is one with the same location and remedy."""
         self._found.setdefault((location, remedy), Finding(problem, location, remedy))
 
     @contextmanager

@@ -98,7 +98,7 @@ class GymEncoding:
         return len(task.objects) <= self.max_objects and len(task.goal) <= self.max_goal_atoms
 
     def observe(self, state: State, goal: AbstractState) -> Observation:
-        """Return the observation of a state and a goal; the task must fit."""
+        """Return the observation of a state and a goal; their task must be within the limits."""
         objects = state.objects
         features = np.zeros((self.max_objects, len(self.columns)), dtype=np.float32)
         types = np.zeros(self.max_objects, dtype=np.int64)
@@ -158,7 +158,7 @@ class GymEncoding:
         return encoded
 
     def decode_action(self, action: Mapping[str, Any], objects: Sequence[Object]) -> GroundController:
-        """Return the action that arrays stand for.
+        """Return the action that the arrays encode.
 
         Raises `InvalidInputError` unless the rows hold objects of the types that the controller takes.
         """

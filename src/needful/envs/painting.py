@@ -132,7 +132,7 @@ class Painting(Environment):
                 return state
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Put objects on the table; the last one belongs in the box, the others on the shelf."""
+        """Sample a task: objects lie on the table; the last belongs in the box, the others on the shelf."""
         counts = self.object_counts[split]
         objs = [OBJ(f"obj{number}") for number in range(counts[index % len(counts)])]
         robot, lid = ROBOT("robby"), LID("box_lid")

@@ -1,6 +1,6 @@
 """The scene, types, predicates and controllers of Painting and Cluttered Painting.
 
-Table, box and shelf stand in a row along the y axis, so most of the geometry is ranges of y.
+Table, box and shelf stand in a row along the y axis, so ranges of y describe most of the geometry.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROBOT_X, SCENE_X = 1.15, 1.65
 TABLE_HEIGHT, OBJ_HEIGHT, OBJ_RADIUS = 0.2, 0.13, 0.03
 RESTING_Z = TABLE_HEIGHT + OBJ_HEIGHT / 2
 
-# Relative, and large enough for states stored in single precision.
+# RESTING_TOLERANCE is relative, and large enough for states stored in single precision.
 RESTING_TOLERANCE = 1e-5
 POSE_TOLERANCE = 0.01
 COLOR_TOLERANCE = 0.01

@@ -1,7 +1,7 @@
 """Satellites and Cluttered Satellites: satellites with instruments take readings of objects.
 
 Anything near the line of sight hides an object, so visibility depends on all other satellites and objects,
-and each move may change what any satellite sees.
+and each move may change which objects any satellite sees.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ LEGEND = {
 
 Point: TypeAlias = tuple[float, float]
 
-# Whether anything near the whole line through satellite and object hides the object, or only near the
-# segment between them.
+# Which entities hide an object from a satellite: those near the whole line through both, or only those
+# near the segment between them.
 Occlusion: TypeAlias = Literal["line", "segment"]
 
 SATELLITE = Type(
@@ -168,8 +168,8 @@ class Satellites(Environment):
     """The Satellites domain: several satellites and one object.
 
     Args:
-        occlusion: with "line", as published, entities behind the satellite and beyond the object hide it
-            too; "segment" is easier.
+        occlusion: with "line", as published, entities behind the satellite or beyond the object hide the
+            object too; tasks with "segment" are easier.
 
     Attributes:
         sees: the predicate Sees(satellite, object), which depends on the occlusion.
@@ -196,7 +196,7 @@ class Satellites(Environment):
         )
 
     def simulate(self, state: State, action: GroundController) -> State:
-        """Move a satellite, or calibrate, shoot or read at an object that it sees."""
+        """Move a satellite, calibrate it, shoot a chemical or take a reading; all but moving need Sees."""
         satellite, target = action.objects
         match action.controller.name:
             case "MoveTo":
@@ -307,7 +307,7 @@ class ClutteredSatellites(Satellites):
 
 
 def _move_to(state: State, satellite: Object, target: Object, position: Parameters) -> State:
-    """Jump to a position and face the target, unless any entity, the satellite included, is too close."""
+    """Jump to a position and face the target; no change if any entity, even the satellite, is too close."""
     x, y = position
     if any(math.dist((x, y), _position(state, entity)) < CLEARANCE for entity in state):
         return state
@@ -333,7 +333,7 @@ def _sample_positions(count: int, rng: np.random.Generator) -> list[Point]:
 
 
 def _sample_shooters(count: int, rng: np.random.Generator) -> list[float]:
-    """Sample which satellites can shoot a chemical: at least one of them."""
+    """Sample the satellites that can shoot a chemical, at least one; 1.0 for those that can, else 0.0."""
     shooters = [float(rng.integers(2)) for _ in range(count)]
     if not any(shooters):
         shooters[rng.integers(count)] = 1.0

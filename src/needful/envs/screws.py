@@ -98,7 +98,7 @@ HOLDING = Predicate("HoldingScrew", (GRIPPER, SCREW), _holding_screw)
 IN_RECEPTACLE = Predicate("ScrewInReceptacle", (SCREW, RECEPTACLE), _screw_in_receptacle)
 
 MOVE_TO_SCREW = Controller("MoveToScrew", (GRIPPER, SCREW))
-# The screw has no influence; it shows a learner which of the held screws is relevant.
+# The screw does not affect the motion; as an argument it shows a learner which held screw is relevant.
 MOVE_TO_RECEPTACLE = Controller("MoveToReceptacle", (GRIPPER, RECEPTACLE, SCREW))
 MAGNETIZE = Controller("MagnetizeGripper", (GRIPPER,))
 DEMAGNETIZE = Controller("DemagnetizeGripper", (GRIPPER,))
@@ -136,7 +136,7 @@ class Screws(Environment):
                 raise UnknownNameError(f"controller of {self.name}", unknown, known)
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Put screws on the floor left of the receptacle; the goal is one of them in the receptacle."""
+        """Sample a task: screws lie left of the receptacle; the goal is one of them in the receptacle."""
         count = int(rng.choice(TRAIN_COUNTS if split is Split.TRAIN else TEST_COUNTS))
         screws = [SCREW(f"screw_{number}") for number in range(count)]
         positions = _sample_positions(count, rng)

@@ -42,7 +42,7 @@ OBJ_WIDTH = 0.2
 # Lifted objects are drawn at most this high.
 HIGHEST_Z = 0.6
 
-# The border of a held object, in the scale of the scene, so that it never covers the object.
+# The width of the border around a held object, in units of the scene: it never covers the object.
 BORDER_Y, BORDER_Z = 0.05, 0.03
 
 # The size of a letter and of a line of text in small pictures, as in a film strip.
@@ -109,7 +109,7 @@ def _draw_furniture(axes: Axes, span: Span, height: float, colour: str, name: st
 
 
 def _draw_obj(state: State, axes: Axes, obj: Object) -> None:
-    """Draw an object: its colour shows its condition, its border how it is held."""
+    """Draw an object; its colour shows its condition, and its border shows how it is held."""
     from matplotlib.patches import Rectangle
 
     corner = (

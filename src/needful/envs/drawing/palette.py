@@ -30,7 +30,7 @@ def blend(first: str, second: str, fraction: float) -> str:
 
 
 def draw_legend(axes: Axes, meanings: Mapping[str, str]) -> None:
-    """Draw a legend along the bottom of the axes, from colours to their meanings."""
+    """Draw a legend along the bottom of the axes; `meanings` maps each colour to its meaning."""
     from matplotlib.patches import Patch
 
     legend = axes.legend(
@@ -46,4 +46,4 @@ def draw_legend(axes: Axes, meanings: Mapping[str, str]) -> None:
         handletextpad=0.5,
         columnspacing=1.4,
     )
-    legend.set_gid(f"legend {dict(meanings)}")  # equal ids mark parts that look the same in all pictures
+    legend.set_gid(f"legend {dict(meanings)}")  # equal ids mark artists that look the same in all pictures

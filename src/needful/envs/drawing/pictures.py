@@ -29,7 +29,7 @@ DOTS_PER_INCH = 160
 # The maximum number of atoms in a caption, unless its height has room for more.
 MAX_ATOMS = 6
 
-# All lengths are in inches; LINE_HEIGHT and LETTERS_PER_INCH belong to FONT_SIZE.
+# All lengths are in inches; LINE_HEIGHT and LETTERS_PER_INCH depend on FONT_SIZE.
 STRIP_WIDTH = 12.0
 MARGIN = 0.2
 GAP = 0.06
@@ -70,7 +70,7 @@ def make_captions(
     subgoals: Sequence[AbstractState],
     states: Sequence[State],
 ) -> tuple[Caption, ...]:
-    """Return captions for the states of a plan; the states may end before the plan does.
+    """Return one caption per state of a plan; there may be fewer states than steps.
 
     State i follows step i and is compared with subgoal i; state 0 is the initial state.
     """
@@ -140,7 +140,7 @@ def draw_film_strip(
     captions: Sequence[Caption],
     goal: AbstractState,
 ) -> bytes:
-    """Return the states of a plan as one PNG picture, row by row, each below its caption."""
+    """Return one PNG picture with the states of a plan in rows, each state below its caption."""
     from matplotlib.figure import Figure
 
     check_captions(states, captions)

@@ -45,7 +45,7 @@ PREDICATES: dict[str, tuple[Type, ...]] = {
     "ReachableNothing": (),
 }
 
-# The bounds of the parameters: offsets from the target in metres, in a frame turned to its heading.
+# The bounds of the parameters: offsets from the target in metres, in a frame with the target's yaw.
 CONTROLLERS: dict[str, tuple[Parameters, Parameters]] = {
     "NavigateTo": ((-2.5, -2.5), (2.5, 2.5)),
     "Grasp": ((-0.2, -0.2, 0.0), (0.2, 0.2, 0.4)),
@@ -125,12 +125,12 @@ class Household(Environment):
         self._predicates = {predicate.name: predicate for predicate in self.vocabulary.predicates}
 
     def simulate(self, state: State, action: GroundController) -> State:
-        """Run a controller; raise `EnvironmentFailure` with the reason if it cannot be done."""
+        """Return the state after a controller; raise `EnvironmentFailure` with the reason if it fails."""
         world = self._worlds.of(state)
         return world.run(state, action.controller.name, action.objects[0], action.parameters)
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Sample houses until the definition holds in one after all things have come to rest.
+        """Return the task in the first sampled house in which the definition holds after all things rest.
 
         Raises `NoPlaceError` with the most common reasons if none of 100 houses fits.
         """
@@ -149,8 +149,8 @@ class Household(Environment):
         """Return the task of a definition in a house, after all things have come to rest.
 
         Raises `NoPlaceError` if the definition does not hold there, or if an object of the goal is
-        within reach. A house that was not made by `make_house` is forgotten after `MAX_WORLDS` others
-        have been used.
+        within reach. A house that was not made by `make_house` cannot be rebuilt: it is lost after
+        `MAX_WORLDS` other houses have been used.
         """
         world = World(scene)
         self._worlds.add(world)
@@ -181,7 +181,7 @@ class Household(Environment):
         return make_page(self._worlds.of(result.states[0]), result, goal, self.name)
 
     def _atom(self, literal: Literal, state: State) -> GroundAtom:
-        """Return the atom of a literal; raise if no predicate stands for it."""
+        """Return the atom of a literal; raise `InvalidInputError` if no predicate corresponds to it."""
         name = LITERAL_PREDICATES.get((literal.predicate, literal.positive))
         if name is None:
             raise InvalidInputError(
@@ -192,7 +192,7 @@ class Household(Environment):
         return self._predicates[name](*(objects[argument] for argument in literal.arguments))
 
     def _check_start(self, definition: ActivityDefinition, state: State) -> None:
-        """Raise unless the definition holds and no object of the goal is within reach."""
+        """Raise `NoPlaceError` unless the definition holds and no object of the goal is within reach."""
         for literal in definition.initial:
             # No atom has the robot or a room as an argument, and physics does not move them.
             if literal.predicate == "inroom" or ROBOT_OBJECT.name in literal.arguments:

@@ -34,10 +34,10 @@ from needful.envs.household.scene.scene import (
 )
 from needful.envs.household.simulation.world import WorldCache
 
-# The robot's centre is between these distances from the thing's bounding box, in metres.
+# The range of distances between the robot's centre and a thing's bounding box, in metres.
 MIN_DISTANCE, MAX_DISTANCE = RADIUS + 0.02, 0.7
 
-# How many standing positions are tried, and how many surface positions are compared.
+# The number of standing positions that are tried, and of surface positions that are compared.
 SAMPLE_COUNT = 100
 
 ZERO_SIZE: Vector = (0.0, 0.0, 0.0)
@@ -48,7 +48,7 @@ RELEASE_HEIGHT, MIN_GAP = 0.02, 0.01
 # The range of heights above a container's bottom from which things are dropped into it.
 DROP_HEIGHTS = (0.2, 0.5)
 
-# Operators range over things, not floors: no controller acts on a floor.
+# The parameters of operators are things, not floors: no controller acts on a floor.
 OBJ_VARIABLE, HELD_VARIABLE = Variable("?obj", THING), Variable("?held", THING)
 
 
@@ -130,12 +130,12 @@ def _operators(vocabulary: Vocabulary) -> tuple[Operator, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StandingPlaceSampler:
-    """Sample where to stand: around a thing, or in front of furniture that is used from the front."""
+    """Samples where the robot stands: around a thing, or in front of furniture used from the front."""
 
     worlds: WorldCache
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Sample an offset from the thing, in a frame turned to its heading."""
+        """Return an offset from the thing, in a frame with the thing's yaw."""
         (target,) = objects
         category = CATEGORIES[target.type.name]
         if category.fixed and (category.hinge or len(category.surfaces) > 1):
@@ -157,7 +157,7 @@ class StandingPlaceSampler:
         return x, y
 
     def _bounds(self, state: State, target: Object, rotation: np.ndarray) -> Box:
-        """Return a box around a thing, whatever its pose, in a frame turned to its heading."""
+        """Return a box around a thing in any pose, relative to its origin, in a frame with its yaw."""
         low, high = map(np.array, self.worlds.of(state).bounds(state, target))
         x, y = (rotation.T @ ((low + high)[:2] / 2 - state[target][:2])).tolist()
         hx, hy = (np.abs(rotation.T) @ (high - low)[:2] / 2).tolist()
@@ -166,28 +166,28 @@ class StandingPlaceSampler:
 
 @dataclass(frozen=True, slots=True)
 class GraspOffsetSampler:
-    """Sample from where the hand approaches a thing: from its sides or from above."""
+    """Samples the direction from which the hand approaches a thing: from the sides or from above."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Sample an offset of the hand."""
+        """Return an offset of the hand."""
         return (*rng.uniform(-0.2, 0.2, size=2).tolist(), float(rng.uniform(0.0, 0.2)))
 
 
 @dataclass(frozen=True, slots=True)
 class HandleOffsetSampler:
-    """Sample from where the hand approaches a handle."""
+    """Samples the direction from which the hand approaches a handle."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Sample an offset of the hand."""
+        """Return an offset of the hand."""
         return tuple(rng.uniform(-0.1, 0.1, size=3).tolist())
 
 
 @dataclass(frozen=True, slots=True)
 class CavitySampler:
-    """Sample where to release the first object above the second."""
+    """Samples where the hand releases an operator's first object above the second."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Sample an offset above the middle of the container."""
+        """Return an offset above the middle of the container."""
         _, container = objects
         hx, hy = state.get(container, "hx"), state.get(container, "hy")
         low, high = (-hx / 2, -hy / 2, DROP_HEIGHTS[0]), (hx / 2, hy / 2, DROP_HEIGHTS[1])
@@ -196,12 +196,12 @@ class CavitySampler:
 
 @dataclass(frozen=True, slots=True)
 class SurfaceSampler:
-    """Sample a free position for the first object on a surface of the second, within the hand's range."""
+    """Samples a free position for the first object on a surface of the second, in the hand's range."""
 
     worlds: WorldCache
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Sample offsets and return the first free one, or the first of all if none is free."""
+        """Return the first sampled offset that is free and in range; if there is none, the first."""
         held, target = objects
         world = self.worlds.of(state)
         low, high = map(np.array, world.bounds(state, held))
@@ -225,7 +225,7 @@ def _other_things(state: State, objects: Sequence[Object]) -> list[Object]:
 def _overlaps_others(
     positions: np.ndarray, half: np.ndarray, others: Sequence[tuple[Vector, Vector]]
 ) -> np.ndarray:
-    """Return at which positions a box overlaps another; a position is the middle of the box's bottom."""
+    """Return for each position whether a box with the centre of its bottom there overlaps another box."""
     lows, highs = (np.array([box[i] for box in others]).reshape(-1, 3) for i in (0, 1))
     middles = (positions + half * (0, 0, 1))[:, None, :]
     apart = np.any((middles - half >= highs) | (middles + half <= lows), axis=2)
@@ -248,6 +248,6 @@ def _sample_surface_offsets(target: Object, half: np.ndarray, rng: np.random.Gen
 
 
 def _rotation(state: State, target: Object) -> np.ndarray:
-    """Return the rotation from the target's heading to the frame of the house."""
+    """Return the rotation from a frame with the target's yaw to the frame of the house."""
     yaw = heading(state[target][3:7])
     return np.array(((cos(yaw), -sin(yaw)), (sin(yaw), cos(yaw))))

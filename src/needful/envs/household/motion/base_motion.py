@@ -1,4 +1,4 @@
-"""Plan how the base drives: footprints of obstacles, a grid of the free space, and A* in it."""
+"""Plan paths of the base: footprints of obstacles, a grid of the free space, and A* on the grid."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UPRIGHT = 0.999
 # The side of a grid cell, in metres.
 CELL = 0.05
 
-# Distances to obstacles are computed up to this one; no disc may be larger.
+# Distances to obstacles are computed up to this value; no disc may have a larger radius.
 MAX_DISTANCE = 0.6
 
 # The clearance at the centres of cells, so that a disc is also clear between two neighbouring cells.
@@ -43,7 +43,7 @@ class Footprints:
         centre: their centres.
         direction: the unit vector along their first side.
         half: their half-extents, without the corner radius.
-        corner_radius: by how much they are grown in all directions.
+        corner_radius: the distance by which they are grown in all directions.
         low: the heights of their lowest points.
         high: the heights of their highest points.
     """
@@ -61,7 +61,7 @@ class Footprints:
     ) -> Footprints:
         """Return footprints that cover boxes and cylinders; they are exact if one axis is vertical."""
         half_axes = axes * halves[:, None, :]
-        # With the axis that is longest in plan as the direction, boxes with a vertical axis are exact.
+        # The direction is the axis that is longest in the plan: boxes with a vertical axis are then exact.
         lengths = np.hypot(half_axes[:, 0, :], half_axes[:, 1, :])
         longest = np.take_along_axis(half_axes[:, :2, :], lengths.argmax(axis=1)[:, None, None], axis=2)[
             :, :, 0
@@ -106,7 +106,7 @@ class Footprints:
         return self[(self.low < high) & (self.high > low)]
 
     def gaps(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the distance of points from each footprint, which is the last axis; at most 0 inside."""
+        """Return the distance of each point from each footprint (the last axis); at most 0 inside."""
         dx, dy = x[..., None] - self.centre[:, 0], y[..., None] - self.centre[:, 1]
         u, v = self.direction[:, 0], self.direction[:, 1]
         along = np.maximum(np.abs(dx * u + dy * v) - self.half[:, 0], 0.0)
@@ -151,7 +151,7 @@ class OccupancyGrid:
         return bool(self.xs[0] <= point[0] <= self.xs[-1] and self.ys[0] <= point[1] <= self.ys[-1])
 
     def cell(self, point: Point) -> Cell:
-        """Return the cell that contains a point, or the nearest one."""
+        """Return the cell that contains a point, or the cell nearest to a point outside the grid."""
         i = int((point[0] - self.xs[0]) / CELL + 0.5)
         j = int((point[1] - self.ys[0]) / CELL + 0.5)
         return min(max(i, 0), len(self.xs) - 1), min(max(j, 0), len(self.ys) - 1)
@@ -198,7 +198,7 @@ def has_clearance(
 class BasePlanner:
     """Plan paths of the discs' common centre from one start.
 
-    Loose obstacles that touch the discs at the start are ignored: the robot pushes itself free.
+    Loose obstacles that touch the discs at the start are ignored, so that the robot can leave.
     """
 
     def __init__(self, grid: OccupancyGrid, discs: Sequence[Disc], loose: Footprints, start: Point) -> None:

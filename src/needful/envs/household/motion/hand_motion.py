@@ -21,19 +21,19 @@ from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
 LineTest: TypeAlias = Callable[[np.ndarray, np.ndarray], bool]
 Path: TypeAlias = tuple[np.ndarray, ...]
 
-# The distance between checked points on a path, and the accepted penetration: bodies at rest overlap a bit.
+# The distance between checked points on a path, and the accepted penetration, as bodies at rest overlap.
 CHECK_STEP = 0.02
 PENETRATION_TOLERANCE = 0.003
 
 # The hand counts as touching a thing at this distance.
 CONTACT_GAP = 0.002
 
-# Detours if the straight line is not free: via points this far above the goal, or this far outside.
+# If the straight line is not free: detours via points this far above the goal, or this far beside it.
 APPROACH_HEIGHTS = (0.1, 0.3)
 APPROACH_DISTANCES = (0.25, 0.45)
 
-# The minimum cosine between a horizontal axis and the direction to the robot, for the axis to be tried, and
-# the height by which a thing is lifted before it is pulled out.
+# Detours along a horizontal axis are tried if the cosine of its angle to the direction of the robot exceeds
+# MIN_ALIGNMENT. LIFT_HEIGHT is the height by which a thing is lifted before it is pulled out.
 MIN_ALIGNMENT = 0.3
 LIFT_HEIGHT = 0.02
 
@@ -61,7 +61,7 @@ class HandPlanner:
         self._solid = np.flatnonzero(geometry.model.owner >= OWNER_HOUSE)
 
     def payload(self, hand: np.ndarray, thing: int) -> Payload:
-        """Return the payload of a hand at a position that holds a thing; -1 for nothing."""
+        """Return the payload of the hand at a position; `thing` is the held thing, -1 for none."""
         held = np.flatnonzero(self._model.owner == thing) if thing >= 0 else np.empty(0, dtype=int)
         geoms = np.array([self._hand, *held])
         boxes = self._house.geom_boxes()
@@ -95,10 +95,10 @@ class HandPlanner:
     def contact_position(
         self, thing: int, towards: np.ndarray, outwards: np.ndarray, distance: float
     ) -> np.ndarray:
-        """Return where the hand first touches a thing on a straight line to a point.
+        """Return the position at which the hand first touches a thing on a straight line to a point.
 
-        The line begins at a distance from the point in the direction `outwards`. If nothing is touched, the
-        result is the point.
+        The line begins at a distance from the point in the direction `outwards`. If the hand does not touch
+        the thing, the result is the point.
         """
         parts = np.flatnonzero(self._model.owner == thing)
         remaining = distance
@@ -123,8 +123,8 @@ class HandPlanner:
     def plan(self, payload: Payload, start: np.ndarray, goal: np.ndarray) -> Path | None:
         """Return a collision-free path of the hand, or None if none was found.
 
-        The straight line is tried first, then paths that approach the goal from above or from outside, and
-        finally RRT-Connect.
+        The straight line is tried first, then paths that approach the goal from above or from the side of
+        the robot, and finally RRT-Connect.
         """
         if not (self.is_free(payload, [goal]) and self.is_free(payload, [start])):
             return None
@@ -151,7 +151,7 @@ def _interpolate(points: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _candidate_paths(start: np.ndarray, goal: np.ndarray, base: np.ndarray) -> Iterator[Path]:
-    """Yield simple paths: straight, down from above, and in from outside."""
+    """Yield simple paths: straight, from above, and from the side of the robot."""
     yield (start, goal)
     up = np.array([0.0, 0.0, 1.0])
     for rise in APPROACH_HEIGHTS:
@@ -176,15 +176,15 @@ def rrt_connect(
     step: float,
     max_iterations: int,
 ) -> tuple[np.ndarray, ...] | None:
-    """Return points from start to goal with free straight lines between them, or None if none were found.
+    """Return points from start to goal with free straight lines between them, or None if no path was found.
 
     Args:
         start: where the path begins.
-        goal: where it ends.
+        goal: where the path ends.
         free: returns whether the straight line between two points is free.
         space: one box in which points are sampled.
         step: the maximum length of a line.
-        max_iterations: how many points are sampled before it gives up.
+        max_iterations: the maximum number of sampled points.
     """
     # A fixed seed: the same problem always has the same solution.
     rng = np.random.Generator(np.random.PCG64(0))

@@ -1,4 +1,4 @@
-"""The four BEHAVIOR activities: their BDDL definitions, and how many things their tasks have.
+"""The four BEHAVIOR activities: their BDDL definitions, and the numbers of things in their tasks.
 
 A definition lists objects, initial literals and a goal. Only the part of BDDL that these activities need is
 supported: goals are conjunctions of atoms, negated atoms and `forall`, which is expanded over the objects.
@@ -84,7 +84,7 @@ class Activity:
     clutter: Mapping[Split, Range]
 
     def definition(self) -> ActivityDefinition:
-        """Return the published definition, with the names of this package."""
+        """Return the published definition, with its names converted by `with_local_names`."""
         path = resources.files("needful.envs.household.scene") / "bddl_files" / f"{self.file}.bddl"
         text = path.read_text("utf-8")
         return with_local_names(read_bddl(text, path.name, SYNSET_CATEGORIES))
@@ -130,7 +130,7 @@ ACTIVITIES = (
 
 
 def with_local_names(definition: ActivityDefinition) -> ActivityDefinition:
-    """Return a definition with the names of this package.
+    """Return a definition with its names converted to those of this package.
 
     Synsets become categories, floors are named after their rooms, and `onfloor` becomes `ontop`.
     """
@@ -172,7 +172,7 @@ def with_counts(definition: ActivityDefinition, counts: Mapping[str, int]) -> Ac
     """Return a definition with the given numbers of things by category.
 
     The new things are copies of the old ones, in equal numbers: if two cans become eight, four have the
-    initial and goal literals of the first can and four those of the second.
+    initial and goal literals of the first can, and four have those of the second.
     """
     copies: dict[str, list[str]] = {}
     for category in dict.fromkeys(definition.categories.values()):

@@ -1,6 +1,6 @@
 """The categories of things in the houses: furniture, the things of activities, and clutter.
 
-The back of furniture, at -y, is at a wall; the robot uses it from its front, at +y.
+Furniture stands with its back (-y) to a wall; the robot uses it from its front (+y).
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ DOOR_WIDTH = 0.95
 ROOM_NAMES = ("living_room", "bedroom", "kitchen", "study", "bathroom")
 ROOM_COUNTS = (3, 4, 5)
 ROOM_AREA = (15.0, 18.0)  # the range of the average area, in square metres
-SPLIT_RANGE = (0.9, 1.3)  # how much a cut deviates from dividing the area evenly, as a factor
+SPLIT_RANGE = (0.9, 1.3)  # a cut multiplies the even share of the area by a factor in this range
 MIN_ROOM_WIDTH = 3.0
 EXTRA_DOOR_PROBABILITY = 0.4
 
@@ -44,7 +44,7 @@ class Rect:
         return cls((x - hx, y - hy), (x + hx, y + hy))
 
     def overlaps(self, other: Rect) -> bool:
-        """Return whether the two share more than an edge."""
+        """Return whether the two rectangles share more than an edge."""
         (x0, y0), (x1, y1) = self.low, self.high
         (a0, b0), (a1, b1) = other.low, other.high
         return x0 < a1 and a0 < x1 and y0 < b1 and b0 < y1
@@ -56,7 +56,7 @@ class Rect:
         return x0 <= a0 and a1 <= x1 and y0 <= b0 and b1 <= y1
 
     def grown(self, margin: float) -> Rect:
-        """Return this rectangle with a margin on all sides; a negative one shrinks it."""
+        """Return this rectangle with a margin on all sides; a negative margin shrinks it."""
         (x0, y0), (x1, y1) = self.low, self.high
         return Rect((x0 - margin, y0 - margin), (x1 + margin, y1 + margin))
 
@@ -79,8 +79,8 @@ class Wall:
     Attributes:
         axis: 0 if it runs along x, 1 if it runs along y.
         offset: its coordinate on the other axis.
-        low: where it begins on its own axis.
-        high: where it ends.
+        low: the coordinate of its beginning on its own axis.
+        high: the coordinate of its end.
         rooms: the rooms on its sides; outer walls have one.
         inward: +1 if the first room lies on the side of higher coordinates, -1 otherwise.
     """
@@ -100,7 +100,7 @@ class Wall:
     def strip(self, centre: float, width: float, depth: Point) -> Rect:
         """Return the rectangle along a part of the wall, between two distances from its centre line.
 
-        Distances are positive inwards.
+        Distances are positive on the side of the first room.
         """
         across = sorted(self.offset + self.inward * d for d in depth)
         along = (centre - width / 2, centre + width / 2)
@@ -164,7 +164,7 @@ def _outline(count: int, rng: np.random.Generator) -> Rect:
 
 
 def _split(rect: Rect, count: int, rng: np.random.Generator) -> list[Rect]:
-    """Cut a rectangle into some of about the same area, always across the longer side."""
+    """Cut a rectangle into `count` rectangles of similar areas, always across the longer side."""
     if count == 1:
         return [rect]
     first = count // 2

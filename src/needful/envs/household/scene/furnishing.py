@@ -1,6 +1,6 @@
-"""Place windows and furniture in the rooms of a plan, and measure where the robot can stand.
+"""Place windows and furniture in the rooms of a plan, and compute the free space for the robot.
 
-Furniture and windows keep a zone in front of them free, in which the robot stands to use them.
+In front of furniture and windows, a zone stays free in which the robot stands to use them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from needful.errors import NeedfulError
 # The side of a grid cell, in metres.
 CELL = 0.05
 
-# The furniture of each room, as far as it fits.
+# The usual furniture of each room; a piece that does not fit is left out.
 USUAL_FURNITURE = {
     "bathroom": ("cabinet",),
     "bedroom": ("bed", "cabinet"),
@@ -98,7 +98,7 @@ class Furnishing:
 
 
 def furnish(plan: FloorPlan, definition: ActivityDefinition, rng: np.random.Generator) -> Furnishing:
-    """Place the furniture that the definition names, then the usual furniture as far as it fits.
+    """Place the furniture that the definition names, then the usual furniture if it fits.
 
     Raises `NoPlaceError` if furniture of the definition does not fit.
     """
@@ -133,7 +133,7 @@ def furnish(plan: FloorPlan, definition: ActivityDefinition, rng: np.random.Gene
 
 
 class _NameCounter:
-    """Number the things of each category, beginning after those that already have a name."""
+    """Number the things of each category; numbers start after those of things that already have names."""
 
     def __init__(self, named: Mapping[str, str]) -> None:
         self._last = {category: list(named.values()).count(category) for category in CATEGORIES}
@@ -245,7 +245,7 @@ class FreeSpace:
     Attributes:
         xs: the x coordinates of the cells' centres.
         ys: their y coordinates.
-        free: for each cell, whether the disc fits with its centre there.
+        free: for each cell, whether the disc fits with its centre in the cell.
     """
 
     xs: np.ndarray
@@ -278,7 +278,7 @@ class FreeSpace:
         return self._count(self.connected, target, within, room)
 
     def count_isolated_cells(self, target: Rect, within: float, room: Rect) -> int:
-        """Count the free cells of a room near a target that are not connected to the others."""
+        """Count the free cells of a room within a distance of a target that are not in `connected`."""
         return self._count(self.free & ~self.connected, target, within, room)
 
     def _count(self, cells: np.ndarray, target: Rect, within: float, room: Rect) -> int:
@@ -292,7 +292,7 @@ class FreeSpace:
         return count
 
     def _near(self, target: Rect, distance: float) -> Iterator[tuple[tuple[slice, slice], np.ndarray]]:
-        """Yield the window of cells around a target and their squared distances; nothing if it is empty."""
+        """Yield the window of cells around a target and their squared distances; nothing without cells."""
         slices, gaps = [], []
         for axis, coordinates in enumerate((self.xs, self.ys)):
             low, high = target.low[axis], target.high[axis]

@@ -51,15 +51,15 @@ MIN_STANDING_CELLS = 20
 # Paths are wider than the robot by this much on each side, so that its motion planner finds them.
 EXTRA_CLEARANCE = 0.03
 
-# How many arrangements of things, and then of clutter, are tried per house.
+# The number of arrangements of things, and then of clutter, that are tried per house.
 MAX_ARRANGEMENTS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedThing:
-    """A movable thing and the ground that it covers when open or closed.
+    """A movable thing and the ground that it covers, at any hinge angle.
 
-    `on` is the furniture that supports it; None for the floor.
+    `on` is the name of the furniture that supports it; None for the floor.
     """
 
     thing: Thing
@@ -69,7 +69,7 @@ class PlacedThing:
 
     @property
     def grasp_region(self) -> Rect:
-        """The ground below the handle, or below the whole thing if it has none."""
+        """The ground below the handle, or below the whole thing if it has no handle."""
         hinge = CATEGORIES[self.thing.category].hinge
         if hinge is None:
             return self.body
@@ -78,7 +78,7 @@ class PlacedThing:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """The things that have been placed so far, the robot's start, and the ground that stays free."""
+    """The things placed so far, the robot's start, and the ground on which nothing may be placed."""
 
     furnishing: Furnishing
     start: Vector
@@ -97,7 +97,7 @@ def sample_scene(
     rng: np.random.Generator,
     identity: Vector = (0.0, 0.0, 0.0),
 ) -> Scene:
-    """Sample a house in which a definition holds, with some pieces of clutter.
+    """Sample a house in which a definition holds, with the given number of pieces of clutter.
 
     Raises `NoPlaceError`, which names the thing that does not fit, if the sampled house is too small or
     too full; another draw may succeed.
@@ -132,7 +132,7 @@ def _arrange_house(
 
 
 def _retry(draw: Callable[[], Arrangement]) -> Arrangement:
-    """Return the first draw that succeeds; raise the error of the last one if none does."""
+    """Return the first draw that succeeds; if none does, raise the error of the last draw."""
     for _ in range(MAX_ARRANGEMENTS - 1):
         try:
             return draw()
@@ -150,7 +150,10 @@ def _free_space(
 def _check_access(
     arrangement: Arrangement, definition: ActivityDefinition, walls: list[Rect]
 ) -> Arrangement:
-    """Raise unless the robot can go to all furniture and has ample room beside the objects of the goal."""
+    """Return the arrangement if the robot can go to all furniture and to the objects of the goal.
+
+    Raises `NoPlaceError` otherwise. Objects of the goal need more room beside them than furniture.
+    """
     plan = arrangement.furnishing.plan
     obstacles = [*walls, *arrangement.obstacles()]
     space = _free_space(plan, obstacles)
@@ -198,7 +201,7 @@ def arrange(
     """Place the robot and the things of a definition, each with room for the robot to stand beside it.
 
     `space` is the free space among the furniture. No object of the goal is within reach of the robot's
-    start: otherwise it would depend on chance whether a plan has to navigate to it.
+    start: otherwise chance would decide whether a plan has to navigate to the object.
     """
     windows = (z for p in furnishing.pieces if p.thing.category == "window" for z in p.zones)
     bodies = (piece.body for piece in furnishing.pieces)
@@ -227,11 +230,13 @@ def add_clutter(
 
 
 def _support(definition: ActivityDefinition, name: str) -> str:
-    """Return the support of an object according to a definition."""
+    """Return the name of the floor or furniture on which a definition places an object."""
     for one in definition.initial:
         if one.predicate == "ontop" and one.arguments[0] == name:
             return one.arguments[1]
-    raise NoPlaceError(f"{definition.name} does not state what {name} is on top of.")
+    raise NoPlaceError(
+        f"{definition.name}: the support of {name} is not defined. Add (ontop {name} SUPPORT) to :init."
+    )
 
 
 def _goal_objects(definition: ActivityDefinition) -> set[str]:
@@ -337,7 +342,7 @@ def _sample_thing(
 
 
 def _ground_rect(thing: Thing, box: Box) -> Rect:
-    """Return the bounding rectangle of a box in the frame of an upright thing."""
+    """Return the bounding rectangle in the plan of a box, given in the frame of an upright thing."""
     c, s = cos(thing.yaw), sin(thing.yaw)
     x = thing.position[0] + c * box.centre[0] - s * box.centre[1]
     y = thing.position[1] + s * box.centre[0] + c * box.centre[1]

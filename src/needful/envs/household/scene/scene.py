@@ -1,8 +1,8 @@
 """The data model of a house: scenes as plain values, the object types of states, and the robot's size.
 
-Lengths are in metres, angles in radians, z points up, and floors are at z = 0. A scene holds all that the
-simulator is built from. A state holds all that is needed to restore the simulation exactly; the features
-of its object `house` identify the scene.
+Lengths are in metres, angles in radians, z points up, and floors are at z = 0. The simulator is built from
+a scene alone. A state is sufficient to restore the simulation exactly; the features of its object `house`
+identify the scene.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ SHOULDER_HEIGHT = 0.7
 REACH = 1.0
 HAND_RANGE = 1.2
 
-# The camera is higher than tables, whose edges would otherwise hide the things on them.
+# The height of the robot's camera: from below a table's top, its edge would hide the things on it.
 EYE_HEIGHT = 1.0
 
-# The minimum distance of the base from all obstacles where it stops.
+# The minimum distance between the base and all obstacles at the position where the base stops.
 CLEARANCE = 0.01
 
-# The hand is a ball. While the robot drives it needs HAND_CLEARANCE around it, and the held thing is above
-# the base, with its bottom at CARRY_HEIGHT.
+# The hand is a ball. While the robot drives, the hand needs free space with the radius HAND_CLEARANCE, and
+# the held thing is above the base, with its bottom at CARRY_HEIGHT.
 HAND_RADIUS = 0.035
 HAND_CLEARANCE = 0.12
 CARRY_HEIGHT = 0.8
@@ -71,7 +71,7 @@ class Hinge:
         anchor: a point on the axis.
         axis: the direction of the axis; positive angles open.
         limit: the angle when fully open; closed is 0.
-        handle: where the hand grasps, in the body's frame and in the closed position.
+        handle: the point that the hand grasps, in the body's frame and in the closed position.
     """
 
     parts: tuple[Part, ...]
@@ -88,10 +88,10 @@ class Category:
     Attributes:
         name: such as `pop_can`; also the name of its type.
         parts: its rigid parts in the body's frame, whose origin is the centre of the bottom.
-        mass: in kilograms; ignored if it is fixed.
-        fixed: whether it cannot move, as furniture and windows.
+        mass: in kilograms; ignored for fixed things.
+        fixed: whether it cannot move; true for furniture and windows.
         graspable: whether the hand can carry it.
-        hinge: how it opens; None if it does not.
+        hinge: the hinge about which it opens; None if it cannot be opened.
         cavities: the boxes in which things count as inside.
         surfaces: thin boxes on which things can be placed: the top of a table, the boards of a shelf.
     """
@@ -136,7 +136,7 @@ class Scene:
 
     Attributes:
         categories: the categories of its things, sorted by name.
-        rooms: they do not overlap; their floors are objects without a body.
+        rooms: the rooms, which do not overlap; their floors are objects without a body.
         walls: boxes in the frame of the house, with gaps for doors and windows.
         things: all objects except floors and the robot, sorted by name.
         robot: the robot's start: x, y, yaw.

@@ -34,8 +34,8 @@ class Motion:
     Attributes:
         after: the snapshot at the end.
         base_path: the path of the base; empty if it did not drive.
-        hand_path: the path of the hand to where it grasped, released or turned something.
-        return_path: the path of the hand back from there, with the thing that it then held.
+        hand_path: the path of the hand to the point where it grasped, released or turned something.
+        return_path: the path of the hand back from this point, with the thing that it then held.
     """
 
     after: Snapshot

@@ -31,7 +31,7 @@ CONTROLLER_NAMES = ("Close", "Grasp", "NavigateTo", "Open", "PlaceInside", "Plac
 def start_failure_reason(
     geometry: SnapshotGeometry, name: str, thing: int, theta: Parameters
 ) -> FailureReason | None:
-    """Return why a controller cannot start, or None; this is cheap because it plans no motion."""
+    """Return why a controller cannot start, or None; this is fast because no motion is planned."""
     match name:
         case "NavigateTo":
             return navigate_failure(geometry, thing, theta)
@@ -48,7 +48,7 @@ def start_failure_reason(
 def run_controller(
     geometry: SnapshotGeometry, physics: Physics, name: str, thing: int, theta: Parameters
 ) -> Motion:
-    """Run a controller; raise `EnvironmentFailure` with the reason if it cannot be done."""
+    """Run a controller and return its motion; raise `EnvironmentFailure` with the reason if it fails."""
     reason = start_failure_reason(geometry, name, thing, theta)
     if reason is not None:
         raise EnvironmentFailure(reason.value)
@@ -66,7 +66,7 @@ def run_controller(
 def navigate_failure(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> FailureReason | None:
     """Return why the robot cannot stand at an offset from a thing and reach it, or None.
 
-    Whether a path exists is only checked by the connected components of the free space.
+    The existence of a path is tested only with the connected components of the free space.
     """
     goal = _goal(geometry, thing, offset)
     if not geometry.grid.contains(goal):
@@ -90,7 +90,7 @@ def navigate(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> Moti
 
 
 def with_robot_at(snapshot: Snapshot, position: np.ndarray, yaw: float) -> Snapshot:
-    """Return a snapshot with the robot, its hand and the held thing at another position."""
+    """Return a snapshot with the robot, its hand and the held thing at another position and yaw."""
     before = snapshot.robot
     base, target = np.array([*before[:2], 0.0]), np.array([*position, 0.0])
 

@@ -64,7 +64,7 @@ class HouseModel:
     Attributes:
         scene: the scene.
         physics_model: the MuJoCo model for simulation, in which bodies at rest sleep.
-        query_model: the same without sleeping and with a contact margin, so that all contacts are found.
+        query_model: the same model without sleeping and with a contact margin, to find all contacts.
         things: the objects of the scene's things, in the same order.
         floors: the objects of the rooms' floors, in the order of the rooms.
         categories: the category of each thing.
@@ -177,7 +177,7 @@ class HouseModel:
 
 
 def build_model(scene: Scene) -> HouseModel:
-    """Compile a scene; fixed things and walls do not collide with each other."""
+    """Return the compiled scene; fixed things and walls do not collide with each other."""
     spec = mujoco.MjSpec()
     # MuJoCo reads angles as degrees by default.
     spec.compiler.degree = False
@@ -241,15 +241,17 @@ def _add_house(world: Any, scene: Scene) -> None:
 
 def _add_robot(world: Any) -> None:
     """Add the base, with a face in front, and the hand; they do not collide with anything."""
-    apart = {"group": ROBOT_PARTS, "contype": 0, "conaffinity": 0}
+    no_contacts = {"group": ROBOT_PARTS, "contype": 0, "conaffinity": 0}
     trunk = Part(Box((0, 0, HEIGHT / 2), (RADIUS, RADIUS, HEIGHT / 2)), BODY_COLOUR, round=True)
     face = Part(Box((RADIUS - 0.03, 0, HEIGHT - 0.1), (0.035, 0.08, 0.05)), FACE_COLOUR)
     body = world.add_body(name=ROBOT_BODY, mocap=True)
     for part in (trunk, face):
-        body.add_geom(**_shape(part), **apart)
+        body.add_geom(**_shape(part), **no_contacts)
     hand = world.add_body(name=ROBOT_HAND, mocap=True)
     ball = mujoco.mjtGeom.mjGEOM_SPHERE
-    hand.add_geom(name=ROBOT_HAND, type=ball, size=[HAND_RADIUS, 0, 0], rgba=[*HAND_COLOUR, 1], **apart)
+    hand.add_geom(
+        name=ROBOT_HAND, type=ball, size=[HAND_RADIUS, 0, 0], rgba=[*HAND_COLOUR, 1], **no_contacts
+    )
 
 
 def _add_thing(world: Any, thing: Thing, category: Category) -> None:

@@ -33,7 +33,7 @@ class BoundingBoxes:
         return centre
 
     def nearest(self, point: np.ndarray) -> np.ndarray:
-        """Return the nearest point of each box to a point."""
+        """Return the point of each box that is nearest to a given point."""
         nearest: np.ndarray = np.clip(point, self.low, self.high)
         return nearest
 
@@ -110,7 +110,7 @@ class HouseQueries:
         return sorted(set(zip(upper[is_support].tolist(), lower[is_support].tolist(), strict=True)))
 
     def in_sight(self, eye: np.ndarray, points: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Return for each point whether nothing except its owner is between it and the eye.
+        """Return for each point whether nothing except its owner lies between the point and the eye.
 
         The robot and the held thing never block a line of sight.
         """
@@ -129,12 +129,12 @@ class HouseQueries:
         return free
 
     def distance(self, one: int, other: int, limit: float) -> float:
-        """Return the distance of two geoms, at most a limit; it is negative if they overlap."""
+        """Return the distance between two geoms, at most `limit`; it is negative if they overlap."""
         found: float = mujoco.mj_geomDistance(self._model.query_model, self._data, one, other, limit, None)
         return found
 
     def move_geom(self, geom: int, centre: np.ndarray) -> None:
-        """Move a geom; call this in `restoring_geoms` only."""
+        """Move a geom; call this only inside a block of `restoring_geoms`."""
         self._data.geom_xpos[geom] = centre
 
     @contextmanager
@@ -147,7 +147,7 @@ class HouseQueries:
             self._data.geom_xpos[geoms] = before
 
     def things_touching(self, thing: int) -> list[int]:
-        """Return the things that touch a thing."""
+        """Return the indices of the things that touch a thing, sorted."""
         mujoco.mj_collision(self._model.query_model, self._data)
         owners = self._model.owner[self._data.contact.geom]
         beside = np.concatenate([owners[owners[:, 0] == thing, 1], owners[owners[:, 1] == thing, 0]])
@@ -159,7 +159,7 @@ class HouseQueries:
         return Footprints.of(self.centres, self.axes, self._model.half_sizes, round_)
 
     def _rooms(self, points: np.ndarray) -> np.ndarray:
-        """Return the index of the room that contains each point, or of the nearest one."""
+        """Return for each point the index of the room that contains it, or of the nearest room."""
         low = np.array([room.low for room in self._model.scene.rooms])
         high = np.array([room.high for room in self._model.scene.rooms])
         flat = points[:, None, :2]

@@ -1,7 +1,7 @@
 """The controllers of the hand: Grasp, PlaceOnTop, PlaceInside, Open and Close.
 
-Each has a function that returns why it cannot start, and one that runs it. Open and Close also check the
-region that the parts on the hinge sweep.
+Each controller has a function that returns why it cannot start, and a function that runs it. Open and Close
+also check the region that the parts on the hinge sweep.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def grasp_failure(geometry: SnapshotGeometry, thing: int) -> FailureReason | Non
 
 
 def grasp(geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters) -> Motion:
-    """Grasp a thing from the side of the offset, and bring it above the robot's base.
+    """Grasp a thing from the direction of an offset, and bring it above the robot's base.
 
-    The hand moves from there towards the thing's centre until it touches the thing.
+    The hand comes from this direction, straight towards the thing's centre, until it touches the thing.
     """
     planner, snapshot = HandPlanner(geometry), geometry.snapshot
     centre = geometry.boxes.centre[thing]
@@ -140,7 +140,7 @@ def hits_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> bool:
 def encloses_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> bool:
     """Return whether a thing's hinge at a fraction of its limit would enclose the robot.
 
-    It is False if the robot is already enclosed.
+    The result is False if the robot is already enclosed.
     """
     if geometry.base_planner.is_enclosed():
         return False
@@ -231,13 +231,13 @@ def _point_from_handle(geometry: SnapshotGeometry, thing: int, offset: Parameter
 
 
 def _direction(displacement: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the direction and the length of a vector; the direction of zero is up."""
+    """Return the direction and the length of a vector; the direction of the zero vector is up."""
     length = float(np.sqrt(displacement @ displacement))
     return (displacement / length, length) if length > 1e-6 else (np.array([0.0, 0.0, 1.0]), 0.0)
 
 
 def _carry_shift(geometry: SnapshotGeometry, thing: int) -> np.ndarray:
-    """Return the displacement of a thing from where it is to above the robot's base."""
+    """Return the displacement that brings a thing from its current position above the robot's base."""
     centre, low = geometry.boxes.centre[thing], geometry.boxes.low[thing]
     x, y = geometry.snapshot.robot[:2]
     return np.array([x - centre[0], y - centre[1], CARRY_HEIGHT - low[2]])

@@ -1,7 +1,7 @@
 """Simulate things until they rest, and turn hinges; both map a snapshot to a snapshot.
 
 MuJoCo's sleeping makes this fast: all things at rest sleep. Only things that were released or lost their
-support are awake, together with all that touch them.
+support are awake, together with all things that touch them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Physics:
         return self._run_until_rest(snapshot)
 
     def settle(self, snapshot: Snapshot, woken: Iterable[int]) -> Snapshot:
-        """Return the snapshot after the woken things, and all that they touch or hit, came to rest."""
+        """Return the snapshot after the woken things, and the things they touch or hit, came to rest."""
         trees = sorted({int(self._model.tree[thing]) for thing in woken} - {-1})
         if not trees:
             return snapshot
@@ -101,7 +101,7 @@ class Physics:
         return [np.flatnonzero(labels == label) for label in range(count)]
 
     def _run_until_rest(self, snapshot: Snapshot) -> Snapshot:
-        """Simulate until all things sleep; after `MAX_STEPS` they are stopped where they are."""
+        """Return the snapshot when all things sleep; after `MAX_STEPS` they stop at their positions."""
         physics_model, data = self._model.physics_model, self._data
         mujoco.mj_forward(physics_model, data)
         for _ in range(MAX_STEPS // STEPS_PER_CHECK):

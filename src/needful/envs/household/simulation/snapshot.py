@@ -1,6 +1,6 @@
 """Convert between states, snapshots (states as arrays) and MuJoCo's data, without loss.
 
-Also rotations about the vertical axis, for points and poses.
+This module also rotates points and poses about the vertical axis.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Snapshot:
     @cached_property
     def held(self) -> int:
         """The index of the thing in the hand, or -1."""
-        qpos = np.flatnonzero(self.rows[:, HELD] > 0.5)
-        return int(qpos[0]) if len(qpos) else -1
+        indices = np.flatnonzero(self.rows[:, HELD] > 0.5)
+        return int(indices[0]) if len(indices) else -1
 
     @property
     def hand(self) -> np.ndarray:
@@ -59,14 +59,14 @@ class Snapshot:
         return Snapshot(rows, self.robot)
 
     def with_feature(self, thing: int, feature: int, value: float) -> Snapshot:
-        """Return this snapshot with another value of one feature of a thing; features are indices."""
+        """Return this snapshot with another value of one feature of a thing; `feature` is an index."""
         rows = self.rows.copy()
         rows[thing, feature] = value
         return Snapshot(rows, self.robot)
 
 
 def initial_snapshot(model: HouseModel) -> Snapshot:
-    """Return the snapshot of the scene before anything has settled, with an empty hand."""
+    """Return the snapshot of the scene before physics settles the things, with an empty hand."""
     x, y, yaw = model.scene.robot
     robot = np.array([x, y, yaw, x, y, CARRY_HEIGHT, *yaw_quaternion(yaw)])
     rows = [_row(model, index, thing) for index, thing in enumerate(model.scene.things)]
@@ -101,7 +101,7 @@ def as_state(model: HouseModel, snapshot: Snapshot) -> State:
 
 
 def changed_state(model: HouseModel, state: State, snapshot: Snapshot) -> State:
-    """Return the state of a snapshot; features that equal those of `state` are shared with it."""
+    """Return the state of a snapshot; unchanged features are shared with `state`."""
     changes = {ROBOT_OBJECT: dict(zip(ROBOT_OBJECT.type.features, snapshot.robot.tolist(), strict=True))}
     before = as_snapshot(model, state).rows
     for index in np.flatnonzero((before != snapshot.rows).any(axis=1)):

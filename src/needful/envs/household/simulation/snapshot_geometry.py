@@ -38,7 +38,7 @@ class SnapshotGeometry:
         self.grid = grid
         self.snapshot = snapshot
         self._house = house
-        # Why the hinge of a thing cannot be turned to a fraction of its limit, as far as it was computed.
+        # A cache: why the hinge of a thing cannot be turned to a fraction of its limit; None if it can.
         self.sweep_failures: dict[tuple[int, float], FailureReason | None] = {}
 
     @property
@@ -79,7 +79,7 @@ class SnapshotGeometry:
 
     @cached_property
     def base_planner(self) -> BasePlanner:
-        """The planner for paths of the base from where the robot stands."""
+        """The planner for paths of the base from the robot's position."""
         x, y = self.snapshot.robot[:2].tolist()
         return BasePlanner(self.grid, self.discs, self.loose, (x, y))
 
@@ -89,9 +89,9 @@ class SnapshotGeometry:
         return float(np.sqrt(corner @ corner)) + 2 * HAND_RADIUS
 
     def reachable_from(self, base: np.ndarray, things: np.ndarray) -> np.ndarray:
-        """Return which of some things are reachable with the base at a position: near enough and in sight.
+        """Return for each thing whether it is near enough and in sight, with the base at a position.
 
-        A thing is in sight if the nearest point of its bounding box is, or the centre of that box.
+        A thing is in sight if the nearest point or the centre of its bounding box is in sight.
         """
         shoulder, eye = np.array([*base, SHOULDER_HEIGHT]), np.array([*base, EYE_HEIGHT])
         boxes = BoundingBoxes(self.boxes.low[things], self.boxes.high[things])

@@ -48,14 +48,14 @@ from needful.seeding import rng_for
 
 SPLITS = tuple(Split)
 
-# Seeds are features of a state. These are floats, which would round larger integers.
+# Seeds are features of a state. Features are floats, which would round larger integers.
 SEED_LIMIT = 2**53
 
-# How many worlds a cache keeps, and of how many states a world keeps the facts.
+# The number of worlds in a cache, and the number of states whose facts a world keeps.
 MAX_WORLDS = 8
 MAX_CACHED_STATES = 32
 
-# The distance of the base and the hand (in metres), and the number of physics steps, between two frames.
+# Between two frames: the motion of the base and of the hand in metres, and the number of physics steps.
 BASE_STEP = 0.08
 HAND_STEP = 0.05
 STEPS_PER_FRAME = 10
@@ -222,7 +222,7 @@ def trace(
 
 
 def _base_positions(path: tuple[Point, ...]) -> Iterator[tuple[np.ndarray, float]]:
-    """Yield positions along a path, with the yaw of a robot that looks ahead."""
+    """Yield positions along a path, with the yaw of a robot that faces along the path."""
     for one, other in itertools.pairwise(path):
         dx, dy = other[0] - one[0], other[1] - one[1]
         count = max(1, ceil(hypot(dx, dy) / BASE_STEP))

@@ -43,7 +43,7 @@ class Keyframe:
 
 
 def plan_keyframes(world: World, result: PlanningResult, max_count: int) -> tuple[Keyframe, ...]:
-    """Return at most `max_count` evenly spaced moments of a plan, but at least the end of each step.
+    """Return at most `max_count` evenly spaced moments of a plan, or more to include every end of a step.
 
     A plan that failed is shown up to the failure.
     """
@@ -64,7 +64,10 @@ def plan_keyframes(world: World, result: PlanningResult, max_count: int) -> tupl
 
 
 def rooms_shown(scene: Scene, keyframes: Sequence[Keyframe], goal: AbstractState) -> tuple[str, ...]:
-    """Return the names of the rooms in which the robot or an object of the goal is."""
+    """Return the names of the rooms to show.
+
+    They contain the robot at any time, or an object of the goal at the start or at the end.
+    """
     positions = [_position(keyframe.state, ROBOT_OBJECT) for keyframe in keyframes]
     goal_objects = sorted({obj for atom in goal for obj in atom.objects})
     positions += [

@@ -1,6 +1,6 @@
 """Make an HTML page that plays a plan in a 3D view of the house.
 
-The data of the page are the shapes in the house, their motion, the steps, and which atoms hold when.
+The data of the page are the shapes in the house, their motion, the steps, and the atoms that hold.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ def bodies_of(model: HouseModel) -> dict[str, list[int]]:
 
 
 def movements(model: HouseModel, states: Sequence[State]) -> Iterator[list[list[float]]]:
-    """Yield for each state the bodies whose pose differs from that in the state before.
+    """Yield for each state the bodies whose pose differs from the previous state; for the first, all.
 
-    Each is a list of the body's index, its position and its quaternion, w first.
+    Each body is a list of its index, its position and its quaternion, w first.
     """
     data = mujoco.MjData(model.query_model)
     before: list[list[float] | None] = [None] * model.query_model.nbody
@@ -166,7 +166,7 @@ def _focus(scene: Scene, keyframes: Sequence[Keyframe], goal: AbstractState) -> 
 
 
 def _flips(atoms: Sequence[GroundAtom], states: Sequence[State]) -> list[list[int]]:
-    """Return for each state the indices of the atoms that changed; before the first, all are false."""
+    """Return for each state the indices of the atoms that changed; all are false before the first state."""
     flips, before = [], frozenset[int]()
     for state in states:
         true = frozenset(index for index, atom in enumerate(atoms) if atom.holds(state))

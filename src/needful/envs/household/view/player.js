@@ -1,4 +1,4 @@
-// Play the film and show beside it which atoms hold.
+// Play the plan, and show beside it the atoms that hold.
 
 const FRAMES_PER_SECOND = 20;
 
@@ -12,7 +12,7 @@ const player = { time: 0, playing: false, before: 0, shown: -1, waiting: false }
 const colours = { sky: [1, 1, 1], mark: [1, 1, 0] };
 const viewer = makeViewer();
 
-// Each frame lists only the bodies that moved since the one before.
+// Each frame lists only the bodies that moved since the previous frame.
 function unpackPoses(moves) {
   let poses = new Float32Array(moves[0].length * 7);
   return moves.map((moved) => {
@@ -22,6 +22,7 @@ function unpackPoses(moves) {
   });
 }
 
+// Each frame lists only the atoms that changed since the previous frame.
 function unpackTruths(flips, count) {
   let truth = new Uint8Array(count);
   return flips.map((flipped) => {
@@ -126,7 +127,7 @@ function showStep(step) {
     if (number === step) item.setAttribute("aria-current", "step");
     else item.removeAttribute("aria-current");
   });
-  // On wide screens the list scrolls; on narrow ones the whole panel does.
+  // On wide screens the list scrolls; on narrow screens the whole panel scrolls.
   const list = $("steps"), scrolled = list.scrollHeight > list.clientHeight ? list : list.parentElement;
   const top = list.children[step].offsetTop - (scrolled === list ? list.offsetTop : 0);
   scrolled.scrollTop = step ? top - scrolled.clientHeight / 4 : 0;

@@ -44,7 +44,7 @@ class Camera:
 
     Attributes:
         centre: the point in the middle of the picture.
-        distance: the distance of the camera from it, in metres.
+        distance: the distance between the camera and this point, in metres.
         azimuth: the horizontal viewing direction in degrees; 90 looks along +y.
         elevation: the vertical viewing direction in degrees; negative looks down.
     """
@@ -68,7 +68,7 @@ def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4
     high = np.max([room.high for room in chosen], axis=0)
     corners = np.array(list(product((low[0], high[0]), (low[1], high[1]), (0.0, MAX_FURNITURE_HEIGHT))))
     x, y = ((low + high) / 2).tolist()
-    # Perspective enlarges near objects, so the best centre of the picture is not that of the rooms.
+    # Perspective enlarges near objects, so the best centre of the picture is not the centre of the rooms.
     cameras = [
         (*_fit_camera(corners - (x, y + shift, 0.3), aspect), y + shift)
         for shift in np.linspace(-1.5, 1.5, 61).tolist()

@@ -105,7 +105,7 @@ class Viewer {
     return Math.max(1, this.canvas.clientWidth) / Math.max(1, this.canvas.clientHeight);
   }
 
-  // The visible height in metres, at the near end of the focused rooms.
+  // Return the visible height in metres, at the near end of the focused rooms.
   span() {
     const [low, high] = this.focus;
     return Math.max((high[0] - low[0] + 0.4) / this.aspect(), 0.85 * (high[1] - low[1]) + 0.8);
@@ -162,7 +162,7 @@ class Viewer {
     return product(perspective(FIELD_OF_VIEW, this.aspect(), 0.2, distance + 40), lookAt(eye, this.centre));
   }
 
-  // One batch per kind of shape: each is drawn by one call.
+  // Make one batch per kind of shape; each batch is drawn by one call.
   batches(shapes, withArm) {
     return Object.entries(MESHES).map(([kind, mesh]) => {
       const chosen = shapes.filter((shape) => shape.kind === kind);
@@ -318,7 +318,7 @@ function houseBounds(shapes) {
   return [corner(-1, Math.min), corner(1, Math.max)];
 }
 
-// An orthographic projection along the light that covers the whole house.
+// Return an orthographic projection along the light that covers the whole house.
 function lampMatrix([low, high]) {
   const middle = [(low[0] + high[0]) / 2, (low[1] + high[1]) / 2, 0];
   const radius = Math.hypot(high[0] - low[0], high[1] - low[1]) / 2 + 1;
