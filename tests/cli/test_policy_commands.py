@@ -104,7 +104,7 @@ def test_learning_timeout_ends_training(policy: Path, tmp_path: Path) -> None:
         *("--learning-timeout", 0.01, "--out", tmp_path / "none"),
     )
     assert result.code == 1
-    assert "did not end within 0.01 s" in result.error_text
+    assert "time limit of 0.01 s" in result.error_text
     assert not (tmp_path / "none").exists()
 
 
