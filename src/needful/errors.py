@@ -81,7 +81,9 @@ class LearningTimeoutError(NeedfulError):
     def __init__(self, limit: float, seconds: Mapping[str, float] | None = None) -> None:
         self.limit = limit
         self.seconds = dict(seconds or {})
-        super().__init__(f"Learning exceeded its time limit of {limit:g} s. Increase the limit (--learning-timeout).")
+        super().__init__(
+            f"Learning exceeded its time limit of {limit:g} s. Increase the limit (--learning-timeout)."
+        )
 
 
 class PlannerError(NeedfulError):
