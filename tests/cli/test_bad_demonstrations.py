@@ -107,7 +107,7 @@ BAD = {
     ),
     "too few atoms": (
         changed(1, "atoms", to=[[["Grasped", "robby", "dot0"]]]),
-        "line 2, atoms: 1 actions need 2 entries, got 1. Give one for the start and one after each",
+        "line 2, atoms: 1 actions need 2 entries, got 1. Give one entry for the start and one after each",
     ),
     "truncated gzip": (
         gzip.compress(written([HEADER, DEMO]), mtime=0)[:-20],

@@ -195,14 +195,14 @@ def test_what_is_there_is_only_replaced_with_force(tmp_path: Path) -> None:
     for force in ([], ["--force"]):
         said = needful(*QUICK, "--out", out, *force)
         assert said.code == 2
-        assert f"error: {out} holds 'mine.txt', which is no part of the folder of a run" in said.err
+        assert f"error: {out} holds 'mine.txt', which is not part of the folder of a run" in said.err
         assert files_below(out) == {"mine.txt": b"precious"}
     (out / "mine.txt").unlink()
     succeed(*QUICK, "--out", out, "--force")
     (out / "ANALYSIS.md").write_text("precious")
     before = files_below(out)
     said = needful(*QUICK, "--out", out, "--force")
-    assert f"error: {out} holds 'ANALYSIS.md', which is no part" in said.err
+    assert f"error: {out} holds 'ANALYSIS.md', which is not part" in said.err
     assert files_below(out) == before
     (out / "ANALYSIS.md").unlink()
     said = needful(*QUICK, "--out", out)

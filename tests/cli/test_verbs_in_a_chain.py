@@ -348,7 +348,7 @@ def test_no_verb_replaces_a_folder_of_other_things(
         (out / file).write_text("precious")
     said = needful(*(part.format(chain=chain, out=out) for part in arguments), "--force")
     assert (said.code, said.out) == (2, "")
-    assert f"{out} holds {offending!r}, which is no part of " in said.complaint
+    assert f"{out} holds {offending!r}, which is not part of " in said.complaint
     assert files_below(out) == dict.fromkeys(files, b"precious")
 
 
