@@ -56,7 +56,7 @@ NAN, INFINITY = float("nan"), float("inf")
 BAD = {
     "goal not holding": (
         changed(1, "atoms", 1, to=[]),
-        "line 2, goal: Grasped(robby, dot0) does not hold in the last list of atoms. Leave out",
+        "line 2, goal: Grasped(robby, dot0) does not hold in the last list of atoms. Omit",
     ),
     "wrong arity": (
         changed(1, "atoms", 0, to=[["Grasped", "robby"]]),

@@ -136,7 +136,7 @@ def test_an_error_is_raised_if_every_draw_is_rejected() -> None:
 
 def test_replays_need_states_and_actions() -> None:
     (demo,) = demonstrations(1)
-    with pytest.raises(DemonstrationError, match="Replays start from states"):
+    with pytest.raises(DemonstrationError, match="Replays need states"):
         collect_replays(TOY, [replace(demo, states=None)], 10, 0)
     done = Demonstration(demo.objects, demo.goal, demo.abstract_states[-1:], (), (demo.states or ())[-1:])
     with pytest.raises(DemonstrationError, match="No action could be replayed in 0 demonstrations"):
