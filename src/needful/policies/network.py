@@ -152,7 +152,7 @@ class _Evaluation:
         )
 
     def _hidden(self, prefix: str, edge: Array, node: Array, whole: Array) -> tuple[Array, Array, Array]:
-        """Return the inputs of the hidden layers of edges, nodes and graphs, without those from sums."""
+        """Return the weighted inputs of the hidden layers of edges, nodes and graphs, except the sums."""
         graph, take = self.graph, self.backend.take
 
         def contribution(block: str, source: str, rows: Array) -> Array:

@@ -47,7 +47,7 @@ def train_policy(
 ) -> GraphPolicy:
     """Return a policy that imitates the demonstrations, which must have states.
 
-    `on_epoch` is called before each epoch with the number of completed epochs. To stop, it may raise.
+    `on_epoch` is called before each epoch with the number of completed epochs; it may raise to stop.
     """
     examples = make_examples(vocabulary, demonstrations)
     standardisation = Standardisation.of(examples, GraphEncoding.of(vocabulary).first_feature)
@@ -227,7 +227,7 @@ def train_network(
 ) -> dict[str, np.ndarray]:
     """Return the trained weights by name.
 
-    `on_epoch` is called before each epoch with the number of completed epochs. To stop, it may raise.
+    `on_epoch` is called before each epoch with the number of completed epochs; it may raise to stop.
     Torch is limited to one thread, so that the weights do not depend on the number of cores.
     """
     held_out = math.ceil(config.held_out * len(examples))
