@@ -2,7 +2,7 @@
 
     NeedfulError                   anything this package raises on purpose
     ├── InvalidInputError          an argument, option or file cannot be used
-    │   ├── UnknownNameError       a name is not among the known names; carries the nearest match
+    │   ├── UnknownNameError       a name is not among the known names; suggests the nearest
     │   ├── DemonstrationError     a demonstration or a file of demonstrations is invalid
     │   ├── ModelError             a model directory is incomplete or corrupt
     │   ├── ResultsError           a results file is missing, damaged or has another version
@@ -67,7 +67,7 @@ class OutputExistsError(OutputError):
 
 
 class EnvironmentFailure(NeedfulError):
-    """A simulator reports that a controller failed, and which objects caused it."""
+    """A simulator reports that a controller failed; `offending` are the objects that caused the failure."""
 
     def __init__(self, reason: str, offending: Iterable[Object] = ()) -> None:
         self.reason = reason
@@ -91,7 +91,7 @@ class PlannerError(NeedfulError):
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most similar to `name`, or None if none is close."""
+    """Return the known name that is most similar to `name`, or None if no name is similar."""
     by_folded = {other.casefold(): other for other in sorted(known, reverse=True)}
     found = difflib.get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.6)
     return by_folded[found[0]] if found else None

@@ -1,4 +1,4 @@
-"""Import the public names of a package on first use, as its stub `__init__.pyi` lists them."""
+"""Import the public names of a package on first use; the stub `__init__.pyi` lists them."""
 
 from __future__ import annotations
 

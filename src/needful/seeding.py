@@ -16,6 +16,6 @@ def seed_for(seed: int, *labels: str | int) -> int:
 def rng_for(seed: int, *labels: str | int) -> np.random.Generator:
     """Return the generator of one named stream, for example `rng_for(0, "tasks", "test", 7)`.
 
-    Streams with different labels are independent: more draws from one do not change another.
+    Streams with different labels are independent: drawing more from one stream does not change another.
     """
     return np.random.Generator(np.random.PCG64(seed_for(seed, *labels)))

@@ -1,4 +1,4 @@
-"""Parts of training that do not depend on the network: one thread, and the Adam optimiser."""
+"""Training utilities for all networks: a limit to one thread, and the Adam optimiser."""
 
 from __future__ import annotations
 

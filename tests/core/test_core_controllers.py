@@ -52,7 +52,7 @@ def test_bounds_of_different_lengths():
 
 @pytest.mark.parametrize(("low", "high"), [(1.0, 0.0), (math.nan, 1.0), (0.0, math.inf), (-math.inf, 0.0)])
 def test_bounds_must_be_finite_and_in_order(low, high):
-    with pytest.raises(InvalidInputError, match="'Bad' has an empty bound"):
+    with pytest.raises(InvalidInputError, match="'Bad' has the invalid bounds"):
         Controller("Bad", (), low=(low,), high=(high,))
 
 

@@ -113,7 +113,7 @@ MUG = Type("mug", ("x",))
         (
             Vocabulary((CUP,), (FULL, Predicate("Wet", (CUP, CUP))), (POUR, LOOK)),
             InvalidInputError,
-            r"The model has the predicate Wet\(cup\), the domain Wet\(cup, cup\)",
+            r"The model has the predicate Wet\(cup\), but the domain has Wet\(cup, cup\)",
         ),
         (
             Vocabulary((CUP,), (FULL, WET), (replace(POUR, name="Pours"), LOOK)),

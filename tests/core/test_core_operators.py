@@ -203,15 +203,15 @@ def test_str_of_an_operator():
     [
         ({"parameters": (X, Y, X)}, "lists a parameter twice"),
         ({"parameters": (X, Y, Variable("?x", BALL))}, "lists a parameter twice"),
-        ({"parameters": (X,)}, r"uses \['\?y'\], which are no parameters"),
-        ({"preconditions": frozenset({CLEAN.lifted(Variable("?z", BLOCK))})}, r"uses \['\?z'\]"),
-        ({"add_effects": frozenset({CLEAN.lifted(Variable("?x", BALL))})}, r"uses \['\?x'\]"),
-        ({"delete_effects": frozenset({CLEAN.lifted(Variable("?z", BLOCK))})}, r"uses \['\?z'\]"),
+        ({"parameters": (X,)}, r"parameters: \['\?y'\]"),
+        ({"preconditions": frozenset({CLEAN.lifted(Variable("?z", BLOCK))})}, r"parameters: \['\?z'\]"),
+        ({"add_effects": frozenset({CLEAN.lifted(Variable("?x", BALL))})}, r"parameters: \['\?x'\]"),
+        ({"delete_effects": frozenset({CLEAN.lifted(Variable("?z", BLOCK))})}, r"parameters: \['\?z'\]"),
         (
             {"delete_patterns": frozenset({DeletePattern(ON, (Variable("?z", BLOCK), ANY))})},
-            r"uses \['\?z'\]",
+            r"parameters: \['\?z'\]",
         ),
-        ({"controller_arguments": (X, Variable("?z", BLOCK))}, r"uses \['\?z'\]"),
+        ({"controller_arguments": (X, Variable("?z", BLOCK))}, r"parameters: \['\?z'\]"),
         ({"controller_arguments": (X,)}, "passes 1 arguments to 'Stack', which takes 2"),
         (
             {"controller": replace(STACK, types=(BALL, THING))},

@@ -37,11 +37,11 @@ def test_lines_and_comments() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("(a))", "here: there is a `)` too many in line 1."),
-        (")", "here: there is a `)` too many in line 1."),
-        ("(a\n(b\n", "here: there are 2 `)` too few; the last `(` without one is in line 2."),
-        ("", "here: a file holds one definition, got 0 expressions."),
-        ("a (b)", "here: a file holds one definition, got 2 expressions."),
+        ("(a))", "here: line 1 has a `)` without a matching `(`."),
+        (")", "here: line 1 has a `)` without a matching `(`."),
+        ("(a\n(b\n", "here: 2 `)` missing at the end; the last `(` that is not closed is in line 2."),
+        ("", "here: a file must hold one definition, got 0 expressions."),
+        ("a (b)", "here: a file must hold one definition, got 2 expressions."),
         ("(" * 10**6, f"here: brackets are nested more than {MAX_NESTING} deep in line 1."),
     ],
 )

@@ -201,7 +201,7 @@ class TestBrokenEpisodes:
     def test_lengths(self) -> None:
         assert self.error_of(actions=(4.0, 4.5, 5.0)) == (
             "Episode 0: 3 actions need 4 observations, got 3. "
-            "Record one before the first action and one after each."
+            "Record one before the first action and one after each action."
         )
         parts = {"x": np.zeros(3), "inner": (np.zeros(3), np.zeros(2))}
         assert self.error_of(observations=parts) == (

@@ -117,7 +117,7 @@ def test_without_operators_there_are_no_replays() -> None:
         def oracle_model(self) -> PlanningModel:
             return PlanningModel(self.vocabulary, ())
 
-    with pytest.raises(DemonstrationError, match="No replay came of"):
+    with pytest.raises(DemonstrationError, match="No action could be replayed"):
         collect_replays(WithoutOperators(), demonstrations(1), 2, 0)
 
 
@@ -129,15 +129,15 @@ def test_an_error_is_raised_if_every_draw_is_rejected() -> None:
             Broken.executions += 1
             return Execution(state, steps=0, failure="no")
 
-    with pytest.raises(DemonstrationError, match="No replay came of 1 demonstrations of 'toy'"):
+    with pytest.raises(DemonstrationError, match="replayed in 1 demonstrations of 'toy'"):
         collect_replays(Broken(), demonstrations(1), 10, 0)
     assert Broken.executions == 200
 
 
 def test_replays_need_states_and_actions() -> None:
     (demo,) = demonstrations(1)
-    with pytest.raises(DemonstrationError, match="Replays start from states"):
+    with pytest.raises(DemonstrationError, match="Replays need states"):
         collect_replays(TOY, [replace(demo, states=None)], 10, 0)
     done = Demonstration(demo.objects, demo.goal, demo.abstract_states[-1:], (), (demo.states or ())[-1:])
-    with pytest.raises(DemonstrationError, match="No replay came of 0 demonstrations"):
+    with pytest.raises(DemonstrationError, match="No action could be replayed in 0 demonstrations"):
         collect_replays(TOY, [done], 10, 0)

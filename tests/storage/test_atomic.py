@@ -84,7 +84,7 @@ def test_folders_with_foreign_files_are_never_replaced(tmp_path: Path, force: bo
     (path / "sub" / "model.json").mkdir(parents=True)
     (path / "thesis.tex").write_text("")
     for check in (check_output_directory, prepare_output_directory):
-        with pytest.raises(OutputExistsError, match=r"precious holds 'sub', which is no part of a model"):
+        with pytest.raises(OutputExistsError, match=r"precious holds 'sub', which is not part of a model"):
             check(path, MODEL, force)
     assert names(path) == ["sub", "thesis.tex"]
 
@@ -107,12 +107,12 @@ def test_outputs_are_recognised_by_their_marker_files(
     for other in kind.other_files:
         (path / other).parent.mkdir(exist_ok=True)
         (path / other).write_text("any content")
-    with pytest.raises(OutputExistsError, match=f"holds {min(names(path))!r}, which is no part"):
+    with pytest.raises(OutputExistsError, match=f"holds {min(names(path))!r}, which is not part"):
         check_output_directory(path, kind, force=True)
     (path / marker).write_text(text)
     check_output_directory(path, kind, force=True)
     (path / marker).write_text("precious")
-    with pytest.raises(OutputExistsError, match=f"holds {marker!r}, which is no part"):
+    with pytest.raises(OutputExistsError, match=f"holds {marker!r}, which is not part"):
         check_output_directory(path, kind, force=True)
 
 
@@ -257,17 +257,17 @@ def test_unwritable_paths_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "file" / "below"
     with pytest.raises(OutputError, match=r"below cannot be written.*Choose another path"):
         write_text(path, "")
-    with pytest.raises(OutputError, match=r"below cannot be written: .*file is no folder"):
+    with pytest.raises(OutputError, match=r"below cannot be written: .*file is not a folder"):
         check_output_file(path, PNG)
     for check in (check_output_directory, prepare_output_directory):
-        with pytest.raises(OutputError, match=r"below cannot be written: .*file is no folder"):
+        with pytest.raises(OutputError, match=r"below cannot be written: .*file is not a folder"):
             check(path, RUN)
 
 
 def test_folders_without_permission_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Tests may run as root, who may write everywhere.
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
-    with pytest.raises(OutputError, match=f"{tmp_path} is no folder that you may write to"):
+    with pytest.raises(OutputError, match=f"{tmp_path} is not a folder that you may write to"):
         check_output_directory(tmp_path / "new" / "out", RUN)
 
 

@@ -151,7 +151,7 @@ def test_existing_directories_are_only_replaced_with_force(saved: Path) -> None:
     save_toy(saved, force=True)
     assert contents(saved) == before
     (saved / "notes.txt").write_text("")
-    with pytest.raises(OutputError, match=r"holds 'notes.txt', which is no part of a model directory"):
+    with pytest.raises(OutputError, match=r"holds 'notes.txt', which is not part of a model directory"):
         save_toy(saved, force=True)
 
 

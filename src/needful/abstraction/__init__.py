@@ -1,1 +1,1 @@
-"""Abstract states of states, their encoding as integers, and joins over them."""
+"""Compute abstract states, encode sets of atoms as integers, and find groundings by joins."""

@@ -11,7 +11,7 @@ from needful.core.state import State
 
 
 def abstract(state: State, predicates: Iterable[Predicate]) -> AbstractState:
-    """Return the ground atoms that hold in a state, over all tuples of its objects of the right types."""
+    """Return all ground atoms over the objects of a state that hold in the state."""
     return frozenset(
         GroundAtom(predicate, objects)
         for predicate in predicates

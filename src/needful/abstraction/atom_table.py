@@ -1,4 +1,4 @@
-"""Sets of ground atoms as integers (bit masks): each atom of a task has a number, its bit."""
+"""Sets of ground atoms as integers (bit masks): bit i stands for the atom with number i."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def bits(mask: int) -> Iterator[int]:
 
 
 class AtomTable:
-    """Numbers objects (in sorted order) and atoms (in order of arrival), and indexes the atoms.
+    """Numbers objects (in sorted order) and atoms (in the order of first use), and indexes the atoms.
 
     A set of atoms is a mask: `a` is a subset of `b` if `a & ~b == 0`, its size is `a.bit_count()`. The
-    atoms of a predicate with a given object at a given position are a mask too, so a join intersects
-    masks.
+    atoms of a predicate with a given object at a given position are a mask too, so a join only
+    intersects masks.
     """
 
     def __init__(self, objects: Iterable[Object]) -> None:
@@ -50,7 +50,7 @@ class AtomTable:
         return self._append(atom, key, arguments) if known is None else known.bit_length() - 1
 
     def number_by_arguments(self, predicate: Predicate, arguments: tuple[int, ...]) -> int:
-        """Return the number of an atom given by object numbers; builds the atom only if it is new."""
+        """Return the number of the atom over these object numbers; build the atom only if it is new."""
         key = (predicate.name, arguments)
         known = self._bits.get(key)
         if known is not None:
@@ -98,11 +98,11 @@ class AtomTable:
         return self._predicate_masks.get(name, 0)
 
     def with_argument(self, name: str, position: int, argument: int) -> int:
-        """Return the mask of the atoms of a predicate that have an object at a position."""
+        """Return the mask of a predicate's atoms that have the object number `argument` at a position."""
         return self._argument_masks.get((name, position, argument), 0)
 
     def of_type(self, kind: Type) -> int:
-        """Return the mask over object numbers of the objects of a type (subtypes included)."""
+        """Return the mask of the objects of a type (subtypes included); bit i is object number i."""
         known = self._type_masks.get(kind)
         if known is None:
             known = sum(1 << i for i, obj in enumerate(self.objects) if obj.type.is_subtype_of(kind))

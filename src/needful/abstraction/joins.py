@@ -1,7 +1,7 @@
 """Joins: find all groundings under which lifted atoms become members of given sets of ground atoms.
 
-At every level, the atom with the fewest candidates binds its variables next. Groundings are injective
-and respect types.
+Each level of the search binds the variables of the lifted atom that has the fewest candidates. Groundings
+are injective and respect types.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ def join(
 
     Args:
         table: numbers the objects and atoms.
-        constraints: the lifted atoms and the set of each.
+        constraints: the lifted atoms, each with the set that must contain its grounding.
         domains: for each variable, the mask of the objects that it may be bound to.
         binding: the object number of each variable; `UNBOUND` for variables to bind.
-        stop: called at every level; once it returns True, the join ends. Called also while no
-            grounding is found, because such a join can take very long.
+        stop: called at every level of the search; once it returns True, the join ends. A join can take
+            very long without finding a grounding, so callers cannot rely on their own loop to stop it.
         ascending: groups of variables; only groundings that bind each group to objects in ascending
             order are yielded. If the variables of a group are interchangeable, each such grounding
             represents all permutations of its objects.
@@ -132,7 +132,7 @@ def _unify(
     binding: list[int],
     used: int,
 ) -> list[int] | None:
-    """Bind the unbound variables to the arguments in place; return them, or None if that fails."""
+    """Bind the unbound variables to the arguments in place; return these variables, None on a conflict."""
     new_variables: list[int] = []
     for variable, argument in zip(variables, arguments, strict=True):
         if binding[variable] == argument:
@@ -150,7 +150,7 @@ def _unify(
 
 
 def _bind_rest(context: _JoinContext, binding: list[int], used: int) -> Iterator[tuple[int, ...]]:
-    """Bind the variables that occur in no constraint in all ways."""
+    """Yield the binding completed in all ways; the unbound variables occur in no constraint."""
     if context.stop():
         return
     if UNBOUND not in binding:

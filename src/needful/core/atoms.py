@@ -25,17 +25,17 @@ class Typed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A named relation over typed objects, with a classifier that decides it in a state.
+    """A named relation over typed objects, with a classifier that returns whether it holds in a state.
 
-    Two predicates are equal if their names and types are equal: a predicate read from a file has no
-    classifier and still equals the environment's predicate.
+    Predicates with equal names and types are equal. A predicate read from a file has no classifier, but it
+    equals the environment's predicate.
 
     Attributes:
         name: the name, unique within a vocabulary.
         types: the type of each argument.
-        classifier: decides the predicate for a tuple of objects in a state.
-        batch_classifier: returns all tuples of a state for which the predicate holds; optional, for
-            environments that can compute them faster together than one by one.
+        classifier: returns whether the predicate holds for a tuple of objects in a state.
+        batch_classifier: optional; returns all tuples of objects for which the predicate holds in a
+            state, if one call for all of them is faster than one call of `classifier` per tuple.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Predicate:
         return LiftedAtom(self, variables)
 
     def holds(self, state: State, objects: Sequence[Object]) -> bool:
-        """Decide the predicate in a state."""
+        """Return whether the predicate holds for the objects in a state."""
         if self.classifier is None:
             raise InvalidInputError(
                 f"Predicate {self.name!r} has no classifier: it was read from a file. "
@@ -73,7 +73,7 @@ class Predicate:
         return self.classifier(state, objects)
 
     def fits(self, arguments: Sequence[Typed]) -> bool:
-        """Return whether the arguments have the right types; their number must be right."""
+        """Return whether the arguments have the right types; there must be one per type."""
         return all(a.type.is_subtype_of(kind) for a, kind in zip(arguments, self.types, strict=True))
 
     def check_arguments(self, arguments: Sequence[Typed]) -> None:
@@ -115,7 +115,7 @@ class LiftedAtom:
         return short_repr(self, str(self))
 
     def ground(self, binding: Mapping[Variable, Object]) -> GroundAtom:
-        """Replace the variables by objects."""
+        """Return the ground atom with the variables replaced by objects."""
         return GroundAtom(self.predicate, tuple(map(binding.__getitem__, self.variables)))
 
 
@@ -147,7 +147,7 @@ class GroundAtom:
         return short_repr(self, str(self))
 
     def holds(self, state: State) -> bool:
-        """Decide the atom in a state."""
+        """Return whether the atom holds in a state."""
         return self.predicate.holds(state, self.objects)
 
 

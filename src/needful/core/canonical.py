@@ -1,9 +1,9 @@
-"""Canonical forms of operators: operators that are equal up to renaming get the same form.
+"""Canonical forms of operators: operators that differ only in variable names get the same form.
 
 Controller arguments come first, in the controller's order. Colour refinement (by type and incident
-atoms) orders the other variables. Ties are broken by a search for the least serialisation. Of variables
-that can be swapped without changing the operator, the search tries only one, so symmetric operators
-stay cheap.
+atoms) orders the other variables. Ties are broken by a search for the least serialisation. If variables
+can be swapped without changing the operator, the search tries only one of them, so symmetric operators
+take little time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def canonical_form(operator: Operator) -> tuple[Operator, dict[Variable, Variabl
 
 
 def rename(operator: Operator, renaming: dict[Variable, Variable]) -> Operator:
-    """Return the operator with renamed variables; the renaming's order becomes that of the parameters."""
+    """Return the operator with renamed variables; its parameters are in the order of the renaming."""
 
     def atoms(old: frozenset[LiftedAtom]) -> frozenset[LiftedAtom]:
         return frozenset(LiftedAtom(a.predicate, tuple(renaming[v] for v in a.variables)) for a in old)
@@ -126,13 +126,13 @@ def _best_order(fixed: int, labels: Sequence[str], incidences: list[Incidence]) 
 
 
 def _refine(colours: list[int], labels: Sequence[str], incidences: list[Incidence]) -> list[int]:
-    """Split colour classes by type and incident atoms until a fixpoint."""
+    """Return the colours after splitting classes by type and incident atoms until nothing changes."""
     while True:
         seen: list[list[tuple[str, int, tuple[int, ...]]]] = [[] for _ in colours]
         for kind, variables in incidences:
-            around = tuple(colours[v] for v in variables)
+            atom_colours = tuple(colours[v] for v in variables)
             for position, variable in enumerate(variables):
-                seen[variable].append((kind, position, around))
+                seen[variable].append((kind, position, atom_colours))
         keys = [(c, labels[i], tuple(sorted(seen[i]))) for i, c in enumerate(colours)]
         rank = {key: index for index, key in enumerate(sorted(set(keys)))}
         refined = [rank[key] for key in keys]
@@ -144,7 +144,7 @@ def _refine(colours: list[int], labels: Sequence[str], incidences: list[Incidenc
 def _search(
     colours: list[int], labels: Sequence[str], incidences: list[Incidence]
 ) -> tuple[list[Incidence], list[int]]:
-    """Return the least serialisation over all ways to split equal colours, and its order."""
+    """Return the least serialisation over all ways to order equal colours, and its variable order."""
     by_colour: dict[int, list[int]] = {}
     for variable, colour in enumerate(colours):
         by_colour.setdefault(colour, []).append(variable)
@@ -159,7 +159,7 @@ def _search(
         if any(_is_symmetric_pair(variable, other, incidences) for other in tried):
             continue
         tried.append(variable)
-        # Doubled colours leave a free one just before the class, for the chosen variable.
+        # Doubling the colours leaves a free colour below the class, which the chosen variable gets.
         chosen = [2 * colour - (index == variable) for index, colour in enumerate(colours)]
         found = _search(_refine(chosen, labels, incidences), labels, incidences)
         if best is None or found[0] < best[0]:

@@ -16,8 +16,8 @@ from needful.errors import InvalidInputError
 Parameters: TypeAlias = tuple[float, ...]
 InitiationTest: TypeAlias = Callable[[State, Sequence[Object], Parameters], bool]
 
-# Relative to the larger bound, or to 1 if both are smaller: recorders may round parameters or bounds
-# to 32 bits.
+# Parameters may exceed their bounds by this fraction of max(1, |low|, |high|), because recorders may
+# round parameters or bounds to 32 bits.
 BOUNDS_TOLERANCE = 1e-6
 
 
@@ -38,9 +38,9 @@ def always_initiable(state: State, objects: Sequence[Object], parameters: Parame
 
 
 class ControllerPolicy(Protocol):
-    """The closed loop of a multi-step controller.
+    """The closed-loop policy of a multi-step controller.
 
-    `memory` is a new dictionary per execution, in which the policy may store values between steps.
+    Each execution gets a new dictionary `memory`, in which the policy may store values between steps.
     """
 
     def act(self, state: State, action: GroundController, memory: dict[str, object]) -> np.ndarray:
@@ -75,8 +75,8 @@ class Controller:
         for low, high in zip(self.low, self.high, strict=True):
             if not (math.isfinite(low) and math.isfinite(high) and low <= high):
                 raise InvalidInputError(
-                    f"Controller {self.name!r} has an empty bound [{low}, {high}]. "
-                    "Give finite numbers, the lower one first."
+                    f"Controller {self.name!r} has the invalid bounds [{low}, {high}]. "
+                    "Give two finite numbers, the lower one first."
                 )
 
     def __hash__(self) -> int:
@@ -105,7 +105,10 @@ class Controller:
         return tuple(min(max(float(value), low), high) for value, low, high in bounds)
 
     def first_out_of_bounds(self, parameters: Sequence[float]) -> int | None:
-        """Return the index of the first parameter that exceeds its bounds by more than rounding."""
+        """Return the index of the first parameter clearly outside its bounds, or None.
+
+        Differences within `BOUNDS_TOLERANCE` are ignored.
+        """
         bounds = zip(parameters, self.low, self.high, strict=True)
         for index, (value, low, high) in enumerate(bounds):
             tolerance = BOUNDS_TOLERANCE * max(1.0, abs(low), abs(high))
@@ -158,7 +161,10 @@ class GroundController:
         return self.controller.initiable(state, self.objects, self.parameters)
 
     def rejection_reason(self, state: State) -> str | None:
-        """Return why the controller may not start in this state; None if it may or no reason is given."""
+        """Return why the controller may not start in this state.
+
+        Returns None if it may start, or if its initiation test gives no reasons.
+        """
         test: object = self.controller.initiable
         if not isinstance(test, ExplainableInitiationTest):
             return None
@@ -170,11 +176,11 @@ class Execution:
     """The result of executing one ground controller.
 
     Attributes:
-        state: the state afterwards; the unchanged state before if the execution failed.
+        state: the state after the execution, or the state before it if the execution failed.
         steps: the number of low-level actions; 0 means that the controller failed.
-        failure: the reason of the failure, or None.
-        offending: the objects that caused the failure, as the simulator reports. The planner looks
-            for a plan that moves them first.
+        failure: the reason for the failure, or None.
+        offending: the objects that caused the failure, as reported by the simulator. The planner looks
+            for a plan that moves these objects first.
     """
 
     state: State

@@ -1,6 +1,6 @@
 """Time limits of learning.
 
-A deadline decides whether learning finishes, never what is learned. Long loops call `Deadline.check`,
+A deadline may stop learning, but it never changes the result. Long loops call `Deadline.check`,
 which raises once the time is up.
 """
 
@@ -16,7 +16,7 @@ from needful.errors import InvalidInputError, LearningTimeoutError
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment on a monotonic clock; make one with `Deadline.after`.
+    """A moment on a monotonic clock; created by `Deadline.after`.
 
     Attributes:
         limit: the time limit in seconds.
@@ -38,7 +38,10 @@ class Deadline:
         return cls(seconds, clock() + seconds, clock)
 
     def check(self) -> bool:
-        """Raise `LearningTimeoutError` if the time is up, otherwise return False (do not stop)."""
+        """Raise `LearningTimeoutError` if the time is up, otherwise return False.
+
+        The return value allows joins to call `check` as their `stop` function.
+        """
         if self.at < math.inf and self.clock() >= self.at:
             raise LearningTimeoutError(self.limit)
         return False

@@ -19,7 +19,7 @@ class Transition:
 
     Attributes:
         before: s_{i-1}, the abstract state before the action.
-        action: u_i.
+        action: u_i, the executed controller with its objects and parameters.
         after: s_i, the abstract state after the action.
         state: x_{i-1}, the state before the action; None if states were not recorded.
     """
@@ -86,7 +86,7 @@ class Demonstration:
             unknown = [obj for obj in item.objects if obj not in known]
             if unknown:
                 raise DemonstrationError(
-                    f"{item} names {unknown[0]}, which is none of the demonstration's objects: {listed}."
+                    f"{item} names {unknown[0]}, which is not among the demonstration's objects: {listed}."
                 )
 
     def __repr__(self) -> str:

@@ -20,7 +20,7 @@ class Sampler(Protocol):
     """Draws continuous parameters for the controller of an operator."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Sequence[float]:
-        """Draw parameters; `objects` are bound to the operator's parameters, in their order."""
+        """Return drawn parameters; `objects` are bound to the operator's parameters, in order."""
         ...
 
 
@@ -31,7 +31,7 @@ class ConstantSampler:
     parameters: Parameters
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the parameters."""
+        """Return the constant parameters."""
         return self.parameters
 
 
@@ -59,7 +59,7 @@ class PlanningModel:
     """Operators over a vocabulary, with a sampler for each operator that needs one.
 
     `samplers` maps operator names to samplers. An operator whose controller has no continuous
-    parameters needs none.
+    parameters needs no sampler.
     """
 
     vocabulary: Vocabulary
@@ -93,7 +93,7 @@ class PlanningModel:
 
         A model read from a file has only signatures. The domain's predicates have classifiers and its
         controllers have initiation tests, which planning needs. Raises if a type, predicate or
-        controller of the model is missing in the vocabulary or differs from it.
+        controller of the model is missing in the vocabulary or is defined differently there.
         """
         operators = tuple(_rebind(operator, vocabulary) for operator in self.operators)
         return PlanningModel(vocabulary, operators, self.samplers)
@@ -117,7 +117,7 @@ def _rebind(operator: Operator, vocabulary: Vocabulary) -> Operator:
             raise UnknownNameError(f"predicate in operator {operator.name}", predicate.name, predicates)
         if found != predicate:
             raise InvalidInputError(
-                f"The model has the predicate {predicate}, the domain {found}. "
+                f"The model has the predicate {predicate}, but the domain has {found}. "
                 "Use the domain that the model was learned in."
             )
         return found

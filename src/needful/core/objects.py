@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from needful.errors import InvalidInputError
 
-# The longest `repr` of an object of this package, in characters.
+# The maximum length of a `repr` in characters; longer texts are cut off.
 MAX_REPR = 120
 
 
@@ -58,7 +58,7 @@ class Type:
 
     def is_subtype_of(self, other: Type) -> bool:
         """Return whether this type is `other` or a descendant of it."""
-        # A hot path: identity mostly decides, and comparing types by value is much slower.
+        # This is called very often: test identity first, because comparing types by value is much slower.
         current: Type | None = self
         while current is not None:
             if current is other:
@@ -85,7 +85,7 @@ class _TypedName:
         object.__setattr__(self, "_hash", hash(self.name))
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Rebuild when unpickling: another process hashes strings differently.
+        # Unpickling computes the hash again, because another process hashes strings differently.
         return type(self), (self.name, self.type)
 
     def __str__(self) -> str:
@@ -124,10 +124,10 @@ class Variable(_TypedName):
 
 @dataclass(frozen=True, slots=True)
 class InjectiveTuples:
-    """All tuples with one object of each domain and no object twice, counted without listing them.
+    """All tuples with one object from each domain and no object twice, counted without listing them.
 
-    Each domain holds the objects of one type. Types have at most one parent, so two domains are nested
-    or disjoint: from the smallest to the largest, each loses one object per earlier domain inside it.
+    Each domain holds the objects of one type. A type has at most one parent, so two domains are nested
+    or disjoint. In order of size, each domain has one choice less for every smaller domain inside it.
     """
 
     domains: tuple[tuple[Object, ...], ...]
@@ -143,7 +143,7 @@ class InjectiveTuples:
         return count
 
     def at(self, index: int) -> tuple[Object, ...]:
-        """Return the tuple with an index from 0 to `count` - 1."""
+        """Return the tuple at an index from 0 to `count` - 1."""
         chosen: dict[int, Object] = {}
         for argument in sorted(range(len(self.domains)), key=lambda argument: len(self.domains[argument])):
             free = [obj for obj in self.domains[argument] if obj not in chosen.values()]
@@ -153,7 +153,7 @@ class InjectiveTuples:
 
 
 def short_repr(value: object, *parts: str) -> str:
-    """Return the class name and the parts in brackets, on one line and cut off if it is long."""
+    """Return the class name with the parts in brackets, cut off after `MAX_REPR` characters."""
     text = f"{type(value).__name__}({', '.join(parts)})"
     return text if len(text) <= MAX_REPR else f"{text[: MAX_REPR - 4]}...)"
 

@@ -67,7 +67,7 @@ class DeletePattern:
         )
 
     def ground(self, binding: Mapping[Variable, Object]) -> GroundDeletePattern:
-        """Replace the variables by objects; wildcards stay."""
+        """Return the pattern with its variables replaced by objects; wildcards stay."""
         arguments = (binding[a] if isinstance(a, Variable) else a for a in self.arguments)
         return GroundDeletePattern(self.predicate, tuple(arguments))
 
@@ -102,7 +102,7 @@ class GroundDeletePattern:
 
 @dataclass(frozen=True)
 class Operator:
-    """A symbolic model of one use of a controller.
+    """A symbolic model of one way to use a controller.
 
     A grounding maps distinct parameters to distinct objects of the right types.
     """
@@ -128,7 +128,7 @@ class Operator:
         if not used <= known:
             stray = sorted(variable.name for variable in used - known)
             raise InvalidInputError(
-                f"Operator {self.name!r} uses {stray}, which are no parameters of it. "
+                f"Operator {self.name!r} uses variables that are not its parameters: {stray}. "
                 "Add them to its parameters."
             )
         if len(self.controller_arguments) != len(self.controller.types):
@@ -190,7 +190,7 @@ class Operator:
         return self.preconditions & self.add_effects
 
     def ground(self, objects: Sequence[Object]) -> GroundOperator:
-        """Bind the parameters to distinct objects of the right types."""
+        """Return the operator with its parameters bound to distinct objects of the right types."""
         if len(objects) != len(self.parameters):
             raise InvalidInputError(
                 f"Operator {self.name!r} has {len(self.parameters)} parameters, got {len(objects)} objects."
@@ -225,22 +225,22 @@ class GroundOperator:
 
     @cached_property
     def preconditions(self) -> AbstractState:
-        """P over objects."""
+        """The ground preconditions P."""
         return self._ground(self.operator.preconditions)
 
     @cached_property
     def add_effects(self) -> AbstractState:
-        """E+ over objects."""
+        """The ground add effects E+."""
         return self._ground(self.operator.add_effects)
 
     @cached_property
     def delete_effects(self) -> AbstractState:
-        """E- over objects."""
+        """The ground delete effects E-."""
         return self._ground(self.operator.delete_effects)
 
     @cached_property
     def delete_patterns(self) -> tuple[GroundDeletePattern, ...]:
-        """Q with its variables bound."""
+        """The delete patterns Q with their variables bound."""
         return tuple(p.ground(self.binding) for p in sorted(self.operator.delete_patterns))
 
     @cached_property
@@ -256,7 +256,10 @@ class GroundOperator:
         return self.preconditions <= state
 
     def apply(self, state: AbstractState) -> AbstractState:
-        """Return F(s, ω) = ({a ∈ s : a matches no pattern of Q} \\ E-) ∪ E+. Add effects win."""
+        """Return F(s, ω) = ({a ∈ s : a matches no pattern of Q} \\ E-) ∪ E+.
+
+        An atom that is both deleted and added holds afterwards.
+        """
         if not self.applicable(state):
             missing = ", ".join(map(str, sorted(self.preconditions - state)))
             raise InvalidInputError(f"{self} is not applicable: {missing} does not hold.")

@@ -43,14 +43,14 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Where the deepest attempt ended and why.
+    """Where and why the deepest attempt (the one with the most progress) failed.
 
     Attributes:
-        step: the index of the failing step of the plan.
+        step: the index of the failed step of the plan.
         operator: the ground operator of that step; None if a policy acted.
         outcome: the kind of failure.
         missing: the subgoal atoms that did not hold after the step.
-        detail: a sentence for the user.
+        detail: an explanation for the user.
     """
 
     step: int
@@ -83,12 +83,13 @@ class PlanningResult:
     """The outcome of planning for one task.
 
     Attributes:
-        outcome: `Outcome.SOLVED` or the reason of the failure.
-        abstract_plan: the plan of the successful or else the deepest attempt; empty for policies.
+        outcome: `Outcome.SOLVED` or the reason for the failure.
+        abstract_plan: the plan of the successful attempt, or of the deepest one if all failed; empty for
+            policies.
         actions: the ground controllers found, in order.
         states: the simulated states x_0..x_k before and after the actions.
         subgoals: the atoms that had to hold before the plan and after each step; empty for policies.
-        failure: where and why the deepest attempt ended; None if solved or if no plan was found.
+        failure: where and why the deepest attempt failed; None if solved or if no plan was found.
         statistics: counters and times of the search.
     """
 

@@ -12,20 +12,20 @@ MAX_NESTING = 200
 
 
 class Word(str):
-    """A word and the line it is in."""
+    """A word with its line number."""
 
     __slots__ = ("line",)
     line: int
 
     def __new__(cls, text: str, line: int) -> Word:
-        """Return the word `text` of a line."""
+        """Return a word with its line number."""
         word = super().__new__(cls, text)
         word.line = line
         return word
 
 
 class Form(list["Word | Form"]):
-    """A list in brackets and the line it begins in."""
+    """A list in brackets, with the line number of its opening bracket."""
 
     __slots__ = ("line",)
 
@@ -55,18 +55,18 @@ def read_expression(text: str, source: str) -> Expression:
             else:
                 open_forms[-1].append(Word(word, number))
             if not open_forms:
-                raise InvalidInputError(f"{source}: there is a `)` too many in line {number}.")
+                raise InvalidInputError(f"{source}: line {number} has a `)` without a matching `(`.")
             if len(open_forms) > MAX_NESTING:
                 raise InvalidInputError(
                     f"{source}: brackets are nested more than {MAX_NESTING} deep in line {number}."
                 )
     if len(open_forms) > 1:
         raise InvalidInputError(
-            f"{source}: there are {len(open_forms) - 1} `)` too few; "
-            f"the last `(` without one is in line {open_forms[-1].line}."
+            f"{source}: {len(open_forms) - 1} `)` missing at the end; "
+            f"the last `(` that is not closed is in line {open_forms[-1].line}."
         )
     if len(root) != 1:
-        raise InvalidInputError(f"{source}: a file holds one definition, got {len(root)} expressions.")
+        raise InvalidInputError(f"{source}: a file must hold one definition, got {len(root)} expressions.")
     return root[0]
 
 

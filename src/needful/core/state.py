@@ -101,11 +101,11 @@ class State:
         return self._with_vectors(vectors)
 
     def vector(self, objects: Sequence[Object]) -> np.ndarray:
-        """Concatenate the vectors of several objects, in the given order."""
+        """Return the concatenated vectors of several objects, in the given order."""
         return np.array([value for obj in objects for value in self[obj]], dtype=np.float64)
 
     def allclose(self, other: State, tolerance: float) -> bool:
-        """Return whether both states have the same objects and values within a tolerance."""
+        """Return whether the objects are the same and all values differ by at most `tolerance`."""
         return self.objects == other.objects and all(
             abs(a - b) <= tolerance
             for obj in self.objects

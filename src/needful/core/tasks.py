@@ -1,4 +1,4 @@
-"""Tasks: an initial state and a goal, with continuous features or as atoms alone."""
+"""Tasks: an initial state and a goal, with continuous features or with atoms only."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AbstractTask:
-    """A task as a symbolic planner sees it.
+    """A task for a symbolic planner: atoms instead of a continuous state.
 
     Attributes:
         objects: the objects of the task, in any order.

@@ -30,7 +30,7 @@ class Demonstrator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CollectedDemonstrations:
-    """The demonstrations, and the indices and outcomes of the training tasks without one."""
+    """The demonstrations, and the index and outcome of each training task that was not solved."""
 
     demonstrations: tuple[Demonstration, ...]
     skipped: tuple[tuple[int, Outcome], ...]
@@ -50,7 +50,7 @@ def collect_demonstrations(
 ) -> CollectedDemonstrations:
     """Collect one demonstration of each of the first `count` training tasks.
 
-    Tasks that the demonstrator cannot solve are listed as skipped, not replaced by others.
+    Tasks that the demonstrator cannot solve are listed in `skipped`; no other tasks replace them.
     `on_progress` is called with the number of finished tasks.
     """
     found, skipped = [], []
@@ -88,5 +88,5 @@ class OracleDemonstrator:
         object.__setattr__(self, "model", self.environment.oracle_model())
 
     def demonstrate(self, task: Task, seed: int) -> PlanningResult:
-        """Plan for a task with the oracle model."""
+        """Return the result of planning for the task with the oracle model."""
         return plan(task, self.model, self.environment.execute, self.config, seed)

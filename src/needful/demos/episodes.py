@@ -92,7 +92,7 @@ class RecordedEpisode(Protocol):
 class Episode:
     """A recorded episode: lists or arrays with one entry per step.
 
-    As in Minari, composite spaces are dictionaries or tuples of such lists or arrays.
+    Episodes of composite spaces hold dictionaries or tuples of lists or arrays, as in Minari.
     """
 
     observations: Any
@@ -173,7 +173,7 @@ class _Reader:
     ) -> Iterator[tuple[GroundController, int]]:
         """Yield each executed action and the number of steps up to its end.
 
-        Errors name the first step without an explanation.
+        Errors name the first step of the invalid or missing segment.
         """
         start = 0
         segments = iter(self.segment(states, actions))
@@ -243,13 +243,13 @@ def _steps(episode: RecordedEpisode) -> tuple[list[Any], list[Any]]:
     if len(observations) != len(actions) + 1:
         raise InvalidInputError(
             f"{len(actions)} actions need {len(actions) + 1} observations, got {len(observations)}. "
-            "Record one before the first action and one after each."
+            "Record one before the first action and one after each action."
         )
     return observations, actions
 
 
 def _unstacked(recorded: Any, name: str) -> list[Any]:
-    """Return one entry per step of a list or an array, or of a dictionary or tuple of them."""
+    """Return a list with one entry per step; the entries of composite spaces are dictionaries or tuples."""
     if isinstance(recorded, Mapping):
         rows = _rows([_unstacked(part, f"{name}[{key!r}]") for key, part in recorded.items()], name)
         return [dict(zip(recorded, row, strict=True)) for row in rows]

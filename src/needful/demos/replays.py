@@ -1,7 +1,7 @@
 """Replays: transitions of random actions in states of demonstrations.
 
-Demonstrations execute controllers only where they help. Replays also execute them elsewhere. A replay
-is a `Demonstration` with one action and an empty goal.
+Demonstrations execute a controller only where it helps to reach the goal. Replays also execute it in other
+states. A replay is a `Demonstration` with one action and an empty goal.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from needful.envs.contract import Environment
 from needful.errors import DemonstrationError
 from needful.seeding import rng_for
 
-# The limit on all draws, rejected ones included, per requested replay.
+# The maximum number of draws per requested replay, including rejected draws.
 MAX_DRAWS_PER_REPLAY = 20
 
 
@@ -37,14 +37,14 @@ def collect_replays(
     """Execute random ground operators of the oracle in random states of demonstrations.
 
     Each draw chooses a demonstration with probability proportional to its number of states, a state
-    other than the last, and a grounding of any operator, whether or not its preconditions hold. Draws
-    that the simulator rejects are repeated. `on_progress` is called with the number of replays.
+    other than the last, and a grounding of any operator, whether or not its preconditions hold. After a
+    rejected action, a new draw is made. `on_progress` is called with the number of replays.
 
     Returns up to `count` replays; raises if there is none.
     """
     if any(demonstration.states is None for demonstration in demonstrations):
         raise DemonstrationError(
-            "Replays start from states, and a demonstration has none. Record demonstrations with states."
+            "Replays need states, but a demonstration has none. Record demonstrations with states."
         )
     usable = [demonstration for demonstration in demonstrations if len(demonstration)]
     oracle, rng = environment.oracle_model(), rng_for(seed, "replays", environment.name)
@@ -58,7 +58,7 @@ def collect_replays(
             on_progress(len(found))
     if not found:
         raise DemonstrationError(
-            f"No replay came of {len(usable)} demonstrations of {environment.name!r}. "
+            f"No action could be replayed in {len(usable)} demonstrations of {environment.name!r}. "
             "Use a learner that needs no replays."
         )
     return tuple(found)
@@ -72,7 +72,7 @@ def _choose(demonstrations: Sequence[Demonstration], rng: np.random.Generator) -
 def _replay(
     environment: Environment, oracle: PlanningModel, demonstration: Demonstration, rng: np.random.Generator
 ) -> Demonstration | None:
-    """Execute a random action in a random state; return None if it was rejected."""
+    """Return the replay of a random action in a random state, or None if the action was rejected."""
     step = int(rng.integers(len(demonstration)))
     assert demonstration.states is not None
     state = demonstration.states[step]
@@ -109,8 +109,8 @@ def random_ground_operator(
     if not ends or not ends[-1]:
         return None
     index = int(rng.integers(ends[-1]))
-    which = bisect_right(ends, index)
-    return model.operators[which].ground(choices[which].at(ends[which] - index - 1))
+    chosen = bisect_right(ends, index)
+    return model.operators[chosen].ground(choices[chosen].at(ends[chosen] - index - 1))
 
 
 def _action(

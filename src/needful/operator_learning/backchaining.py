@@ -1,7 +1,7 @@
 """Explain a demonstration from its goal backwards (Algorithm 1 of the paper).
 
 α_i is `necessary[i]`: the atoms that must hold after step i for the rest of the chain to work. A transition
-is reached if the α after it is known: every covered transition, and the one at which the chain broke.
+is reached if the α after it is known: all covered transitions are, and the one at which the chain broke.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class Backchain:
 
     @cached_property
     def necessary(self) -> tuple[int | None, ...]:
-        """α_i by the number i of the state, None for states that the chain did not reach."""
+        """α_i for each state i; None for states that the chain did not reach."""
         reached = (*(link.necessary for link in self.links), self.demonstration.goal)
         return (None,) * self.uncovered + reached
 
     @cached_property
     def needed(self) -> tuple[int, ...]:
-        """For each transition α_i \\ s_{i-1}, which it must add; empty where α_i is unknown."""
+        """For each transition the atoms α_i \\ s_{i-1} that it must add; empty if α_i is unknown."""
         pairs = zip(self.demonstration.transitions, self.necessary[1:], strict=True)
         return tuple((after or 0) & ~transition.before for transition, after in pairs)
 
@@ -65,10 +65,10 @@ class Backchain:
 
 
 def backchain(previous: Backchain, diff: OperatorDiff[Operator], matcher: Matcher) -> Backchain:
-    """Chain the best consistent operators backwards until none fits.
+    """Return the chain of the best consistent operators, built backwards until no operator fits.
 
-    `previous` is the chain under an earlier set of operators. Its links are reused where the same atoms
-    are necessary, and `previous` itself is returned if the chain does not change.
+    `previous` is the chain under an earlier set of operators. Its links are reused where the necessary
+    atoms are the same, and `previous` itself is returned if the chain does not change.
     """
     unchanged = previous.operator_texts <= diff.unchanged_texts
     if unchanged and previous.controllers.isdisjoint(diff.new_by_controller):

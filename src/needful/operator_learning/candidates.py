@@ -1,8 +1,8 @@
 """Candidates of hill climbing: operators stripped to the parts that partitioning uses.
 
 Hill climbing searches over sets of stripped operators ⟨args, K, E+, ∅, ∅, C⟩. Preconditions and deletes are
-always induced again from the data that each one explains. The exception is quantified deletes that
-`merge_types` has widened: they stay, in addition to those that the data show.
+always induced again from the data that each operator explains. The exception is quantified deletes that
+`merge_types` has widened: they are kept, in addition to the deletes induced from the data.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Candidate:
         text: the operator's text, by which candidates are sorted.
         interchangeable_indices: for each variable its parameter index, and the indices of the variables
             that are interchangeable with it.
-        hints: for some transitions, the object number that a variable was introduced for. Groundings
-            that agree with the hint are preferred there.
+        hints: for some transitions, the number of the object that a variable was introduced for. On
+            such a transition, groundings that agree with the hint are preferred.
         pinned: transitions that belong to this candidate regardless of scores.
     """
 

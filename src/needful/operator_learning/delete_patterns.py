@@ -17,7 +17,7 @@ Generalise: TypeAlias = Callable[[GroundAtom, Mapping[Object, Variable]], Delete
 
 
 def whole_predicate(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> DeletePattern:
-    """Delete every atom of the predicate, as the paper does."""
+    """Return the pattern that deletes every atom of the predicate, as in the paper."""
     return predicate_pattern(atom.predicate)
 
 
@@ -27,10 +27,10 @@ def predicate_pattern(predicate: Predicate) -> DeletePattern:
 
 
 def partly_bound(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> DeletePattern:
-    """Delete only atoms that agree with this one on the operator's arguments.
+    """Return the pattern that deletes only atoms that agree with this one on the operator's arguments.
 
-    Objects outside the operator become wildcards of their own type. So do objects whose variable has a
-    wider type than the predicate accepts, because the variable may stand for other objects.
+    Objects outside the operator become wildcards of their own type. Objects whose variable has a wider type
+    than the predicate accepts become wildcards too: the predicate cannot take this variable.
     """
 
     def argument(obj: Object, kind: Type) -> PatternArgument:
@@ -42,7 +42,7 @@ def partly_bound(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> Delete
 
 
 def nearest_common_pattern(one: DeletePattern, other: DeletePattern) -> DeletePattern | None:
-    """Return the narrowest pattern that differs from both only in the types of wildcards, if any."""
+    """Return the narrowest pattern that differs from both only in wildcard types, or None."""
     if one.predicate != other.predicate:
         return None
     arguments: list[PatternArgument] = []
@@ -58,7 +58,7 @@ def nearest_common_pattern(one: DeletePattern, other: DeletePattern) -> DeletePa
 
 
 def without_subsumed(patterns: Iterable[DeletePattern]) -> frozenset[DeletePattern]:
-    """Drop the patterns that another pattern subsumes."""
+    """Return the patterns that no other pattern subsumes."""
     found = set(patterns)
     return frozenset(
         pattern

@@ -20,7 +20,8 @@ TransitionId: TypeAlias = tuple[int, int]
 class EncodedTransition:
     """One transition τ: s_{i-1} is `before`, s_i is `after`, u_i is `controller` on `arguments`.
 
-    `number` counts the transitions of all demonstrations; `demonstration` and `step` (from 0) locate it.
+    `number` is the index among the transitions of all demonstrations. `demonstration` and `step`, both from
+    0, locate the transition.
     Masks and object numbers refer to the demonstration's `table`.
     """
 
@@ -89,7 +90,7 @@ class TransitionIndex:
 
 
 def encode_demonstrations(demonstrations: Sequence[Demonstration]) -> tuple[EncodedDemonstration, ...]:
-    """Number the transitions, and the objects and atoms of each demonstration."""
+    """Return the demonstrations with numbered transitions, objects and atoms."""
     numbers = itertools.count()
     return tuple(_encode(index, demo, numbers) for index, demo in enumerate(demonstrations))
 

@@ -33,7 +33,7 @@ from needful.seeding import rng_for
 
 @dataclass(frozen=True, slots=True)
 class ExperimentConfig:
-    """Limit the experiments.
+    """The limits of the experiments.
 
     Attributes:
         experiments: the maximum number per precondition, each in a different state if there are enough.
@@ -68,12 +68,12 @@ def drop_accidental_preconditions(
     seed: int = 0,
     config: ExperimentConfig | None = None,
 ) -> tuple[PlanningModel, tuple[AccidentalPrecondition, ...]]:
-    """Return the model without the preconditions that no experiment needed, and the dropped ones.
+    """Return the model without accidental preconditions, and the dropped preconditions.
 
     A precondition is dropped if there was at least one experiment and the prediction held in all of them.
-    Keep effects stay, and so do the preconditions of operators that add nothing: where no change is
-    predicted, doing nothing would pass. The model must be bound to the domain's predicates and have
-    its samplers.
+    Keep effects are never dropped. Operators that add nothing keep all their preconditions, because their
+    experiments would succeed even if the controller did nothing. The model must be bound to the domain's
+    predicates and have its samplers.
     """
     config = config or ExperimentConfig()
     runner = _ExperimentRunner(model.samplers, execute, config.tries)
@@ -86,8 +86,11 @@ def drop_accidental_preconditions(
         needed = operator
         for atom in sorted(operator.preconditions - operator.keep_effects):
             without = replace(needed, preconditions=needed.preconditions - {atom})
-            chosen = islice(_lacking(without, atom, order), config.experiments)
-            results = [runner.prediction_holds(without.ground(o), one, rng) for one, o in chosen]
+            chosen = islice(_situations_lacking(atom, without, order), config.experiments)
+            results = [
+                runner.prediction_holds(without.ground(objects), situation, rng)
+                for situation, objects in chosen
+            ]
             if results and all(results):
                 needed = without
                 dropped.append(AccidentalPrecondition(operator.name, atom, len(results)))
@@ -122,7 +125,7 @@ def _states(index: int, demonstration: Demonstration, execute: Execute) -> Itera
     """Yield the states of a demonstration, then those of replaying it with one action left out."""
     if demonstration.states is None:
         raise DemonstrationError(
-            f"Experiments need states, and demonstration {index} has none. "
+            f"Experiments need states, but demonstration {index} has none. "
             "Record demonstrations with their states, or learn without experiments."
         )
     yield from demonstration.states
@@ -133,13 +136,13 @@ def _states(index: int, demonstration: Demonstration, execute: Execute) -> Itera
             yield state
 
 
-def _lacking(
-    operator: Operator, atom: LiftedAtom, situations: Sequence[_Situation]
+def _situations_lacking(
+    atom: LiftedAtom, operator: Operator, situations: Sequence[_Situation]
 ) -> Iterator[tuple[_Situation, tuple[Object, ...]]]:
     """Yield situations with a grounding whose preconditions hold and whose `atom` does not.
 
-    Groundings whose add effects all hold already are skipped, because they prove nothing. The first
-    grounding of every situation comes before the second grounding of any.
+    Groundings whose add effects all hold already are skipped, because an experiment would prove nothing.
+    The first groundings of all situations come first, then the second groundings, and so on.
     """
     searches = [(one, _groundings(operator, atom, one)) for one in situations]
     while searches:

@@ -106,8 +106,8 @@ class Reason:
     """The support of one effect of an operator.
 
     Attributes:
-        count: the number of the operator's transitions that support it.
-        first: the first of them, or None if there is none.
+        count: the number of the operator's transitions that support the effect.
+        first: the first of these transitions, or None if there is none.
     """
 
     count: int
@@ -123,8 +123,8 @@ class OperatorExplanation:
 
     Attributes:
         operator: the explained operator.
-        transitions: the number of transitions it was induced from.
-        demonstrations: the number of demonstrations they belong to.
+        transitions: the number of transitions that it was induced from.
+        demonstrations: the number of demonstrations that these transitions belong to.
         adds: for each add effect the transitions in which it became true and was necessary.
         keeps: for each keep effect the transitions in which it was necessary afterwards.
         deletes: for each atomic delete the transitions in which it became false.

@@ -42,7 +42,7 @@ class Climb:
         return f"Climb({self.hypothesis!r}, steps={len(self.steps)})"
 
     def accept(self, move: str, reached: Hypothesis) -> Climb:
-        """Return the climb with one more step if that lowers J(Ω), otherwise this climb."""
+        """Return the climb with one more step if the step lowers J(Ω), otherwise this climb."""
         return self.add_step(move, reached) if reached.objective < self.hypothesis.objective else self
 
     def add_step(self, move: str, reached: Hypothesis) -> Climb:
@@ -57,7 +57,7 @@ class Climb:
 def alternate(problem: LearningProblem, reduce: Move) -> Climb:
     """Alternate one improvement of coverage with deletions until nothing changes (LEARN, §3).
 
-    Deletions after every improvement prevent poor early operators from shaping later ones.
+    Poor early operators are deleted before they can influence the operators that are added later.
     """
     climb = Climb(problem.empty_hypothesis())
     while True:

@@ -1,8 +1,8 @@
 """Add operators until more transitions are covered (ImproveCoverage of the paper).
 
-Deviations E9, E10, E21, docs/paper_to_code.md: the loop runs while coverage has not improved and something
-is uncovered; it remembers the sets of operators it has seen, so it terminates; and if it fails, it tries to
-cover one transition with an operator that the transition is pinned to.
+Deviations E9, E10 and E21, docs/paper_to_code.md: The loop runs while coverage has not improved and some
+transition is uncovered. It terminates, because it stops at a set of operators that it has seen before. If
+coverage has not improved by then, single transitions are pinned to new operators.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def _try_pinned_operators(start: Hypothesis, last: Hypothesis, problem: Learning
 def cover_with_pinned_operator(
     transition: EncodedTransition, base: Hypothesis, problem: LearningProblem
 ) -> Hypothesis:
-    """Add an operator that keeps all necessary atoms of one transition, which is pinned to it.
+    """Add an operator that keeps all necessary atoms of one transition, and pin the transition to it.
 
-    Keeping an atom may add objects to the operator. That changes its deletes, and thus the atoms that must
-    be kept: a fixpoint, reached because the set of kept atoms only grows.
+    Keeping an atom may add objects to the operator. This changes its deletes, and thus the atoms that must
+    be kept. The loop repeats until no atom is missing. It ends, because the set of kept atoms only grows.
     """
     necessary = base.coverage.necessary_after(transition)
     assert necessary is not None, "a failing transition is reached by its chain"

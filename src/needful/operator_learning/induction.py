@@ -1,4 +1,4 @@
-"""Induce operators: a new one from a necessary change, and P, E- and Q from the data it explains."""
+"""Induce new operators from necessary changes, and fit P, E- and Q of an operator to its data."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ class Inducer:
     def fit(self, stripped: Operator, data: tuple[Datum, ...]) -> Operator:
         """Return the operator with P, E- and Q induced from the transitions it explains.
 
-        P is the intersection of the lifted states before, E- the union of the lifted deleted atoms. Q
-        covers every deleted atom that cannot be lifted to the operator's parameters (otherwise
-        s_{i-1} \\ E- would predict it), in addition to the stripped operator's quantified deletes.
+        P is the intersection of the lifted states before the transitions. E- is the union of the lifted
+        deleted atoms. Q holds the stripped operator's quantified deletes, and covers every deleted atom
+        that cannot be lifted to the operator's parameters: without Q, the atom would be predicted to hold.
         """
         known = self._fitted.get((stripped, data))
         if known is None:
@@ -82,9 +82,9 @@ class Inducer:
             for datum in data:
                 if datum not in contributions:
                     contributions[datum] = self._deleted(stripped, datum)
-                inside, outside = contributions[datum]
-                deletes.update(inside)
-                patterns.update(outside)
+                datum_deletes, datum_patterns = contributions[datum]
+                deletes.update(datum_deletes)
+                patterns.update(datum_patterns)
             known = self._fitted[stripped, data] = replace(
                 stripped,
                 preconditions=common_preconditions(stripped, data),
@@ -96,12 +96,12 @@ class Inducer:
     def _deleted(self, operator: Operator, datum: Datum) -> tuple[LiftedAtomMap, frozenset[DeletePattern]]:
         """Return the contribution of one transition to E- and to Q."""
         transition, objects = datum
-        inside, outside = _split_liftable(operator, datum, transition.deleted)
-        if not outside:
-            return inside, frozenset()
+        liftable, others = _split_liftable(operator, datum, transition.deleted)
+        if not others:
+            return liftable, frozenset()
         bound = [transition.table.objects[number] for number in objects]
         lifting = dict(zip(bound, operator.parameters, strict=True))
-        return inside, frozenset(self._generalise(atom, lifting) for atom in outside)
+        return liftable, frozenset(self._generalise(atom, lifting) for atom in others)
 
 
 def common_preconditions(operator: Operator, data: Sequence[Datum]) -> frozenset[LiftedAtom]:
@@ -131,18 +131,18 @@ def _split_liftable(operator: Operator, datum: Datum, atoms: int) -> tuple[Lifte
     """Divide atoms into those that can be lifted to the operator's parameters, and the others.
 
     An atom can be lifted if parameters are bound to all of its objects and their types fit the predicate.
-    A parameter may have a wider type than its object; then a predicate of the object's type rejects it.
+    A parameter may have a wider type than its object, and then the predicate may not accept the parameter.
     """
     transition, objects = datum
     index_of = {number: index for index, number in enumerate(objects)}
-    inside: LiftedAtomMap = {}
-    outside = []
+    liftable: LiftedAtomMap = {}
+    others = []
     for number in bits(atoms):
         atom, arguments = transition.table.atoms[number], transition.table.arguments[number]
         found = tuple([index_of[argument] for argument in arguments if argument in index_of])
         complete = len(found) == len(arguments)
         if complete and atom.predicate.fits([operator.parameters[index] for index in found]):
-            inside[atom.predicate.name, found] = atom.predicate
+            liftable[atom.predicate.name, found] = atom.predicate
         else:
-            outside.append(atom)
-    return inside, outside
+            others.append(atom)
+    return liftable, others

@@ -1,7 +1,8 @@
 """Keep necessary atoms that an operator would delete (EnsureNecAtomsSat of the paper).
 
 An operator's deletes, in particular the quantified ones, may match an atom that the rest of the plan needs.
-A copy of the operator then has the atom as precondition and as add effect, which asserts that it survives.
+A copy of the operator then has the atom as a precondition and as an add effect: it predicts that the atom
+still holds.
 
 Deviation E18, docs/paper_to_code.md: all operators are considered, not only the newest, and there is one
 copy per distinct set of missing atoms.
@@ -24,7 +25,7 @@ from needful.operator_learning.learning_problem import Hypothesis, LearningProbl
 def copies_with_keep_effects(hypothesis: Hypothesis, problem: LearningProblem) -> tuple[Candidate, ...]:
     """Return a copy for every datum whose operator would delete necessary atoms (ENSURE_NEC).
 
-    An atom that was not true before cannot be kept: such a transition needs an operator of its own. The
+    An atom that was not true before cannot be kept: such a transition needs a different operator. The
     hints of each copy record the objects that its new variables were introduced for.
     """
     copies = []
@@ -76,7 +77,7 @@ def with_keep_effects(
 def _narrowed(
     operator: Operator, transition: EncodedTransition, objects: tuple[int, ...], missing: int
 ) -> Operator:
-    """Return the operator with variables whose types fit the missing atoms."""
+    """Return the operator with variables narrowed where their types do not fit the missing atoms."""
     table = transition.table
     bound = dict(zip(objects, operator.parameters, strict=True))
     too_wide = {

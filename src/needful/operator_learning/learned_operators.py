@@ -1,7 +1,7 @@
 """The result of operator learning: named operators, and how well they explain the demonstrations.
 
 Every learner ends with `evaluate_operators`, which names the operators, grounds the chains of backchaining
-and checks that each demonstration can still be planned (`reproduces_demonstration`).
+and checks whether the operators can plan each demonstration (`reproduces_demonstration`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from needful.operator_learning.induction import Datum
 from needful.operator_learning.matching import Matcher
 from needful.operator_learning.objective import Coverage, cover
 
-# The search of `reproduces_demonstration` fails after this number of predicted states.
+# `reproduces_demonstration` gives up after this number of predicted states.
 MAX_PREDICTED_STATES = 10_000
 
 
@@ -117,7 +117,7 @@ def evaluate_by_backchaining(
     demonstrations: int,
     deadline: Deadline = NO_DEADLINE,
 ) -> LearnedOperators:
-    """Name operators that were learned without backchaining, and evaluate them by it.
+    """Name operators that were learned without backchaining, and evaluate them by backchaining.
 
     The first `demonstrations` items of `encoded` are the demonstrations; the others are replays.
     """
@@ -134,8 +134,8 @@ def reproduces_demonstration(
 
     The plan has one ground operator per action, with the action's objects, and is applicable from the
     initial abstract state by prediction alone. A demonstration that backchaining covers always has such a
-    plan; for the others this is a depth-first search, which first expands predictions that agree most with
-    the observed state. Predictions are limited to atoms that occur in the demonstration.
+    plan, so callers need not check it. The search is depth-first and starts with the predictions that agree
+    most with the observed state. Predictions are limited to atoms that occur in the demonstration.
     """
     transitions = demonstration.transitions
     start = transitions[0].before if transitions else demonstration.goal
@@ -157,7 +157,8 @@ def reproduces_demonstration(
             if operator.controller.name == hypothetical.controller.name
             for prediction in matcher.predictions(operator, hypothetical)
         }
-        # A stack expands the last item first: the most observed atoms, then the fewest others.
+        # The stack expands its last item first, so the best prediction is last: most observed atoms, then
+        # fewest others.
         order = sorted(reached, key=lambda s: ((s & observed).bit_count(), -(s & ~observed).bit_count(), s))
         stack += [(step + 1, prediction) for prediction in order]
     return False

@@ -1,4 +1,4 @@
-"""The data of one learning run, and the operation that all steps share: fit a set of candidates to it."""
+"""The data of one learning run, and the operation that all steps share: fitting candidates to the data."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Hypothesis:
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
-        """The operators, stripped."""
+        """The stripped operators."""
         return tuple(fitted.candidate for fitted in self.fitted)
 
     @property
@@ -72,7 +72,7 @@ class LearningProblem:
         generalise: Generalise,
         deadline: Deadline = NO_DEADLINE,
     ) -> LearningProblem:
-        """Encode demonstrations for learning with one kind of delete patterns."""
+        """Return the problem of learning from demonstrations; `generalise` makes the quantified deletes."""
         encoded = encode_demonstrations(demonstrations)
         return cls(encoded, TransitionIndex.of(encoded), Matcher(deadline), Inducer(generalise), deadline)
 
@@ -86,9 +86,10 @@ class LearningProblem:
         return Hypothesis(Partition.empty(self.transitions), Coverage.empty(self.demonstrations))
 
     def fit(self, candidates: Iterable[Candidate], base: Hypothesis) -> Hypothesis:
-        """Partition the data by what `base` found necessary, then cover anew (RECOMPUTE, COVERAGE).
+        """Return the hypothesis of a set of candidates (RECOMPUTE, COVERAGE).
 
-        Only differences from `base` are computed; the result is the same as from scratch.
+        The data is partitioned by the atoms that are necessary in `base`, then the coverage is computed.
+        Only differences from `base` are computed; the result is the same as a computation from scratch.
         """
         self.deadline.check()
         needed = tuple(chain.from_iterable(one.needed for one in base.coverage.chains))

@@ -5,10 +5,11 @@ controller and its objects, P ⊆ s_{i-1}, and α_i ⊆ F(s_{i-1}, ω) ⊆ s_i. 
 partitioning, where an operator has only add effects and keep effects: K ⊆ s_{i-1}, E+ ⊆ s_i and, where
 α_i is known, α_i \\ s_{i-1} ⊆ E+.
 
-Controller arguments are bound first, and atoms over them alone are looked up. The rest is a join: each
-necessary add must be one of the add effects and binds its objects; the other atoms follow, fewest
-candidates first. Of the groundings that differ only by an exchange of interchangeable variables, the join
-lists the one whose objects are in order: the others have the same atoms and lose the tie.
+Controller arguments are bound first, and atoms that mention only these are looked up. Then each necessary
+add is matched with an add effect, which binds further variables. A join over the other atoms binds all
+remaining variables.
+If groundings differ only by an exchange of interchangeable variables, the join lists only the one whose
+objects are in ascending order: the others have the same atoms and would lose the tie.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ class Match(NamedTuple):
     """An operator grounded on a transition; the smallest match is the best.
 
     Matches compare by their fields in order: score, number of parameters, the operator's text, the objects
-    (which are numbered by name). This order is total, so no choice depends on the order of enumeration or
-    on the last field, the mask of the added atoms.
+    (numbered in the order of their names). This order is total, so no choice depends on the order of
+    enumeration or on the last field, the mask of the added atoms.
     """
 
     score: int
@@ -43,7 +44,7 @@ class Match(NamedTuple):
 
 
 class ChainLink(NamedTuple):
-    """A match that extends a chain over a transition; the smallest match makes the best link.
+    """A match that extends a chain over a transition; the link with the smallest match is the best.
 
     `necessary` is α_{i-1} = P ∪ (α_i \\ E+), the atoms that must hold before the transition.
     """
@@ -101,8 +102,8 @@ def compile_operator(operator: Operator) -> CompiledOperator:
 class Matcher:
     """Matches operators with transitions and caches every result.
 
-    A result depends only on the arguments, so hill climbing pays only for the operators it changes. Most
-    of the learning time is spent here, so this class checks the deadline.
+    A result depends only on the arguments, so hill climbing matches only the operators that it changes.
+    Most of the learning time is spent here, so this class checks the deadline.
     """
 
     def __init__(self, deadline: Deadline = NO_DEADLINE) -> None:
@@ -183,7 +184,7 @@ def _consistent(
         if necessary & ~effects.predicted or effects.predicted & ~transition.after:
             continue
         deleted = transition.deleted
-        # A delete of an atom that never occurs in the demonstration has no bit, but it counts.
+        # A delete of an atom that never occurs in the demonstration has no bit, but it is wrong too.
         wrong_deletes = len(operator.deletes.all) - (effects.deletes & deleted).bit_count()
         unexplained = (deleted & ~effects.deletes).bit_count()
         match = _match(operator, transition, objects, effects, wrong_deletes + unexplained)

@@ -1,16 +1,16 @@
 """Widen types to their nearest common ancestors, where the demonstrations allow it.
 
-Variables and wildcards get the types of the objects they were seen with: there is Grasp(?x:book) beside
-Grasp(?x:hardback), and going somewhere deletes Reachable(*:mug) and Reachable(*:shoe). After hill climbing,
-operators that differ only in the types of their variables are merged, and so are quantified deletes that
-differ only in the types of their wildcards. The result then applies to types that were never seen. If types
-have no ancestors, nothing changes.
+Variables and wildcards get the types of the objects in the demonstrations. For example, there are operators
+Grasp(?x:book) and Grasp(?x:hardback), and moving deletes Reachable(*:mug) and Reachable(*:shoe). After hill
+climbing, operators that differ only in the types of their variables are merged. Quantified deletes that
+differ only in the types of their wildcards are merged too. The result then applies to types that were never
+seen. If types have no ancestors, nothing changes.
 
 A wider operator has weaker preconditions, those that its transitions have in common, and a wider delete
-matches more atoms. Successful demonstrations contain no counter-examples, so requiring full coverage would
-allow too much: from demonstrations that put things into bags and into fridges, it would follow that fridges
-need not be opened. But then no later step needs the opening. Therefore every step of a demonstration must
-still be needed after a merge.
+matches more atoms. Successful demonstrations contain no counter-examples, so full coverage alone would
+allow too many merges. For example, if things are put into bags and into fridges, the merged operator would
+not need an open fridge. But then no later step would need the step that opens the fridge. Therefore a merge
+is accepted only if every needed effect of a demonstrated step is still needed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Types: TypeAlias = tuple[Type, ...]
 
 
 def merge_types(climb: Climb, problem: LearningProblem) -> Climb:
-    """Merge operators until no two can be merged, then quantified deletes."""
+    """Merge operators until no two can be merged, then merge quantified deletes in the same way."""
     for name, move in (("merge", merge_operators), ("widen", widen_deletes)):
         while (further := climb.add_step(name, move(climb.hypothesis, problem))) is not climb:
             climb = further
@@ -42,15 +42,15 @@ def merge_types(climb: Climb, problem: LearningProblem) -> Climb:
 
 
 def keep_types(climb: Climb, problem: LearningProblem) -> Climb:
-    """Keep all types as narrow as they were seen."""
+    """Return the climb unchanged, so that all types stay as narrow as in the demonstrations."""
     return climb
 
 
 def merge_operators(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Return the operators with some that differ only in types merged, or `start` if none can be.
+    """Merge operators that differ only in types; return `start` if no merge is possible.
 
     Two operators are widened until they are equal. Operators of the same shape with narrower types are
-    merged into the result too: where it applies, their stronger preconditions would have no effect. The
+    merged into the result too: beside it, their stronger preconditions would have no effect. The
     data is divided again, and the merged operator is induced from its share. The narrowest possible merge
     is chosen.
     """
@@ -58,9 +58,9 @@ def merge_operators(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
 
 
 def widen_deletes(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Return the operators with two quantified deletes of one merged, or `start` if none can be.
+    """Merge two quantified deletes of one operator; return `start` if no merge is possible.
 
-    The narrowest possible merge of the first operator that allows one is chosen.
+    The first operator that allows a merge is chosen, and its narrowest possible merge.
     """
     return _first_as_good(_widened(start.fitted), start, problem)
 
@@ -107,7 +107,7 @@ class _Member:
 
 
 class _Merge(NamedTuple):
-    """Candidates of one shape, two or more, and types that are wide enough for all of them."""
+    """Two or more candidates of one shape, and types that are wide enough for all of them."""
 
     width: int
     types: Types
@@ -115,7 +115,7 @@ class _Merge(NamedTuple):
 
 
 def _merged(candidates: Sequence[Candidate]) -> Iterator[Iterable[Candidate]]:
-    """Yield the candidates with some merged, for each possible merge, the narrowest first."""
+    """Yield the set of candidates after each possible merge, the narrowest merge first."""
     for merge in _merges(candidates):
         absorbed = [member.candidate for member in merge.members]
         rest = (candidate for candidate in candidates if candidate not in absorbed)
@@ -132,20 +132,20 @@ def _merges(candidates: Iterable[Candidate]) -> list[_Merge]:
     for group in groups.values():
         pairs = itertools.combinations([member.types for member in group], 2)
         for types in {types for pair in pairs if (types := _common_types(*pair)) is not None}:
-            below = tuple(member for member in group if _common_types(member.types, types) == types)
-            merges.append(_Merge(_width(types), types, below))
+            members = tuple(member for member in group if _common_types(member.types, types) == types)
+            merges.append(_Merge(_width(types), types, members))
     return sorted(merges, key=lambda merge: (merge.width, merge.members[0].candidate.text, merge.types))
 
 
 def _common_types(one: Types, other: Types) -> Types | None:
-    """Return the nearest common ancestor at each index, None if one is missing."""
+    """Return the nearest common ancestor at each index; None if there is none at some index."""
     found = [mine.nearest_common_ancestor(theirs) for mine, theirs in zip(one, other, strict=True)]
     ancestors = tuple(kind for kind in found if kind is not None)
     return ancestors if len(ancestors) == len(found) else None
 
 
 def _widened(fitted: Sequence[FittedOperator]) -> Iterator[Iterable[Candidate]]:
-    """Yield the candidates with one delete widened, for each way to merge two deletes of one operator."""
+    """Yield the set of candidates after each way to merge two deletes of one operator."""
     for widened in fitted:
         candidate = widened.candidate
         rest = [other.candidate for other in fitted if other is not widened]

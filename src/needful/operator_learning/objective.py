@@ -1,6 +1,6 @@
 """The objective of hill climbing: fewest uncovered transitions first, then fewest operators.
 
-Deviation E6, E7, docs/paper_to_code.md: the paper's J = (1 − coverage) + λ|Ω| is compared
+Deviations E6 and E7, docs/paper_to_code.md: the paper's J = (1 − coverage) + λ|Ω| is compared
 lexicographically as (U, |Ω|), so that coverage is never traded for a smaller model.
 """
 
@@ -75,8 +75,8 @@ class Coverage:
 def cover(operators: Iterable[Operator], previous: Coverage, matcher: Matcher) -> Coverage:
     """Backchain through every demonstration.
 
-    `previous` is the coverage under other operators. Chains that do not change are taken from it; the
-    result does not depend on it.
+    `previous` is the coverage under other operators. It saves time, because unchanged chains are taken from
+    it, but does not affect the result.
     """
     operators = tuple(operators)
     diff = OperatorDiff.between(previous.operators, operators)

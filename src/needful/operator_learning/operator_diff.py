@@ -1,7 +1,7 @@
 """The difference between two sets of operators.
 
-Partitioning and backchaining repeatedly find the best operator for every transition, for sets of operators
-that differ in one or two. While the requirements on a transition stay the same, only new operators can beat
+Partitioning and backchaining repeatedly find the best operator for every transition, for sets that differ
+in one or two operators. While the requirements on a transition stay the same, only new operators can beat
 its previous best; all operators of the controller compete again only if the previous best is gone.
 """
 
@@ -37,8 +37,8 @@ class OperatorDiff(Generic[AnyOperator]):
 
     Attributes:
         by_controller: the operators of the new set by the name of their controller.
-        new_by_controller: those that are not in the earlier set.
-        unchanged_texts: the texts of those that are in both sets.
+        new_by_controller: the same for the operators that are not in the earlier set.
+        unchanged_texts: the texts of the operators that are in both sets.
     """
 
     by_controller: Mapping[str, Sequence[AnyOperator]]

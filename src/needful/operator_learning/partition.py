@@ -66,8 +66,8 @@ def partition(
     """Assign each transition to the candidate that explains it best; drop candidates without data.
 
     A transition is only assigned to candidates that add its `needed` atoms. `previous` is a partition among
-    other candidates or with other needed atoms. Unchanged parts are taken from it, so the cost is that of
-    the change; the result does not depend on it.
+    other candidates or with other needed atoms. It saves time, because unchanged parts are taken from it,
+    but does not affect the result.
     """
     merged = merge_duplicates(candidates)
     diff = OperatorDiff.between((one.candidate for one in previous.fitted), merged)
@@ -100,7 +100,7 @@ def _transitions_to_rematch(
     """Yield the transitions whose best match may change, with the competitors and the match to beat.
 
     All candidates of the controller compete if the best candidate is gone, or if the needed atoms changed
-    in a way that may let it lose. Elsewhere only new candidates compete.
+    so that another candidate may be better. Otherwise only new candidates compete.
     """
     rows = zip(previous.transitions.by_number, needed, previous.needed, previous.matches, strict=True)
     open_to_all = {
@@ -122,8 +122,8 @@ def _transitions_to_rematch(
 def _match_still_best(match: Match | None, now: int, then: int) -> bool:
     """Return whether the best match stays the best when other atoms are needed, ignoring hints.
 
-    It does if everything that was needed still is, so that no further candidate qualifies, and the match
-    adds the rest too. Hints are an exception, because they may have excluded a better match.
+    It does if all atoms that were needed are still needed, so that no further candidate qualifies, and if
+    the match also adds the newly needed atoms. Hints may have excluded a better match: see `_hinted`.
     """
     return not then & ~now and (match is None or not now & ~match.adds)
 

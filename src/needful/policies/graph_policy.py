@@ -108,7 +108,7 @@ class GraphPolicy:
         """Return this policy over a domain's predicates and controllers, in the policy's order.
 
         A policy read from a file has only signatures; the domain's predicates have classifiers and its
-        controllers initiation conditions. Raises if a type, predicate or controller of the policy is
+        controllers have initiation tests. Raises if a type, predicate or controller of the policy is
         missing in the domain or differs there.
         """
         return GraphPolicy(

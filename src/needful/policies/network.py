@@ -116,7 +116,7 @@ def _block_shapes(block: str, sources: Mapping[str, int]) -> dict[str, tuple[int
 def evaluate_network(
     weights: Mapping[str, Array], graph: Graph, backend: ArrayBackend
 ) -> tuple[Array, Array]:
-    """Return the outputs of the nodes and those of the graphs, one row each."""
+    """Return the outputs of the nodes and the outputs of the graphs, one row per node or graph."""
     return _Evaluation(weights, graph, backend).outputs()
 
 
@@ -152,7 +152,7 @@ class _Evaluation:
         )
 
     def _hidden(self, prefix: str, edge: Array, node: Array, whole: Array) -> tuple[Array, Array, Array]:
-        """Return the contributions to the hidden layers of edges, nodes and graphs from all but sums."""
+        """Return the weighted inputs of the hidden layers of edges, nodes and graphs, except the sums."""
         graph, take = self.graph, self.backend.take
 
         def contribution(block: str, source: str, rows: Array) -> Array:

@@ -24,8 +24,8 @@ NOISE_DEVIATION = 0.1
 # The number of draws of an action's parameters after which `shoot` gives up if the controller cannot start.
 MAX_DRAWS = 100
 
-# Map a state and the policy's action to the action to execute, or None if it cannot start there, and the
-# number of parameters drawn.
+# From a state and the policy's action to the action to execute, or None if it cannot start there; and the
+# number of times that parameters were drawn.
 Adjust: TypeAlias = Callable[[State, GroundController], tuple[GroundController | None, int]]
 
 
@@ -45,7 +45,7 @@ class Rollout:
         actions: the executed actions.
         states: the initial state, and the state after each action.
         failure: why the goal was not reached; None if it was.
-        samples: the number of parameters drawn.
+        samples: the number of times that parameters were drawn.
     """
 
     actions: tuple[GroundController, ...]
@@ -108,7 +108,7 @@ def follow(
 ) -> PlanningResult:
     """Solve a task by executing the policy's mean actions; `execute` is the environment itself.
 
-    `rng` is not used; it is a parameter because `shoot` needs it.
+    `rng` is not used; `follow` accepts it to have the same signature as `shoot`.
     """
     rollout = roll_out(policy, task, execute, _without_noise, limits)
     return rollout.result(SearchStatistics(samples=rollout.samples))

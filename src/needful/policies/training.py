@@ -47,7 +47,7 @@ def train_policy(
 ) -> GraphPolicy:
     """Return a policy that imitates the demonstrations, which must have states.
 
-    `on_epoch` is called before each epoch with the number of completed epochs. It may raise to stop.
+    `on_epoch` is called before each epoch with the number of completed epochs; it may raise to stop.
     """
     examples = make_examples(vocabulary, demonstrations)
     standardisation = Standardisation.of(examples, GraphEncoding.of(vocabulary).first_feature)
@@ -227,7 +227,7 @@ def train_network(
 ) -> dict[str, np.ndarray]:
     """Return the trained weights by name.
 
-    `on_epoch` is called before each epoch with the number of completed epochs. It may raise to stop.
+    `on_epoch` is called before each epoch with the number of completed epochs; it may raise to stop.
     Torch is limited to one thread, so that the weights do not depend on the number of cores.
     """
     held_out = math.ceil(config.held_out * len(examples))
@@ -246,7 +246,7 @@ def _descend(
     config: PolicyConfig,
     on_epoch: Callable[[int], None],
 ) -> Tensor:
-    """Return the weights to keep. All weights are one vector, so that a step is few tensor operations."""
+    """Return the weights to keep. All weights are one vector, so a step needs few tensor operations."""
     adam = Adam([vector.requires_grad_()])
     best, best_loss, best_epoch = vector, math.inf, 0
     for epoch in range(1, config.epochs + 1):

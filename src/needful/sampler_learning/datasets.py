@@ -42,7 +42,7 @@ class SamplerExamples:
     Attributes:
         operator: the operator.
         inputs, parameters: one row of v and one row of θ per positive example.
-        negative_inputs, negative_parameters: the same for negative examples, at most as many as positive.
+        negative_inputs, negative_parameters: the same for the negative examples, which are at most as many.
         anchors: for each parameter the index of its anchor in v, chosen from the positive examples.
     """
 

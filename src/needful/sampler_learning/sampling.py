@@ -23,9 +23,9 @@ from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
 
 NO_ANCHOR = -1
-# Values with a smaller range than this are constant.
+# Values with a smaller range than this count as constant.
 CONSTANT_RANGE = 1e-6
-# A feature is an anchor only if this factor times the parameter's spread exceeds the spread of the offsets.
+# A feature is an anchor only if its offsets have less than this fraction of the parameter's spread.
 LARGEST_SPREAD = 0.9
 
 VARIANCE_FLOOR = 1e-6
@@ -34,7 +34,7 @@ MAX_DRAWS = 101
 # All draws are made at once, but the first ones are classified first: usually one of them is accepted.
 FIRST_BATCH = 8
 
-# Kinds of samplers in files, and the number of layers of a network there.
+# Kinds of samplers in files, and the number of layers of each stored network.
 ANCHORED = "anchored"
 NEURAL = "neural"
 LAYERS = 3

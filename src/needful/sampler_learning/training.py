@@ -5,8 +5,8 @@ v ⊕ θ ⊕ offsets -> {0, 1}, trained on positive and negative examples. Input
 and divided by max(range, 1). The generator learns offsets of mean 0 and variance 1, so that the untrained
 generator N(0, 1) is the Gaussian of all examples.
 
-All networks of one kind are trained as one batch, by full-batch Adam with early stopping per group: the
-networks of one operator, which are one per fold of cross-validation and one on all examples.
+All networks of one kind are trained as one batch, by full-batch Adam with early stopping per group. A group
+has the networks of one operator: one per fold of cross-validation, and one trained on all examples.
 
 Importing this module imports torch, which takes seconds: `learn_samplers` imports it only if needed.
 """
@@ -54,7 +54,7 @@ def train_samplers(
     for each in examples:
         name = each.operator.name
         targets = _Normalisation.to_unit_variance(each.offsets, each.varying)
-        # With a scale of zero a constant offset is exact, whatever the network predicts.
+        # With a scale of zero, the network's prediction has no effect and a constant offset is exact.
         scale = np.where(each.varying, targets.scale, 0.0)
         samplers[name] = NeuralSampler(
             each.operator, each.anchors, generators[name], targets.shift, scale, classifiers.get(name)
@@ -72,7 +72,8 @@ class TrainingProblem:
         training_weights: the weight of each target in the training loss; they sum to one.
         validation_weights: the weight of each target in the validation loss.
         seed: the seed of the initial weights.
-        group: networks of one group stop at the same step, that of their lowest total validation loss.
+        group: the networks of one group keep the weights of the same step, the step with the lowest total
+            validation loss.
     """
 
     inputs: np.ndarray
@@ -95,7 +96,7 @@ def train_networks(
     schedule: TrainingSchedule,
     deadline: Deadline = NO_DEADLINE,
 ) -> list[list[np.ndarray]]:
-    """Return each problem's weights and biases in turn, those of its group's lowest validation loss.
+    """Return each problem's weights and biases in turn, from its group's step of lowest validation loss.
 
     Training of a group ends when its validation loss has not improved for `schedule.patience` steps,
     independently of other groups. Torch is limited to one thread, so that the weights do not depend on the
@@ -212,7 +213,7 @@ class _Normalisation:
 def _assign_folds(count: int, folds: int, rng: np.random.Generator) -> np.ndarray:
     """Return the fold of each example; the sizes of folds differ by at most one.
 
-    With fewer examples than folds, each example is a fold. A single example, or no folds, gives -1.
+    With fewer examples than folds, each example is a fold. If there is one example or no fold, all are -1.
     """
     folds = min(folds, count) if count > 1 else 0
     assigned: np.ndarray = rng.permutation(count) % folds if folds else np.full(count, -1)
@@ -220,14 +221,14 @@ def _assign_folds(count: int, folds: int, rng: np.random.Generator) -> np.ndarra
 
 
 def _splits(folds: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return masks of training and validation examples per network, that on all examples last."""
+    """Return the masks of training and validation examples per network; the last trains on all examples."""
     everything = np.ones(len(folds), dtype=bool)
     splits = [(folds != fold, folds == fold) for fold in range(folds.max() + 1)]
     return [*splits, (everything, ~everything if splits else everything)]
 
 
 def _loss_weights(chosen: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Return examples × targets weights of a loss: equal for chosen ones, with sum one, others zero."""
+    """Return the loss weights (examples × targets): equal with sum 1 if chosen, 0 for the others."""
     weights: np.ndarray = np.outer(chosen, targets).astype(np.float64)
     weights /= max(weights.sum(), 1.0)
     return weights

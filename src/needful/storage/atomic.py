@@ -41,7 +41,7 @@ def check_output_directory(path: Path, kind: FolderKind, force: bool = False) ->
     With `force`, an existing folder may be replaced if it holds only files of an output of the same kind.
     """
     if os.path.ismount(path):
-        raise OutputExistsError(f"{path} is a mount point, which cannot be replaced. Choose a path in it.")
+        raise OutputExistsError(f"{path} is a mount point and cannot be replaced. Choose a path inside it.")
     if os.path.isdir(path):
         _check_replaceable(path, kind)
     elif os.path.exists(path):
@@ -80,8 +80,9 @@ def staged_directory(
 ) -> Iterator[Path]:
     """Yield a new empty folder that becomes `path` when the block ends without an error.
 
-    An existing folder is renamed, then the new one gets its name, then the old one is removed: if the
-    process is killed, one of them is complete. `check_output_directory` decides what may be replaced.
+    To replace an existing folder, it is renamed, then the new folder gets its name, then the old folder is
+    removed. If the process is killed meanwhile, the old or the new folder is complete.
+    `check_output_directory` decides which folders may be replaced.
     With `keep_on_error`, a finished folder that cannot be renamed to `path` is kept, and the error names
     it, because it may hold the results of long work.
     """
@@ -134,7 +135,7 @@ def disk_is_full(error: OSError) -> bool:
 def compressed(data: bytes) -> bytes:
     """Return the data as one gzip member; the same data gives the same bytes.
 
-    Concatenated members are read back as one text.
+    A file of concatenated members decompresses to their concatenated data.
     """
     # GzipFile, unlike gzip.compress, can omit the name, the time and the operating system.
     buffer = io.BytesIO()
@@ -171,7 +172,7 @@ def _check_replaceable(path: Path, kind: FolderKind) -> None:
         foreign_entry = kind.foreign_entry(path)
     if foreign_entry is not None:
         raise OutputExistsError(
-            f"{path} holds {foreign_entry!r}, which is no part of {kind.name} that needful wrote, "
+            f"{path} holds {foreign_entry!r}, which is not part of {kind.name} that needful wrote, "
             "so it is not replaced. Choose another path, or move that file away."
         )
 
@@ -184,7 +185,8 @@ def _check_writable(path: Path, force: bool) -> None:
     ancestor = next(folder for folder in path.absolute().parents if os.path.exists(folder))
     if not os.path.isdir(ancestor) or not os.access(ancestor, os.W_OK):
         raise OutputError(
-            f"{path} cannot be written: {ancestor} is no folder that you may write to. Choose another path."
+            f"{path} cannot be written: {ancestor} is not a folder that you may write to. "
+            "Choose another path."
         )
 
 

@@ -71,7 +71,7 @@ def write_demonstrations(
     demonstrations: Sequence[Demonstration],
     force: bool = False,
 ) -> None:
-    """Write a demonstrations file, gzip if the name ends in `.gz`.
+    """Write a demonstrations file, compressed with gzip if the name ends in `.gz`.
 
     The same demonstrations give the same bytes. The data is parsed before it is written, so invalid
     demonstrations raise `DemonstrationError` and no file is written.
@@ -120,7 +120,7 @@ def _parse(data: bytes, file: str) -> DemonstrationSet:
 
 
 class _DemonstrationReader:
-    """Reads one line of a file."""
+    """Reads one demonstration from its line of the file."""
 
     def __init__(self, index: VocabularyIndex, field: Field) -> None:
         self.index = index
@@ -162,7 +162,7 @@ class _DemonstrationReader:
         if len(items) != actions + 1:
             raise self.record[name].fault(
                 f"{actions} actions need {actions + 1} entries, got {len(items)}.",
-                "Give one for the start and one after each action.",
+                "Give one entry for the start and one after each action.",
             )
         return items
 

@@ -123,7 +123,7 @@ class Field:
         return found
 
     def look_up(self, kind: str, known: Mapping[str, T]) -> T:
-        """Return the value that belongs to a name; raise with the known names if there is none."""
+        """Return the item of `known` with the name in this field; raise if there is none."""
         name = self.text()
         if name not in known:
             raise self.fault(str(UnknownNameError(kind, name, known)))
@@ -186,13 +186,13 @@ def parse_json(data: bytes, source: Source) -> Field:
 
 
 def dump_json(value: JsonValue, indent: int | None = None) -> str:
-    """Return a canonical text: sorted keys, ASCII, no NaN."""
+    """Return a value as canonical JSON text: sorted keys, ASCII, no NaN."""
     separators = (",", ":") if indent is None else (",", ": ")
     return json.dumps(value, sort_keys=True, allow_nan=False, indent=indent, separators=separators)
 
 
 class _InvalidJson(ValueError):
-    """JSON that Python's parser accepts and this one rejects."""
+    """JSON that Python's parser accepts but `parse_json` rejects."""
 
 
 def _reject_duplicate_keys(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:

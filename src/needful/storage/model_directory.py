@@ -1,4 +1,4 @@
-"""Model directories and policy directories: what learning writes and planning loads.
+"""Model directories and policy directories, which learning writes and planning loads.
 
 A model directory, `needful-model` version 1:
 
@@ -232,12 +232,12 @@ def _document_name(name: str) -> str:
 def _check_directory(path: Path) -> None:
     """Raise unless the path is a directory."""
     if not os.path.isdir(path):
-        what = "is a file" if os.path.exists(path) else "does not exist"
-        raise ModelError(f"{path} {what}. Give a model directory, as written by `needful learn --out`.")
+        problem = "is a file" if os.path.exists(path) else "does not exist"
+        raise ModelError(f"{path} {problem}. Give a model directory, as written by `needful learn --out`.")
 
 
 def _read_file(file: Path) -> bytes:
-    """Return the content of a file of a directory."""
+    """Return the content of a file; raise `ModelError` if it cannot be read."""
     try:
         return file.read_bytes()
     except OSError as error:

@@ -47,13 +47,16 @@ class FolderKind:
     other_files: frozenset[str] = field(default=frozenset())
 
     def foreign_entry(self, folder: Path) -> str | None:
-        """Return an entry of a folder that is not part of an output of this kind, or None."""
+        """Return the first entry of a folder that is not part of an output of this kind, or None.
+
+        If a folder has no marker file, all its entries count as foreign.
+        """
         entries = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
         files = self.marker_files.keys() | self.other_files
         known = files | {parent.as_posix() for file in files for parent in PurePosixPath(file).parents}
-        foreign_entries = [one for one in entries if one not in known and not _is_leftover(one)]
-        markers = [one for one in entries if one in self.marker_files]
-        foreign_entries += [one for one in markers if not self.marker_files[one].matches(folder / one)]
+        foreign_entries = [entry for entry in entries if entry not in known and not _is_leftover(entry)]
+        markers = [entry for entry in entries if entry in self.marker_files]
+        foreign_entries += [name for name in markers if not self.marker_files[name].matches(folder / name)]
         if not foreign_entries and not markers:
             foreign_entries = entries
         return min(foreign_entries, default=None)

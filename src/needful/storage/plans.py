@@ -51,7 +51,7 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class RecordedFailure:
-    """Where and why the deepest attempt ended; see `needful.core.plans.Failure`."""
+    """Where and why the deepest attempt failed; see `needful.core.plans.Failure`."""
 
     step: int
     outcome: str
@@ -65,14 +65,14 @@ class RecordedPlan:
 
     Attributes:
         task: the index of the task among the test tasks.
-        outcome: `solved` or the reason of the failure, as in the task's record.
+        outcome: `solved` or the reason for the failure, as in the task's record.
         goal: the atoms to achieve.
         steps: the abstract plan; empty if there is none, and for policies.
         actions: the ground controllers that were executed.
         states: the initial state and the state after each action.
         subgoals: the atoms that had to hold before the plan and after each step; empty for policies.
         holding: for each state, the atoms of the goal and the subgoals that hold in it.
-        end: where and why the deepest attempt ended; None if solved or if there was no attempt.
+        end: where and why the deepest attempt failed; None if solved or if there was no attempt.
     """
 
     task: int
@@ -182,7 +182,7 @@ def _end_to_json(end: RecordedFailure) -> dict[str, JsonValue]:
 
 
 class _PlanReader:
-    """Reads one line of a file."""
+    """Reads one plan from its line of the file."""
 
     def __init__(self, index: VocabularyIndex, field: Field) -> None:
         self.index = index

@@ -124,7 +124,7 @@ def atoms_to_json(atoms: Iterable[GroundAtom]) -> list[JsonValue]:
 
 
 class GroundAtomReader:
-    """Reads ground atoms over given objects; a cache by raw JSON builds each atom once."""
+    """Reads ground atoms over given objects; atoms are cached by their raw JSON, so each is built once."""
 
     def __init__(self, index: VocabularyIndex, objects: Mapping[str, Object]) -> None:
         self._index = index
@@ -134,7 +134,7 @@ class GroundAtomReader:
     def atoms(self, field: Field) -> AbstractState:
         """Read a set of atoms."""
         if not isinstance(field.value, list):
-            field.items()
+            field.items()  # raises the error for a wrong type
         assert isinstance(field.value, list)
         return frozenset(
             self._cached(raw) or self.atom(field.item(position)) for position, raw in enumerate(field.value)
@@ -211,7 +211,7 @@ def operator_from_json(field: Field, record: Mapping[str, Field], index: Vocabul
 
 
 def _read_types(field: Field) -> dict[str, Type]:
-    """Read types; a parent may be declared after its children."""
+    """Return the declared types by name; a parent may be declared after its children."""
     declared: dict[str, dict[str, Field]] = {}
     for item in field.items():
         record = item.record("name", "parent", "features")
@@ -230,7 +230,7 @@ def _read_types(field: Field) -> dict[str, Type]:
 def _unbuilt_ancestry(
     name: str, declared: Mapping[str, dict[str, Field]], built: Mapping[str, Type]
 ) -> list[str]:
-    """Return the type and those of its ancestors that are not built yet, the type first."""
+    """Return the names of the type and its ancestors up to the first that is built; the type is first."""
     chain: dict[str, None] = {}
     current: str | None = name
     while current is not None and current not in built:

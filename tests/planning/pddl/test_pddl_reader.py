@@ -245,8 +245,11 @@ class TestWithAVocabulary:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("(define (domain d)", "PDDL: there are 1 `)` too few; the last `(` without one is in line 1."),
-        ("(define (domain d)))", "PDDL: there is a `)` too many in line 1."),
+        (
+            "(define (domain d)",
+            "PDDL: 1 `)` missing at the end; the last `(` that is not closed is in line 1.",
+        ),
+        ("(define (domain d)))", "PDDL: line 1 has a `)` without a matching `(`."),
         ("(define)", "line 1: a domain must have the form (define (domain name)"),
         ("(define (problem d))", "a domain must have the form"),
         ("(define (domain))", "a domain must have the form"),

@@ -45,7 +45,7 @@ MAX_EXPANSIONS = 2_500
 def loft(
     demonstrations: Demonstrations, replays: Demonstrations = (), deadline: Deadline = NO_DEADLINE
 ) -> LearnedOperators:
-    """Learn operators per set of effects, with preconditions that separate it from the other sets."""
+    """Learn operators for each set of effects, with preconditions that separate it from other sets."""
     encoded = encode_demonstrations((*demonstrations, *replays))
     clusters = cluster_by_effects(encoded, deadline)
     operators: list[EncodedOperatorData] = []
@@ -62,8 +62,8 @@ def loft_with_replays(
 ) -> LearnedOperators:
     """Learn with LOFT, and exclude operators without effects from planning.
 
-    Such operators come from replays in which an action failed. If a controller never changed anything,
-    its operator stays, because planning has no other operator for that controller.
+    Such operators come from replays in which an action changed no atom. If a controller never changed
+    anything, its operator stays, because planning has no other operator for that controller.
     """
     learned = loft(demonstrations, replays, deadline)
     effective = {one.controller for one in learned.operators if one.add_effects or one.delete_effects}
@@ -117,15 +117,16 @@ def split_by_preconditions(
 class LabelledExamples:
     """Positive and negative examples for preconditions, stored per atom as masks of examples.
 
-    A set of atoms is evaluated by a union of masks, and all sets with one atom less by two running unions.
+    The cost of a set of atoms needs a union of masks. Two running unions give the costs of all its subsets
+    with one atom fewer.
 
     Attributes:
         variables: for each atom the mask of the variables it mentions.
         positives: the number of positive examples.
         failed_positives: for each atom the mask of the positive examples in which it fails.
-        rows: one bit per maximal atom set of a negative example. The sets of one example are adjacent,
-            and the bit above them is not in the mask.
-        separator_bits: these unused bits, one per negative example.
+        rows: one bit per maximal atom set of a negative example. The bits of one example are adjacent,
+            and the next bit after them is unused.
+        separator_bits: the mask of these unused bits, one per negative example.
         failed_rows: for each atom the mask of the rows in which it fails.
         always_matched: the number of negative examples that match any preconditions.
     """
@@ -190,7 +191,7 @@ class LabelledExamples:
         true_positives = self.positives - failed_positives.bit_count()
         if not true_positives:
             return math.inf
-        # Adding all ones to an example's rows that still match carries into its separator bit.
+        # If a row of an example matches, adding all row bits carries into the separator bit of the example.
         matched = ((self.rows & ~failed_rows) + self.rows) & self.separator_bits
         false_positives = self.always_matched + matched.bit_count()
         return (
@@ -201,7 +202,7 @@ class LabelledExamples:
         )
 
     def with_one_atom_removed(self, atoms: int) -> Iterator[tuple[int, float]]:
-        """Yield the sets with one atom less, and their costs."""
+        """Yield the subsets with one atom fewer, and their costs."""
         members = list(bits(atoms))
         later = [(0, 0, 0)]
         for atom in reversed(members):
@@ -213,7 +214,7 @@ class LabelledExamples:
             earlier = self._with(earlier, atom)
 
     def _with(self, unions: tuple[int, int, int], atom: int) -> tuple[int, int, int]:
-        """Return the unions of failed positives, failed rows and variables, with one atom more."""
+        """Return the unions of failed positives, failed rows and variables after adding one atom."""
         failed_positives, failed_rows, variables = unions
         return (
             failed_positives | self.failed_positives[atom],
@@ -247,7 +248,7 @@ def best_preconditions(labelled_examples: LabelledExamples, start: int, deadline
 
 
 class AtomSetEnumerator:
-    """Lists which atoms of one operator hold together before a transition; bit i is `atoms[i]`.
+    """Lists the sets of an operator's atoms that hold together before a transition; bit i is `atoms[i]`.
 
     Variables that share no atom are bound independently, so atom sets are enumerated per group of
     related variables and then combined.
@@ -310,7 +311,7 @@ def _held(
 
 
 def maximal_masks(masks: Iterable[int]) -> tuple[int, ...]:
-    """Return the masks that are no subset of another one, those with most bits first."""
+    """Return the masks that are not subsets of another mask, those with most bits first."""
     kept: list[int] = []
     for mask in sorted(set(masks), key=lambda one: (-one.bit_count(), one)):
         if all(mask & ~other for other in kept):

@@ -7,7 +7,7 @@ An operator predicts a transition with each grounding on its action whose precon
 is correct if the add effects and atomic delete effects are exactly the observed changes. FP is the number
 of incorrect predictions, TP the number of transitions with at least one correct prediction.
 
-Deviation E36, docs/paper_to_code.md: as in the authors' code, it is add effects that become quantified.
+Deviation E36, docs/paper_to_code.md: as in the authors' code, add effects become quantified deletes.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from needful.operator_learning.learned_operators import (
 )
 from needful.operator_learning.matching import Matcher, compile_operator
 
-# One predicted transition outweighs this number of incorrect predictions.
+# One correctly predicted transition counts as much as this number of incorrect predictions.
 TRUE_POSITIVE_WEIGHT = 10
-# Only the first groundings of an operator on an action are considered.
+# Only this number of groundings of an operator on an action is considered.
 MAX_GROUNDINGS = 11
 
 
@@ -60,9 +60,9 @@ def cluster_and_quantify(
 
 
 def minimise_prediction_error(start: Sequence[Operator], scorer: PredictionScorer) -> tuple[Operator, ...]:
-    """Apply the best move while one lowers the error; among equally good moves the first.
+    """Apply the best move until no move lowers the error; among equally good moves, apply the first.
 
-    A move changes one operator, so the scores of the others stay.
+    A move changes one operator, so the scores of the others stay the same.
     """
     current = tuple(start)
     while True:
@@ -99,7 +99,7 @@ def _moves(
 def quantified_variants(operator: Operator) -> Iterator[Operator]:
     """Yield the operator with one add effect replaced by a quantified delete, for each add effect.
 
-    Parameters that are no longer mentioned are dropped. The last add effect stays.
+    Parameters that are no longer mentioned are dropped. An operator with one add effect has no variants.
     """
     if len(operator.add_effects) < 2:
         return
@@ -227,7 +227,7 @@ def _groundings(operator: Operator, transition: EncodedTransition) -> Iterator[t
     """Yield the groundings with the action's objects, in the order of the parameters and of names.
 
     As in the authors' code, two parameters may be bound to one object. Without such groundings an operator
-    with many parameters would get no predictions, because its first groundings do not apply.
+    with many parameters would make no predictions, because none of its first groundings would apply.
     """
     domains = [list(bits(transition.table.of_type(variable.type))) for variable in operator.parameters]
     for variable, number in zip(operator.controller_arguments, transition.arguments, strict=True):
