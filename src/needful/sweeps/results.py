@@ -164,7 +164,9 @@ def read_result(path: Path) -> JobResult:
     for task, record in enumerate(records):
         found = (record.domain, record.learner, record.seed, record.task)
         if found != (job.domain, job.learner, job.seed, task):
-            raise ResultsError(f"{path}, line {task + 2}: this record is of another job, {found}. {REPEAT}")
+            raise ResultsError(
+                f"{path}, line {task + 2}: this record belongs to another job, {found}. {REPEAT}"
+            )
     return JobResult(job, header["summary"].as_dict(), records, error)
 
 
