@@ -143,7 +143,7 @@ def refine(
 
 @dataclass(slots=True)
 class _Trace:
-    """The current attempt: states x_0..x_k, k actions, the number of low-level actions before each state."""
+    """The current attempt: states x_0..x_k, k actions, number of low-level actions before each state."""
 
     states: list[State]
     actions: list[GroundController]
