@@ -38,7 +38,7 @@ bool interrupted() {
     return PyErr_CheckSignals() != 0;
 }
 
-// Passes on the exception of a signal handler.
+// Rethrows the exception of a Python signal handler.
 void raise_if_interrupted() {
     if (PyErr_Occurred()) throw py::error_already_set();
 }
@@ -97,7 +97,7 @@ std::vector<Stage> make_stages(const std::vector<StageTuple>& tuples) {
     return stages;
 }
 
-// A running search. Several searches can share a budget, so each call gets the counters of all of them.
+// A running search. Several searches can share a budget, so each call takes the counters of all searches so far.
 class Search {
 public:
     Search(ProblemPointer problem, const std::vector<Failure>& failures, const std::vector<StageTuple>& stages,

@@ -1,4 +1,5 @@
-// Postpones plans that differ from earlier ones only in the order of independent steps; see planning/portfolio.py.
+// Postpones plans that differ from earlier plans only in the order of independent steps, and plans that revisit a
+// state; see planning/portfolio.py.
 #pragma once
 
 #include "postponing_stream.hpp"

@@ -7,7 +7,7 @@ namespace needful {
 
 namespace {
 
-// Greater costs are rounded down to this one.
+// Costs are capped at this value.
 constexpr Id max_cost = (Id{1} << 30) - 1;
 constexpr Id unreached = Id{1} << 30;
 constexpr Id no_operator = -1;
@@ -99,7 +99,7 @@ void Ff::compute_h_add(const Word* state, std::size_t words, DeadlinePoller& dea
         buckets_[0].push_back(atom);
     });
     for (Id op : operators_without_preconditions_) lower_effects(to_index(op));
-    // Here a mark means an open goal.
+    // In this function, the marked atoms are the goal atoms that are not reached yet.
     for (Id atom : problem_.goal) atom_marked_[to_index(atom)] = 1;
     std::size_t open_goals = problem_.goal.size();
     const auto settle = [&](Id cost, Id atom) {

@@ -21,8 +21,8 @@ struct Groundings {
 };
 
 // Finds all groundings that are reachable if deletes are ignored, by semi-naive evaluation: each reached atom
-// in turn is matched with each precondition, the pivot. Preconditions before the pivot match only older atoms,
-// those after it also the new atom itself. So every grounding is found exactly once.
+// in turn is matched with each precondition, the pivot. Preconditions before the pivot match only older atoms;
+// preconditions after the pivot can also match the new atom. So every grounding is found exactly once.
 class RelaxedReachability {
 public:
     RelaxedReachability(const AbstractTask& task, DeadlinePoller& deadline, std::int64_t max_operators,

@@ -140,7 +140,7 @@ void LmCut::compute_h_max(DeadlinePoller& deadline) {
     }
 }
 
-// Finds the operators that lead from before the goal zone into it.
+// Finds the operators of the cut: they add an atom of the goal zone, and their supporter is reachable outside it.
 void LmCut::find_cut(Id target, DeadlinePoller& deadline) {
     find_goal_zone(target, deadline);
     cut_.clear();
@@ -151,7 +151,7 @@ void LmCut::find_cut(Id target, DeadlinePoller& deadline) {
         cut_.push_back(op);
         all_cheaper = all_cheaper && h_max_[supporter] < h_max_[to_index(target)];
     });
-    // Supporters that are cheaper than the target are always reachable without passing through the zone.
+    // Supporters with a lower h-max than the target are always reachable without passing through the zone.
     if (all_cheaper) return;
     find_before_goal_zone(deadline);
     cut_.erase(std::remove_if(cut_.begin(), cut_.end(),
@@ -209,9 +209,9 @@ void LmCut::lower_effects(std::size_t op, Id value) {
         }
 }
 
-// Updates h-max and the supporters after the operators of the cut have become free of cost.
+// Updates h-max and the supporters after the cost of the cut's operators was set to 0.
 void LmCut::update_h_max(DeadlinePoller& deadline) {
-    // Read all values before lowering any: supporters are valid only until then.
+    // Read all values first: once a value is lowered, the supporters may be out of date.
     cut_values_.clear();
     for (Id op : cut_) cut_values_.push_back(h_max_[to_index(supporters_[to_index(op)])]);
     auto cut_value = cut_values_.begin();

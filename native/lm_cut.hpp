@@ -35,7 +35,7 @@ private:
     // An artificial atom that is always true: the precondition of operators that have none.
     Id true_atom_;
     std::vector<Id> goal_;
-    // Operators here are numbered among the relevant ones; this maps them to ids in the problem.
+    // Only relevant operators are numbered here; this list maps their numbers to ids in the problem.
     std::vector<Id> operator_ids_;
     CsrLists preconditions_, effects_, precondition_of_, added_by_;
     std::vector<Id> precondition_counts_;

@@ -6,7 +6,7 @@ namespace needful {
 
 namespace {
 
-// The index of the first row that is not less than (key, row). The rows are sorted by (key, row).
+// Returns the first index i with (keys[i], rows[i]) not less than (key, row). These pairs are sorted.
 std::size_t lower_bound(Id key, const std::vector<Id>& row, const std::vector<Id>& keys, const CsrLists& rows) {
     std::size_t low = 0, high = keys.size();
     while (low < high) {

@@ -48,7 +48,7 @@ struct Problem {
 
 using ProblemPointer = std::shared_ptr<const Problem>;
 
-// Returns a copy in which each failed operator requires another operator with the object first; see
+// Returns a copy in which each failed operator requires that another operator with the object was applied before; see
 // planning/engines/python_planner.py. The given problem must not contain failures. Throws `DeadlineExpired`.
 ProblemPointer with_failures(ProblemPointer problem, const std::vector<Failure>& failures, DeadlinePoller& deadline);
 

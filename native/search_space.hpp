@@ -37,7 +37,7 @@ private:
     Bits initial_;
     std::optional<Symmetry> symmetry_;
     std::vector<Id> always_applicable_;
-    // For each atom the operators of which it is the rarest precondition: the one that the fewest operators have.
+    // For each atom, the operators whose rarest precondition it is: the precondition that the fewest operators have.
     CsrLists operators_by_rarest_precondition_;
 };
 

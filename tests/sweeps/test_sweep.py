@@ -137,7 +137,7 @@ def test_a_job_whose_worker_crashes_runs_again(
         if times < MAX_TRIES:
             assert result == succeed(job)
         else:
-            assert result == JobResult(job, {}, (), f"The job died {MAX_TRIES} times. A reason.")
+            assert result == JobResult(job, {}, (), f"The worker crashed {MAX_TRIES} times. A reason.")
 
 
 def test_errors_are_repeated_on_request(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_leftovers_of_killed_sweeps_are_removed(tmp_path: Path) -> None:
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "report.md").write_text("mine")
-    with pytest.raises(OutputExistsError, match=r"no sweep.*'report\.md'"), SweepFolder.open(tmp_path):
+    with pytest.raises(OutputExistsError, match=r"'report\.md'.*no sweep"), SweepFolder.open(tmp_path):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["report.md"]
 

@@ -1,4 +1,4 @@
-"""The ten domains of the paper, in its order: titles, and the protocol of the experiments in each."""
+"""The ten domains of the paper in its order, each with a title and the protocol of its experiments."""
 
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ class SweepSettings:
 
     Attributes:
         domains: the domains; by default the six analytic ones.
-        learners: the learners; by default the paper's, except those it omits in households.
+        learners: the learners; by default all learners of the paper. In households, the default leaves out
+            the learners that the paper omits there.
         seeds: the number of seeds, counted from 0.
         demos, tasks, timeout: the size of each job; by default 50, 50 and 10 s, in households 10, 10
             and 60 s.
@@ -70,19 +71,20 @@ def comparison(job: Job, learners: tuple[str, ...] | None) -> Iterator[Job]:
 
 
 def ablations(job: Job, learners: tuple[str, ...] | None) -> Iterator[Job]:
-    """Yield `necessary`, the same without complexity reduction, and the same with one abstract plan."""
+    """Yield the job of `necessary`, one without complexity reduction, and one with one abstract plan."""
     variants = (job, replace(job, learner=NO_COMPLEXITY), replace(job, abstract_plans=1))
     yield from (variant for variant in variants if learners is None or variant.learner in learners)
 
 
 def data_efficiency(job: Job, learners: tuple[str, ...] | None) -> Iterator[Job]:
-    """Yield `necessary` with increasing numbers of demonstrations."""
+    """Yield jobs of `necessary` with increasing numbers of demonstrations."""
     if learners is None or job.learner in learners:
         yield from (replace(job, demos=demos) for demos in FEWER_DEMOS if demos < job.demos)
         yield job
 
 
-# Maps a job of `necessary` to all jobs of the experiment with the same domain and seed.
+# Maps a job of `necessary`, and the learners or None for all, to the jobs of the experiment with the same
+# domain and seed.
 Experiment: TypeAlias = Callable[[Job, tuple[str, ...] | None], Iterator[Job]]
 
 TABLES: Mapping[str, Experiment] = MappingProxyType(

@@ -16,7 +16,8 @@ ONE_PLAN = ", one abstract plan"
 OURS = "necessary"
 NO_COMPLEXITY = "necessary-no-complexity"
 DOWN_EVAL = OURS + ONE_PLAN
-# Collecting replays takes thousands of simulations: too slow in a household, and not in the paper.
+# Learners that are omitted in households. LOFT+Replay needs thousands of simulations, which is too slow
+# there; the paper omits it too.
 NOT_IN_HOUSEHOLDS = frozenset({"loft-replay"})
 
 

@@ -16,7 +16,7 @@ from needful.planning.interfaces import PlanStream
 
 
 class DeferringStream:
-    """A stream that defers some plans of another stream and returns them later; see `PlanStream`."""
+    """Base of streams that return some plans of another stream later; see `PlanStream`."""
 
     def __init__(self, plans: PlanStream, problem: GroundProblem) -> None:
         self._plans = plans
@@ -36,8 +36,8 @@ class DeferringStream:
 class TrimmedPlans(DeferringStream):
     """The plans of a stream without superfluous steps and without duplicates.
 
-    A plan that trims to an earlier plan is returned untrimmed. No plan is lost: the untrimmed versions
-    follow when the stream ends.
+    If the trimmed plan was returned before, the untrimmed plan is returned instead. No plan is lost: after
+    the stream ends, the untrimmed versions of the trimmed plans are returned.
     """
 
     def __init__(self, plans: PlanStream, problem: GroundProblem, budget: Budget) -> None:
@@ -81,9 +81,9 @@ def eliminate_actions(steps: Sequence[int], problem: GroundProblem, budget: Budg
 def _eliminate_once(
     steps: Sequence[tuple[int, OperatorMasks]], problem: GroundProblem, budget: Budget
 ) -> list[tuple[int, OperatorMasks]]:
-    """Try to remove each step in turn, with all later steps that become inapplicable.
+    """Try to remove each step in turn, with all later steps that become inapplicable; return the rest.
 
-    They stay removed if the rest still reaches the goal.
+    The removed steps stay removed if the other steps still reach the goal.
     """
     kept = list(steps)
     state, index = problem.initial, 0
@@ -100,7 +100,10 @@ def _eliminate_once(
 def _applicable(
     steps: Sequence[tuple[int, OperatorMasks]], state: int, goal: int
 ) -> list[tuple[int, OperatorMasks]] | None:
-    """Return the steps that can be applied in order from a state, or None if they miss the goal."""
+    """Apply steps in order from a state and skip inapplicable ones.
+
+    Returns the applied steps, or None if they do not reach the goal.
+    """
     applied = []
     for step, masks in steps:
         if not masks.preconditions & ~state:

@@ -55,7 +55,8 @@ class PlanningConfig:
         max_nodes: how many search nodes may be created per task, or None for no limit.
         max_ground_operators: how many ground operators a problem may have, or None for no limit.
         allow_noops: whether to plan with operators that have neither add effects nor atomic delete effects.
-        subgoals: the atoms that must hold after each step: `necessary_subgoals` or `predicted_subgoals`.
+        subgoals: computes the atoms that must hold after each step: `necessary_subgoals` or
+            `predicted_subgoals`.
         planner: finds the abstract plans; see `make_planner`.
     """
 
@@ -96,7 +97,8 @@ def plan(
 
     The model must use the domain's predicates, with classifiers, and have a sampler for each operator
     with continuous parameters. The result depends only on the arguments unless the deadline interrupts
-    planning. If no abstract plan can be refined, the outcome is that of the deepest failure.
+    planning. If no abstract plan can be refined, the result describes the deepest failed refinement; its
+    outcome is `TIMEOUT` or `OUT_OF_NODES` if the budget is exhausted.
     """
     _check(task, model)
     config = config or PlanningConfig()
@@ -169,7 +171,7 @@ class _Attempt:
             if result.outcome is Outcome.TIMEOUT:
                 return replace(deepest, outcome=Outcome.TIMEOUT)
             changed = problem.with_failure(steps[refinement.failure.step], refinement.offending)
-            # A failure that is known already leaves the problem as it is: take the next plan.
+            # If the failure was known already, the problem is unchanged and the current search continues.
             if changed is not problem:
                 problem = changed
                 stream = self._start_search(problem)
@@ -230,7 +232,7 @@ class _Attempt:
 
 
 def _deeper(one: PlanningResult | None, other: PlanningResult) -> PlanningResult:
-    """Return the result that failed at the later step; of equals, the later result.
+    """Return the result that failed at the later step; on a tie, return `other`.
 
     A failure with offending objects ranks lowest, because the next search plans around it.
     """

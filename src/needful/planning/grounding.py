@@ -1,12 +1,12 @@
 """Ground operators: turn a task into a compact problem over numbered atoms.
 
-Atoms are numbers and sets of atoms are integers (masks). A quantified delete can touch thousands of atoms,
+Atoms are numbers and sets of atoms are integers (masks). A quantified delete can match thousands of atoms,
 so its mask is stored once per ground pattern, and operators refer to it by index.
 
-Operators are grounded by joins over the atoms that are reachable if deletes are ignored. These atoms grow
-in rounds. In each round, an operator is joined with the atoms found so far such that at least one
-precondition is new (semi-naive evaluation). Every grounding is found exactly once, and the product over
-the types is never formed.
+Operators are grounded by joins over the atoms that are reachable if deletes are ignored. The set of these
+atoms grows in rounds. Each round finds the groundings whose preconditions are all reached and at least one
+of them is new (semi-naive evaluation). Every grounding is found exactly once, and the product of the
+parameters' objects is never enumerated.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from needful.core.plans import AbstractPlan
 from needful.core.tasks import AbstractTask
 from needful.planning.budget import Budget
 
-# Masks with a single bit take memory quadratic in the number of atoms: 130,000 atoms take 1 GB.
+# One mask per atom, with only its bit set, takes memory quadratic in the number of atoms: 1 GB for 130,000.
 _MAX_ATOMS = 130_000
-# The memory limit for the masks of ground operators; a mask can be as long as the number of atoms.
+# The memory limit for the masks of ground operators; a mask can have one bit per atom.
 _MAX_OPERATOR_BYTES = 1 << 31
 
 # The index of an operator and the object index that each of its parameters is bound to.
@@ -135,7 +135,7 @@ def operator_masks(step: int, problem: GroundProblem) -> OperatorMasks:
 
 
 def deleted_atoms(operator: EncodedOperator, problem: GroundProblem) -> int:
-    """Return the atoms that a ground operator deletes, by patterns too; adds override deletes."""
+    """Return the atoms that a ground operator deletes, including by patterns; adds override deletes."""
     deletes = operator.deletes
     for pattern in operator.patterns:
         deletes |= problem.pattern_masks[pattern]
@@ -145,7 +145,7 @@ def deleted_atoms(operator: EncodedOperator, problem: GroundProblem) -> int:
 def ground(operators: Sequence[Operator], task: AbstractTask, budget: Budget) -> GroundProblem | None:
     """Return the compact problem, or None if time ran out or the problem is too large.
 
-    Ground operators whose preconditions are unreachable even without deletes are left out.
+    Ground operators whose preconditions are unreachable, even if deletes are ignored, are left out.
     """
     table = AtomTable(task.objects)
     for atom in budget.until_deadline(task.initial):
@@ -235,9 +235,10 @@ def _reachable_groundings(
 def _new_bindings(
     table: AtomTable, operator: _IndexedOperator, old: int, fresh: int, first: bool, budget: Budget
 ) -> Iterator[tuple[int, ...]]:
-    """Yield the bindings whose preconditions are reached and of which at least one is fresh.
+    """Yield the bindings for which all preconditions are reached and at least one of them is fresh.
 
-    There is one join per precondition, in which this precondition is the first fresh one.
+    There is one join per precondition; in this join, the precondition is the first fresh one. An operator
+    without preconditions has bindings in the first round only.
     """
     free = [UNBOUND] * len(operator.domains)
     if first and not operator.preconditions:
@@ -252,7 +253,7 @@ def _new_bindings(
 
 
 def _sorted_table(table: AtomTable, goal: AbstractState, budget: Budget) -> AtomTable:
-    """Return a table of the same atoms and the goal's, numbered in a deterministic order."""
+    """Return a table of the same atoms and the goal atoms, numbered in a deterministic order."""
     table.encode(goal)
     keyed = zip(table.atoms, table.arguments, strict=True)
     result = AtomTable(table.objects)

@@ -1,16 +1,16 @@
-"""The heuristics LM-cut and FF for operators of cost 1. Both ignore deletes, also quantified ones.
+"""The heuristics LM-cut and FF for operators of cost 1. Both ignore all deletes.
 
-LM-cut (Helmert and Domshlak, ICAPS 2009) repeatedly takes a cut of the justification graph: a set of
-operators of which every plan needs one (a landmark). The operators of a cut are free from then on, so
-the cuts are disjoint and their number is admissible. h-max values are unique, and of several
-preconditions with the greatest value, the one with the lowest number counts. The landmarks therefore
-depend on the state alone, not on the order of computation.
+LM-cut (Helmert and Domshlak, ICAPS 2009) repeatedly computes a cut of the justification graph: a set of
+operators such that every plan uses at least one of them (a landmark). The operators of a cut then get
+cost 0, so the cuts are disjoint and their number is an admissible estimate. h-max values are unique, and
+if several preconditions have the greatest value, the one with the lowest number is the supporter. The
+landmarks therefore depend on the state alone, not on the order of computation.
 
 FF returns the length of a relaxed plan and its applicable operators. Each atom is achieved by the
 operator of least cost, where the cost of an operator is 1 plus the sum of its preconditions' costs; ties
 go to the lowest number. The operators that support the goal in this way form the relaxed plan (Keyder
-and Geffner, ECAI 2008, after Hoffmann and Nebel, JAIR 2001). Those that are applicable in the state are
-preferred.
+and Geffner, ECAI 2008, after Hoffmann and Nebel, JAIR 2001). The preferred operators are the operators of
+the relaxed plan that are applicable in the state.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from needful.planning.budget import Budget
 from needful.planning.grounding import GroundProblem
 from needful.planning.interfaces import HeuristicEstimate
 
-# FF's costs are sums of sums and can overflow; they are capped at this value.
+# FF caps costs at this value: in the C++ engine, which must give the same results, they could overflow.
 _MAX_COST = (1 << 30) - 1
 _INFINITE = 1 << 30
 _NO_OPERATOR = -1
-# LM-cut: more than any value, yet less than 2 ** 30, since Python compares such integers fastest.
+# LM-cut: the value of unreachable atoms. Less than 2 ** 30, because Python compares such integers fastest.
 _UNREACHED = 1 << 29
-# LM-cut: the number of operators from which bulk updates of a cut are faster.
+# LM-cut: cuts with more operators than this are processed in bulk, which is faster for them.
 _LARGE_CUT = 200
 
 
@@ -93,7 +93,7 @@ class Ff:
                     costs[effect] = cost
                     achievers[effect] = operator
                     heapq.heappush(queue, (cost, effect))
-                # At capped costs, the later achiever may depend on the earlier one, so the earlier stays.
+                # At the maximum cost, a later achiever may depend on the earlier one, so keep the earlier.
                 elif cost == costs[effect] < _MAX_COST and operator < achievers[effect]:
                     achievers[effect] = operator
 
@@ -120,11 +120,11 @@ class _Graph(NamedTuple):
     """The justification graph of a state: edges lead from each operator's supporter to its effects.
 
     Attributes:
-        true: the atoms of the state.
+        true: the atoms of the state, and the atom that always holds.
         values: the h-max value of each atom.
         costs: the cost of each operator: 1, or 0 once it was in a cut.
-        supporters: the precondition of each operator with the greatest value.
-        supported: the operators that each atom supports, in any order.
+        supporters: for each operator, its precondition with the greatest value.
+        supported: for each atom, the operators that it supports, in any order.
     """
 
     true: list[int]
@@ -189,7 +189,7 @@ class LmCut:
         return HeuristicEstimate(len(landmarks), tuple(landmarks))
 
     def _mask(self, cut: list[int]) -> int:
-        """Return the operators of a cut as a mask; shifting an integer of a million bits is slow."""
+        """Return a cut as a mask; shifting integers of a million bits would be slow."""
         marks = bytearray(self._original_index[-1] // 8 + 1)
         for operator in cut:
             number = self._original_index[operator]
@@ -231,10 +231,12 @@ class LmCut:
                     supported[effect].clear()
 
     def _cut(self, graph: _Graph) -> list[int]:
-        """Return the operators that enter the goal zone: the atoms with a free path to the target.
+        """Return the operators of the next cut, which lead into the goal zone.
 
-        Only operators count whose supporter is reachable outside the zone. That is certain if its value is
-        less than the target's, since no atom of the zone has such a value. Usually this holds for all.
+        The goal zone contains the target and the atoms from which operators of cost 0 lead to the target.
+        An operator is in the cut only if its supporter is reachable outside the zone. A supporter with a
+        lower value than the target certainly is, because no atom of the zone has a lower value. Usually
+        all supporters have lower values.
         """
         _, values, costs, supporters, _ = graph
         target = supporters[-1]
@@ -258,7 +260,7 @@ class LmCut:
         return list(certain)
 
     def _reachable_outside(self, zone: set[int], graph: _Graph) -> set[int]:
-        """Return the atoms that are reachable without operators that enter the zone."""
+        """Return the atoms that are reachable without operators that add an atom of the zone."""
         supported, effects = graph.supported, self._effects
         reached, to_leave = set(graph.true), graph.true.copy()
         for atom in to_leave:  # the list grows in the loop

@@ -2,7 +2,7 @@
 
 A planner grounds a task and returns a `Problem`, which starts searches. The Python engine's searches
 (`AStar`, `Greedy`, or a `Portfolio` of several) work on a `GroundProblem`. Every search returns a lazy
-stream of plans. All of these are objects that are passed in.
+stream of plans. Callers choose these objects and pass them as arguments.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ class HeuristicEstimate:
     Attributes:
         value: a lower bound on the cost to reach the goal; None if the goal is unreachable.
         landmarks: at most `value` disjoint sets of ground operators, as masks over their indices. Every
-            plan from the state uses an operator of each set, so a step outside a set leaves it valid.
+            plan from the state uses an operator of each set. After a step that is not in a set, the set is
+            still a landmark.
     """
 
     value: int | None

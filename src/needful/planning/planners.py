@@ -56,7 +56,7 @@ def planner_names() -> tuple[str, ...]:
 
 
 def make_planner(name: str) -> Planner:
-    """Return the planner with a name; `planner_names` lists the names."""
+    """Return a planner by name; raise `UnknownNameError` if it is not one of `planner_names`."""
     catalogue = _catalogue()
     if name not in catalogue:
         raise UnknownNameError("planner", name, catalogue)
@@ -78,7 +78,7 @@ def generate_abstract_plans(
     """Yield abstract plans for a task, each computed on demand.
 
     There can be infinitely many plans. The default planner is `default_planner()`, the default budget
-    is unlimited, and `seed` breaks ties. The iterator ends if there are no more plans or the budget is
+    is unlimited, and `seed` breaks ties. The iterator ends when there are no more plans or the budget is
     exhausted. To distinguish the two, call a `Planner` and read `PlanStream.end_reason`.
     """
     budget = budget or Budget.unlimited()

@@ -5,7 +5,7 @@ each of its searches and then starts the next, less ambitious one. The limits co
 the plans do not depend on the speed of the machine.
 
 The cheapest plans of a problem are often the same steps in many orders. If one of them cannot be refined,
-most others cannot either, so `DistinctPlans` returns plans first that differ in more than their order.
+most others cannot either. So `DistinctPlans` first returns plans that differ in more than their order.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Stage:
     Attributes:
         search: the search.
         max_work: the number of nodes times the number of ground operators after which the next stage
-            starts. None for no limit but the budget.
+            starts. With None, only the budget limits the search.
     """
 
     search: Search
@@ -158,11 +158,11 @@ class StagedPlans:
 
 
 class DistinctPlans(DeferringStream):
-    """The plans of a stream, with those that are similar to earlier ones deferred.
+    """The plans of a stream; plans that are similar to earlier ones are deferred.
 
     A plan is deferred if swapping neighbouring independent steps turns it into an earlier plan, or if it
-    revisits a state. No plan is lost: the deferred ones follow when the stream ends, or one at a time after
-    `MAX_CONSECUTIVE_DEFERRED` of them in a row.
+    revisits a state. No plan is lost: deferred plans are returned after the stream ends, and one of them
+    whenever `MAX_CONSECUTIVE_DEFERRED` plans in a row were deferred.
     """
 
     def __next__(self) -> tuple[int, ...]:
@@ -185,7 +185,7 @@ class DistinctPlans(DeferringStream):
 def normal_form(steps: Sequence[int], problem: GroundProblem) -> tuple[int, ...]:
     """Return the smallest order of the steps that swaps of independent neighbours can produce."""
     masks = [operator_masks(step, problem) for step in steps]
-    # For each index: the later indices that depend on it, and the number of earlier ones it depends on.
+    # For each step: the later steps that depend on it, and the number of earlier steps it depends on.
     followers: list[list[int]] = [[] for _ in steps]
     waiting_for = [0] * len(steps)
     for earlier, later in itertools.combinations(range(len(steps)), 2):

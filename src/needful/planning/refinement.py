@@ -1,7 +1,7 @@
 """Refine an abstract plan: find parameters for its controllers, with chronological backtracking.
 
-Deviation E22, E23, docs/paper_to_code.md: a subgoal must be a subset of the atoms that hold, and a step
-whose tries are used up backtracks to the step before it.
+Deviation E22, E23, docs/paper_to_code.md: a subgoal must be a subset of the atoms that hold, and when a
+step has used up its tries, refinement backtracks to the previous step.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from needful.core.state import State
 from needful.errors import InvalidInputError
 from needful.planning.budget import Budget
 
-# The number of parameters to draw per try until the controller can start with some.
+# The maximum number of draws per try. Drawing stops when the controller can start with the parameters.
 MAX_DRAWS_PER_TRY = 100
-# The first draws come from the sampler. If the controller can start with none of them, the rest come
-# from a normal distribution around them whose standard deviation is larger by a factor.
+# The first draws come from the sampler. If the controller cannot start with any of them, the other draws
+# come from a normal distribution: its mean is the mean of the first draws, and its standard deviation is
+# SPREAD_FACTOR times theirs.
 SAMPLER_DRAWS_PER_TRY = 50
 SPREAD_FACTOR = 3.0
-# Parameters that were already tried in a state get Gaussian noise, with this fraction of the bounds' width
-# as the standard deviation.
+# If the sampler repeats parameters that were already tried in a state, Gaussian noise is added to them. Its
+# standard deviation is this fraction of the distance between the controller's bounds.
 NOISE_FRACTION = 0.1
 # The number of rejected draws whose reasons are collected for the failure message.
 MAX_EXPLAINED_DRAWS = 10
@@ -69,7 +70,7 @@ class Refinement:
         states: the simulated states before and after the actions.
         failure: where and why the deepest attempt failed; None if the plan was refined.
         offending: the objects that the simulator reports as the cause of the failure.
-        samples: the number of parameters drawn.
+        samples: the number of draws of parameters.
     """
 
     actions: tuple[GroundController, ...]
@@ -88,12 +89,12 @@ def refine(
     limits: RefinementLimits,
     rng: np.random.Generator,
 ) -> Refinement:
-    """Simulate the steps of a plan, resampling and backtracking until each reaches its subgoal.
+    """Simulate the steps of a plan, resample and backtrack until each step reaches its subgoal.
 
-    `subgoals[i]` must hold after step i (counted from 1); other atoms may hold as well. If a step has
-    used up its tries, the step before it is tried again, and then the step gets new tries. The tries of
-    the earlier step keep counting, so the search tree is finite. A failure with offending objects ends
-    the refinement.
+    Returns the refined plan, or the deepest failed attempt. `subgoals[i]` must hold after step i (counted
+    from 1); other atoms may hold as well. When a step has used up its tries, the previous step is tried
+    again; then the later step gets new tries. The tries of the previous step are not reset, so the search
+    tree is finite. A failure with offending objects ends the refinement.
     """
     steps = [
         _Step(index, operator, subgoal, samplers.get(operator.operator.name), limits)
@@ -119,7 +120,7 @@ def refine(
             execution = execute(trace.states[-1], action)
             reason = step.check_execution(execution, trace.action_counts[-1])
             if reason is None:
-                tried_parameters[index].add(action.parameters)  # after backtracking, try others
+                tried_parameters[index].add(action.parameters)  # not to be repeated after backtracking
                 trace.push(action, execution)
                 index += 1
                 continue
@@ -142,7 +143,7 @@ def refine(
 
 @dataclass(slots=True)
 class _Trace:
-    """The attempt so far: states x_0..x_k, the actions between them, low-level action counts up to each."""
+    """The current attempt: states x_0..x_k, k actions, number of low-level actions before each state."""
 
     states: list[State]
     actions: list[GroundController]
@@ -185,7 +186,7 @@ class _Step:
         """Return an action that can start, or None; the number of draws; and the rejected actions.
 
         A sampler may be wrong in a new state, and it is cheap to check whether a controller can start.
-        So if every draw of the sampler is rejected, more parameters are drawn around them.
+        So if every draw of the sampler is rejected, more parameters are drawn around these draws.
         """
         controller, objects = self.operator.operator.controller, self.operator.controller_objects
         if not self._continuous:
@@ -270,7 +271,7 @@ class _Step:
 
 
 def _deeper(one: Refinement | None, other: Refinement) -> Refinement:
-    """Return the attempt with more progress; of equals, the first."""
+    """Return the attempt with more progress; on a tie, the first one."""
     return other if one is None or _progress(other.failure) > _progress(one.failure) else one
 
 
@@ -280,9 +281,9 @@ def _progress(failure: Failure | None) -> tuple[int, int, int]:
 
 
 def _out_of_time(step: _Step, trace: _Trace, deepest: Refinement | None) -> Refinement:
-    """Return the deepest attempt so far, with the deadline as the reason."""
+    """Return the deepest attempt so far, with the outcome `TIMEOUT`."""
     if deepest is None or deepest.failure is None or deepest.failure.step < step.index:
         detail = f"Time ran out before {step.operator} was tried."
         return trace.to_refinement(Failure(step.index, step.operator, Outcome.TIMEOUT, detail=detail))
-    detail = f"Time ran out. Deepest so far: {deepest.failure.detail}"
+    detail = f"Time ran out. Deepest failure so far: {deepest.failure.detail}"
     return replace(deepest, failure=replace(deepest.failure, outcome=Outcome.TIMEOUT, detail=detail))

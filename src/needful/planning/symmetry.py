@@ -1,10 +1,11 @@
-"""Interchangeable objects of a problem, and canonical states under renaming them.
+"""Find interchangeable objects of a problem, and merge states that differ only by renaming them.
 
 Two objects of a type are interchangeable if swapping them maps the initial atoms and the goal onto
-themselves. The same then holds for all permutations of a class of such objects. A state and its image
-have plans of the same shape, so a search needs only one of them: the state in which the objects of each
-class are sorted by the atoms that they occur in. If an atom relates two interchangeable objects,
-equivalent states may stay separate. States that are not equivalent are never merged.
+themselves. Interchangeable objects form classes, and the objects of a class can be permuted freely. A state
+and its image under a permutation have plans that differ only in these objects, so a search needs only one
+representative: the canonical state, in which the objects of each class are sorted by the atoms that they
+occur in. If an atom relates two interchangeable objects, equivalent states may stay separate. States that
+are not equivalent are never merged.
 """
 
 from __future__ import annotations
@@ -47,20 +48,24 @@ class Symmetry:
         self._atom = {key: index for index, key in enumerate(self._keys)}
         self._step = {(o.operator, o.objects): i for i, o in enumerate(problem.ground_operators)}
         self._operators = problem.ground_operators
-        # For each atom on one interchangeable object: the object, and the number of the statement about it.
-        self._statement_of: dict[int, tuple[int, int]] = {}
+        # A property is an atom with a placeholder for its only interchangeable object. For each such atom:
+        # the object, and the number of the property.
+        self._property_of: dict[int, tuple[int, int]] = {}
         self._symmetric_atoms = 0
-        self._index_statements(relevant_atoms, budget)
+        self._index_properties(relevant_atoms, budget)
 
     @classmethod
     def of(cls, problem: GroundProblem, relevant_atoms: int, budget: Budget) -> Symmetry | None:
-        """Return the symmetries of a problem whose states consist of `relevant_atoms`, or None."""
+        """Return the symmetry of a problem, or None if no two objects are interchangeable.
+
+        States must contain only atoms of the mask `relevant_atoms`.
+        """
         classes = interchangeable_objects(problem, budget)
         return cls(problem, relevant_atoms, classes, budget) if classes else None
 
-    def _index_statements(self, relevant_atoms: int, budget: Budget) -> None:
+    def _index_properties(self, relevant_atoms: int, budget: Budget) -> None:
         interchangeable = {obj for members in self.classes for obj in members}
-        statements: dict[AtomKey, list[tuple[int, int]]] = defaultdict(list)
+        properties: dict[AtomKey, list[tuple[int, int]]] = defaultdict(list)
         for atom in budget.until_deadline(bits(relevant_atoms & ((1 << len(self._keys)) - 1))):
             predicate, arguments = self._keys[atom]
             members = interchangeable.intersection(arguments)
@@ -68,33 +73,33 @@ class Symmetry:
                 self._symmetric_atoms |= 1 << atom
             if len(members) == 1:
                 (obj,) = members
-                statements[predicate, _with_placeholder(arguments, obj)].append((atom, obj))
-        for statement, key in enumerate(sorted(statements)):
-            for atom, obj in statements[key]:
-                self._statement_of[atom] = (obj, statement)
+                properties[predicate, _with_placeholder(arguments, obj)].append((atom, obj))
+        for number, key in enumerate(sorted(properties)):
+            for atom, obj in properties[key]:
+                self._property_of[atom] = (obj, number)
 
     def canonical(self, state: int) -> int:
-        """Return the representative of all images of a state."""
+        """Return the canonical state that represents a state and all its images."""
         return self.renamed_state(state, self.canonical_renaming(state))
 
     def canonical_renaming(self, state: int) -> Renaming:
         """Return the renaming that makes a state canonical."""
-        statements_on: dict[int, list[int]] = defaultdict(list)
+        properties_of: dict[int, list[int]] = defaultdict(list)
         for atom in bits(state & self._symmetric_atoms):
-            if atom in self._statement_of:
-                obj, statement = self._statement_of[atom]
-                statements_on[obj].append(statement)
-        for statements in statements_on.values():
-            statements.sort()
+            if atom in self._property_of:
+                obj, number = self._property_of[atom]
+                properties_of[obj].append(number)
+        for properties in properties_of.values():
+            properties.sort()
         renaming = list(self.identity)
         for members in self.classes:
-            ordered = sorted(members, key=lambda obj: statements_on.get(obj, []))
+            ordered = sorted(members, key=lambda obj: properties_of.get(obj, []))
             for renamed, obj in zip(members, ordered, strict=True):
                 renaming[obj] = renamed
         return tuple(renaming)
 
     def renamed_state(self, state: int, renaming: Renaming) -> int:
-        """Return the image of a state."""
+        """Return the image of a state under a renaming."""
         if renaming == self.identity:
             return state
         image = state & ~self._symmetric_atoms
@@ -104,7 +109,7 @@ class Symmetry:
         return image
 
     def renamed_step(self, step: int, renaming: Renaming) -> int:
-        """Return the image of a ground operator."""
+        """Return the image of a ground operator under a renaming."""
         operator = self._operators[step]
         return self._step[operator.operator, tuple(renaming[obj] for obj in operator.objects)]
 
@@ -119,7 +124,7 @@ def interchangeable_objects(problem: GroundProblem, budget: Budget) -> tuple[tup
         fixed.update(problem.ground_operators[step].objects)
     facts = _facts(problem, budget)
     classes: list[list[int]] = []
-    # The classes by the description of their first member, and by that member.
+    # The classes, by the description of their first member and by the member itself.
     by_description: dict[frozenset[Fact], list[list[int]]] = defaultdict(list)
     by_first: dict[int, list[int]] = {}
     for obj in budget.until_deadline(range(len(problem.objects))):

@@ -32,7 +32,7 @@ from needful.reports.statistics import (
 from needful.reports.table import Cell, Row, Table, one_decimal, three_digits
 from needful.sweeps.results import JobResult
 
-# Whether the second estimate is as good as the first, which is the best.
+# Returns whether the second estimate counts as good as the first one, which is the best.
 BoldRule: TypeAlias = Callable[[Estimate, Estimate], bool]
 
 
@@ -60,10 +60,10 @@ class TableSpec:
         columns: the columns of the paper.
         published: the paper's numbers.
         values: maps a group to one value per seed.
-        spread: the spread of these values.
+        spread: computes the spread of these values.
         text: formats a number.
         higher_is_better: whether larger values are better.
-        bold: which entries are shown as good as the best; None for no bold entries.
+        bold: decides which entries are as good as the best and shown in bold; None for no bold entries.
         include_unknown: whether methods that are not in the paper get a column.
         about_tasks: whether the numbers depend on the number of tasks.
     """
@@ -203,7 +203,7 @@ def _row(spec: TableSpec, columns: Sequence[Column], domain: str, groups: Sequen
 
 
 def _comparable(spec: TableSpec, cell: Cell) -> Estimate | None:
-    """Return the estimate to compare; None if it is small only because learning was cut short."""
+    """Return the estimate to compare, None if it may be small only because learning was stopped."""
     return cell.measured if spec.higher_is_better or not cell.unlearned else None
 
 

@@ -73,7 +73,7 @@ def group_runs(results: Iterable[JobResult]) -> tuple[RunGroup, ...]:
 
 
 def _order_text(setting: Job) -> str:
-    """Return a text whose order sorts the settings of one domain and method by their numbers."""
+    """Return a sort key that orders the settings of one domain and method by their numbers."""
     limit = setting.learning_timeout or 0.0
     numbers = (setting.demos, setting.tasks, setting.timeout, setting.abstract_plans, limit)
     return " ".join([*(f"{number:020.6f}" for number in numbers), setting.planner])

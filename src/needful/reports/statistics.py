@@ -1,4 +1,4 @@
-"""Means with spreads, the choice of the best ones, and bootstrap intervals.
+"""Means with spreads, rules for bold entries of tables, and bootstrap intervals.
 
 Spreads are population statistics, as in the paper: the sum of squares is divided by n.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 from needful.paper.published_numbers import Estimate
 
-# Equal success rates may differ in their last bits.
+# The tolerance for comparisons: equal success rates may differ in their last bits.
 ROUNDING = 1e-9
 CONFIDENCE = 0.95
 RESAMPLES = 9_999
@@ -21,7 +21,7 @@ RESAMPLES = 9_999
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean and the bounds of its confidence interval, None if there are too few values."""
+    """A mean and the bounds of its confidence interval; the bounds are None if there are too few values."""
 
     mean: float
     low: float | None
@@ -72,9 +72,10 @@ def mark_best(
     higher_is_better: bool,
     rule: Callable[[Estimate, Estimate], bool],
 ) -> tuple[bool, ...]:
-    """Return which estimates are as good as the best one by a rule.
+    """Return, for each estimate, whether it counts as good as the best one by a rule.
 
-    Of several best means, the one with the widest spread is the reference, so the order does not matter.
+    If several means are the best, the one with the widest spread is the reference, so the order of the
+    estimates does not matter.
     """
     known = [one for one in estimates if one is not None]
     if not known:

@@ -85,7 +85,7 @@ class Cell:
 
     @property
     def difference(self) -> float | None:
-        """The measured minus the published mean, None unless there are both."""
+        """The measured mean minus the published mean, None if one of them is missing."""
         if self.measured is None or self.published is None:
             return None
         return self.measured.mean - self.published.mean
@@ -97,7 +97,7 @@ class Row:
 
     Attributes:
         domain: the name of the domain.
-        title: its name in print.
+        title: the title of the domain for readers.
         cells: one entry per column.
     """
 
@@ -174,7 +174,7 @@ def as_text(table: Table) -> str:
 
 
 def as_markdown(table: Table) -> str:
-    """Return a table in Markdown; a cell has the measured and published number, difference and notes."""
+    """Return a table in Markdown; a cell has the measured and published numbers, difference and notes."""
     lines = [
         _markdown_line(["Domain", *map(escape_markdown, table.columns)]),
         _markdown_line([":---", *("---:" for _ in table.columns)]),

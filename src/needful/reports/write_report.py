@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 REPORT_FILE = "report.md"
-# A simulated plan should work when it is executed. All other failures have a known cause.
+# The only outcome without a known cause: the plan worked in simulation, but not when it was executed.
 UNEXPLAINED = Outcome.GOAL_MISSED.value
 MAX_LISTED_TASKS = 5
 

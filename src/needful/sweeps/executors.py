@@ -54,9 +54,9 @@ class Workers(Protocol):
         ...
 
     def wait_for_results(self) -> Sequence[tuple[Job, JobResult | WorkerCrash]]:
-        """Wait for running jobs, and return those that ended since the last call.
+        """Wait for running jobs; return the jobs that ended since the last call, with their results.
 
-        The result may be empty: the caller then checks `capacity` again.
+        The list may be empty; the caller then checks `capacity` again.
         """
         ...
 
@@ -110,7 +110,7 @@ class ProcessWorkers:
         self._busy[worker.connection] = worker, job
 
     def wait_for_results(self) -> list[tuple[Job, JobResult | WorkerCrash]]:
-        """Wait until a process sends a result or dies."""
+        """Wait until a process sends a result or dies; return the jobs that ended."""
         ended = []
         for connection in wait(list(self._busy)):
             assert isinstance(connection, Connection)
@@ -142,7 +142,7 @@ class _WorkerProcess:
         process = context.Process(target=_worker_loop, args=(far_end, job_function), daemon=True)
         with _interrupts_blocked(), _single_torch_thread():
             process.start()
-        far_end.close()  # The pipe then closes when the process ends.
+        far_end.close()  # Then the pipe closes when the process ends.
         return cls(process, connection)
 
     def receive(self) -> JobResult | WorkerCrash:
@@ -161,11 +161,11 @@ class _WorkerProcess:
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Block SIGINT in this block, and permanently in the processes that it starts.
+    """Block SIGINT while the block runs, and permanently in the processes that it starts.
 
     A terminal sends Ctrl-C to all processes, but the sweep itself ends its workers.
     """
-    # Otherwise the resource tracker starts with the first process, and unblocks SIGINT.
+    # Start the resource tracker now: it would otherwise start with the first process and unblock SIGINT.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -179,7 +179,7 @@ def _single_torch_thread() -> Iterator[None]:
     """Limit torch to one thread in the processes that the block starts.
 
     More threads would compete for the cores, and their number would depend on the machine. Torch reads
-    the variable when it is imported, so the process must start with it.
+    OMP_NUM_THREADS when it is imported, so the variable must be set before the process starts.
     """
     before = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = "1"
@@ -203,7 +203,7 @@ def _worker_loop(connection: Connection[JobResult, Job], job_function: JobFuncti
 
 
 def _exit_with_parent() -> None:
-    """Exit when the process of the sweep ends, even if it was killed."""
+    """Exit when the parent process, which runs the sweep, ends or is killed."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])
@@ -249,7 +249,7 @@ class RayWorkers:
 
     def __init__(self, ray: ModuleType, job_function: JobFunction) -> None:
         self._ray = ray
-        # No retries: Ray would repeat a job that runs out of memory forever, and the sweep counts tries.
+        # No retries: if a job runs out of memory, Ray would repeat it forever. The sweep limits the tries.
         self._task = ray.remote(num_cpus=1, max_retries=0)(job_function)
         self._running: dict[Any, Job] = {}
 
@@ -262,7 +262,7 @@ class RayWorkers:
         self._running[self._task.remote(job)] = job
 
     def wait_for_results(self) -> list[tuple[Job, JobResult | WorkerCrash]]:
-        """Wait at most `POLL_SECONDS` for jobs to end."""
+        """Wait at most `POLL_SECONDS` for jobs to end; return the jobs that ended."""
         ended, _ = self._ray.wait(list(self._running), timeout=POLL_SECONDS)
         return [(self._running.pop(reference), self._result(reference)) for reference in ended]
 
@@ -290,7 +290,7 @@ def _import_ray() -> ModuleType:
 
 
 def _connect(ray: ModuleType, address: str | None) -> None:
-    # Usage reports need the user's consent.
+    # Ray must not send usage reports without the user's consent.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         if address is None:

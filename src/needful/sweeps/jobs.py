@@ -73,7 +73,7 @@ class Job:
 
     @classmethod
     def from_json(cls, field: Field) -> Job:
-        """Read a job; an invalid field is an error that names its location."""
+        """Return the job in a JSON object; raise an error with the location of an invalid field."""
         record = field.record(*cls.__dataclass_fields__)
         limit = record["learning_timeout"]
         with field.locate_errors():

@@ -1,4 +1,4 @@
-"""Results of a sweep on disk: one file per job, in a folder that one process at a time may write.
+"""Results of a sweep on disk: one file per job, in a folder that a sweep locks while it runs.
 
 A file is `needful-results` version 1, gzipped JSON lines. Line 1 is the header with the job, its summary
 and, if the job failed, the error. Each further line is the record of one task. Equal results give equal
@@ -59,7 +59,7 @@ class DamagedFile:
 
     Attributes:
         path: the file.
-        reason: what is wrong with it, and the remedy.
+        reason: the error message, with the remedy.
     """
 
     path: Path
@@ -86,7 +86,7 @@ class SweepFolder:
         """Lock a new folder, or the folder of an earlier sweep, while the block runs.
 
         Raises `OutputError` if another process has locked it, and `OutputExistsError` if the folder
-        holds files but no sweep.
+        contains files but no results of a sweep.
         """
         path = Path(path)
         _check_sweep_folder(path)
@@ -95,7 +95,7 @@ class SweepFolder:
             yield cls(path)
 
     def has(self, job: Job) -> bool:
-        """Return whether a job has a file, readable or not."""
+        """Return whether a job has a result file, readable or not."""
         return results_path(self.path, job).exists()
 
     def save(self, result: JobResult) -> None:
@@ -164,7 +164,9 @@ def read_result(path: Path) -> JobResult:
     for task, record in enumerate(records):
         found = (record.domain, record.learner, record.seed, record.task)
         if found != (job.domain, job.learner, job.seed, task):
-            raise ResultsError(f"{path}, line {task + 2}: this record belongs to {found}. {REPEAT}")
+            raise ResultsError(
+                f"{path}, line {task + 2}: this record belongs to another job, {found}. {REPEAT}"
+            )
     return JobResult(job, header["summary"].as_dict(), records, error)
 
 
@@ -173,7 +175,7 @@ def _check_sweep_folder(path: Path) -> None:
     held = set(os.listdir(path)) if path.is_dir() else set()
     if held and LOCK_FILE not in held and not any(results_files(path)):
         raise OutputExistsError(
-            f"{path} holds files but no sweep, such as {min(held)!r}. Choose another path."
+            f"{path} contains files, such as {min(held)!r}, but no sweep. Choose another path."
         )
 
 
@@ -181,9 +183,9 @@ def _check_sweep_folder(path: Path) -> None:
 def _locked(folder: Path) -> Iterator[None]:
     """Lock a folder while the block runs; the operating system releases the lock if this process dies.
 
-    The lock file is not removed: two processes could otherwise lock two files of that name.
+    The lock file is not removed. Otherwise two processes could each lock a different file of that name.
     """
-    import fcntl  # Not on every system, and only sweeps need it.
+    import fcntl  # Some systems do not have fcntl, and only sweeps need it.
 
     path = folder / LOCK_FILE
     try:

@@ -13,7 +13,8 @@ from needful.sweeps.executors import Executor, JobFunction, Workers
 from needful.sweeps.jobs import Job, run_config
 from needful.sweeps.results import JobResult, Results, SweepFolder
 
-# A job whose worker crashes this often is recorded as an error: most crashes are not caused by the job.
+# A job runs again if its worker crashed, because most crashes are not caused by the job. After this many
+# crashes, the job is recorded as an error.
 MAX_TRIES = 2
 # Entries of a summary's `seconds` that are statistics over tasks, not stages of the run.
 PER_TASK_SECONDS = frozenset({"planning_mean", "planning_p90"})
@@ -49,7 +50,7 @@ class SilentObserver:
 
 
 def run_job(job: Job) -> JobResult:
-    """Run a job; an exception becomes a result with its traceback."""
+    """Run a job and return its result; if it raises an exception, the result contains the traceback."""
     try:
         result = run(make_environment(job.domain), run_config(job))
     except Exception:
@@ -102,13 +103,13 @@ def _run_jobs(jobs: Sequence[Job], workers: Workers, observer: SweepObserver) ->
             elif tries[job] < MAX_TRIES:
                 waiting.append(job)
             else:
-                yield JobResult(job, {}, (), f"The job died {MAX_TRIES} times. {result.reason}")
+                yield JobResult(job, {}, (), f"The worker crashed {MAX_TRIES} times. {result.reason}")
 
 
 class RemainingTime:
     """Estimate the remaining time of a sweep from the durations of finished jobs.
 
-    The expected duration of a job is the mean over the finished jobs that are most like it: same learner,
+    The expected duration of a job is the mean over the most similar finished jobs: same learner,
     domain and size; otherwise same learner and domain; otherwise same learner; otherwise all jobs.
     Results of earlier sweeps count as well.
     """
@@ -124,7 +125,7 @@ class RemainingTime:
                 self._durations[key].append(seconds)
 
     def estimate(self, jobs: Iterable[Job], parallel_jobs: int = 1) -> float | None:
-        """Return the expected seconds for jobs of which `parallel_jobs` run at a time.
+        """Return the expected seconds for jobs if `parallel_jobs` of them run at the same time.
 
         Returns None if no job has finished.
         """

@@ -260,7 +260,7 @@ def test_the_path_of_a_program_may_be_relative(tmp_path: Path, monkeypatch: pyte
 
 def test_invalid_settings_of_external_planners(tmp_path: Path) -> None:
     program = script(tmp_path, "")
-    with pytest.raises(InvalidInputError, match="plans of at least 1, got 0"):
+    with pytest.raises(InvalidInputError, match="plans must be at least 1"):
         KStar(plans=0, program=program)
     with pytest.raises(InvalidInputError, match="needs a search"):
         FastDownward(search=" ", program=program)

@@ -92,7 +92,7 @@ def test_a_condition_that_excludes_more_than_is_added(effect: str) -> None:
         ("(forall (?z - thing) (when (= ?z) (not (Here ?z))))", "(= ?z) is not supported"),
         (
             "(forall (?y ?z - thing) (when (= ?y ?z) (not (On ?y ?z))))",
-            "compare with a parameter of the action",
+            "must be a parameter of the action",
         ),
         (
             "(forall (?z - thing) (when (= ?z ?c) (not (Here ?z))))",

@@ -1,12 +1,12 @@
 """A* search that yields a stream of abstract plans, cheapest first.
 
-The plans are those of a tree search, which keeps all paths to a state and grows exponentially. Here, a node
-is postponed if its state was already expanded K times from paths that are no longer. Each of those paths
-continues to the goal at no greater cost, so K plans come before any that needs the postponed node. K is 1
-for the first plan, which then costs as much as plain A*, and grows by 1 with each requested plan.
+A tree search would find the same plans, but it keeps all paths to a state and grows exponentially. Here, a
+node is postponed if its state was already expanded K times, each time from a path of at most the same cost.
+Each of these K paths continues to the goal at no greater cost, so K plans come before any plan through the
+postponed node. K is 1 for the first plan, as in plain A*, and grows by 1 with each requested plan.
 
-Evaluation is deferred: a child enters the queue with the bound that follows from its parent's landmarks,
-and is evaluated when it is first popped.
+Evaluation is deferred: a child enters the queue with a lower bound from its parent's landmarks, and is
+evaluated when it is first popped.
 
 Nodes are popped in the order of (f, h, random number, creation). Each node draws its random number when
 it is created, so runs are reproducible. With a weight w, f = g + w·h: plans come sooner and cost at most
@@ -46,7 +46,7 @@ class AStar:
     """A* search for abstract plans, by default with LM-cut.
 
     Attributes:
-        heuristic: builds the heuristic for a problem; it may be incomplete if time runs out.
+        heuristic: builds the heuristic for a problem; it may return an incomplete one if time runs out.
         weight: the factor of the estimate in f = g + weight·h; 1 gives the cheapest plans.
         symmetries: whether to merge states that differ only by swapping interchangeable objects.
     """
@@ -65,8 +65,8 @@ class AStar:
         """Start a search; `seed` alone breaks ties."""
         space = SearchSpace(problem, self.symmetries, budget)
         plans = AStarStream(space, self.heuristic(problem, budget), self.weight, seed, budget, statistics)
-        # The cheapest plan has no superfluous steps, and a trimmed later plan would often be an earlier
-        # one.
+        # The cheapest plan has no superfluous steps, and later plans would often become equal to earlier
+        # ones if they were trimmed.
         return plans if self.weight == 1 else TrimmedPlans(plans, problem, budget)
 
 

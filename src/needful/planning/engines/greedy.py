@@ -1,12 +1,12 @@
 """Lazy greedy best-first search with the FF heuristic and preferred operators.
 
-It ranks nodes by their estimated distance to the goal alone and finds a plan where A* cannot find a
-cheapest one in time. A child is queued with its parent's estimate and evaluated when it is popped.
-Children by a preferred operator are also in a second queue. The queues take turns, and the second gets a
-bonus of turns whenever an estimate is the lowest so far.
+It ranks nodes only by their estimated distance to the goal, so it often finds a plan where A* takes too
+long to find a cheapest plan. A child is queued with its parent's estimate and evaluated when it is popped.
+Children that a preferred operator leads to are also in a second queue. The queues take turns, and the
+second queue gets extra turns whenever an estimate is the lowest so far.
 
-After a plan, the search continues as A* does: a state is expanded up to K times, and K grows by 1 with each
-requested plan. Superfluous steps are removed from the plans.
+After each plan, the search continues as A* does: a state is expanded up to K times, and K grows by 1 with
+each requested plan. Superfluous steps are removed from the plans.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from needful.planning.heuristics import Ff, RelaxedPlan
 QueueEntry: TypeAlias = tuple[int, int, int, int]
 
 _ALL, _PREFERRED = 0, 1
-# The bonus of turns for the queue of preferred operators after progress.
+# The number of extra turns of the queue of preferred operators after a new lowest estimate.
 _BOOST = 1000
 
 

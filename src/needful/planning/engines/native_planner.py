@@ -1,7 +1,7 @@
-"""The planner in C++. It returns the plans and counters of the Python planner, in the same order.
+"""The planner in C++.
 
-Its sources are in `native/`. The module `_engine` is missing if the package was installed without a
-compiler.
+It returns the same plans, in the same order, and the same counters as the Python planner. Its sources are
+in `native/`. The module `_engine` is missing if the package was installed without a compiler.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MAX_WEIGHT = (1 << 31) - 1
 
 # The engine's form of an atom: the predicate's number, and object numbers or parameter indices.
 EncodedAtom: TypeAlias = tuple[int, list[int]]
-# (greedy, weight, symmetries, max_work); 0 stands for no limit.
+# (greedy, weight, symmetries, max_work); a max_work of 0 stands for no limit.
 StageTuple: TypeAlias = tuple[bool, int, bool, int]
 
 
@@ -71,13 +71,14 @@ class NativePlanner:
 
 def supports_portfolio(portfolio: Portfolio) -> bool:
     """Return whether the engine can run a portfolio."""
-    # Subclasses, here and below, may override the search, so exact types are compared.
+    # Subclasses may override the search, so this function and `_stage_tuple` compare exact types.
     return type(portfolio) is Portfolio and all(
         _stage_tuple(stage) is not None for stage in portfolio.stages
     )
 
 
 def _stage_tuple(stage: Stage) -> StageTuple | None:
+    """Return a stage in the engine's form, or None if the engine cannot run it."""
     search, max_work = stage.search, min(stage.max_work or 0, _MAX_INT64)
     if type(search) is AStar and search.heuristic is LmCut and search.weight <= _MAX_WEIGHT:
         return False, search.weight, search.symmetries, max_work
@@ -96,7 +97,7 @@ class NativeProblem:
         grounded: the engine's problem.
         portfolio: the searches to run.
         failures: the failures discovered so far: (ground operator index, object index). They are applied
-            when a search starts, because that takes time and a search has a deadline.
+            when a search starts, because applying them takes time and only a search has a deadline.
     """
 
     operators: tuple[Operator, ...]
@@ -247,8 +248,8 @@ class _Encoding:
         )
 
     def _members(self, kind: Type) -> list[int]:
-        fitting = {other for other in self.types if other.is_subtype_of(kind)}
-        return [number for obj, number in self.objects.items() if obj.type in fitting]
+        subtypes = {other for other in self.types if other.is_subtype_of(kind)}
+        return [number for obj, number in self.objects.items() if obj.type in subtypes]
 
     def _operator(self, operator: Operator) -> _engine.OperatorTuple:
         parameter_index = {variable: index for index, variable in enumerate(operator.parameters)}

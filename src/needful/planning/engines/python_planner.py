@@ -84,7 +84,8 @@ def failures_at(
     """Return the failures (step, object index) of a step; raise if the step or an object is unknown."""
     if not 0 <= step < ground_operators:
         raise InvalidInputError(
-            f"The step must be an index of one of {ground_operators} ground operators, got {step}."
+            f"The step must be the index of a ground operator, got {step}. There are {ground_operators} "
+            "ground operators, numbered from 0."
         )
     index = {obj: i for i, obj in enumerate(objects)}
     failures = []

@@ -1,4 +1,4 @@
-"""What all searches share: the state space, the tree of nodes, the stream of plans, and tie-breaking."""
+"""Shared parts of all searches: state space, tree of nodes, stream of plans, and tie-breaking."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SearchSpace:
         return [step for step, needed in enumerate(self._preconditions) if not needed & missing]
 
     def successor(self, state: int, step: int) -> int:
-        """Return the successor of a state by a step."""
+        """Return the state after a step, in canonical form if symmetries are used."""
         child = self._apply(state, step)
         return child if self._symmetry is None else self._symmetry.canonical(child)
 
@@ -60,7 +60,8 @@ class SearchSpace:
     def undo_renaming(self, steps: list[int]) -> tuple[int, ...]:
         """Return the plan for a path of steps through canonical states (see `successor`).
 
-        Each renaming of objects that made a state canonical is undone in the steps after it.
+        `successor` may rename objects to make a state canonical. Each renaming is undone in all later
+        steps.
         """
         if self._symmetry is None:
             return tuple(steps)
@@ -159,13 +160,13 @@ class SearchStream(ABC):
 
     @abstractmethod
     def _next_goal_node(self) -> int | Outcome:
-        """Search on; return the next node with a goal state, or the reason why there is none."""
+        """Continue the search; return the next node with a goal state, or the reason why there is none."""
 
 
 def splitmix64(seed: int) -> Iterator[int]:
     """Yield the infinite SplitMix64 sequence of a seed (Steele, Lea and Flood, OOPSLA 2014).
 
-    Every implementation yields the same 64-bit numbers, so the C++ engine breaks ties alike.
+    Every implementation yields the same 64-bit numbers, so the C++ engine breaks ties in the same way.
     """
     state = seed & _MAX_UINT64
     while True:

@@ -1,11 +1,11 @@
 """Run an external planner as a subprocess and stream its plans.
 
-The program runs once, when the first plan is requested. It is started, never imported.
+The program runs once, when the first plan is requested. None of its code is imported.
 
-It runs in its own session and process group, led by a shell. The whole group is killed as soon as the
-program ends, the deadline passes or an exception is raised. If this process is killed, the pipe that it
-holds closes; a guard process in the group waits for that and kills the group. (A copy of this process
-that was forked without exec in the meantime would keep the pipe open.)
+The program runs in its own session and process group, led by a shell. The whole group is killed as soon
+as the program ends, the deadline passes or an exception is raised. If this Python process is killed, its
+end of a pipe closes; a guard process in the group waits for this and then kills the group. (A process that
+was forked from this one without exec in the meantime would keep the pipe open.)
 """
 
 from __future__ import annotations
@@ -66,13 +66,13 @@ class Program:
     """How to start a planner and read its plans.
 
     Attributes:
-        name: its name in messages.
+        name: the planner's name in messages.
         command: the program and its arguments; it reads the task from standard input.
         memory: the memory limit in bytes; if it is exceeded, the outcome is `OUT_OF_NODES`.
-        plans: the number of plans requested; if it finds fewer, there are no others.
-        unsolvable: its exit status for an unsolvable task.
-        read: returns its plans from the folder in which it ran; raises OSError, ValueError, LookupError or
-            TypeError if they are malformed.
+        plans: the number of plans requested; if the program finds fewer, there are no others.
+        unsolvable: the exit status for an unsolvable task.
+        read: reads the plans from the folder in which the program ran; raises OSError, ValueError,
+            LookupError or TypeError if they are malformed.
     """
 
     name: str
@@ -90,10 +90,11 @@ class _ProgramResult:
 
 
 class ExternalPlans:
-    """The plans of one run of a program that stop when they reach the goal; see `PlanStream`.
+    """The plans of one run of a program; see `PlanStream`.
 
-    After the last plan, `end_reason` stays None if it is unknown whether there are others. The limit on
-    nodes is checked before the program starts; after that, its memory is limited instead.
+    Plans that continue after they reach the goal are left out. After the last plan, `end_reason` stays None
+    if it is unknown whether there are more plans. The limit on nodes is checked only before the program
+    starts; the program has a memory limit instead.
     """
 
     def __init__(
@@ -161,7 +162,7 @@ class ExternalPlans:
         self._statistics.nodes_evaluated += counted.get("Evaluated", 0)
 
     def _stops_at_goal(self, steps: Steps) -> bool:
-        """Return whether the goal first holds at the end; raise ValueError if the plan is invalid."""
+        """Return whether the goal holds only at the end; raise ValueError if the plan is invalid."""
         problem = self._problem
         state = problem.initial
         states = []
@@ -191,18 +192,18 @@ def _achieved(state: int, problem: GroundProblem) -> bool:
 def _failure(program: Program, result: ProcessResult, what: str) -> PlannerError:
     lines = [line for line in result.output.splitlines() if line.strip()][-10:]
     return PlannerError(
-        f"{program.name} {what}; exit status {result.status}. Choose another planner. Its last output:\n"
-        + "\n".join(lines or ["(none)"])
+        f"{program.name} {what}; exit status {result.status}. Choose another planner. "
+        "The last lines of its output:\n" + "\n".join(lines or ["(none)"])
     )
 
 
 def find_program(name: str, given: str | None, package: str, relative_path: str) -> str:
-    """Return the path of a program: the given one, else a file of an installed package."""
+    """Return the given path, else the path of a file in an installed package; raise if it is missing."""
     if given is not None:
         if not os.path.isfile(given) or not os.access(given, os.X_OK):
             raise InvalidInputError(
                 f"{given!r} is not an executable file. Give the path of {name}'s search component, or None "
-                "for the one that 'needful[planners]' installs."
+                "for the component that 'needful[planners]' installs."
             )
         return os.path.abspath(given)
     found = importlib.util.find_spec(package)
@@ -226,37 +227,37 @@ def run_guarded(
 ) -> ProcessResult | None:
     """Run a command in a folder and return its result, or None if it was killed at the deadline.
 
-    `seconds` limits its time and `memory` its memory in bytes. When the function returns or raises, the
-    whole process group has been killed.
+    `seconds` limits its run time, and `memory` limits its memory in bytes. When the function returns or
+    raises, the whole process group has been killed.
     """
     output = folder / "output.txt"
     arguments = [str(memory // 1024), str(stdin), str(output), *command]
     with ExitStack() as cleanup:
-        held, pipe = os.pipe()
-        cleanup.callback(os.close, pipe)
+        read_end, write_end = os.pipe()
+        cleanup.callback(os.close, write_end)
         try:
             leader = subprocess.Popen(
                 ["/bin/sh", "-c", _LEADER, "sh", *arguments],
                 cwd=folder,
-                stdin=held,
+                stdin=read_end,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
         finally:
-            os.close(held)
+            os.close(read_end)
         cleanup.enter_context(leader)
         cleanup.callback(_kill_group, leader)
         status = _first_line(leader, seconds)
     if status is None:
         return None
     text = output.read_text(errors="replace") if output.exists() else ""
-    # The shell prints nothing if it was killed itself.
+    # The status is empty if the shell itself was killed.
     return ProcessResult(int(status or 128 + signal.SIGKILL), text)
 
 
 def _first_line(leader: subprocess.Popen[bytes], seconds: float) -> bytes | None:
-    """Wait for the first line of the leader; None if there was none in time."""
+    """Return the first line that the leader prints, or None if it prints nothing in time."""
     assert leader.stdout is not None
     with selectors.DefaultSelector() as selector:
         selector.register(leader.stdout, selectors.EVENT_READ)

@@ -23,7 +23,7 @@ LAMA_FIRST = (
     "lazy_greedy([ff, landmarks], preferred=[ff, landmarks])))"
 )
 
-# States that are equal up to renaming objects are searched once, and their plans are expanded afterwards.
+# States that differ only in the names of objects are searched once; their plans are generated afterwards.
 _SYMMETRIES = "sym=structural_symmetries(search_symmetries=oss, stabilize_initial_state=false, "
 _SYMMETRIES += "keep_operator_symmetries=true, time_bound=0)"
 _K_STAR_SEARCH = "kstar(lmcut(transform=undo_to_origin()), k={}, symmetries=sym, dump_plan_files=false, "
@@ -44,7 +44,7 @@ class FastDownward:
         search: a search in Fast Downward's syntax, such as `OPTIMAL` or `LAMA_FIRST`. It must stop after
             its first plan.
         memory: the memory limit in bytes.
-        program: the path of its search component; None for that of the package up-fast-downward.
+        program: the path of the search component; None for the one in the package up-fast-downward.
     """
 
     search: str = LAMA_FIRST
@@ -81,10 +81,10 @@ class KStar:
     """The search for the cheapest abstract plans by K*; see `Search`.
 
     Attributes:
-        plans: how many plans to request. Those that continue after reaching the goal are dropped, in some
-            domains most of them; more plans take little extra time.
+        plans: how many plans to request. Plans that continue after the goal are dropped; in some domains,
+            these are most of the plans. Requesting more plans takes little extra time.
         memory: the memory limit in bytes.
-        program: the path of its search component; None for that of the package kstar-planner.
+        program: the path of the search component; None for the one in the package kstar-planner.
     """
 
     plans: int = 64
@@ -93,7 +93,7 @@ class KStar:
 
     def __post_init__(self) -> None:
         if self.plans < 1:
-            raise InvalidInputError(f"K* needs plans of at least 1, got {self.plans}.")
+            raise InvalidInputError(f"plans must be at least 1 for K*, got {self.plans}.")
         self._find()
 
     def __call__(

@@ -1,10 +1,10 @@
-"""Write a compact problem as input of Fast Downward's search component.
+"""Write a compact problem as input for Fast Downward's search component.
 
 The format is the translator's output (SAS+, version 3). The problem is grounded already, so the translator
-is not needed: on small tasks it takes longer than the search, on large ones more memory than available.
-Names of the user never reach the planner.
+is not needed: it would take longer than the search on small tasks, and run out of memory on large ones. The
+planner never sees names chosen by the user.
 
-A variable stands for an atom: 0 if it holds, 1 if not.
+Each variable stands for an atom; its value is 0 if the atom holds, and 1 if not.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from needful.abstraction.atom_table import bits
 from needful.planning.budget import Budget
 from needful.planning.grounding import EncodedOperator, GroundProblem, deleted_atoms
 
-# A variable that always holds.
+# The number of an additional variable for an atom that always holds.
 _TRUE = 0
 
 
 def sas_task(problem: GroundProblem, budget: Budget) -> str | None:
     """Return the task as text, or None if time ran out; ground operator i is named o<i>.
 
-    Atoms that occur in no precondition or goal are left out, as are those that always hold. The goal must
-    not hold at the start, since the planner refuses a task without a goal.
+    Atoms that occur neither in a precondition nor in the goal are left out, and so are atoms that always
+    hold. The goal must not hold at the start, because the planner refuses a task without a goal.
     """
     deleted = []
     for operator in problem.ground_operators:

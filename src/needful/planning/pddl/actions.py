@@ -32,7 +32,7 @@ class DomainNames:
         operators: Iterable[str],
         objects: Iterable[str],
     ) -> DomainNames:
-        """Return unique names; objects come last, so that the names in a domain do not depend on a task."""
+        """Return unique names; objects are named last, so that no other name depends on a task."""
         tables: list[NameTable] = []
         for kind, originals in zip(
             ("type", "predicate", "action", "object"), (types, predicates, operators, objects), strict=True
@@ -47,7 +47,7 @@ class DomainNames:
         return [name for table in tables for name in table.by_original.values()]
 
     def atom(self, atom: GroundAtom) -> str:
-        """Write a ground atom."""
+        """Return a ground atom as PDDL."""
         return _list([self.predicates[atom.predicate.name], *(self.objects[o.name] for o in atom.objects)])
 
 
@@ -64,19 +64,19 @@ class Scope:
         return cls(names, NameTable.of("variable", (v.name[1:] for v in operator.parameters)))
 
     def variable(self, variable: Variable) -> str:
-        """Write a variable of the operator."""
+        """Return a variable of the operator as PDDL."""
         return f"?{self.variables[variable.name[1:]]}"
 
     def atom(self, atom: LiftedAtom) -> str:
-        """Write an atom over variables of the operator."""
+        """Return an atom over variables of the operator as PDDL."""
         return _list([self.names.predicates[atom.predicate.name], *map(self.variable, atom.variables)])
 
     def typed_list(self, variables: Iterable[tuple[str, Type]]) -> str:
-        """Write a typed list of variables."""
+        """Return a typed list of variables as PDDL."""
         return " ".join(f"{name} - {self.names.types[kind.name]}" for name, kind in variables)
 
     def pattern_terms(self, pattern: DeletePattern) -> list[str]:
-        """Write the arguments of a pattern; wildcards become fresh variables."""
+        """Return the arguments of a pattern as PDDL; wildcards become fresh variables."""
         fresh = "any"
         while any(name.lower().startswith(fresh) for name in self.variables.by_original.values()):
             fresh += "_"
@@ -86,22 +86,23 @@ class Scope:
         ]
 
 
-# Writes a quantified delete of an operator; None if it deletes nothing.
+# Returns a quantified delete of an operator as PDDL, or None if it deletes nothing.
 DeleteWriter: TypeAlias = Callable[[DeletePattern, Operator, Scope], str | None]
 
 
 def forall_delete(pattern: DeletePattern, operator: Operator, scope: Scope) -> str | None:
-    """Write the effect that deletes every match of a pattern; in PDDL, add effects override it."""
+    """Return the effect that deletes every match of a pattern; in PDDL, add effects override it."""
     if any(_bindings(pattern, atom) == {} for atom in operator.add_effects):
         return None  # the pattern is a single atom, which is added
     return _delete_effect(pattern, scope, [()])
 
 
 def guarded_delete(pattern: DeletePattern, operator: Operator, scope: Scope) -> str | None:
-    """Write the effect that deletes every match of a pattern except the add effects.
+    """Return the effect that deletes every match of a pattern except the add effects.
 
-    A match differs from an added atom if one of its arguments does. For several arguments that is a
-    disjunction, which few planners accept, so there is one effect per way to differ from all added atoms.
+    A match differs from an added atom if at least one argument differs. With several arguments, this is a
+    disjunction, which few planners accept. The delete is therefore repeated, once for each way in which a
+    match can differ from all added atoms.
     """
     terms = scope.pattern_terms(pattern)
     inequalities = []

@@ -1,8 +1,8 @@
-"""PDDL names for the names of a user, and the comments that PDDL files carry.
+"""Convert names to PDDL names and back, and write and read the comments in PDDL files.
 
 PDDL names are ASCII, start with a letter and ignore case. Names of users can be any text. Names that
-PDDL accepts stay unchanged; for the others, a comment gives the original. PDDL allows a type and an
-object of the same name, but some tools do not, so all names are unique.
+PDDL accepts stay unchanged; for the others, a comment gives the original name. PDDL allows a
+type and an object with the same name, but some tools do not, so all names are unique.
 
 The comments record information that PDDL cannot express, and can be read back:
 
@@ -79,11 +79,11 @@ class Comments:
         return cls(names, tuple(variables), controllers)
 
     def original(self, kind: str, pddl: str) -> str:
-        """Return the original of a name; without a comment, that is the name itself."""
+        """Return the original of a PDDL name, or the name itself if no comment gives another."""
         return self.names.get((kind, pddl.lower()), str(pddl))
 
     def variables_before(self, line: int, after: int) -> dict[str, str]:
-        """Return the original names of variables from the comments between two lines."""
+        """Return the original names of variables, by PDDL name, from the comments between two lines."""
         return {pddl: original for number, pddl, original in self.variables if after < number < line}
 
 
@@ -114,9 +114,9 @@ class NameTable:
 
     @classmethod
     def of(cls, kind: str, originals: Iterable[str], taken: Iterable[str] = ()) -> NameTable:
-        """Return the table for a set of names, regardless of their order.
+        """Return the table for a set of names; their order does not matter.
 
-        `taken` are the PDDL names of other kinds of things.
+        `taken` are the PDDL names of other kinds of things, which the table must not use.
         """
         reserved = {name.lower() for name in taken}
 
@@ -136,7 +136,7 @@ class NameTable:
             raise UnknownNameError(self.kind, original, self.by_original) from None
 
     def original(self, pddl: str) -> str:
-        """Return the original of a PDDL name, in any case, since planners may change it."""
+        """Return the original of a PDDL name; case is ignored, because planners may change it."""
         try:
             return self._by_pddl[pddl.lower()]
         except KeyError:

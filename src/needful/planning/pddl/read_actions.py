@@ -69,7 +69,7 @@ class Action:
 def read_action(
     form: Form, previous_line: int, symbols: Symbols, repeated_objects: bool
 ) -> list[ActionBody]:
-    """Return the operator of an action; with `repeated_objects`, one per way to merge its parameters.
+    """Return the operator of an action; with `repeated_objects`, one per way to merge parameters.
 
     `previous_line` is the line where the previous action starts: comments after it belong to this action.
     """
@@ -107,7 +107,7 @@ def _parameters(action: Action, previous_line: int, symbols: Symbols) -> dict[st
 
 
 def _constants(form: Form, parameters: Mapping[str, Variable], symbols: Symbols) -> dict[str, Variable]:
-    """Return a parameter for each constant in an action; its type has no other object."""
+    """Return a parameter for each constant in an action; the constant is the only object of its type."""
     taken = {variable.name for variable in parameters.values()}
     found = {}
     for name in dict.fromkeys(word.lower() for word in _words(form)):
@@ -143,7 +143,7 @@ class _Scope:
     terms: Mapping[str, Variable]
 
     def body(self, action: Action, arguments: tuple[Variable, ...]) -> ActionBody | None:
-        """Return the operator, or None if an equality makes it inapplicable."""
+        """Return the operator, or None if a false equality or inequality makes it inapplicable."""
         _, condition, effect = (action.fields.get(name, Form(action.form.line)) for name in FIELDS)
         conditions = list(self.conditions(condition))
         if any(one is False for one in conditions):
@@ -165,7 +165,7 @@ class _Scope:
         )
 
     def conditions(self, expression: Expression) -> Iterator[LiftedAtom | bool]:
-        """Yield the atoms of a conjunction, and the truth values of its equalities."""
+        """Yield the atoms of a conjunction, and the truth values of its equalities and inequalities."""
         if not self.symbols.syntax.form(expression):
             return
         match self.symbols.syntax.parts(expression):
@@ -204,7 +204,7 @@ class _Scope:
             case head, arguments if head in self.symbols.predicates and not quantified and not condition:
                 yield self._atom(expression, head, arguments)
             case _:
-                raise self._unreadable(expression, "Effects must be atoms, and deletes of one atom each.")
+                raise self._unreadable(expression, "Effects must be atoms or deletes of one atom.")
 
     def _delete(
         self, atom: Form, quantified: Mapping[str, Wildcard], condition: Expression | None
@@ -212,10 +212,10 @@ class _Scope:
         syntax = self.symbols.syntax
         head, arguments = syntax.parts(atom)
         if head not in self.symbols.predicates:
-            raise self._unreadable(atom, "Effects must be atoms, and deletes of one atom each.")
+            raise self._unreadable(atom, "Effects must be atoms or deletes of one atom.")
         names = [syntax.word(argument).lower() for argument in arguments]
         if sorted(name for name in names if name in quantified) != sorted(quantified):
-            raise self._unreadable(atom, f"It must contain each of {', '.join(quantified)} once.")
+            raise self._unreadable(atom, f"The atom must contain each of {', '.join(quantified)} once.")
         pattern_arguments: list[PatternArgument] = [
             quantified[name] if name in quantified else self._term(argument)
             for name, argument in zip(names, arguments, strict=True)
@@ -248,7 +248,7 @@ class _Scope:
 def _bound_and_quantified(
     patterns: frozenset[DeletePattern],
 ) -> tuple[frozenset[LiftedAtom], frozenset[DeletePattern]]:
-    """Return patterns without wildcards as atoms, and the other patterns."""
+    """Return the patterns without wildcards, as atoms, and the patterns with wildcards."""
     atoms, quantified = [], []
     for pattern in patterns:
         variables = tuple(one for one in pattern.arguments if isinstance(one, Variable))

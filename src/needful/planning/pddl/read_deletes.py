@@ -1,11 +1,11 @@
-"""Read delete effects of PDDL as delete patterns, and merge parameters that may be one object.
+"""Read delete effects of PDDL as delete patterns, and merge parameters that may stand for the same object.
 
-In PDDL as in operators, adds override deletes, so `(forall (?z - t) (not (P ?z)))` is a pattern. A
-condition may exclude atoms from the delete if they are added anyway: the pattern then means the same.
-Operators have no other conditional effects.
+`(forall (?z - t) (not (P ?z)))` becomes a delete pattern. In PDDL and in operators, adds override deletes.
+A condition that excludes only added atoms from a delete is therefore redundant and can be left out. Other
+conditional effects are not supported.
 
 A grounding of an operator maps distinct parameters to distinct objects, but PDDL allows an action to use an
-object twice. Such an action becomes several operators, one per way to merge its parameters.
+object twice. Such an action can be read as several operators, one per way to merge its parameters.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from needful.core.s_expressions import Expression, Form, Word, expression_text
 from needful.planning.pddl.actions import types_overlap
 from needful.planning.pddl.read_symbols import PddlSyntax
 
-# The parameter that a name in a condition stands for, or None for any other object.
+# For each name in a condition: the parameter that it stands for, or None for any object but the parameters.
 Bindings: TypeAlias = Mapping[str, Variable | None]
 
 
@@ -33,7 +33,7 @@ class DeleteEffect:
     Attributes:
         pattern: the deleted atoms.
         names: the quantified variable at each argument of the pattern; None at a parameter.
-        condition: the condition of the delete; None for always.
+        condition: the condition of the delete; None if there is none.
         parameters: the parameters that a condition may refer to, by name.
         form: the expression in the text, for error messages.
     """
@@ -53,19 +53,19 @@ def merge_deletes(
     for delete in deletes:
         by_pattern.setdefault(delete.pattern, []).append(delete)
     added = {(atom.predicate, atom.variables) for atom in adds}
-    for pattern, ways in by_pattern.items():
-        for choice in itertools.product(*_candidates(pattern, ways[0].parameters.values())):
-            if (pattern.predicate, choice) not in added and not _deleted(choice, ways, syntax):
+    for pattern, effects in by_pattern.items():
+        for choice in itertools.product(*_candidates(pattern, effects[0].parameters.values())):
+            if (pattern.predicate, choice) not in added and not _deleted(choice, effects, syntax):
                 raise syntax.fault(
-                    ways[0].form,
-                    f"the condition excludes atoms of {pattern} that are not added. Conditional effects "
-                    "are supported for deletes that exclude add effects only.",
+                    effects[0].form,
+                    f"the condition excludes atoms of {pattern} that are not added. The condition of a "
+                    "delete may exclude only atoms that the action adds.",
                 )
     return frozenset(by_pattern)
 
 
 def _candidates(pattern: DeletePattern, parameters: Iterable[Variable]) -> list[Sequence[Variable | None]]:
-    """Return the possible arguments of a pattern; None is any object but the parameters."""
+    """Return the candidates for each argument of a pattern; None is any object but the parameters."""
     every = list(dict.fromkeys(parameters))
     return [
         [None, *(one for one in every if types_overlap(one.type, argument.type))]
@@ -75,17 +75,20 @@ def _candidates(pattern: DeletePattern, parameters: Iterable[Variable]) -> list[
     ]
 
 
-def _deleted(choice: Sequence[Variable | None], ways: Sequence[DeleteEffect], syntax: PddlSyntax) -> bool:
-    """Return whether one of the delete effects of a pattern deletes the atom with these arguments."""
-    for way in ways:
-        quantified = {name: one for name, one in zip(way.names, choice, strict=True) if name is not None}
-        if way.condition is None or _holds(way.condition, {**way.parameters, **quantified}, syntax):
+def _deleted(
+    choice: Sequence[Variable | None], effects: Sequence[DeleteEffect], syntax: PddlSyntax
+) -> bool:
+    """Return whether a delete effect of the pattern deletes the atom with the arguments `choice`."""
+    for effect in effects:
+        quantified = {name: one for name, one in zip(effect.names, choice, strict=True) if name is not None}
+        bindings = {**effect.parameters, **quantified}
+        if effect.condition is None or _holds(effect.condition, bindings, syntax):
             return True
     return False
 
 
 def _holds(condition: Expression, bindings: Bindings, syntax: PddlSyntax) -> bool:
-    """Evaluate a condition made of equalities."""
+    """Return the truth value of a condition made of equalities."""
     head, parts = syntax.parts(condition)
     connectives: dict[str, Callable[[Iterable[bool]], bool]] = {"and": all, "or": any}
     if head in connectives:
@@ -101,7 +104,7 @@ def _holds(condition: Expression, bindings: Bindings, syntax: PddlSyntax) -> boo
     if one is None and other is None:
         raise syntax.fault(
             condition,
-            f"{expression_text(condition)} is not supported: compare with a parameter of the action.",
+            f"{expression_text(condition)} is not supported: one side must be a parameter of the action.",
         )
     return one == other
 
@@ -115,8 +118,8 @@ def _binding(name: Word, bindings: Bindings, syntax: PddlSyntax) -> Variable | N
 def parameter_partitions(variables: Sequence[Variable]) -> Iterator[dict[Variable, Variable]]:
     """Yield every way to merge variables, as a map from each variable to the representative of its group.
 
-    The first way merges none. Variables can be merged if one object can be of all their types; the variable
-    of the narrowest type represents the group.
+    The first map merges no variables. Variables can be merged if an object can have all their types; the
+    variable of the narrowest type represents the group.
     """
     for groups in _groupings(variables):
         yield {one: max(group, key=_depth) for group in groups for one in group}

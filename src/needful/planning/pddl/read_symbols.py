@@ -1,4 +1,4 @@
-"""Read the types, predicates and constants that a PDDL domain declares; errors name their lines."""
+"""Read the types, predicates and constants that a PDDL domain declares; errors name the line."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class _Declarations:
     syntax: PddlSyntax
 
     def types(self, declared: Sequence[tuple[Word, Word]], with_root: bool) -> dict[str, Type]:
-        """Return the types. `object` is one of them, and the parent of all, only if the domain uses it."""
+        """Return the types by lower-case name; with `with_root`, `object` is the ancestor of all."""
         parents = {name.lower(): parent for name, parent in declared if name.lower() != ROOT_TYPE}
         types: dict[str, Type] = {}
         if with_root:
@@ -177,7 +177,7 @@ class _Declarations:
     def _no_parent(self, name: Word, parents: Mapping[str, Word]) -> Exception:
         parent = parents[name.lower()]
         if parent.lower() in parents:
-            return self.syntax.fault(name, f"the type {name} or an ancestor of it is its own ancestor.")
+            return self.syntax.fault(name, f"the ancestors of the type {name} contain a cycle.")
         return self.syntax.unknown("type", parent, (ROOT_TYPE, *parents))
 
     def _type(self, name: Word, parent: Type | None) -> Type:
@@ -195,7 +195,7 @@ class _Declarations:
     def predicates(
         self, signatures: Sequence[tuple[Word, list[tuple[Word, Word]]]], types: Mapping[str, Type]
     ) -> dict[str, Predicate]:
-        """Return the predicates."""
+        """Return the predicates by lower-case name."""
         predicates: dict[str, Predicate] = {}
         for name, arguments in signatures:
             kinds = tuple(_declared("type", kind, types, self.syntax) for _, kind in arguments)
@@ -216,7 +216,7 @@ class _Declarations:
     def constants(
         self, declared: Sequence[tuple[Word, Word]], types: Mapping[str, Type]
     ) -> dict[str, Object]:
-        """Return the constants, each the only object of a new type."""
+        """Return the constants by lower-case name; each is the only object of a new type."""
         constants = {}
         for name, kind in declared:
             if name.startswith("?"):
@@ -229,7 +229,7 @@ class _Declarations:
         return constants
 
     def _known(self, kind: str, name: Word, known: Mapping[str, T]) -> T:
-        """Return the known element of a name, by its original name or by its PDDL name."""
+        """Return the element that a name in the text stands for; `known` has the original names."""
         original = self.comments.original(kind, name)
         if original in known:
             return known[original]

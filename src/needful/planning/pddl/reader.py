@@ -1,6 +1,7 @@
-"""Read a PDDL domain as operators: files of `write_pddl`, and STRIPS domains of other sources.
+"""Read a PDDL domain as operators: files of `write_pddl`, and STRIPS domains from other sources.
 
-PDDL has no controllers, so they come from comments of `write_pddl` or are named after the actions.
+PDDL has no controllers. A comment of `write_pddl` names the controller of an action; without such a
+comment, the controller has the action's name.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ class PddlDomain:
         name: its name.
         vocabulary: its types, predicates and controllers, or the vocabulary that it was read with.
         operators: its actions.
-        constants: the objects that its actions name. Each has a new type of its own, through which an
-            operator requires this object. A task must contain these very objects.
+        constants: the objects that its actions name. Each is the only object of a new type, and operators
+            refer to it by a parameter of this type. A task must contain these objects.
     """
 
     name: str
@@ -58,18 +59,19 @@ class PddlDomain:
 def read_pddl_domain(
     source: str | Path, vocabulary: Vocabulary | None = None, *, repeated_objects: bool = False
 ) -> PddlDomain:
-    """Read a domain from a file, or from a string that contains a `(` as PDDL text.
+    """Read a domain from a file or from PDDL text; a string that contains `(` is PDDL text.
 
-    Supported are STRIPS with types, constants and inequalities, and `forall` and `when` in deletes of all
-    atoms of a pattern but the added ones. Anything else raises an `InvalidInputError` that names the line.
+    STRIPS with types, constants, equalities and inequalities is supported. `forall` and `when` are only
+    supported in deletes, and `when` only to exclude atoms that the action adds. Anything else raises an
+    `InvalidInputError` that names the line.
 
     PDDL has no features, classifiers or controllers. With a vocabulary, the operators use its types,
-    predicates and controllers and can be planned with in its environment. Comments of `write_pddl` give
+    predicates and controllers, so you can plan with them in its environment. Comments of `write_pddl` give
     original names and the controller of each action. An action without such a comment runs a controller
-    of its own name with all its parameters.
+    that has the action's name and takes all its parameters.
 
-    Distinct parameters of an operator stand for distinct objects. PDDL does not require that: with
-    `repeated_objects`, an action becomes several operators, one per way to use an object twice.
+    Distinct parameters of an operator stand for distinct objects. PDDL does not require this. With
+    `repeated_objects`, an action becomes several operators, one per way to use an object repeatedly.
     """
     text, label = _text(source)
     syntax = PddlSyntax(label)
@@ -151,7 +153,7 @@ def assign_controllers(
 ) -> tuple[tuple[Operator, ...], tuple[Controller, ...]]:
     """Return the operators with controllers, and the controllers that had to be created.
 
-    The controller of an action is that of its comment; without a comment, it is named after the action
+    A comment names the controller of an action; without a comment, the controller has the action's name
     and takes its parameters. Controllers that are not in the vocabulary are created without continuous
     parameters, and with types that fit all actions that run them.
     """
@@ -192,7 +194,7 @@ def _call(body: ActionBody, symbols: Symbols) -> tuple[str, tuple[Variable, ...]
 
 
 def _narrowest_common_types(before: Sequence[Type], types: Sequence[Type]) -> tuple[Type, ...] | None:
-    """Return, for each argument, the narrowest common supertype; None if one has none."""
+    """Return, for each argument, the narrowest common supertype; None if an argument has none."""
     if len(before) != len(types):
         return None
     found = []

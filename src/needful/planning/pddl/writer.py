@@ -1,4 +1,4 @@
-"""Write operators and tasks as PDDL, and read plans of PDDL planners.
+"""Write operators and tasks as PDDL, and read and write plans of PDDL planners.
 
 The styles differ in how a quantified delete is written:
 
@@ -67,7 +67,7 @@ class Pddl:
         return f"Pddl({len(self.actions)} actions, {task})"
 
     def read_plan(self, text: str) -> AbstractPlan:
-        """Return the plan of a planner's output, with a line `(action object ...)` per step."""
+        """Return the plan in a planner's output, which has a line `(action object ...)` per step."""
         lines = (line.split(";")[0].strip() for line in text.splitlines())
         return tuple(self._read_step(line) for line in lines if line)
 
@@ -110,7 +110,7 @@ def write_pddl(
 ) -> Pddl:
     """Return operators as a PDDL domain and, if given, a task as a PDDL problem.
 
-    The style `strips` grounds the operators over the objects of the task, so it needs one.
+    The style `strips` grounds the operators over the objects of the task, so it needs a task.
     """
     writer = _PddlWriter(vocabulary, tuple(operators), task.objects if task else (), name)
     if style is not PddlStyle.STRIPS:
@@ -201,7 +201,7 @@ class _PddlWriter:
         return "\n".join([*lines, ")", ""])
 
     def problem(self, task: AbstractTask, objects: Sequence[Object]) -> str:
-        """Return the text of the problem file, with the objects that are not constants of the domain."""
+        """Return the text of the problem file; `objects` are those that are not constants of the domain."""
         lines = list(self.names.objects.rename_comments()) if objects else []
         lines += [f"(define (problem task) (:domain {self._domain})"]
         lines += _section("objects", self._typed_objects(objects)) or ["  (:objects)"]

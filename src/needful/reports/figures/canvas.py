@@ -111,7 +111,7 @@ def method_panels(
 def group_panels(
     groups: Sequence[RunGroup], row_height: float
 ) -> tuple[Figure, dict[str, Axes], tuple[str, ...]]:
-    """Return a figure with the panel of each domain, and the methods of its rows."""
+    """Return a figure, its panel for each domain, and the methods of the rows in each panel."""
     domains = in_paper_order(group.domain for group in groups)
     methods = in_column_order(group.method for group in groups)
     figure, axes = method_panels(domains, methods, row_height)
@@ -143,7 +143,7 @@ def method_line(method: str) -> Line2D:
 
 
 def method_rows(axes: Sequence[Axes], methods: Sequence[str]) -> None:
-    """Label the rows of panels with a shared y axis with methods, from top to bottom."""
+    """Make one row per method, from top to bottom, in panels that share a y axis, and label the rows."""
     for panel in axes:
         panel.set_ylim(len(methods) - 0.4, -0.6)
         panel.grid(axis="y", visible=False)

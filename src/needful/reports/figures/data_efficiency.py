@@ -52,7 +52,7 @@ def draw_data_efficiency(groups: Sequence[RunGroup]) -> Figure | None:
 def learning_curves(groups: Sequence[RunGroup]) -> Curves:
     """Return the groups of methods that ran with several numbers of demonstrations.
 
-    Of groups with the same number, the default planner is preferred, then the most tasks.
+    If several groups have the same number, the default planner is preferred, then the most tasks.
     """
     best: dict[tuple[str, str], dict[int, RunGroup]] = {}
     for group in groups:

@@ -48,7 +48,7 @@ def draw_nodes_created(groups: Sequence[RunGroup]) -> Figure | None:
 
 
 def _end_of_scale(groups: Sequence[RunGroup]) -> int:
-    """Return the position of unsolved tasks: the paper's, or beyond it if solved tasks need more nodes."""
+    """Return the x value for unsolved tasks: the paper's, or more if solved tasks have more nodes."""
     protocol = protocol_of(groups[0].domain)
     paper_end = protocol.failed_nodes if protocol else FAILED_NODES
     most = max((r.nodes_created for group in groups for r in group.records if r.solved), default=1)

@@ -87,7 +87,7 @@ def compare_with_ours(groups: Sequence[RunGroup]) -> tuple[Comparison, ...]:
 
 
 def draw_paired_differences(groups: Sequence[RunGroup]) -> Figure | None:
-    """Draw the mean difference to each other method, with its 95 % interval over seeds.
+    """Draw the mean difference between `necessary` and each other method, with its 95 % interval.
 
     A hollow marker is a single seed, which has no interval. The numbers at the right count the tasks that
     only `necessary` and only the other method solved.

@@ -48,7 +48,7 @@ function climbSection(run) {
   const climb = run.model && run.model.climb;
   if (!climb || !climb.steps.length) return null;
   return section("climb", "Hill climb",
-    make("p", {class: "lead"}, "How the operators were learned: each step either covers more of the demonstrations or needs fewer operators. Open a step to see the operators that were added (+), removed (−) and changed (~)."),
+    make("p", {class: "lead"}, "Hill climbing learned the operators. Each step either covers more of the demonstrations or reduces the number of operators. Open a step to see the operators that were added (+), removed (−) and changed (~)."),
     climbChart(climb),
     make("ol", {class: "climb"}, climb.steps.map((step, index) => climbStep(climb, step, index))));
 }

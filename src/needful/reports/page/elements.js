@@ -30,7 +30,7 @@ const REASONS = {
   not_initiable: "A controller could not start.",
   subgoal_missed: "A controller ran, but its subgoal did not hold afterwards.",
   controller_failed: "A controller failed.",
-  environment_failure: "The simulator rejected an action and named the objects that caused it.",
+  environment_failure: "The simulator rejected an action and named the objects that caused the failure.",
   horizon_exceeded: "The plan takes too many low-level actions.",
   timeout: "Time ran out.",
   out_of_nodes: "The number of ground operators or search nodes reached its limit.",

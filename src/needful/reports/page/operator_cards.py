@@ -16,7 +16,7 @@ from needful.planning.pddl.writer import write_actions
 from needful.reports.page.recorded_run import RecordedModel
 from needful.reports.page.shared_tables import AtomList
 
-# More would make the page slow to load.
+# More demonstrations would make the page slow to load.
 MAX_DEMONSTRATIONS = 100
 # Lines with this prefix name the controller, which the card shows elsewhere.
 ACTION_COMMENT_PREFIX = "; action "
@@ -48,7 +48,7 @@ def operator_cards(model: RecordedModel) -> list[dict[str, Any]]:
 
 
 def demonstration_steps(model: RecordedModel, atoms: AtomList) -> dict[int, list[dict[str, Any]]]:
-    """Return by demonstration the steps that operators were learned from, in order.
+    """Return, for each demonstration, the steps that operators were learned from, in order.
 
     A step has the atoms that were necessary after it, and the changes that its operator predicts.
     """

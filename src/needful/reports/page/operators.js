@@ -43,7 +43,7 @@ function reasonsTable(card, show) {
   });
   for (const [atom, experiments] of Object.entries(card.dropped)) {
     rows.push(make("tr", {}, make("th", {scope: "row"}, make("span", {class: "verb"}, "does not need"), " ", make("code", {}, atom)),
-      make("td", {}, `it always held, but ${count(experiments, "experiment")} succeeded without it`)));
+      make("td", {}, `it held before every transition, but ${count(experiments, "experiment")} succeeded without it`)));
   }
   return make("table", {class: "reasons-table"}, make("tbody", {}, rows));
 }

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from needful.reports.page.svg_recorder import StateRenderer
 
 SUMMARY_KEYS = ("demos", "transitions", "operators", "coverage")
-# Concatenated in this order, they are one script.
+# The files are concatenated in this order to one script.
 SCRIPTS = (
     "elements.js",
     "charts.js",
@@ -129,7 +129,7 @@ def _numbers(values: JsonValue, names: Sequence[str] | None = None) -> dict[str,
 def _tasks(
     run: RecordedRun, atoms: AtomList, cache: RendererCache, notes: list[str]
 ) -> list[dict[str, Any]]:
-    """Return the rows of the tasks; add a note about everything that is missing."""
+    """Return the rows of the tasks; append a note to `notes` if plans or pictures are missing."""
     if not run.plans:
         if run.records and run.learned:
             notes.append("The plans of this run were not recorded, so there is nothing to replay.")

@@ -71,8 +71,8 @@ class Picture {
   step(index) {
     if (this.steps.has(index)) return this.steps.get(index);
     const [now, next] = [this.frames[index], this.frames[index + 1]];
-    const stay = new Set(now), come = new Set(next);
-    let left = now.filter(mark => !come.has(mark)), right = next.filter(mark => !stay.has(mark));
+    const nowMarks = new Set(now), nextMarks = new Set(next);
+    let left = now.filter(mark => !nextMarks.has(mark)), right = next.filter(mark => !nowMarks.has(mark));
     const moving = new Map(), backwards = new Map();
     for (const styled of [true, false]) {
       const key = mark => structure(this.scene, mark) + (styled ? ` ${this.scene.marks[mark][3]}` : "");
@@ -97,7 +97,7 @@ class Picture {
     return this.nodes.get(mark);
   }
 
-  // A mark at a share of its way to a mark with the same structure.
+  // The element of a mark that moves to another mark with the same structure; `share` is its progress, from 0 to 1.
   node(mark, target, share) {
     const [form, x, y] = this.scene.marks[mark], [goal, goalX, goalY] = this.scene.marks[target];
     const {clip, rotate, ...style} = this.scene.styles[this.scene.marks[share < 0.5 ? mark : target][3]];

@@ -52,9 +52,9 @@ class MarkTable:
 
 
 def run_length_pairs(frame: Iterable[int]) -> list[int]:
-    """Return numbers as pairs of the first number and the length of each consecutive range.
+    """Return numbers as ranges of consecutive numbers: the first number and the length of each range.
 
-    Marks that do not move have consecutive numbers, so most pictures are a few ranges.
+    Marks that do not move have consecutive numbers, so most pictures consist of a few ranges.
     """
     pairs: list[int] = []
     for number in frame:
@@ -66,7 +66,7 @@ def run_length_pairs(frame: Iterable[int]) -> list[int]:
 
 
 def compact_number(number: float) -> float:
-    """Return a number with a short JSON form: an integer without a decimal point."""
+    """Return a number in its shortest JSON form: a whole number becomes an int."""
     return int(number) if float(number).is_integer() else number
 
 

@@ -44,7 +44,7 @@ COMMANDS = {MOVE: "M", LINE: "L", QUADRATIC: "Q", CUBIC: "C"}
 # The number of points of a curve after its first one.
 FURTHER_POINTS = {QUADRATIC: 1, CUBIC: 2}
 CAPS = {"projecting": "square", "round": "round"}
-# By alignment of a text: the SVG anchor, and the anchor's position as a share of the width.
+# For each alignment of a text: the SVG anchor, and the anchor's position as a share of the width.
 ANCHORS = {"left": ("start", 0.0), "center": ("middle", 0.5), "right": ("end", 1.0)}
 BOLD = 600
 
@@ -122,7 +122,7 @@ class PathStyle(NamedTuple):
         return style
 
 
-def colour_to_svg(what: str, colour: Any, alpha: float | None) -> dict[str, str | float]:
+def colour_to_svg(attribute: str, colour: Any, alpha: float | None) -> dict[str, str | float]:
     """Return the SVG attributes of a colour, empty if it is transparent.
 
     `alpha` overrides the alpha of the colour.
@@ -131,9 +131,9 @@ def colour_to_svg(what: str, colour: Any, alpha: float | None) -> dict[str, str 
     if not opacity:
         return {}
     levels = bytes(round(255 * float(part)) for part in colour[:3])
-    style: dict[str, str | float] = {what: f"#{levels.hex()}"}
+    style: dict[str, str | float] = {attribute: f"#{levels.hex()}"}
     if opacity < 1:
-        style[f"{what}-opacity"] = rounded(opacity, 2)
+        style[f"{attribute}-opacity"] = rounded(opacity, 2)
     return style
 
 
@@ -182,7 +182,7 @@ class RecordingRenderer(RendererBase):
         self._groups.append((gid, len(self.frame)))
 
     def close_group(self, s: str) -> None:
-        """Stop recording an artist; one with a group id is cached."""
+        """Stop recording an artist; cache its marks if it has a group id."""
         gid, start = self._groups.pop()
         if gid is not None:
             self._known_groups[(*self._setting, gid)] = tuple(self.frame[start:])
@@ -214,7 +214,7 @@ class RecordingRenderer(RendererBase):
         ismath: Any = False,
         mtext: Text | None = None,
     ) -> None:
-        """Record a line of text, anchored by its alignment: the browser's font has other widths."""
+        """Record a line of text with its alignment, because its width differs in the browser's font."""
         anchor, share = ANCHORS[mtext.get_horizontalalignment() if mtext is not None else "left"]
         width = self.get_text_width_height_descent(s, prop, ismath)[0]
         along = Affine2D().rotate_deg(-angle).transform((share * width, 0.0))
@@ -286,8 +286,8 @@ class RecordingRenderer(RendererBase):
             return path_to_svg(found[0].transformed(found[1]), self._top_left)
         if bounds is None:
             return None
-        # The marks of an artist share one object, and its extents are slow to compute. The cache keeps
-        # the object alive, so no other object gets its id.
+        # The marks of an artist share one `bounds` object, whose extents are slow to compute. The cache
+        # keeps the object alive, so no other object gets its id.
         if id(bounds) not in self._known_bounds:
             self._known_bounds[id(bounds)] = (bounds, tuple(map(float, bounds.extents)))
         return self._known_bounds[id(bounds)][1]
@@ -321,7 +321,7 @@ def _is_bold(weight: str | int) -> bool:
 
 
 class StateRenderer:
-    """Draw the states of one environment, all on the same axes, which is much faster than new ones."""
+    """Draw the states of one environment, all on the same axes: creating new axes is much slower."""
 
     def __init__(self, environment: Environment) -> None:
         shrink = min(1.0, MAX_WIDTH_INCHES / environment.picture_size[0])
@@ -353,7 +353,7 @@ class StateRenderer:
 
 
 class _FixedLimitAxes(Axes):
-    """Axes that do not update their data limits for patches once autoscaling is off, which is slow."""
+    """Axes that skip the slow update of data limits for patches once autoscaling is off."""
 
     def add_patch(self, p: Any) -> Any:
         """Add a patch."""

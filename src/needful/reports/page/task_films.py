@@ -18,8 +18,8 @@ from needful.storage.plans import RecordedPlan
 if TYPE_CHECKING:
     from needful.reports.page.svg_recorder import StateRenderer
 
-# A picture takes some milliseconds to draw. Above MAX_PICTURES, runs of more than ENOUGH_FILMS tasks get
-# fewer films.
+# Each picture takes some milliseconds to draw. If the films of all tasks need more than MAX_PICTURES
+# pictures, fewer tasks get films, but at least ENOUGH_FILMS.
 MAX_PICTURES = 1_500
 ENOUGH_FILMS = 50
 
@@ -35,8 +35,8 @@ class FilmSelection:
 def choose_films(run: RecordedRun) -> FilmSelection:
     """Choose the tasks that get films: all of them if that is at most `MAX_PICTURES` pictures.
 
-    Otherwise some tasks get films, at most half of them failed if enough are solved, and states of long
-    plans are skipped.
+    Otherwise only some tasks get films; at most half of these tasks failed, if enough tasks were solved. If
+    there are still too many pictures, some states of each plan are not drawn.
     """
     planned = [record for record in run.records if record.task in run.plans]
     pictures = sum(len(run.plans[record.task].states) for record in planned)

@@ -179,7 +179,7 @@ function failureBox(run, task) {
   const end = task.plan && task.plan.end;
   const worked = task.plan ? task.plan.actions.length : 0;
   const missing = end && end.missing.length ? end.missing.map(number => run.atoms[number]) : task.missing;
-  const replay = end && worked ? `Below is the attempt that came furthest: ${count(worked, "step")} worked.` : null;
+  const replay = end && worked ? `The attempt with the most progress is shown below: ${count(worked, "step")} succeeded.` : null;
   const searching = task.outcome === "timeout" && task.nodes && !task.abstractPlans;
   const reason = searching ? "Time ran out before the first abstract plan was found." : REASONS[task.outcome] || "";
   return make("div", {class: "failure"},
