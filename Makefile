@@ -1,6 +1,6 @@
 # make demo        learn and solve the Screws domain
 # make check       lint, types, layers and the fast tests
-# make test        lint, types, layers and all tests, with coverage
+# make test        lint, types, layers and all tests; COVERAGE=1 also measures coverage
 # make docs        build the documentation site in build/site, offline
 # make bench       measure speed; ARGS=--quick for a short run, see docs/benchmarks.md
 # make dist        build the wheel and the source distribution in dist/
@@ -35,7 +35,7 @@ check: lint
 	$(BIN)/pytest --numprocesses 2 -m "not slow"
 
 test: lint
-	$(BIN)/pytest --numprocesses 2 --cov --cov-report term
+	$(BIN)/pytest --numprocesses 2 $(if $(COVERAGE),--cov --cov-report term)
 
 docs: setup
 	$(BIN)/python docs/build_site.py build/site

@@ -31,6 +31,11 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["PYTHONWARNINGS"] = f"ignore:{FALLBACK_WARNING}:UserWarning"  # for subprocesses
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with slow tests, so that processes finish at about the same time."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     try:
