@@ -76,7 +76,7 @@ class AtomTable:
         return None if known is None else known.bit_length() - 1
 
     def ground(self, lifted: Iterable[AtomKey], binding: Sequence[int]) -> int:
-        """Return the mask of lifted atoms under a binding; atoms without a number are omitted."""
+        """Return the mask of the ground atoms under a binding; those without a number are omitted."""
         mask = 0
         for name, variables in lifted:
             mask |= self._bits.get((name, tuple([binding[variable] for variable in variables])), 0)
@@ -133,5 +133,5 @@ class AtomTable:
 
 
 def lifted_key(atom: LiftedAtom, variables: dict[Variable, int]) -> AtomKey:
-    """Return the key of a lifted atom, given the index of each variable."""
+    """Return a lifted atom as its predicate's name and the indices of its variables."""
     return (atom.predicate.name, tuple(variables[variable] for variable in atom.variables))

@@ -15,7 +15,7 @@ UNBOUND = -1
 
 
 class Constraint(NamedTuple):
-    """A lifted atom whose grounding must be in a set.
+    """A lifted atom, and the set of ground atoms that must contain its grounding.
 
     Attributes:
         predicate: the predicate's name.
@@ -132,7 +132,10 @@ def _unify(
     binding: list[int],
     used: int,
 ) -> list[int] | None:
-    """Bind the unbound variables to the arguments in place; return these variables, None on a conflict."""
+    """Bind variables to the arguments in place; return the newly bound variables.
+
+    Returns None, with nothing bound, if a variable may not be bound to its argument.
+    """
     new_variables: list[int] = []
     for variable, argument in zip(variables, arguments, strict=True):
         if binding[variable] == argument:
@@ -150,7 +153,7 @@ def _unify(
 
 
 def _bind_rest(context: _JoinContext, binding: list[int], used: int) -> Iterator[tuple[int, ...]]:
-    """Yield the binding completed in all ways; the unbound variables occur in no constraint."""
+    """Yield each way to bind the remaining variables, which occur in no constraint."""
     if context.stop():
         return
     if UNBOUND not in binding:

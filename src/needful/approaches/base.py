@@ -71,11 +71,11 @@ DEFAULTS = LearningConfig()
 
 
 class Solver(Protocol):
-    """Solves tasks of one environment with something learned."""
+    """Solves tasks of one environment with a learned model or policy."""
 
     @property
     def approach(self) -> str:
-        """The name of the approach that learned it."""
+        """The name of the approach that learned the model or policy."""
         ...
 
     @property
@@ -94,7 +94,7 @@ class Learned(Protocol):
     def solver(
         self, environment: Environment, config: PlanningConfig, oracle_samplers: bool = False
     ) -> Solver:
-        """Return the solver for an environment with the vocabulary that was learned with.
+        """Return the solver for an environment, which must have the vocabulary used for learning.
 
         With `oracle_samplers`, learned samplers are replaced by the environment's hand-written ones.
         """
@@ -109,16 +109,16 @@ class Learned(Protocol):
         ...
 
     def describe(self) -> str:
-        """Return a text that describes it."""
+        """Return a text that describes what was learned."""
         ...
 
     def warnings(self) -> tuple[str, ...]:
-        """Return reasons why it may fail to solve tasks, one sentence each."""
+        """Return reasons why the result may fail to solve tasks, one sentence each."""
         ...
 
 
 class Approach(Protocol):
-    """Learns from demonstrations; entries of `approaches.catalogue`."""
+    """A method that learns from demonstrations; `approaches.catalogue` lists all approaches."""
 
     @property
     def name(self) -> str:
@@ -127,12 +127,12 @@ class Approach(Protocol):
 
     @property
     def description(self) -> str:
-        """One line about it."""
+        """One line that describes the approach."""
         ...
 
     @property
     def has_operators(self) -> bool:
-        """Whether it learns operators and samplers."""
+        """Whether the approach learns operators and samplers."""
         ...
 
     @property
@@ -171,7 +171,7 @@ def check_demonstrations(vocabulary: Vocabulary, demonstrations: Sequence[Demons
 
 @contextmanager
 def timed(stage: str, seconds: dict[str, float]) -> Iterator[None]:
-    """Add the duration of the block to `seconds`; a `LearningTimeoutError` receives all of them."""
+    """Store the duration of the block in `seconds[stage]`; a `LearningTimeoutError` gets all durations."""
     start = time.monotonic()
     try:
         yield

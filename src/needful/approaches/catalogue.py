@@ -28,7 +28,7 @@ def necessary_approach(name: str, description: str, config: OperatorLearningConf
     def learn(
         demonstrations: Demonstrations, replays: Demonstrations = (), deadline: Deadline = NO_DEADLINE
     ) -> LearnedOperators:
-        # A replay has no goal, so no change in it is necessary.
+        # Replays are ignored: they have no goal, so none of their changes is necessary for a goal.
         return learn_operators(demonstrations, config, deadline)
 
     return BilevelApproach(name, description, learn, MappingProxyType(config.describe()))

@@ -21,7 +21,7 @@ from needful.errors import InvalidInputError
 
 @dataclass(frozen=True, slots=True)
 class RemappedSampler:
-    """The sampler of another operator; `indices` select its objects from this operator's objects."""
+    """Use the sampler of another operator; `indices` select that sampler's objects from those passed in."""
 
     sampler: Sampler
     indices: tuple[int, ...]
@@ -35,7 +35,8 @@ def with_oracle_samplers(model: PlanningModel, oracle: PlanningModel) -> Plannin
     """Return the model with the oracle's samplers instead of its own.
 
     Each operator takes the sampler of the oracle operator with the same controller that shares the most
-    preconditions and add effects. Raises if that sampler needs an object that is not a parameter.
+    preconditions and add effects. Raises if an operator lacks parameters for the objects that the samplers
+    need.
     """
     samplers = {o.name: _best_oracle_sampler(o, oracle) for o in model.operators if o.controller.dimension}
     return replace(model, samplers=samplers)
@@ -65,7 +66,10 @@ def _renamed(atoms: Iterable[LiftedAtom], binding: Mapping[Variable, Variable]) 
 
 
 def _bindings(source: Operator, operator: Operator) -> list[dict[Variable, Variable]]:
-    """Return all bindings of the source's parameters to the operator's; controller arguments are fixed."""
+    """Return all ways to map the parameters of `source` to those of `operator`.
+
+    Controller arguments are mapped to controller arguments in order.
+    """
     fixed = dict(zip(source.controller_arguments, operator.controller_arguments, strict=True))
     unbound = [variable for variable in source.parameters if variable not in fixed]
     free = [variable for variable in operator.parameters if variable not in fixed.values()]

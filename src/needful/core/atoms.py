@@ -19,7 +19,7 @@ class Typed(Protocol):
 
     @property
     def type(self) -> Type:
-        """The type to check against the predicate's signature."""
+        """The type of the argument; it must be a subtype of the type that the predicate expects."""
         ...
 
 
@@ -73,7 +73,7 @@ class Predicate:
         return self.classifier(state, objects)
 
     def fits(self, arguments: Sequence[Typed]) -> bool:
-        """Return whether the arguments have the right types; there must be one per type."""
+        """Return whether each argument has the type that the predicate expects; pass one per type."""
         return all(a.type.is_subtype_of(kind) for a, kind in zip(arguments, self.types, strict=True))
 
     def check_arguments(self, arguments: Sequence[Typed]) -> None:

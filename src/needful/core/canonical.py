@@ -1,9 +1,9 @@
 """Canonical forms of operators: operators that differ only in variable names get the same form.
 
-Controller arguments come first, in the controller's order. Colour refinement (by type and incident
-atoms) orders the other variables. Ties are broken by a search for the least serialisation. If variables
-can be swapped without changing the operator, the search tries only one of them, so symmetric operators
-take little time.
+Controller arguments come first, in the controller's order. Colour refinement orders the other variables by
+their types and by the atoms that mention them. If several orders remain, a search tries them and chooses
+the order in which the operator's sorted list of atoms is least. If variables can be swapped without
+changing the operator, the search tries only one of them, so symmetric operators take little time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from needful.core.atoms import LiftedAtom
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator
 
-# One atom of an operator: a text (role, predicate, wildcard types) and the indices of its variables.
+# One atom of an operator: a text and the indices of its variables. The text holds the atom's role (such as
+# "add" or "delete"), its predicate and the types of its wildcards.
 Incidence: TypeAlias = tuple[str, tuple[int, ...]]
 
 # An operator without the types of its variables: the controller's name, its arguments as indices, the
@@ -60,7 +61,7 @@ def rename(operator: Operator, renaming: dict[Variable, Variable]) -> Operator:
 
 
 def untyped_form(operator: Operator) -> tuple[UntypedForm, tuple[Variable, ...]]:
-    """Return the operator's untyped form, and its variables in the order of the form's indices.
+    """Return the operator without variable names and types, and its variables by their index in this form.
 
     Operators with equal untyped forms differ only in the names and types of their variables, and
     variables with the same index correspond. Types and names break ties between symmetric variables.
@@ -118,7 +119,7 @@ def _incidences(operator: Operator, indices: dict[Variable, int]) -> list[Incide
 
 
 def _best_order(fixed: int, labels: Sequence[str], incidences: list[Incidence]) -> list[int]:
-    """Return the indices of the variables in canonical order; the first `fixed` stay first."""
+    """Return the indices of the variables in canonical order; the first `fixed` ones keep their order."""
     colours = [index if index < fixed else fixed for index in range(len(labels))]
     if len(labels) - fixed <= 1:
         return list(range(len(labels)))
@@ -126,7 +127,11 @@ def _best_order(fixed: int, labels: Sequence[str], incidences: list[Incidence]) 
 
 
 def _refine(colours: list[int], labels: Sequence[str], incidences: list[Incidence]) -> list[int]:
-    """Return the colours after splitting classes by type and incident atoms until nothing changes."""
+    """Return the colour of each variable after colour refinement.
+
+    Variables get different colours if their types differ, or if different atoms mention them. This is
+    repeated with the new colours until no class of equal colours is split.
+    """
     while True:
         seen: list[list[tuple[str, int, tuple[int, ...]]]] = [[] for _ in colours]
         for kind, variables in incidences:
@@ -144,7 +149,7 @@ def _refine(colours: list[int], labels: Sequence[str], incidences: list[Incidenc
 def _search(
     colours: list[int], labels: Sequence[str], incidences: list[Incidence]
 ) -> tuple[list[Incidence], list[int]]:
-    """Return the least serialisation over all ways to order equal colours, and its variable order."""
+    """Try all orders of variables of equal colour; return the least sorted list of atoms and its order."""
     by_colour: dict[int, list[int]] = {}
     for variable, colour in enumerate(colours):
         by_colour.setdefault(colour, []).append(variable)
@@ -159,7 +164,7 @@ def _search(
         if any(_is_symmetric_pair(variable, other, incidences) for other in tried):
             continue
         tried.append(variable)
-        # Doubling the colours leaves a free colour below the class, which the chosen variable gets.
+        # Double all colours, so that the chosen variable can get a new colour just below its class.
         chosen = [2 * colour - (index == variable) for index, colour in enumerate(colours)]
         found = _search(_refine(chosen, labels, incidences), labels, incidences)
         if best is None or found[0] < best[0]:

@@ -40,7 +40,7 @@ class Deadline:
     def check(self) -> bool:
         """Raise `LearningTimeoutError` if the time is up, otherwise return False.
 
-        The return value allows joins to call `check` as their `stop` function.
+        It returns a value so that `abstraction.joins.join` can call it as its `stop` function.
         """
         if self.at < math.inf and self.clock() >= self.at:
             raise LearningTimeoutError(self.limit)

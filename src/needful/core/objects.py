@@ -127,7 +127,8 @@ class InjectiveTuples:
     """All tuples with one object from each domain and no object twice, counted without listing them.
 
     Each domain holds the objects of one type. A type has at most one parent, so two domains are nested
-    or disjoint. In order of size, each domain has one choice less for every smaller domain inside it.
+    or disjoint. Objects are chosen from the smallest domain first. Each smaller domain inside a domain has
+    then used up one of its objects, so the count is a product.
     """
 
     domains: tuple[tuple[Object, ...], ...]

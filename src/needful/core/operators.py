@@ -186,7 +186,7 @@ class Operator:
 
     @cached_property
     def keep_effects(self) -> frozenset[LiftedAtom]:
-        """K = P ∩ E+: atoms that hold before and are predicted to still hold afterwards."""
+        """The preconditions that are also add effects, K = P ∩ E+: they are predicted to stay true."""
         return self.preconditions & self.add_effects
 
     def ground(self, objects: Sequence[Object]) -> GroundOperator:
@@ -256,9 +256,11 @@ class GroundOperator:
         return self.preconditions <= state
 
     def apply(self, state: AbstractState) -> AbstractState:
-        """Return F(s, ω) = ({a ∈ s : a matches no pattern of Q} \\ E-) ∪ E+.
+        """Return the atoms that are predicted to hold after applying the operator in a state.
 
-        An atom that is both deleted and added holds afterwards.
+        Atoms that match a delete pattern of Q or are delete effects E- are removed, then the add effects
+        E+ are added: F(s, ω) = ({a ∈ s : a matches no pattern of Q} \\ E-) ∪ E+. An atom that is both
+        deleted and added holds afterwards.
         """
         if not self.applicable(state):
             missing = ", ".join(map(str, sorted(self.preconditions - state)))
@@ -274,7 +276,7 @@ def _names(objects: Sequence[Object]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class GroundedTransition:
-    """A transition explained by an operator: (τ, δ) ∈ D_ω.
+    """A transition explained by an operator ω: one element (τ, δ) of the operator's dataset D_ω.
 
     Attributes:
         demonstration: the index of the demonstration.

@@ -17,7 +17,11 @@ AbstractPlan: TypeAlias = tuple[GroundOperator, ...]
 
 
 def necessary_atoms(plan: Sequence[GroundOperator], goal: AbstractState) -> tuple[AbstractState, ...]:
-    """Return α_0..α_n of a plan, where α_n = g and α_{i-1} = P_i ∪ (α_i \\ E+_i)."""
+    """Return the atoms that must hold before a plan and after each of its steps: α_0..α_n of the paper.
+
+    α_n is the goal. Before step i, its preconditions P_i must hold, and those atoms of α_i that its add
+    effects E+_i do not provide: α_{i-1} = P_i ∪ (α_i \\ E+_i).
+    """
     backwards = [goal]
     for step in reversed(plan):
         backwards.append(step.preconditions | (backwards[-1] - step.add_effects))

@@ -13,7 +13,7 @@ from needful.envs.contract import Environment
 from needful.evaluation.records import RunIdentity, RunRecord, make_record
 from needful.seeding import seed_for
 
-# Solves a task with a seed; `approaches.base.Solver.solve` is one.
+# A function that solves a task with a seed, such as `approaches.base.Solver.solve`.
 Solve: TypeAlias = Callable[[Task, int], PlanningResult]
 
 
@@ -40,7 +40,7 @@ def evaluate(
 
 
 def planning_seed(seed: int, domain: str, task: int) -> int:
-    """Return the planning seed of a test task; all commands use the same one."""
+    """Return the seed for planning a test task; all commands plan a task with the same seed."""
     return seed_for(seed, "plan", domain, task)
 
 
@@ -61,5 +61,5 @@ def achieves_goal(
 
 
 def not_learned(task: Task, seed: int) -> PlanningResult:
-    """Fail every task, because learning ran out of time."""
+    """Return a failure for any task; this replaces the solver if learning ran out of time."""
     return PlanningResult(Outcome.NOT_LEARNED)

@@ -193,7 +193,7 @@ def solve_tasks(
     folder: RunFolder | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Solve the first `count` test tasks of the identity's seed."""
+    """Solve the first `count` test tasks, which `identity.seed` determines."""
     report = (progress or SilentProgress()).stage("Solving unseen tasks", count)
     tasks = environment.tasks(Split.TEST, count, identity.seed)
     records: list[RunRecord] = []

@@ -19,7 +19,7 @@ from needful.storage.json_fields import Field
 def config_hash(*parts: object) -> str:
     """Return 16 hexadecimal digits that identify configurations by their content.
 
-    Parts are numbers, strings, functions, classes, and tuples and dataclasses of these.
+    Configurations may be numbers, strings, functions, classes, and tuples and dataclasses of these.
     """
     text = json.dumps([_content(part) for part in parts], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -159,7 +159,7 @@ def make_record(
     total: float,
     objects: int = 0,
 ) -> RunRecord:
-    """Return the record of a task; `outcome` includes the execution of the plan."""
+    """Return the record of a task; `outcome` also covers whether executing the plan reached the goal."""
     statistics, failure = result.statistics, result.failure
     solved = outcome is Outcome.SOLVED
     return RunRecord(

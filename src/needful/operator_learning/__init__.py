@@ -1,1 +1,1 @@
-"""Learn operators that predict only the changes necessary to reach the goal; each file is one part."""
+"""Learn operators that predict only the changes necessary to reach the goal."""

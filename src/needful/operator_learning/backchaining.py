@@ -1,7 +1,12 @@
 """Explain a demonstration from its goal backwards (Algorithm 1 of the paper).
 
-α_i is `necessary[i]`: the atoms that must hold after step i for the rest of the chain to work. A transition
-is reached if the α after it is known: all covered transitions are, and the one at which the chain broke.
+A chain has one grounded operator (a link) per transition, starting at the last transition. These
+transitions are covered. The chain breaks at the first transition, going backwards, that no operator
+explains.
+
+α_i is `necessary[i]`: the atoms that must hold after step i, so that the chain's later steps reach the
+goal. The chain has reached a transition if it determines the atoms that must hold after it. It reaches all
+covered transitions, and the one at which it breaks.
 """
 
 from __future__ import annotations
@@ -17,10 +22,10 @@ from needful.operator_learning.operator_diff import OperatorDiff
 
 @dataclass(frozen=True, eq=False)
 class Backchain:
-    """The consistent suffix of a demonstration.
+    """The chain of one demonstration: the grounded operators that explain its last transitions.
 
-    `links` are the matches of the covered transitions, in their order; the last link belongs to the last
-    transition.
+    `links` has one grounded operator per covered transition, in the order of the transitions. The last link
+    belongs to the last transition.
     """
 
     demonstration: EncodedDemonstration
@@ -32,23 +37,26 @@ class Backchain:
 
     @property
     def uncovered(self) -> int:
-        """The number of transitions before the suffix."""
+        """The number of transitions that the chain does not cover, all at the start."""
         return len(self.demonstration.transitions) - len(self.links)
 
     @property
     def failing(self) -> EncodedTransition | None:
-        """The transition at which the chain broke, or None if all are covered."""
+        """The last uncovered transition, at which the chain broke; None if all are covered."""
         return self.demonstration.transitions[self.uncovered - 1] if self.uncovered else None
 
     @cached_property
     def necessary(self) -> tuple[int | None, ...]:
-        """α_i for each state i; None for states that the chain did not reach."""
+        """The atoms α_i that must hold in each state i; None for states that the chain did not reach."""
         reached = (*(link.necessary for link in self.links), self.demonstration.goal)
         return (None,) * self.uncovered + reached
 
     @cached_property
     def needed(self) -> tuple[int, ...]:
-        """For each transition the atoms α_i \\ s_{i-1} that it must add; empty if α_i is unknown."""
+        """For each transition the atoms that it must add; empty if the chain did not reach it.
+
+        These atoms are necessary after the transition but do not hold before it: α_i \\ s_{i-1}.
+        """
         pairs = zip(self.demonstration.transitions, self.necessary[1:], strict=True)
         return tuple((after or 0) & ~transition.before for transition, after in pairs)
 
@@ -67,8 +75,8 @@ class Backchain:
 def backchain(previous: Backchain, diff: OperatorDiff[Operator], matcher: Matcher) -> Backchain:
     """Return the chain of the best consistent operators, built backwards until no operator fits.
 
-    `previous` is the chain under an earlier set of operators. Its links are reused where the necessary
-    atoms are the same, and `previous` itself is returned if the chain does not change.
+    `previous` is the chain of the same demonstration under an earlier set of operators. Its links are
+    reused where the necessary atoms are the same. If the chain does not change, `previous` is returned.
     """
     unchanged = previous.operator_texts <= diff.unchanged_texts
     if unchanged and previous.controllers.isdisjoint(diff.new_by_controller):

@@ -1,7 +1,8 @@
 """Candidates of hill climbing: operators stripped to the parts that partitioning uses.
 
-Hill climbing searches over sets of stripped operators ⟨args, K, E+, ∅, ∅, C⟩. Preconditions and deletes are
-always induced again from the data that each operator explains. The exception is quantified deletes that
+Hill climbing searches over sets of stripped operators. A stripped operator has parameters, a controller,
+add effects and keep effects (atoms that are preconditions and add effects). Its other preconditions and its
+deletes are always induced again from the data that it explains. The exception is quantified deletes that
 `merge_types` has widened: they are kept, in addition to the deletes induced from the data.
 """
 
@@ -19,16 +20,16 @@ from needful.operator_learning.encoding import TransitionId
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A stripped operator in canonical form.
+    """A stripped operator in canonical form, with preferences for the transitions that it explains.
 
     Attributes:
         operator: has only add effects, keep effects and widened quantified deletes.
         text: the operator's text, by which candidates are sorted.
-        interchangeable_indices: for each variable its parameter index, and the indices of the variables
-            that are interchangeable with it.
-        hints: for some transitions, the number of the object that a variable was introduced for. On
-            such a transition, groundings that agree with the hint are preferred.
-        pinned: transitions that belong to this candidate regardless of scores.
+        interchangeable_indices: for each variable, the parameter indices of all variables that can be
+            swapped with it without changing the operator, including its own.
+        hints: for some transitions, variables and the numbers of the objects that they were introduced
+            for. On such a transition, groundings that bind these variables to these objects are preferred.
+        pinned: transitions that are assigned to this candidate regardless of scores.
     """
 
     operator: Operator
@@ -47,7 +48,10 @@ class Candidate:
         return self.operator.controller
 
     def agrees(self, objects: Sequence[int], transition: TransitionId) -> bool:
-        """Return whether a grounding agrees with the hint, up to exchanging interchangeable variables."""
+        """Return whether a grounding binds the variables as the transition's hint prefers, if it has one.
+
+        Interchangeable variables may be bound to each other's objects.
+        """
         hint = self.hints.get(transition, {})
         return all(
             number in {objects[index] for index in self.interchangeable_indices[variable]}
@@ -56,7 +60,7 @@ class Candidate:
 
 
 def strip(operator: Operator) -> Operator:
-    """Return the operator with keep effects as its only preconditions, and without atomic deletes."""
+    """Return the operator with keep effects as its only preconditions, and without `delete_effects`."""
     return replace(operator, preconditions=operator.keep_effects, delete_effects=frozenset())
 
 
@@ -65,7 +69,7 @@ def canonical_candidate(
     hints: Mapping[TransitionId, Mapping[Variable, int]],
     pinned: frozenset[TransitionId] = frozenset(),
 ) -> Candidate:
-    """Strip an operator, and rename its variables and those of its hints to their canonical names."""
+    """Strip an operator and rename its variables canonically, also in `hints`; return the candidate."""
     stripped, renaming = canonical_form(strip(operator))
     renamed = {
         transition: {renaming[variable]: number for variable, number in hint.items()}
@@ -82,7 +86,7 @@ def canonical_candidate(
 
 
 def merge_duplicates(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Merge candidates with equal operators; return the candidates sorted by text."""
+    """Merge candidates with equal operators, and their hints and pinned transitions; sort them by text."""
     merged: dict[Operator, Candidate] = {}
     for candidate in candidates:
         known = merged.get(candidate.operator)

@@ -27,10 +27,10 @@ def predicate_pattern(predicate: Predicate) -> DeletePattern:
 
 
 def partly_bound(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> DeletePattern:
-    """Return the pattern that deletes only atoms that agree with this one on the operator's arguments.
+    """Return the pattern that has a variable for each object of the atom that is bound to a parameter.
 
-    Objects outside the operator become wildcards of their own type. Objects whose variable has a wider type
-    than the predicate accepts become wildcards too: the predicate cannot take this variable.
+    All other objects become wildcards of their own type. An object also becomes a wildcard if its variable
+    has a wider type than the predicate accepts.
     """
 
     def argument(obj: Object, kind: Type) -> PatternArgument:
@@ -42,7 +42,7 @@ def partly_bound(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> Delete
 
 
 def nearest_common_pattern(one: DeletePattern, other: DeletePattern) -> DeletePattern | None:
-    """Return the narrowest pattern that differs from both only in wildcard types, or None."""
+    """Return the narrowest pattern that subsumes both and differs only in wildcard types, or None."""
     if one.predicate != other.predicate:
         return None
     arguments: list[PatternArgument] = []
@@ -58,7 +58,7 @@ def nearest_common_pattern(one: DeletePattern, other: DeletePattern) -> DeletePa
 
 
 def without_subsumed(patterns: Iterable[DeletePattern]) -> frozenset[DeletePattern]:
-    """Return the patterns that no other pattern subsumes."""
+    """Return the patterns without those that match only atoms that another pattern matches too."""
     found = set(patterns)
     return frozenset(
         pattern

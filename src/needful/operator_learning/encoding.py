@@ -18,11 +18,11 @@ TransitionId: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedTransition:
-    """One transition τ: s_{i-1} is `before`, s_i is `after`, u_i is `controller` on `arguments`.
+    """One transition: `controller`, executed on `arguments`, led from the state `before` to `after`.
 
     `number` is the index among the transitions of all demonstrations. `demonstration` and `step`, both from
-    0, locate the transition.
-    Masks and object numbers refer to the demonstration's `table`.
+    0, locate the transition. `arguments` are object numbers; `before` (s_{i-1} in the paper) and `after`
+    (s_i) are masks of atoms. The numbers of objects and atoms refer to the demonstration's `table`.
     """
 
     number: int
@@ -40,7 +40,7 @@ class EncodedTransition:
 
     @property
     def transition_id(self) -> TransitionId:
-        """The demonstration and the step."""
+        """The index of the demonstration, and the step in it."""
         return (self.demonstration, self.step)
 
     @property

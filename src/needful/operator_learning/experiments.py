@@ -100,7 +100,7 @@ def drop_accidental_preconditions(
 
 @dataclass(frozen=True, slots=True)
 class _Situation:
-    """A state to experiment in, with its atoms as a mask of the table."""
+    """A state to experiment in, with its atoms as a set and as a mask over the atoms of `table`."""
 
     state: State
     atoms: AbstractState
@@ -111,7 +111,7 @@ class _Situation:
 def _situations(
     model: PlanningModel, demonstrations: Sequence[Demonstration], execute: Execute
 ) -> list[_Situation]:
-    """Return the distinct states of the demonstrations and of their replays, in order."""
+    """Return the states of the demonstrations and of replays with one action left out, without repeats."""
     found = []
     for index, demonstration in enumerate(demonstrations):
         table = AtomTable(demonstration.objects)
@@ -139,7 +139,7 @@ def _states(index: int, demonstration: Demonstration, execute: Execute) -> Itera
 def _situations_lacking(
     atom: LiftedAtom, operator: Operator, situations: Sequence[_Situation]
 ) -> Iterator[tuple[_Situation, tuple[Object, ...]]]:
-    """Yield situations with a grounding whose preconditions hold and whose `atom` does not.
+    """Yield situations with a grounding under which the preconditions hold and `atom` does not.
 
     Groundings whose add effects all hold already are skipped, because an experiment would prove nothing.
     The first groundings of all situations come first, then the second groundings, and so on.

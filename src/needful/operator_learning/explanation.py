@@ -27,7 +27,8 @@ class TransitionEvidence:
         demonstration: the index of the demonstration.
         step: the index of the transition in it.
         objects: the objects that the operator's parameters are bound to.
-        necessary: α after the transition, or None if backchaining did not reach it.
+        necessary: the atoms that must hold after the transition (α in the paper), or None if
+            backchaining did not reach it.
         added: the atoms that became true.
         deleted: the atoms that became false.
         needed_by: for each necessary atom that became true, its consumer: `goal`, or the operator and
@@ -50,7 +51,7 @@ class TransitionEvidence:
 def gather_evidence(
     learned: LearnedOperators, demonstrations: Sequence[Demonstration]
 ) -> dict[str, tuple[TransitionEvidence, ...]]:
-    """Return the evidence for each operator to plan with, by the operator's name."""
+    """Return the transitions that each operator was induced from, by name, for operators to plan with."""
     evidence = {}
     for data in learned.planning_data:
         found = []
@@ -186,7 +187,7 @@ def explain_operator(operator: Operator, evidence: Sequence[TransitionEvidence])
 
 
 def _find_consumer(atom: GroundAtom, learned: LearnedOperators, demonstration: int, step: int) -> str:
-    """Return the first later step that has the atom as a precondition, or the goal."""
+    """Return, as text, the first later step that has the atom as a precondition, or `goal`."""
     chain = learned.chains[demonstration]
     for later in range(step + 1, len(chain)):
         operator = chain[later]

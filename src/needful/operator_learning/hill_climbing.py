@@ -42,11 +42,11 @@ class Climb:
         return f"Climb({self.hypothesis!r}, steps={len(self.steps)})"
 
     def accept(self, move: str, reached: Hypothesis) -> Climb:
-        """Return the climb with one more step if the step lowers J(Ω), otherwise this climb."""
+        """Return the climb with one more step if the step lowers the objective, otherwise this climb."""
         return self.add_step(move, reached) if reached.objective < self.hypothesis.objective else self
 
     def add_step(self, move: str, reached: Hypothesis) -> Climb:
-        """Return the climb with one more step, or this climb if `reached` is its hypothesis."""
+        """Return the climb with one more step to `reached`, or this climb if `reached` is nothing new."""
         if reached is self.hypothesis:
             return self
         old, new = self.hypothesis.operator_texts, reached.operator_texts
@@ -71,7 +71,7 @@ def alternate(problem: LearningProblem, reduce: Move) -> Climb:
 
 
 def steepest_descent(problem: LearningProblem, reduce: Move) -> Climb:
-    """Take the better of both moves at each step, as the authors' code does."""
+    """At each step improve coverage or delete an operator, whichever is better, as in the authors' code."""
     climb = Climb(problem.empty_hypothesis())
     while True:
         covered = climb.accept("cover", improve_coverage(climb.hypothesis, problem))

@@ -2,7 +2,8 @@
 
 Deviations E9, E10 and E21, docs/paper_to_code.md: The loop runs while coverage has not improved and some
 transition is uncovered. It terminates, because it stops at a set of operators that it has seen before. If
-coverage has not improved by then, single transitions are pinned to new operators.
+coverage has not improved by then, single transitions are pinned to new operators: a pinned transition is
+assigned to its operator regardless of scores.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def improve_coverage(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
 def _with_operator_for(
     transition: EncodedTransition, current: Hypothesis, problem: LearningProblem
 ) -> Hypothesis:
-    """Add an operator for a failing transition, then the copies that keep necessary atoms."""
+    """Add an operator for a transition that broke its chain, then copies of operators with keep effects."""
     necessary = current.coverage.necessary_after(transition)
     assert necessary is not None, "a failing transition is reached by its chain"
     operator, _ = induce_operator(transition, necessary)
@@ -43,7 +44,7 @@ def _with_operator_for(
 
 
 def _try_pinned_operators(start: Hypothesis, last: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Pin one failing transition to a new operator; accept the result only if it covers more."""
+    """Pin one failing transition to a new operator; return `start` if no result covers more."""
     for base in (start, last):
         for transition in base.coverage.failing():
             reached = cover_with_pinned_operator(transition, base, problem)
@@ -57,8 +58,9 @@ def cover_with_pinned_operator(
 ) -> Hypothesis:
     """Add an operator that keeps all necessary atoms of one transition, and pin the transition to it.
 
-    Keeping an atom may add objects to the operator. This changes its deletes, and thus the atoms that must
-    be kept. The loop repeats until no atom is missing. It ends, because the set of kept atoms only grows.
+    Pinning assigns the transition to the operator regardless of scores. Keeping an atom may add objects to
+    the operator. This changes its deletes, and thus the atoms that must be kept. The loop repeats until no
+    atom is missing. It ends, because the set of kept atoms only grows.
     """
     necessary = base.coverage.necessary_after(transition)
     assert necessary is not None, "a failing transition is reached by its chain"

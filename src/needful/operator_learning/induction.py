@@ -1,4 +1,4 @@
-"""Induce new operators from necessary changes, and fit P, E- and Q of an operator to its data."""
+"""Induce new operators from necessary changes, and fit preconditions and deletes to an operator's data."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ LiftedAtomMap: TypeAlias = dict[AtomKey, Predicate]
 def induce_operator(transition: EncodedTransition, necessary: int) -> tuple[Operator, tuple[int, ...]]:
     """Return an operator that adds the necessary atoms that became true (INDUCE), and its objects.
 
-    Its add effects are (s_i \\ s_{i-1}) ∩ α_i, which may be empty. The variables stand for the controller's
-    arguments in order, then for the other objects of the add effects by name; each has the type of its
-    object. The second value holds the object numbers that the variables stand for.
+    Its add effects are (s_i \\ s_{i-1}) ∩ α_i: the atoms that hold after the transition, not before it, and
+    are necessary. There may be none. The variables stand for the controller's arguments in order, then for
+    the other objects of the add effects by name. Each variable has the type of its object. The second value
+    holds the object numbers that the variables stand for.
     """
     table = transition.table
     added = necessary & transition.added
@@ -60,7 +61,7 @@ def lift(
 
 
 class Inducer:
-    """Fits preconditions and deletes to data; caches the contribution of each datum."""
+    """Fits preconditions and deletes to transitions; caches the contribution of each transition."""
 
     def __init__(self, generalise: Generalise) -> None:
         self._generalise = generalise
@@ -68,11 +69,13 @@ class Inducer:
         self._fitted: dict[tuple[Operator, tuple[Datum, ...]], Operator] = {}
 
     def fit(self, stripped: Operator, data: tuple[Datum, ...]) -> Operator:
-        """Return the operator with P, E- and Q induced from the transitions it explains.
+        """Return the operator with preconditions and deletes induced from the transitions it explains.
 
-        P is the intersection of the lifted states before the transitions. E- is the union of the lifted
-        deleted atoms. Q holds the stripped operator's quantified deletes, and covers every deleted atom
-        that cannot be lifted to the operator's parameters: without Q, the atom would be predicted to hold.
+        The preconditions are the intersection of the lifted states before the transitions. The delete
+        effects are the union of the lifted deleted atoms. The delete patterns (quantified deletes) are
+        those of the stripped operator and one for every deleted atom that cannot be lifted to the
+        operator's parameters: without it, the atom would be predicted to hold. Patterns that another
+        pattern subsumes are dropped.
         """
         known = self._fitted.get((stripped, data))
         if known is None:
@@ -94,7 +97,7 @@ class Inducer:
         return known
 
     def _deleted(self, operator: Operator, datum: Datum) -> tuple[LiftedAtomMap, frozenset[DeletePattern]]:
-        """Return the contribution of one transition to E- and to Q."""
+        """Return the delete effects and the delete patterns that one transition contributes."""
         transition, objects = datum
         liftable, others = _split_liftable(operator, datum, transition.deleted)
         if not others:
@@ -120,7 +123,7 @@ def liftable_atoms_before(operator: Operator, datum: Datum) -> LiftedAtomMap:
 
 
 def lifted_atoms(parameters: Sequence[Variable], lifted: LiftedAtomMap) -> frozenset[LiftedAtom]:
-    """Return lifted atoms over the parameters at the given indices."""
+    """Return the atoms of a map as lifted atoms, with each parameter index replaced by the parameter."""
     return frozenset(
         LiftedAtom(predicate, tuple(parameters[index] for index in indices))
         for (_, indices), predicate in lifted.items()

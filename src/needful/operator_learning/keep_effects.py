@@ -2,7 +2,7 @@
 
 An operator's deletes, in particular the quantified ones, may match an atom that the rest of the plan needs.
 A copy of the operator then has the atom as a precondition and as an add effect: it predicts that the atom
-still holds.
+still holds. Such an atom is called a keep effect.
 
 Deviation E18, docs/paper_to_code.md: all operators are considered, not only the newest, and there is one
 copy per distinct set of missing atoms.
@@ -23,10 +23,11 @@ from needful.operator_learning.learning_problem import Hypothesis, LearningProbl
 
 
 def copies_with_keep_effects(hypothesis: Hypothesis, problem: LearningProblem) -> tuple[Candidate, ...]:
-    """Return a copy for every datum whose operator would delete necessary atoms (ENSURE_NEC).
+    """Return copies of operators that would delete necessary atoms, one per such transition (ENSURE_NEC).
 
-    An atom that was not true before cannot be kept: such a transition needs a different operator. The
-    hints of each copy record the objects that its new variables were introduced for.
+    Each copy has these atoms as keep effects. An atom that was not true before cannot be kept: such a
+    transition needs a different operator. The `hints` of each copy record the objects that its new
+    variables were introduced for.
     """
     copies = []
     for fitted in hypothesis.fitted:
@@ -51,8 +52,9 @@ def with_keep_effects(
 ) -> tuple[Operator, tuple[int, ...]]:
     """Return the operator with the missing atoms as keep effects, and its objects on the transition.
 
-    Objects outside the operator get new variables, in the order of their names. Variables whose type is
-    too wide for a kept atom are narrowed to their object's type.
+    Missing atoms are necessary atoms that the operator would delete. Objects outside the operator get new
+    variables, in the order of their names. Variables whose type is too wide for a kept atom are narrowed to
+    their object's type.
     """
     table = transition.table
     operator = _narrowed(operator, transition, objects, missing)

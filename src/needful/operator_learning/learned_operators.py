@@ -1,7 +1,8 @@
 """The result of operator learning: named operators, and how well they explain the demonstrations.
 
-Every learner ends with `evaluate_operators`, which names the operators, grounds the chains of backchaining
-and checks whether the operators can plan each demonstration (`reproduces_demonstration`).
+Every learner ends with `evaluate_operators`. It names the operators, lists the ground operators by which
+backchaining explains each demonstration, and checks whether the operators can plan the demonstrations that
+backchaining does not fully explain (`reproduces_demonstration`).
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class LearnedOperators:
 
     Attributes:
         data: the operators, each with the transitions it was induced from.
-        necessary: for each demonstration α_0..α_n, with None for states that backchaining did not reach.
+        necessary: for each demonstration the atoms that must hold in each state (α_0..α_n of the paper);
+            None for states that backchaining did not reach.
         chains: for each demonstration the ground operator that explains each step, or None.
         transitions: N, the number of transitions in the demonstrations.
         uncovered: U, the number of transitions that no chain of operators explains.
@@ -68,7 +70,7 @@ class LearnedOperators:
 
     @property
     def coverage(self) -> float:
-        """η = 1 − U/N."""
+        """The fraction of transitions that are covered: η = 1 − U/N."""
         return 1.0 - self.uncovered / self.transitions if self.transitions else 1.0
 
 
@@ -89,7 +91,10 @@ def evaluate_operators(
     steps: tuple[ClimbStep, ...] = (),
     replays: Sequence[EncodedDemonstration] = (),
 ) -> LearnedOperators:
-    """Name the operators and report how well they explain the demonstrations of `coverage`."""
+    """Name the operators and report how well they explain the demonstrations.
+
+    `coverage` is the result of backchaining through the demonstrations with these operators.
+    """
     named = _with_names(tuple(found))
     operators = tuple(one.operator for one in named)
     by_text = {replace(one, name=one.controller.name).text: one for one in operators}

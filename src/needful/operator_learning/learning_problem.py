@@ -23,7 +23,7 @@ from needful.operator_learning.partition import FittedOperator, Partition, parti
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A set of operators Ω, fitted to data, and the coverage it reaches."""
+    """A set of operators Ω, each fitted to its transitions, and how far it explains the demonstrations."""
 
     partition: Partition
     coverage: Coverage
@@ -38,7 +38,7 @@ class Hypothesis:
 
     @property
     def objective(self) -> Objective:
-        """J(Ω)."""
+        """The objective J(Ω): the number of uncovered transitions, then the number of operators."""
         return Objective(self.coverage.uncovered, len(self.fitted))
 
     @property
@@ -54,7 +54,7 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearningProblem:
-    """Encoded demonstrations, and the caches of matching and induction."""
+    """Encoded demonstrations, with the matcher and the inducer, which cache their results."""
 
     demonstrations: tuple[EncodedDemonstration, ...]
     transitions: TransitionIndex
@@ -72,7 +72,7 @@ class LearningProblem:
         generalise: Generalise,
         deadline: Deadline = NO_DEADLINE,
     ) -> LearningProblem:
-        """Return the problem of learning from demonstrations; `generalise` makes the quantified deletes."""
+        """Encode demonstrations; `generalise` turns a mispredicted atom into a quantified delete."""
         encoded = encode_demonstrations(demonstrations)
         return cls(encoded, TransitionIndex.of(encoded), Matcher(deadline), Inducer(generalise), deadline)
 
@@ -86,9 +86,10 @@ class LearningProblem:
         return Hypothesis(Partition.empty(self.transitions), Coverage.empty(self.demonstrations))
 
     def fit(self, candidates: Iterable[Candidate], base: Hypothesis) -> Hypothesis:
-        """Return the hypothesis of a set of candidates (RECOMPUTE, COVERAGE).
+        """Return the hypothesis that consists of the given candidates (RECOMPUTE, COVERAGE).
 
-        The data is partitioned by the atoms that are necessary in `base`, then the coverage is computed.
+        The transitions are divided among the candidates: each goes to one that adds the atoms that are
+        necessary there according to `base`. Then the coverage is computed by backchaining.
         Only differences from `base` are computed; the result is the same as a computation from scratch.
         """
         self.deadline.check()

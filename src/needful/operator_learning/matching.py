@@ -1,15 +1,21 @@
 """Find the groundings under which an operator fits a transition, and score them.
 
-This is BEST of the specification, in two modes. `best_consistent_link` requires all of (a)–(d): the
-controller and its objects, P ⊆ s_{i-1}, and α_i ⊆ F(s_{i-1}, ω) ⊆ s_i. `explaining_matches` is for
-partitioning, where an operator has only add effects and keep effects: K ⊆ s_{i-1}, E+ ⊆ s_i and, where
-α_i is known, α_i \\ s_{i-1} ⊆ E+.
+This is BEST of the specification, in two modes. In both, the operator must have the transition's controller
+and objects. s_{i-1} and s_i are the abstract states before and after the transition; α_i are the atoms that
+must hold after it.
+
+`best_consistent_link` is for backchaining. The preconditions P must hold before: P ⊆ s_{i-1}. The
+prediction F(s_{i-1}, ω) must contain all necessary atoms and no atom that is false afterwards:
+α_i ⊆ F(s_{i-1}, ω) ⊆ s_i.
+
+`explaining_matches` is for partitioning, where an operator has only add effects E+ and keep effects K. Keep
+effects must hold before and add effects afterwards: K ⊆ s_{i-1}, E+ ⊆ s_i. Where α_i is known, the operator
+must add the necessary atoms that did not hold before: α_i \\ s_{i-1} ⊆ E+.
 
 Controller arguments are bound first, and atoms that mention only these are looked up. Then each necessary
 add is matched with an add effect, which binds further variables. A join over the other atoms binds all
-remaining variables.
-If groundings differ only by an exchange of interchangeable variables, the join lists only the one whose
-objects are in ascending order: the others have the same atoms and would lose the tie.
+remaining variables. If groundings differ only by an exchange of interchangeable variables, the join lists
+only the one whose objects are in ascending order: the others have the same atoms and would lose the tie.
 """
 
 from __future__ import annotations
@@ -44,9 +50,11 @@ class Match(NamedTuple):
 
 
 class ChainLink(NamedTuple):
-    """A match that extends a chain over a transition; the link with the smallest match is the best.
+    """One link of a chain: an operator that explains a transition so that later steps reach the goal.
 
-    `necessary` is α_{i-1} = P ∪ (α_i \\ E+), the atoms that must hold before the transition.
+    `necessary` holds the atoms that must hold before the transition: the preconditions P, and the atoms
+    necessary after it that are not added, α_{i-1} = P ∪ (α_i \\ E+). The link with the smallest match is
+    the best.
     """
 
     match: Match
@@ -54,7 +62,7 @@ class ChainLink(NamedTuple):
 
 
 class LiftedAtoms(NamedTuple):
-    """The atoms of an operator in order; `argument_atoms` mention only controller arguments."""
+    """Sorted atoms of an operator; `argument_atoms` are those that mention only controller arguments."""
 
     all: tuple[AtomKey, ...]
     argument_atoms: tuple[AtomKey, ...]
@@ -63,7 +71,7 @@ class LiftedAtoms(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledOperator:
-    """An operator with its variables numbered and its atoms in order."""
+    """An operator prepared for matching: its variables are numbered and its atoms are sorted."""
 
     text: str
     numbers: dict[Variable, int]
@@ -77,7 +85,7 @@ class CompiledOperator:
 
 
 def compile_operator(operator: Operator) -> CompiledOperator:
-    """Number the variables of an operator and sort its atoms."""
+    """Prepare an operator for matching: number its variables and sort its atoms."""
     numbers = {variable: index for index, variable in enumerate(operator.parameters)}
     arguments = tuple(numbers[variable] for variable in operator.controller_arguments)
 
@@ -108,7 +116,7 @@ class Matcher:
 
     def __init__(self, deadline: Deadline = NO_DEADLINE) -> None:
         self._check = deadline.check
-        # The keys are operator texts.
+        # Caches by operator text, then by transition and mask of necessary or needed atoms.
         self._compiled: dict[str, CompiledOperator] = {}
         self._consistent: dict[tuple[str, EncodedTransition, int], ChainLink | None] = {}
         self._explaining: dict[tuple[str, EncodedTransition, int], tuple[Match, ...]] = {}
@@ -116,7 +124,7 @@ class Matcher:
     def best_consistent_link(
         self, operator: Operator, transition: EncodedTransition, necessary: int
     ) -> ChainLink | None:
-        """Return the best grounding that is consistent with the transition and with α_i, if any."""
+        """Return the best grounding whose prediction is true and contains all necessary atoms, or None."""
         key = (operator.text, transition, necessary)
         if key not in self._consistent:
             links = _consistent(self._compile(operator), transition, necessary, self._check)
@@ -126,7 +134,7 @@ class Matcher:
     def explaining_matches(
         self, operator: Operator, transition: EncodedTransition, needed: int
     ) -> tuple[Match, ...]:
-        """Return the groundings of a stripped operator that explain the needed adds, best first."""
+        """Return the groundings of a stripped operator whose add effects include `needed`, best first."""
         key = (operator.text, transition, needed)
         if key not in self._explaining:
             matches = _explaining(self._compile(operator), transition, needed, self._check)
@@ -134,13 +142,13 @@ class Matcher:
         return self._explaining[key]
 
     def predict(self, operator: Operator, transition: EncodedTransition, objects: tuple[int, ...]) -> int:
-        """Return F(s_{i-1}, ω) for one grounding whose preconditions hold."""
+        """Return the mask of atoms that one grounding, whose preconditions hold, predicts."""
         return _effects(self._compile(operator), transition, objects).predicted
 
     def predictions(self, operator: Operator, transition: EncodedTransition) -> Iterator[int]:
-        """Yield F(s_{i-1}, ω) for every applicable grounding on the transition's action.
+        """Yield the mask of predicted atoms for every applicable grounding on the transition's action.
 
-        Groundings whose add effects lie outside `transition.after` are left out.
+        Groundings with an add effect that does not hold after the transition are left out.
         """
         compiled = self._compile(operator)
         for objects in _groundings(compiled, compiled.preconditions, transition, 0, self._check):
@@ -154,7 +162,7 @@ class Matcher:
 
 
 class _Effects(NamedTuple):
-    """The ground effects of an operator on a transition, as masks."""
+    """The ground effects of an operator on a transition, and the atoms predicted after it, as masks."""
 
     adds: int
     keeps: int
@@ -184,7 +192,7 @@ def _consistent(
         if necessary & ~effects.predicted or effects.predicted & ~transition.after:
             continue
         deleted = transition.deleted
-        # A delete of an atom that never occurs in the demonstration has no bit, but it is wrong too.
+        # Deleted atoms that never occur in the demonstration have no bit in the mask, but are wrong too.
         wrong_deletes = len(operator.deletes.all) - (effects.deletes & deleted).bit_count()
         unexplained = (deleted & ~effects.deletes).bit_count()
         match = _match(operator, transition, objects, effects, wrong_deletes + unexplained)
@@ -207,7 +215,11 @@ def _match(
     effects: _Effects,
     delete_errors: int,
 ) -> Match:
-    """Score a grounding: |Cn \\ add| + |add \\ Cn| + |E- \\ del| + |del \\ E-| − |K|, Cn = E+ \\ K."""
+    """Return the match of a grounding; its score is the number of wrong effects minus the keep effects.
+
+    Wrong effects are the atoms on which the add effects (without keep effects) differ from the atoms that
+    became true, and `delete_errors`, the same number for the delete effects.
+    """
     changes = effects.adds & ~effects.keeps
     add_errors = (changes ^ transition.added).bit_count()
     score = add_errors + delete_errors - len(operator.keeps.all)
@@ -221,7 +233,7 @@ def _groundings(
     needed: int,
     check: Callable[[], bool],
 ) -> Iterator[tuple[int, ...]]:
-    """Yield the groundings with `needs` in s_{i-1}, E+ in s_i, and the needed atoms among E+."""
+    """Yield groundings with `needs` true before, add effects true after, and `needed` among the adds."""
     table = transition.table
     unbound = [UNBOUND] * len(operator.numbers)
     binding = _bound(unbound, operator.controller_arguments, transition.arguments)
@@ -243,8 +255,9 @@ def _groundings(
 def _pins(
     adds: tuple[AtomKey, ...], needed: list[int], binding: list[int], table: AtomTable
 ) -> Iterator[tuple[list[int], tuple[AtomKey, ...]]]:
-    """Yield each way to bind variables so that the needed atoms are add effects, and the other adds.
+    """Yield each way to match the needed atoms with add effects.
 
+    Each result is the binding of variables that this implies, and the add effects that were not used.
     Injective groundings map different add effects to different atoms, so no grounding is yielded twice.
     """
     if not needed:
@@ -260,7 +273,7 @@ def _pins(
 
 
 def _bound(binding: list[int], variables: Sequence[int], objects: Sequence[int]) -> list[int] | None:
-    """Return the binding extended by the variables and objects, None on a conflict."""
+    """Return the binding with the variables bound to the objects; None if one has another object."""
     extended = binding.copy()
     for variable, number in zip(variables, objects, strict=True):
         if extended[variable] not in (UNBOUND, number):

@@ -49,10 +49,10 @@ def keep_types(climb: Climb, problem: LearningProblem) -> Climb:
 def merge_operators(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
     """Merge operators that differ only in types; return `start` if no merge is possible.
 
-    Two operators are widened until they are equal. Operators of the same shape with narrower types are
-    merged into the result too: beside it, their stronger preconditions would have no effect. The
-    data is divided again, and the merged operator is induced from its share. The narrowest possible merge
-    is chosen.
+    The types of two operators are widened until the operators are equal. Other operators that differ from
+    them only in types are merged too if their types are narrower than the result's: beside it, their
+    stronger preconditions would have no effect. The transitions are divided again, and the merged operator
+    is induced from its share. If several merges are possible, the one with the narrowest types is chosen.
     """
     return _first_as_good(_merged(start.candidates), start, problem)
 
@@ -60,7 +60,8 @@ def merge_operators(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
 def widen_deletes(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
     """Merge two quantified deletes of one operator; return `start` if no merge is possible.
 
-    The first operator that allows a merge is chosen, and its narrowest possible merge.
+    The first operator that allows a merge is chosen. If it allows several, the one with the narrowest
+    wildcard types is chosen.
     """
     return _first_as_good(_widened(start.fitted), start, problem)
 
@@ -68,13 +69,17 @@ def widen_deletes(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
 def _first_as_good(
     proposals: Iterable[Iterable[Candidate]], start: Hypothesis, problem: LearningProblem
 ) -> Hypothesis:
-    """Return the first proposed set that explains the demonstrations as well as `start` does."""
+    """Return the first proposed set that explains the data as well as `start`, or `start` itself."""
     fitted = (problem.fit(candidates, start) for candidates in proposals)
     return next((one for one in fitted if explains_as_well(one.coverage, start.coverage)), start)
 
 
 def explains_as_well(now: Coverage, before: Coverage) -> bool:
-    """Return whether no chain became shorter and each step's needed adds are still needed."""
+    """Return whether backchaining covers no fewer transitions and needs all effects it needed before.
+
+    Both conditions are checked for each demonstration. The needed effects of a step are the atoms that it
+    has to add for later steps or for the goal.
+    """
     return all(
         new.uncovered <= old.uncovered
         and not any(then & ~after for then, after in zip(old.needed, new.needed, strict=True))
@@ -84,7 +89,10 @@ def explains_as_well(now: Coverage, before: Coverage) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """A candidate with its variables in the order of its shape."""
+    """A candidate in a group of candidates that differ only in types.
+
+    Variables with the same index in `variables` correspond to each other across the group.
+    """
 
     candidate: Candidate
     variables: tuple[Variable, ...]
@@ -94,7 +102,10 @@ class _Member:
         return tuple(variable.type for variable in self.variables)
 
     def widened(self, types: Types) -> Candidate:
-        """Return the candidate with other types, including its hints and pins."""
+        """Return the candidate with the given types of its variables.
+
+        Its hints (preferred objects of variables) and its pinned transitions are preserved.
+        """
         renaming = {
             old: Variable(f"?x{index}", kind)
             for index, (old, kind) in enumerate(zip(self.variables, types, strict=True))
@@ -107,7 +118,7 @@ class _Member:
 
 
 class _Merge(NamedTuple):
-    """Two or more candidates of one shape, and types that are wide enough for all of them."""
+    """Candidates to merge, which differ only in types, and types wide enough for all of them."""
 
     width: int
     types: Types
@@ -115,7 +126,7 @@ class _Merge(NamedTuple):
 
 
 def _merged(candidates: Sequence[Candidate]) -> Iterator[Iterable[Candidate]]:
-    """Yield the set of candidates after each possible merge, the narrowest merge first."""
+    """Yield one set of candidates per possible merge of operators, narrowest merged types first."""
     for merge in _merges(candidates):
         absorbed = [member.candidate for member in merge.members]
         rest = (candidate for candidate in candidates if candidate not in absorbed)
@@ -123,7 +134,7 @@ def _merged(candidates: Sequence[Candidate]) -> Iterator[Iterable[Candidate]]:
 
 
 def _merges(candidates: Iterable[Candidate]) -> list[_Merge]:
-    """Return the possible merges of candidates, the narrowest first."""
+    """Return the possible merges of candidates that differ only in types, narrowest types first."""
     groups: dict[UntypedForm, list[_Member]] = {}
     for candidate in candidates:
         found, variables = untyped_form(candidate.operator)
@@ -138,14 +149,17 @@ def _merges(candidates: Iterable[Candidate]) -> list[_Merge]:
 
 
 def _common_types(one: Types, other: Types) -> Types | None:
-    """Return the nearest common ancestor at each index; None if there is none at some index."""
+    """Return the nearest common ancestors of the types at each index; None if one does not exist."""
     found = [mine.nearest_common_ancestor(theirs) for mine, theirs in zip(one, other, strict=True)]
     ancestors = tuple(kind for kind in found if kind is not None)
     return ancestors if len(ancestors) == len(found) else None
 
 
 def _widened(fitted: Sequence[FittedOperator]) -> Iterator[Iterable[Candidate]]:
-    """Yield the set of candidates after each way to merge two deletes of one operator."""
+    """Yield one set of candidates per possible merge of two quantified deletes of one operator.
+
+    In each set, one candidate has the merged, wider delete and all others are unchanged.
+    """
     for widened in fitted:
         candidate = widened.candidate
         rest = [other.candidate for other in fitted if other is not widened]
@@ -156,12 +170,12 @@ def _widened(fitted: Sequence[FittedOperator]) -> Iterator[Iterable[Candidate]]:
 
 
 def _wider_patterns(patterns: Iterable[DeletePattern]) -> list[DeletePattern]:
-    """Return the patterns that two of the given ones can be merged into, the narrowest first."""
+    """Return the merged pattern of each pair of delete patterns that can be merged, narrowest first."""
     pairs = itertools.combinations(patterns, 2)
     found = {wider for pair in pairs if (wider := nearest_common_pattern(*pair)) is not None}
     return sorted(found, key=lambda one: (_width([argument.type for argument in one.arguments]), str(one)))
 
 
 def _width(types: Iterable[Type]) -> int:
-    """Return a number that grows with every step towards the roots of the type hierarchy."""
+    """Return how wide types are in total: larger for types closer to the roots of the type hierarchy."""
     return -sum(len(list(kind.ancestry())) for kind in types)

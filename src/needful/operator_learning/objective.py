@@ -1,7 +1,8 @@
 """The objective of hill climbing: fewest uncovered transitions first, then fewest operators.
 
 Deviations E6 and E7, docs/paper_to_code.md: the paper's J = (1 − coverage) + λ|Ω| is compared
-lexicographically as (U, |Ω|), so that coverage is never traded for a smaller model.
+lexicographically as (U, |Ω|), the numbers of uncovered transitions and of operators. Coverage is therefore
+never traded for a smaller model.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from needful.operator_learning.operator_diff import OperatorDiff
 
 
 class Objective(NamedTuple):
-    """J(Ω), compared in the order of its fields; smaller is better."""
+    """The objective J(Ω) of a set of operators; fields are compared in order, and smaller is better."""
 
     uncovered: int
     operators: int
@@ -27,7 +28,7 @@ class Objective(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """The backchains of all demonstrations under a set of operators."""
+    """Operators, and the chain by which they explain each demonstration from its goal backwards."""
 
     operators: tuple[Operator, ...]
     chains: tuple[Backchain, ...]
@@ -47,7 +48,7 @@ class Coverage:
         return sum(chain.uncovered for chain in self.chains)
 
     def necessary_after(self, transition: EncodedTransition) -> int | None:
-        """Return α_i of a transition, or None if no chain reached it."""
+        """Return the atoms that must hold after a transition, α_i, or None if no chain reached it."""
         return self.chains[transition.demonstration].necessary[transition.step + 1]
 
     def uses(self, operator: Operator, objects: tuple[int, ...], transition: EncodedTransition) -> bool:
@@ -61,8 +62,8 @@ class Coverage:
     def failing(self) -> list[EncodedTransition]:
         """Return the transitions at which chains broke, in the order in which to repair them.
 
-        The shortest covered suffix comes first, then transitions with necessary adds, then the order of the
-        demonstrations.
+        Demonstrations with the fewest covered transitions come first. Among equals, transitions that must
+        add necessary atoms come first, then the order of the demonstrations decides.
         """
         broken = [
             (len(chain.links), not chain.needed[chain.failing.step], chain.failing.number, chain.failing)

@@ -1,8 +1,9 @@
 """The difference between two sets of operators.
 
 Partitioning and backchaining repeatedly find the best operator for every transition, for sets that differ
-in one or two operators. While the requirements on a transition stay the same, only new operators can beat
-its previous best; all operators of the controller compete again only if the previous best is gone.
+in one or two operators. While the atoms that a transition must add or make true stay the same, only new
+operators can beat its previous best operator. All operators of the controller are compared again only if
+the previous best one was removed.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from needful.operator_learning.induction import Datum, Inducer
 from needful.operator_learning.matching import Match, Matcher
 from needful.operator_learning.operator_diff import OperatorDiff
 
-# The score of a pinned match: lower than any other.
+# The score of a match on a transition that is pinned to its candidate: better (lower) than any other.
 PINNED = -1_000_000_000
 
 
@@ -89,7 +89,7 @@ def partition(
                 fitted.append(FittedOperator(candidate, data, inducer.fit(candidate.operator, data)))
         elif candidate.text in unchanged:
             one = unchanged[candidate.text]
-            # An equal candidate may have different hints.
+            # A candidate with the same operator may have different hints.
             fitted.append(one if one.candidate is candidate else replace(one, candidate=candidate))
     return Partition(previous.transitions, needed, tuple(matches), tuple(fitted))
 
@@ -97,10 +97,11 @@ def partition(
 def _transitions_to_rematch(
     diff: OperatorDiff[Candidate], needed: Sequence[int], previous: Partition
 ) -> Iterator[tuple[EncodedTransition, Sequence[Candidate], Match | None]]:
-    """Yield the transitions whose best match may change, with the competitors and the match to beat.
+    """Yield each transition whose best match may change, the candidates to try, and the match to beat.
 
-    All candidates of the controller compete if the best candidate is gone, or if the needed atoms changed
-    so that another candidate may be better. Otherwise only new candidates compete.
+    There is no match to beat if all candidates of the controller compete. All candidates of the controller
+    compete if the best candidate is gone, or if the needed atoms changed so that another candidate may be
+    better. Otherwise only new candidates compete.
     """
     rows = zip(previous.transitions.by_number, needed, previous.needed, previous.matches, strict=True)
     open_to_all = {
@@ -123,7 +124,8 @@ def _match_still_best(match: Match | None, now: int, then: int) -> bool:
     """Return whether the best match stays the best when other atoms are needed, ignoring hints.
 
     It does if all atoms that were needed are still needed, so that no further candidate qualifies, and if
-    the match also adds the newly needed atoms. Hints may have excluded a better match: see `_hinted`.
+    the match also adds the newly needed atoms. Hints are preferred bindings of variables and may have
+    excluded a better match; `_hinted` checks for them.
     """
     return not then & ~now and (match is None or not now & ~match.adds)
 
@@ -151,7 +153,7 @@ def _best(
 def _preferred(
     candidate: Candidate, transition: EncodedTransition, needed: int, matcher: Matcher
 ) -> Match | None:
-    """Return the best grounding; prefer one that agrees with the hint for this transition."""
+    """Return the candidate's best match; prefer groundings that agree with its hint for the transition."""
     matches = matcher.explaining_matches(candidate.operator, transition, needed)
     if not matches:
         return None

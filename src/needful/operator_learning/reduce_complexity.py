@@ -21,5 +21,5 @@ def reduce_complexity(start: Hypothesis, problem: LearningProblem) -> Hypothesis
 
 
 def keep_all_operators(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Delete nothing: the ablation with λ = 0."""
+    """Delete nothing: the ablation in which the number of operators has weight λ = 0."""
     return start

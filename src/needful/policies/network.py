@@ -26,7 +26,8 @@ from needful.policies.graph_encoding import Array, Graph
 WIDTH = 16
 ROUNDS = 3
 VARIANCE_FLOOR = 1e-5
-# The inputs of each processing block's first layer; all but the sums are also read in their encoded form.
+# The inputs of the first layer of each message-passing block. Inputs in `_READ` are read as they are now
+# and as they were after encoding; the sums in `_SUMS` only as they are now.
 _READ = {"edge": ("edge", "sender", "receiver", "whole"), "node": ("node", "whole"), "whole": ("whole",)}
 _SUMS = {"edge": (), "node": ("incoming",), "whole": ("nodes", "edges")}
 # The weights of every block besides the matrices of its first layer.
@@ -152,7 +153,7 @@ class _Evaluation:
         )
 
     def _hidden(self, prefix: str, edge: Array, node: Array, whole: Array) -> tuple[Array, Array, Array]:
-        """Return the weighted inputs of the hidden layers of edges, nodes and graphs, except the sums."""
+        """Return the weighted inputs of the hidden layers of edges, nodes and graphs, without sums."""
         graph, take = self.graph, self.backend.take
 
         def contribution(block: str, source: str, rows: Array) -> Array:

@@ -24,8 +24,8 @@ NOISE_DEVIATION = 0.1
 # The number of draws of an action's parameters after which `shoot` gives up if the controller cannot start.
 MAX_DRAWS = 100
 
-# From a state and the policy's action to the action to execute, or None if it cannot start there; and the
-# number of times that parameters were drawn.
+# Takes a state and the policy's action. Returns the action to execute, or None if it cannot start in the
+# state, and the number of times that parameters were drawn.
 Adjust: TypeAlias = Callable[[State, GroundController], tuple[GroundController | None, int]]
 
 
@@ -66,7 +66,10 @@ class Rollout:
 def roll_out(
     policy: GraphPolicy, task: Task, execute: Execute, adjust: Adjust, limits: RolloutLimits
 ) -> Rollout:
-    """Execute the policy's adjusted actions until the goal holds, an action fails or a limit is reached."""
+    """Execute the policy's actions until the goal holds, an action fails or a limit is reached.
+
+    `adjust` changes each action before it is executed, for example by adding noise to its parameters.
+    """
     state, steps, samples = task.initial_state, 0, 0
     actions: list[GroundController] = []
     states = [state]
@@ -106,7 +109,7 @@ def roll_out(
 def follow(
     policy: GraphPolicy, task: Task, execute: Execute, limits: RolloutLimits, rng: np.random.Generator
 ) -> PlanningResult:
-    """Solve a task by executing the policy's mean actions; `execute` is the environment itself.
+    """Solve a task by executing the policy's actions without noise; `execute` is the environment itself.
 
     `rng` is not used; `follow` accepts it to have the same signature as `shoot`.
     """
@@ -157,7 +160,7 @@ def _with_noise(
 
 
 def _out_of_time(longest: Rollout) -> Rollout:
-    """Return the longest rollout with a timeout as its failure."""
+    """Return the longest rollout with its failure replaced by a timeout."""
     assert longest.failure is not None
     if longest.failure.outcome is Outcome.TIMEOUT:
         return longest

@@ -41,9 +41,11 @@ class SamplerExamples:
 
     Attributes:
         operator: the operator.
-        inputs, parameters: one row of v and one row of θ per positive example.
+        inputs: the input vector v of each positive example, one per row.
+        parameters: the controller parameters θ of each positive example, one per row.
         negative_inputs, negative_parameters: the same for the negative examples, which are at most as many.
-        anchors: for each parameter the index of its anchor in v, chosen from the positive examples.
+        anchors: for each parameter the index of its anchor, the input that it follows; chosen from the
+            positive examples.
     """
 
     operator: Operator
@@ -59,13 +61,13 @@ class SamplerExamples:
 
     @property
     def offsets(self) -> np.ndarray:
-        """The parameters of the positive examples, relative to their anchors."""
+        """The parameters of the positive examples minus the values of their anchors."""
         offsets: np.ndarray = self.parameters - anchor_values(self.inputs, self.anchors)
         return offsets
 
     @property
     def varying(self) -> np.ndarray:
-        """For each offset, whether it varies; constant offsets need no network."""
+        """For each parameter, whether its offset varies; constant offsets need no network."""
         varying: np.ndarray = np.ptp(self.offsets, axis=0) >= CONSTANT_RANGE
         return varying
 
@@ -114,7 +116,7 @@ class _ControllerUse:
     groundings: InjectiveTuples
 
     def is_negative(self, operator: Operator, objects: tuple[Object, ...]) -> bool:
-        """Return whether the operator, grounded with these objects, does not explain the transition."""
+        """Return whether a grounding is a negative example: it does not explain the transition."""
         if objects == self.positive:
             return False
         ground = operator.ground(objects)
@@ -181,7 +183,7 @@ def _random_order(count: int, rng: np.random.Generator) -> Iterator[int]:
 def _matrices(
     operator: Operator, examples: Sequence[tuple[_ControllerUse, tuple[Object, ...]]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of v and the rows of θ."""
+    """Return the input vectors v and the parameters θ of the examples, one row per example."""
     inputs = [input_vector(operator, use.state, objects) for use, objects in examples]
     parameters = [use.transition.action.parameters for use, _ in examples]
     shape = (len(examples), operator.controller.dimension)

@@ -25,9 +25,9 @@ def learn_samplers(
 
     Three kinds of operators get no sampler: those without continuous parameters, those named in
     `noop_names` (their transitions are only negative examples for other operators), and those without a
-    recorded state in any transition, which `PlanningModel.missing_samplers` lists. If all offsets of an
-    operator from its anchors are constant, its sampler is an `AnchoredSampler`; otherwise networks are
-    trained, and torch is imported.
+    recorded state in any transition, which `PlanningModel.missing_samplers` lists. An anchor is a feature
+    that a parameter follows at some offset. If all offsets of an operator are constant, its sampler is an
+    `AnchoredSampler`; otherwise networks are trained, and torch is imported.
     """
     examples = sampler_examples(data, demonstrations, seed, noop_names, deadline)
     varied = [each for each in examples if each.varying.any()]

@@ -42,7 +42,10 @@ class Head:
 
 
 def gaussian_losses(outputs: Tensor, targets: Tensor) -> Tensor:
-    """Return -log N(target; μ, σ²) up to a constant, where outputs are μ and r, and σ² = ELU(r) + 1."""
+    """Return the Gaussian negative log-likelihood of each target, up to a constant.
+
+    The outputs for a target are the mean μ and a number r; the variance is σ² = ELU(r) + 1.
+    """
     mean, raw = outputs[..., 0::2], outputs[..., 1::2]
     variance = (functional.elu(raw) + 1.0).clamp(min=VARIANCE_FLOOR)
     return 0.5 * (variance.log() + (targets - mean).square() / variance)

@@ -25,7 +25,7 @@ from needful.errors import InvalidInputError, UnknownNameError
 NO_ANCHOR = -1
 # Values with a smaller range than this count as constant.
 CONSTANT_RANGE = 1e-6
-# A feature is an anchor only if its offsets have less than this fraction of the parameter's spread.
+# A feature is an anchor only if offsets from it spread less than this fraction of the parameter's spread.
 LARGEST_SPREAD = 0.9
 
 VARIANCE_FLOOR = 1e-6
@@ -46,9 +46,10 @@ def input_width(operator: Operator) -> int:
 
 
 def input_vector(operator: Operator, state: State, objects: Sequence[Object]) -> np.ndarray:
-    """Return v = [1] ⊕ x[δ(a1)] ⊕ ... ⊕ x[δ(ak)] over the objects of all operator parameters.
+    """Return the input vector v: a 1, then the features of the object bound to each operator parameter.
 
-    An object of a subtype contributes the features of the parameter's type, in that type's order.
+    In the paper's notation, v = [1] ⊕ x[δ(a1)] ⊕ ... ⊕ x[δ(ak)]. An object of a subtype contributes the
+    features of the parameter's type, in that type's order.
     """
     values = [1.0]
     for variable, obj in zip(operator.parameters, objects, strict=True):
@@ -60,9 +61,10 @@ def input_vector(operator: Operator, state: State, objects: Sequence[Object]) ->
 
 
 def choose_anchors(inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-    """Return for each parameter the index of the input with the least spread of offsets, or `NO_ANCHOR`.
+    """Return for each parameter the index of its anchor in the inputs, or `NO_ANCHOR`.
 
-    Rows are examples. The spread is the standard deviation; the first input wins a tie.
+    The anchor is the input from which the parameter's offsets spread least. Rows are examples. The spread
+    is the standard deviation; the first input wins a tie.
     """
     anchors = np.full(parameters.shape[1], NO_ANCHOR)
     for index, column in enumerate(parameters.T):
@@ -75,13 +77,13 @@ def choose_anchors(inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
 
 
 def anchor_values(inputs: np.ndarray, anchors: np.ndarray) -> np.ndarray:
-    """Return the anchors' values for one input vector or a matrix of rows; 0 without an anchor."""
+    """Return the values of the anchor features in one input vector or in each row; 0 without an anchor."""
     values: np.ndarray = np.where(anchors == NO_ANCHOR, 0.0, inputs.take(anchors, axis=-1))
     return values
 
 
 def classifier_inputs(inputs: np.ndarray, parameters: np.ndarray, anchors: np.ndarray) -> np.ndarray:
-    """Return v ⊕ θ ⊕ (θ − v[anchors]) for rows of v and θ."""
+    """Return the classifier's inputs: rows of inputs v, parameters θ and offsets θ − v[anchors]."""
     return np.concatenate((inputs, parameters, parameters - anchor_values(inputs, anchors)), axis=1)
 
 
@@ -138,9 +140,11 @@ class NeuralSampler:
     Attributes:
         operator: provides the inputs (features of its parameters) and the bounds of θ (its controller's).
         anchors: for each parameter the index of the input that its offset is relative to.
-        generator: v -> (μ1, r1, μ2, r2, ...) of normalised offsets, with variance ELU(r) + 1.
+        generator: maps the input vector v to (μ1, r1, μ2, r2, ...): the mean μ and the variance ELU(r) + 1
+            of each normalised offset.
         shift, scale: an offset is shift + scale * normalised offset; the scale is 0 for constant offsets.
-        classifier: v ⊕ θ ⊕ offsets -> logit; None accepts all parameters within bounds.
+        classifier: maps v, the parameters θ and their offsets to a logit; None accepts all parameters
+            within bounds.
     """
 
     operator: Operator
@@ -188,7 +192,7 @@ class NeuralSampler:
 
 
 def sampler_to_arrays(sampler: Sampler) -> tuple[str, dict[str, np.ndarray]]:
-    """Return the kind of a learned sampler, and its arrays by name."""
+    """Return the word for the sampler's class that files use, and the sampler's arrays by name."""
     if isinstance(sampler, AnchoredSampler):
         return ANCHORED, {"anchors": sampler.anchors.astype(np.float64), "offsets": sampler.offsets}
     if isinstance(sampler, NeuralSampler):

@@ -1,7 +1,8 @@
 """Train the networks of samplers with torch.
 
-A sampler has a generator v -> N(μ, σ²) of θ, trained on the positive examples, and a classifier
-v ⊕ θ ⊕ offsets -> {0, 1}, trained on positive and negative examples. Inputs are shifted by their minimum
+A sampler has two networks. The generator maps an input vector v (features of objects) to a Gaussian
+distribution of the parameters θ; it is trained on the positive examples. The classifier maps v, θ and the
+offsets of θ to {0, 1}; it is trained on positive and negative examples. Inputs are shifted by their minimum
 and divided by max(range, 1). The generator learns offsets of mean 0 and variance 1, so that the untrained
 generator N(0, 1) is the Gaussian of all examples.
 
@@ -96,11 +97,12 @@ def train_networks(
     schedule: TrainingSchedule,
     deadline: Deadline = NO_DEADLINE,
 ) -> list[list[np.ndarray]]:
-    """Return each problem's weights and biases in turn, from its group's step of lowest validation loss.
+    """Train one network per problem; return the weights and biases of its layers in turn.
 
-    Training of a group ends when its validation loss has not improved for `schedule.patience` steps,
-    independently of other groups. Torch is limited to one thread, so that the weights do not depend on the
-    number of cores.
+    They are taken from the step at which the total validation loss of the network's group was lowest. A
+    group has the networks of one operator. Training of a group ends when its validation loss has not
+    improved for `schedule.patience` steps, independently of other groups. Torch is limited to one thread,
+    so that the weights do not depend on the number of cores.
     """
     shapes = [
         NetworkShape(problem.inputs.shape[1], problem.targets.shape[1] * head.outputs_per_target)
@@ -187,7 +189,7 @@ def _train(
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Normalisation:
-    """Subtract one vector from rows, then divide them by another."""
+    """A normalisation of rows: subtract the vector `shift`, then divide by the vector `scale`."""
 
     shift: np.ndarray
     scale: np.ndarray
@@ -221,14 +223,17 @@ def _assign_folds(count: int, folds: int, rng: np.random.Generator) -> np.ndarra
 
 
 def _splits(folds: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the masks of training and validation examples per network; the last trains on all examples."""
+    """Return the masks of training and validation examples of each network; the last trains on all."""
     everything = np.ones(len(folds), dtype=bool)
     splits = [(folds != fold, folds == fold) for fold in range(folds.max() + 1)]
     return [*splits, (everything, ~everything if splits else everything)]
 
 
 def _loss_weights(chosen: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Return the loss weights (examples × targets): equal with sum 1 if chosen, 0 for the others."""
+    """Return the loss weight of each target of each example.
+
+    Chosen targets of chosen examples have equal weights that sum to 1; all other weights are 0.
+    """
     weights: np.ndarray = np.outer(chosen, targets).astype(np.float64)
     weights /= max(weights.sum(), 1.0)
     return weights
@@ -266,7 +271,10 @@ def _padded(matrices: Sequence[np.ndarray]) -> Tensor:
 def _descend(
     layers: Sequence[Tensor], batch: _Batch, head: Head, schedule: TrainingSchedule, deadline: Deadline
 ) -> list[Tensor]:
-    """Return the layers of each group's best step; `layers` are changed in place."""
+    """Train all networks; return their layers at the step with their group's lowest validation loss.
+
+    `layers` are changed in place.
+    """
     best = [layer.clone() for layer in layers]
     groups = int(batch.groups.max()) + 1
     best_loss = torch.full((groups,), torch.inf, dtype=torch.float32)

@@ -59,7 +59,7 @@ def cluster_by_effects(
 
 
 def operator_for_effects(transition: EncodedTransition) -> tuple[Operator, tuple[int, ...]]:
-    """Return the operator that predicts all changes, in canonical form, and its objects."""
+    """Return the canonical operator that predicts all changes of a transition, and its object numbers."""
     table = transition.table
     changed = bits(transition.added | transition.deleted)
     others = {number for atom in changed for number in table.arguments[atom]}
@@ -84,6 +84,6 @@ def operator_for_effects(transition: EncodedTransition) -> tuple[Operator, tuple
 
 
 def with_common_preconditions(cluster: EncodedOperatorData) -> EncodedOperatorData:
-    """Return the cluster with the atoms that held before all its transitions as preconditions."""
+    """Return the cluster with new preconditions: the atoms that held before all its transitions."""
     preconditions = common_preconditions(cluster.operator, cluster.data)
     return EncodedOperatorData(replace(cluster.operator, preconditions=preconditions), cluster.data)

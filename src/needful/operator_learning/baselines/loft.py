@@ -115,20 +115,20 @@ def split_by_preconditions(
 
 @dataclass(frozen=True, slots=True)
 class LabelledExamples:
-    """Positive and negative examples for preconditions, stored per atom as masks of examples.
+    """Positive and negative examples for preconditions, stored as bit masks for each atom.
 
-    The cost of a set of atoms needs a union of masks. Two running unions give the costs of all its subsets
-    with one atom fewer.
+    To compute the cost of a set of atoms, the masks of its atoms are united. To compute the costs of all
+    subsets with one atom fewer, the unions of the atoms before and after the removed one are reused.
 
     Attributes:
         variables: for each atom the mask of the variables it mentions.
         positives: the number of positive examples.
         failed_positives: for each atom the mask of the positive examples in which it fails.
-        rows: one bit per maximal atom set of a negative example. The bits of one example are adjacent,
-            and the next bit after them is unused.
+        rows: a mask with one bit (a row) per maximal set of atoms that hold together in a negative
+            example. The rows of one example are adjacent, and the next bit after them is unused.
         separator_bits: the mask of these unused bits, one per negative example.
-        failed_rows: for each atom the mask of the rows in which it fails.
-        always_matched: the number of negative examples that match any preconditions.
+        failed_rows: for each atom the mask of the rows whose set does not contain it.
+        always_matched: the number of negative examples that count as matching any preconditions.
     """
 
     variables: tuple[int, ...]
@@ -150,10 +150,10 @@ class LabelledExamples:
         positives: Sequence[int],
         negatives: Sequence[Sequence[int] | None],
     ) -> LabelledExamples:
-        """Store examples per atom.
+        """Convert examples to masks for each atom.
 
-        A positive example is the set of atoms that hold. A negative example is a sequence of such sets,
-        or None if it matches any preconditions.
+        A positive example is the set of atoms that hold in it. A negative example has one such set per
+        grounding, or is None if it counts as matching any preconditions.
         """
         failed_positives, failed_rows = [0] * len(variables), [0] * len(variables)
         for index, held in enumerate(positives):
@@ -181,7 +181,11 @@ class LabelledExamples:
         )
 
     def cost(self, atoms: int) -> float:
-        """Return 100 (FP − 10 TP + 0.1 (distinct variables) + 0.01 |P|), infinite if TP = 0."""
+        """Return the cost of a set of preconditions; infinite if they hold before no positive example.
+
+        The cost is 100 (FP − 10 TP + 0.1 (distinct variables) + 0.01 (atoms)). TP and FP are the numbers
+        of positive and of negative examples before which the preconditions hold.
+        """
         unions = (0, 0, 0)
         for atom in bits(atoms):
             unions = self._with(unions, atom)
@@ -191,7 +195,8 @@ class LabelledExamples:
         true_positives = self.positives - failed_positives.bit_count()
         if not true_positives:
             return math.inf
-        # If a row of an example matches, adding all row bits carries into the separator bit of the example.
+        # Rows that match keep their bit. If an example has one, adding all row bits carries into its
+        # separator bit.
         matched = ((self.rows & ~failed_rows) + self.rows) & self.separator_bits
         false_positives = self.always_matched + matched.bit_count()
         return (
@@ -202,7 +207,7 @@ class LabelledExamples:
         )
 
     def with_one_atom_removed(self, atoms: int) -> Iterator[tuple[int, float]]:
-        """Yield the subsets with one atom fewer, and their costs."""
+        """Yield each subset that has one atom fewer, with its cost."""
         members = list(bits(atoms))
         later = [(0, 0, 0)]
         for atom in reversed(members):
@@ -214,7 +219,7 @@ class LabelledExamples:
             earlier = self._with(earlier, atom)
 
     def _with(self, unions: tuple[int, int, int], atom: int) -> tuple[int, int, int]:
-        """Return the unions of failed positives, failed rows and variables after adding one atom."""
+        """Unite three masks with those of one more atom: failed positives, failed rows, variables."""
         failed_positives, failed_rows, variables = unions
         return (
             failed_positives | self.failed_positives[atom],
@@ -224,11 +229,11 @@ class LabelledExamples:
 
 
 def best_preconditions(labelled_examples: LabelledExamples, start: int, deadline: Deadline) -> int:
-    """Return the cheapest set found by greedy best-first search, the first one found among equals.
+    """Return the cheapest preconditions that a greedy best-first search finds; the first among equals.
 
-    The search starts from `start`, the atoms that held before any positive example, and removes one atom
-    at a time. The authors' search also ends after 30 seconds. Here only the number of expansions limits
-    it, so that the result is the same on every machine.
+    The search begins with the set `start`, the atoms that held before at least one positive example, and
+    removes one atom at a time. The authors' search also ends after 30 seconds. Here only the number of
+    expansions limits it, so that the result is the same on every machine.
     """
     number = itertools.count()
     best = (labelled_examples.cost(start), next(number), start)
@@ -248,10 +253,10 @@ def best_preconditions(labelled_examples: LabelledExamples, start: int, deadline
 
 
 class AtomSetEnumerator:
-    """Lists the sets of an operator's atoms that hold together before a transition; bit i is `atoms[i]`.
+    """Finds which of an operator's atoms hold together, under one grounding, before a transition.
 
-    Variables that share no atom are bound independently, so atom sets are enumerated per group of
-    related variables and then combined.
+    A set of atoms is a mask in which bit i stands for `atoms[i]`. Variables that share no atom are bound
+    independently, so sets are enumerated per group of related variables and then combined.
     """
 
     def __init__(self, operator: Operator, atoms: Sequence[AtomKey]) -> None:
@@ -261,7 +266,7 @@ class AtomSetEnumerator:
         self._groups = group_by_shared_variables(atoms, free)
 
     def maximal_atom_sets(self, transition: EncodedTransition) -> tuple[int, ...] | None:
-        """Return the maximal sets of atoms that hold together; None if there are too many groundings."""
+        """Return the maximal sets of atoms that hold together, as masks; None for too many groundings."""
         table, parameters = transition.table, self._operator.parameters
         domains = [list(bits(table.of_type(variable.type))) for variable in parameters]
         for index, number in zip(self._arguments, transition.arguments, strict=True):
@@ -282,9 +287,9 @@ class AtomSetEnumerator:
 def group_by_shared_variables(
     atoms: Sequence[AtomKey], free: set[int]
 ) -> dict[tuple[int, ...], list[tuple[int, AtomKey]]]:
-    """Group numbered atoms so that no two groups share a free variable.
+    """Group atoms so that no two groups share a free variable.
 
-    The key of a group holds the indices of all its variables.
+    Each group is a list of atoms with their indices. Its key holds the indices of all its variables.
     """
     groups: list[tuple[set[int], list[tuple[int, AtomKey]]]] = []
     for number, atom in enumerate(atoms):

@@ -124,7 +124,8 @@ def repartition(
 ) -> tuple[EncodedOperatorData, ...]:
     """Assign each transition to the best consistent operator; drop operators without transitions.
 
-    No atoms are required to be necessary: this is BEST(full) without α.
+    An operator is consistent with a transition if it is applicable and all atoms that it predicts hold
+    afterwards. Unlike in backchaining, it need not predict any necessary atoms.
     """
     data: dict[str, list[Datum]] = {operator.text: [] for operator in operators}
     competitors: dict[Controller, list[Operator]] = {}
@@ -191,7 +192,7 @@ class PredictionScorer:
         return PredictionScore(false_positives, predicted_transitions)
 
     def _applicable_groundings(self, operator: Operator) -> tuple[Datum, ...]:
-        """Return the groundings, among the first on each action, whose preconditions hold."""
+        """Return groundings whose preconditions hold, from the first `MAX_GROUNDINGS` on each action."""
         key = (
             operator.controller.name,
             operator.parameters,
@@ -224,7 +225,7 @@ def _ground(atoms: Sequence[AtomKey], table: AtomTable, objects: Sequence[int]) 
 
 
 def _groundings(operator: Operator, transition: EncodedTransition) -> Iterator[tuple[int, ...]]:
-    """Yield the groundings with the action's objects, in the order of the parameters and of names.
+    """Yield the groundings whose controller arguments are the action's objects, sorted by object names.
 
     As in the authors' code, two parameters may be bound to one object. Without such groundings an operator
     with many parameters would make no predictions, because none of its first groundings would apply.
@@ -237,7 +238,11 @@ def _groundings(operator: Operator, transition: EncodedTransition) -> Iterator[t
 
 
 def prediction_error(scores: Sequence[PredictionScore]) -> int:
-    """Return FP − 10 TP of a set of operators; a transition that several operators predict counts once."""
+    """Return the prediction error FP − 10 TP of a set of operators.
+
+    FP is the number of incorrect predictions, TP the number of transitions that are predicted correctly. A
+    transition that several operators predict counts once.
+    """
     predicted = 0
     for one in scores:
         predicted |= one.predicted_transitions
