@@ -76,7 +76,7 @@ def main() -> None:
     try:
         build_app()()
     except OSError as error:
-        if error.filename is not None or not disk_is_full(error):  # the error does not come from a stream
+        if error.filename is not None or not disk_is_full(error):  # not an error of stdout or stderr
             raise
         console.print_stderr(
             f"error: Cannot write the output: {error.strerror}. Redirect it to another disk."

@@ -26,7 +26,9 @@ MODULE_SEARCH_HINT = (
 
 @contextmanager
 def custom_environment(reference: str, findings: Findings) -> Iterator[Environment | None]:
-    """Yield the user's environment, or None and a finding if its module or constructor raises.
+    """Yield the user's environment, or None if its module or constructor raises.
+
+    In this case, the exception is added to `findings`, the problems to report.
 
     Inside the block, modules in the current folder and beside the file can be imported. Raises
     `UnknownNameError` if there is no such module, file or class.
@@ -53,7 +55,7 @@ def _import_file(file: Path, findings: Findings) -> ModuleType | None:
         raise UnknownNameError("file", str(file), map(str, file.parent.glob("*.py")))
     loaded = None
     with findings.catch("importing it", str(file), IMPORT_REMEDY):
-        # The prefix keeps a file such as random.py from hiding a library module.
+        # With the prefix, a file such as random.py does not hide a library module of the same name.
         spec = importlib.util.spec_from_file_location(f"own_environment_{file.stem}", file)
         assert spec is not None
         assert spec.loader is not None
@@ -72,7 +74,7 @@ def _import_module(name: str, findings: Findings) -> ModuleType | None:
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError as error:
-            # If another module is missing, the imported module is at fault.
+            # Another module is missing: report this as a problem of the imported module.
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
                 raise
             missing = error.name

@@ -29,7 +29,7 @@ MAX_SHOWN_TRANSITIONS = 5
 def explanation_to_json(
     explained: OperatorExplanation, evidence: Sequence[TransitionEvidence], dropped: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return the whole explanation; steps count from 1, as in `needed_by`."""
+    """Return the whole explanation of an operator as JSON; steps of demonstrations are counted from 1."""
     operator = explained.operator
     return {
         "operator": str(operator),

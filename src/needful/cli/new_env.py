@@ -244,7 +244,10 @@ def new_env(
 
 
 def _unedited(texts: Mapping[str, str]) -> FolderKind:
-    """Return the kind of folder with exactly these files, so that edited files are never replaced."""
+    """Return a kind of folder that only unedited copies of these files match.
+
+    A folder with an edited file is thus never replaced.
+    """
     marker_files = {
         file: FileKind(file, re.compile(re.escape(text.encode()) + rb"\Z")) for file, text in texts.items()
     }
@@ -262,7 +265,7 @@ def _invalid_name_reason(name: str) -> str | None:
     if keyword.iskeyword(name):
         return f"{name!r} is a Python keyword."
     spec = importlib.util.find_spec(name)
-    # A folder without modules also has a spec, but no origin.
+    # Python also finds a folder of this name, which is not a module: its spec has no origin.
     if spec is not None and spec.origin is not None:
         return f"A module {name!r} exists already, and yours would hide it."
     if re.search(rf"\b{_class_name(name)}\b", ENVIRONMENT + TESTS):

@@ -28,7 +28,7 @@ KINDS = {"picture": PNG, "gif": GIF, "mp4": MP4, "page": PAGE}
 
 @dataclass(frozen=True, slots=True)
 class PlanDrawings:
-    """The files to draw; None for a kind that was not requested. Fields are named like the options."""
+    """The paths of the requested drawings of a plan, named like the options; None if not requested."""
 
     picture: Path | None = None
     gif: Path | None = None
@@ -37,7 +37,7 @@ class PlanDrawings:
 
     @property
     def requested(self) -> dict[str, Path]:
-        """The requested kinds with their paths."""
+        """The paths of the requested drawings, by option."""
         paths = {field.name: getattr(self, field.name) for field in fields(self)}
         return {option: path for option, path in paths.items() if path is not None}
 
@@ -74,7 +74,7 @@ def _picture(environment: Environment, task: Task, result: PlanningResult) -> by
 
 
 def _page(environment: Environment, task: Task, result: PlanningResult) -> bytes:
-    assert isinstance(environment, Filmable)  # ensured by `check`
+    assert isinstance(environment, Filmable)  # `check` raises otherwise
     return environment.page(result, task.goal).encode()
 
 

@@ -67,7 +67,10 @@ def _runs_in(folder: Path) -> list[Path]:
 
 
 def write_page(runs: Sequence[RecordedRun], out: Path, custom: Environment | None = None) -> None:
-    """Write the page; `custom` draws the states of its domain, catalogue environments all others."""
+    """Write the page; `custom` is the user's environment, which draws the states of its own domain.
+
+    The states of other domains are drawn by the environments of the package.
+    """
 
     def find(domain: str) -> Environment:
         if custom is not None and custom.name == domain:
@@ -83,7 +86,7 @@ def write_page(runs: Sequence[RecordedRun], out: Path, custom: Environment | Non
 
 
 def _custom_environment(reference: str, runs: Sequence[RecordedRun], stack: ExitStack) -> Environment:
-    """Return the user's environment; its domain must be that of a run."""
+    """Return the user's environment; raise if none of the runs is in its domain."""
     environment = stack.enter_context(chosen_environment(reference))
     domains = sorted({run.domain for run in runs})
     if environment.name not in domains:

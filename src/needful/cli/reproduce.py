@@ -45,7 +45,7 @@ class SweepTable:
         return len(self.jobs) - len(self.waiting) - len(self.running)
 
     def on_sweep_start(self, jobs: Sequence[Job], to_do: Sequence[Job], earlier: Results) -> None:
-        """Set the jobs of the sweep, those left to do, and earlier results."""
+        """Store the jobs of the sweep, the jobs that will run, and the earlier results."""
         self.jobs = tuple(jobs)
         self.waiting = dict.fromkeys(to_do)
         for result in earlier.results:
@@ -68,7 +68,7 @@ class SweepTable:
 
     def __rich__(self) -> Group:
         table = Table("domain", *(_number(name) for name in ("jobs", "done", "running", "failed")))
-        # Copies, since this is asked for by another thread than the one that changes them.
+        # The collections are copied, because another thread changes them while this one renders the table.
         total, waiting, running, failed = (
             Counter(job.domain for job in tuple(jobs))
             for jobs in (self.jobs, self.waiting, self.running, self.failed)
@@ -116,7 +116,7 @@ ALL = "all"
 
 
 class ExecutorName(Enum):
-    """The executors."""
+    """Where jobs run: in local processes or on a Ray cluster."""
 
     PROCESS = "process"
     RAY = "ray"

@@ -25,7 +25,7 @@ PAGE_FILE = "report.html"
 
 
 class SamplerSource(Enum):
-    """The samplers that solve test tasks."""
+    """Which samplers to use for test tasks: learned ones, or those of the oracle."""
 
     LEARNED = "learned"
     ORACLE = "oracle"

@@ -36,18 +36,20 @@ class Segment:
     end: int
 
 
-# From a recorded action and the state before it to the controller; None if no controller explains it.
+# A function from a recorded action and the state before it to the executed controller, or to None if no
+# controller explains the action.
 ControllerOf: TypeAlias = Callable[[Any, State], GroundController | None]
-# From the n + 1 states and the n actions of an episode to its segments, in order and without gaps.
+# A function from the n + 1 states and the n actions of an episode to its segments. They are in order and
+# have no gaps.
 Segmenter: TypeAlias = Callable[[Sequence[State], Sequence[Any]], Iterable[Segment]]
-# From an observation to the state.
+# A function from an observation to the state.
 StateOf: TypeAlias = Callable[[Any], State]
-# From the first observation and the first state of an episode to its goal.
+# A function from the first observation and the first state of an episode to its goal.
 GoalOf: TypeAlias = Callable[[Any, State], AbstractState]
 
 
 def segment_by_step(controller_of: ControllerOf) -> Segmenter:
-    """Return the segmenter for episodes in which each action executes a whole controller."""
+    """Return a segmenter for episodes in which each action executes a whole controller."""
 
     def segment(states: Sequence[State], actions: Sequence[Any]) -> Iterator[Segment]:
         for step, action in enumerate(actions):
@@ -57,7 +59,7 @@ def segment_by_step(controller_of: ControllerOf) -> Segmenter:
 
 
 def segment_by_controller(controller_of: ControllerOf) -> Segmenter:
-    """Return the segmenter for low-level actions whose controller is known.
+    """Return a segmenter for episodes of low-level actions whose controller is known.
 
     Successive steps with the same controller, objects and parameters are one execution.
     """
@@ -249,7 +251,7 @@ def _steps(episode: RecordedEpisode) -> tuple[list[Any], list[Any]]:
 
 
 def _unstacked(recorded: Any, name: str) -> list[Any]:
-    """Return a list with one entry per step; the entries of composite spaces are dictionaries or tuples."""
+    """Return a list with one entry per step; a dictionary of lists becomes a list of dictionaries."""
     if isinstance(recorded, Mapping):
         rows = _rows([_unstacked(part, f"{name}[{key!r}]") for key, part in recorded.items()], name)
         return [dict(zip(recorded, row, strict=True)) for row in rows]

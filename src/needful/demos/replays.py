@@ -37,8 +37,9 @@ def collect_replays(
     """Execute random ground operators of the oracle in random states of demonstrations.
 
     Each draw chooses a demonstration with probability proportional to its number of states, a state
-    other than the last, and a grounding of any operator, whether or not its preconditions hold. After a
-    rejected action, a new draw is made. `on_progress` is called with the number of replays.
+    other than the last, and a grounding of any operator, whether or not its preconditions hold. If the
+    controller cannot start or takes no step, the draw is rejected and a new one is made. `on_progress` is
+    called with the number of replays.
 
     Returns up to `count` replays; raises if there is none.
     """
@@ -72,7 +73,7 @@ def _choose(demonstrations: Sequence[Demonstration], rng: np.random.Generator) -
 def _replay(
     environment: Environment, oracle: PlanningModel, demonstration: Demonstration, rng: np.random.Generator
 ) -> Demonstration | None:
-    """Return the replay of a random action in a random state, or None if the action was rejected."""
+    """Return the replay of a random action in a random state, or None if the action cannot be executed."""
     step = int(rng.integers(len(demonstration)))
     assert demonstration.states is not None
     state = demonstration.states[step]

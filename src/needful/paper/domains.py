@@ -16,7 +16,7 @@ class PaperProtocol:
     Attributes:
         demos, tasks: the numbers of demonstrations and of test tasks per seed.
         timeout: seconds of planning per task.
-        failed_nodes: the value at which Figure 4 shows the nodes created for unsolved tasks.
+        failed_nodes: the number of created nodes that Figure 4 shows for an unsolved task.
         seeds: the number of seeds.
     """
 

@@ -1,4 +1,8 @@
-"""The jobs that each table and figure of the paper needs."""
+"""The jobs that each table and figure of the paper needs.
+
+A job is one run of a learner on a domain with a seed. `necessary` is the package's version of the learner
+that the paper proposes.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from needful.paper.methods import LEARNERS, NO_COMPLEXITY, NOT_IN_HOUSEHOLDS, OU
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.sweeps.jobs import Job
 
-# The points of Figure 3 below the protocol's number of demonstrations.
+# The numbers of demonstrations in Figure 3 that are smaller than in the other experiments.
 FEWER_DEMOS = (5, 10, 25)
 
 
@@ -22,7 +26,7 @@ class SweepSettings:
     """The settings of a comparison of learners; None selects the paper's value for each domain.
 
     Attributes:
-        domains: the domains; by default the six analytic ones.
+        domains: the domains; by default the six that are not households.
         learners: the learners; by default all learners of the paper. In households, the default leaves out
             the learners that the paper omits there.
         seeds: the number of seeds, counted from 0.
@@ -63,7 +67,7 @@ class SweepSettings:
 
 
 def comparison(job: Job, learners: tuple[str, ...] | None) -> Iterator[Job]:
-    """Yield one job per learner."""
+    """Yield one job per learner, otherwise with the settings of `job`."""
     omitted = NOT_IN_HOUSEHOLDS if learners is None and job.domain in HOUSEHOLD else ()
     for learner in learners or LEARNERS:
         if learner not in omitted:
@@ -71,20 +75,23 @@ def comparison(job: Job, learners: tuple[str, ...] | None) -> Iterator[Job]:
 
 
 def ablations(job: Job, learners: tuple[str, ...] | None) -> Iterator[Job]:
-    """Yield the job of `necessary`, one without complexity reduction, and one with one abstract plan."""
+    """Yield the given job of `necessary` and its two ablations.
+
+    One learns without complexity reduction, the other refines only one abstract plan per task.
+    """
     variants = (job, replace(job, learner=NO_COMPLEXITY), replace(job, abstract_plans=1))
     yield from (variant for variant in variants if learners is None or variant.learner in learners)
 
 
 def data_efficiency(job: Job, learners: tuple[str, ...] | None) -> Iterator[Job]:
-    """Yield jobs of `necessary` with increasing numbers of demonstrations."""
+    """Yield copies of the given job of `necessary` with increasing numbers of demonstrations."""
     if learners is None or job.learner in learners:
         yield from (replace(job, demos=demos) for demos in FEWER_DEMOS if demos < job.demos)
         yield job
 
 
-# Maps a job of `necessary`, and the learners or None for all, to the jobs of the experiment with the same
-# domain and seed.
+# A function that yields the jobs of an experiment for one domain and seed. Its arguments are the job of the
+# learner `necessary`, and the learners to include (None for all).
 Experiment: TypeAlias = Callable[[Job, tuple[str, ...] | None], Iterator[Job]]
 
 TABLES: Mapping[str, Experiment] = MappingProxyType(
@@ -112,7 +119,7 @@ class RequestedOutputs:
         return cls(tuple(dict.fromkeys(tables)), tuple(dict.fromkeys(figures)))
 
     def experiments(self) -> tuple[Experiment, ...]:
-        """Return the experiments behind the tables and figures."""
+        """Return, for each table and figure, the function that yields its jobs."""
         return (*(TABLES[name] for name in self.tables), *(FIGURES[name] for name in self.figures))
 
 

@@ -33,7 +33,7 @@ class Estimate:
     count: int
 
 
-# By domain, then by method, without the entries that are blank in the paper.
+# A table of the paper: the estimates by domain, then by method. Entries that are blank there are missing.
 PublishedTable: TypeAlias = Mapping[str, Mapping[str, Estimate]]
 
 

@@ -16,7 +16,7 @@ from needful.planning.interfaces import PlanStream
 
 
 class DeferringStream:
-    """Base of streams that return some plans of another stream later; see `PlanStream`."""
+    """Base of `PlanStream`s that pass on the plans of another stream, but return some of them later."""
 
     def __init__(self, plans: PlanStream, problem: GroundProblem) -> None:
         self._plans = plans
@@ -26,7 +26,7 @@ class DeferringStream:
 
     @property
     def end_reason(self) -> Outcome | None:
-        """Why there are no more plans; None while deferred plans are left."""
+        """Why there are no more plans; None while some deferred plans have not been returned."""
         return None if self._deferred else self._plans.end_reason
 
     def __iter__(self) -> Self:
@@ -34,10 +34,10 @@ class DeferringStream:
 
 
 class TrimmedPlans(DeferringStream):
-    """The plans of a stream without superfluous steps and without duplicates.
+    """The plans of a stream, trimmed: without superfluous steps. No plan is returned twice.
 
-    If the trimmed plan was returned before, the untrimmed plan is returned instead. No plan is lost: after
-    the stream ends, the untrimmed versions of the trimmed plans are returned.
+    If a trimmed plan was returned before, the untrimmed plan is returned instead. No plan is lost: after
+    the stream ends, the original versions of the trimmed plans are returned.
     """
 
     def __init__(self, plans: PlanStream, problem: GroundProblem, budget: Budget) -> None:
@@ -65,9 +65,11 @@ class TrimmedPlans(DeferringStream):
 
 
 def eliminate_actions(steps: Sequence[int], problem: GroundProblem, budget: Budget) -> tuple[int, ...]:
-    """Return a plan without superfluous steps: no remaining step can be removed by `_eliminate_once`.
+    """Return the steps of a plan without the superfluous ones.
 
-    If time runs out, the steps that were not examined stay.
+    A step is superfluous if the goal is still reached without it and without the later steps that need it.
+
+    If time runs out, the steps that were not examined are kept.
     """
     kept = [(step, operator_masks(step, problem)) for step in steps]
     count = None
@@ -81,9 +83,10 @@ def eliminate_actions(steps: Sequence[int], problem: GroundProblem, budget: Budg
 def _eliminate_once(
     steps: Sequence[tuple[int, OperatorMasks]], problem: GroundProblem, budget: Budget
 ) -> list[tuple[int, OperatorMasks]]:
-    """Try to remove each step in turn, with all later steps that become inapplicable; return the rest.
+    """Examine each step once, in order, and return the steps that are kept.
 
-    The removed steps stay removed if the other steps still reach the goal.
+    A step is removed, together with all later steps that become inapplicable, if the other steps still
+    reach the goal.
     """
     kept = list(steps)
     state, index = problem.initial, 0

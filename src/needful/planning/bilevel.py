@@ -21,22 +21,22 @@ from needful.planning.planners import default_planner
 from needful.planning.refinement import Refinement, RefinementLimits, refine
 from needful.seeding import rng_for, seed_for
 
-# Returns n + 1 sets of atoms for a plan of n steps, its initial state and goal: the atoms that must hold
-# before the plan and after each step during refinement.
+# A function of a plan, its initial state and its goal. It returns the sets of atoms that must hold during
+# refinement: one set before the plan and one after each step.
 Subgoals: TypeAlias = Callable[[AbstractPlan, AbstractState, AbstractState], tuple[AbstractState, ...]]
 
 
 def necessary_subgoals(
     plan: AbstractPlan, initial: AbstractState, goal: AbstractState
 ) -> tuple[AbstractState, ...]:
-    """Return only the atoms that the rest of the plan needs: α_0..α_n."""
+    """Return, before the plan and after each step, only the atoms that later steps and the goal need."""
     return necessary_atoms(plan, goal)
 
 
 def predicted_subgoals(
     plan: AbstractPlan, initial: AbstractState, goal: AbstractState
 ) -> tuple[AbstractState, ...]:
-    """Return all atoms that the operators predict: ŝ_0 = s_0 and ŝ_i = F(ŝ_{i-1}, ω_i)."""
+    """Return the initial atoms, and after each step all atoms that the operators predict to hold."""
     states = [initial]
     for step in plan:
         states.append(step.apply(states[-1]))
@@ -54,7 +54,7 @@ class PlanningConfig:
         horizon: the maximum number of low-level actions in a plan.
         max_nodes: how many search nodes may be created per task, or None for no limit.
         max_ground_operators: how many ground operators a problem may have, or None for no limit.
-        allow_noops: whether to plan with operators that have neither add effects nor atomic delete effects.
+        allow_noops: whether to plan with operators that have no effects, or only quantified deletes.
         subgoals: computes the atoms that must hold after each step: `necessary_subgoals` or
             `predicted_subgoals`.
         planner: finds the abstract plans; see `make_planner`.
@@ -97,8 +97,8 @@ def plan(
 
     The model must use the domain's predicates, with classifiers, and have a sampler for each operator
     with continuous parameters. The result depends only on the arguments unless the deadline interrupts
-    planning. If no abstract plan can be refined, the result describes the deepest failed refinement; its
-    outcome is `TIMEOUT` or `OUT_OF_NODES` if the budget is exhausted.
+    planning. If no abstract plan can be refined, the result describes the refinement that failed at the
+    latest step; its outcome is `TIMEOUT` or `OUT_OF_NODES` if the budget is exhausted.
     """
     _check(task, model)
     config = config or PlanningConfig()
@@ -145,7 +145,7 @@ def _check(task: Task, model: PlanningModel) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """One call of `plan`: the values shared by all of its abstract plans."""
+    """One call of `plan`: the task, settings and counters that all its abstract plans share."""
 
     task: Task
     initial: AbstractState
@@ -157,7 +157,10 @@ class _Attempt:
     statistics: SearchStatistics
 
     def run(self, problem: Problem) -> PlanningResult:
-        """Refine abstract plans in turn; restart the search after each discovered failure."""
+        """Refine abstract plans in turn, and return the first success or the deepest failure.
+
+        If the simulator blames objects for a failure, the problem is changed and the search restarts.
+        """
         deepest: PlanningResult | None = None
         stream = self._start_search(problem)
         while self.statistics.abstract_plans < self.config.max_abstract_plans:
@@ -171,7 +174,7 @@ class _Attempt:
             if result.outcome is Outcome.TIMEOUT:
                 return replace(deepest, outcome=Outcome.TIMEOUT)
             changed = problem.with_failure(steps[refinement.failure.step], refinement.offending)
-            # If the failure was known already, the problem is unchanged and the current search continues.
+            # Without new offending objects, the problem is unchanged and the current search continues.
             if changed is not problem:
                 problem = changed
                 stream = self._start_search(problem)
@@ -234,7 +237,7 @@ class _Attempt:
 def _deeper(one: PlanningResult | None, other: PlanningResult) -> PlanningResult:
     """Return the result that failed at the later step; on a tie, return `other`.
 
-    A failure with offending objects ranks lowest, because the next search plans around it.
+    A failure for which the simulator blames objects ranks lowest, because the next search avoids it.
     """
     return other if one is None or _depth(other) >= _depth(one) else one
 

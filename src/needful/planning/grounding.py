@@ -1,12 +1,13 @@
 """Ground operators: turn a task into a compact problem over numbered atoms.
 
-Atoms are numbers and sets of atoms are integers (masks). A quantified delete can match thousands of atoms,
-so its mask is stored once per ground pattern, and operators refer to it by index.
+Each atom has a number. A set of atoms is an integer, its bit mask: bit i is set if atom i is in the set. A
+delete pattern is a quantified delete effect, such as On(x, any block). It can match thousands of atoms, so
+its mask is stored once per ground pattern, and ground operators refer to it by index.
 
-Operators are grounded by joins over the atoms that are reachable if deletes are ignored. The set of these
-atoms grows in rounds. Each round finds the groundings whose preconditions are all reached and at least one
-of them is new (semi-naive evaluation). Every grounding is found exactly once, and the product of the
-parameters' objects is never enumerated.
+Operators are grounded by joins over the atoms that are reachable if delete effects are ignored. The set of
+these atoms grows in rounds. Each round finds the groundings whose preconditions are all reached, with at
+least one reached in the last round (semi-naive evaluation). Every grounding is thus found exactly once, and
+not all combinations of objects are enumerated.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ from needful.core.plans import AbstractPlan
 from needful.core.tasks import AbstractTask
 from needful.planning.budget import Budget
 
-# One mask per atom, with only its bit set, takes memory quadratic in the number of atoms: 1 GB for 130,000.
+# An integer with a single bit set is created per atom, so memory is quadratic in the number of atoms: 1 GB
+# for 130,000 atoms.
 _MAX_ATOMS = 130_000
-# The memory limit for the masks of ground operators; a mask can have one bit per atom.
+# The memory limit, in bytes, for the bit masks of all ground operators; a mask can have one bit per atom.
 _MAX_OPERATOR_BYTES = 1 << 31
 
-# The index of an operator and the object index that each of its parameters is bound to.
+# The index of an operator, and for each of its parameters the index of the object that it is bound to.
 Grounding: TypeAlias = tuple[int, tuple[int, ...]]
 # A lifted atom as its predicate and, for each argument, the index of the parameter.
 IndexedAtom: TypeAlias = tuple[Predicate, tuple[int, ...]]
@@ -41,11 +43,11 @@ class EncodedOperator:
 
     Attributes:
         operator: the index of the lifted operator.
-        objects: the object index that each parameter is bound to.
-        preconditions: P as a mask.
-        adds: E+ as a mask; adds override all deletes.
-        deletes: E- as a mask.
-        patterns: Q as indices into the problem's shared `pattern_masks`.
+        objects: for each parameter, the index of the object that it is bound to.
+        preconditions: the atoms that must hold, as a bit mask.
+        adds: the add effects as a bit mask; they override all deletes.
+        deletes: the delete effects on single atoms, as a bit mask.
+        patterns: the delete patterns (quantified deletes), as indices into `GroundProblem.pattern_masks`.
     """
 
     operator: int
@@ -57,7 +59,7 @@ class EncodedOperator:
 
     @property
     def mask_bytes(self) -> int:
-        """The memory that the masks take, in bytes."""
+        """The memory that the bit masks take, in bytes."""
         return sum(mask.bit_length() for mask in (self.preconditions, self.adds, self.deletes)) // 8
 
 
@@ -69,13 +71,14 @@ class GroundProblem:
         operators: the lifted operators.
         objects: the objects, sorted; an object's number is its index.
         atoms: the atoms, sorted by predicate and object numbers; an atom's number is its index.
-        initial: the atoms that hold at the start.
-        goal: the atoms that must hold at the end.
-        reachable: the atoms that are reachable if deletes are ignored.
+        initial: the atoms that hold at the start, as a bit mask.
+        goal: the atoms that must hold at the end, as a bit mask.
+        reachable: the atoms that are reachable if delete effects are ignored, as a bit mask.
         ground_operators: sorted by (operator, objects); only those with reachable preconditions.
-        pattern_masks: the atoms that each ground delete pattern matches.
-        failures: discovered failures (ground operator, object). Each has an additional atom, numbered
-            after `atoms` in this order, that exists in the compact problem only.
+        pattern_masks: for each ground delete pattern (quantified delete), the bit mask of its atoms.
+        failures: the failures discovered in simulation, as pairs: the index of the ground operator that
+            failed, and the index of the object that made it fail. Each failure has an additional atom.
+            These atoms are numbered after `atoms`, in the order of the failures.
     """
 
     operators: tuple[Operator, ...]
@@ -94,12 +97,12 @@ class GroundProblem:
 
     @property
     def atom_count(self) -> int:
-        """The number of atoms, including those of discovered failures."""
+        """The number of atoms, including one additional atom per discovered failure."""
         return len(self.atoms) + len(self.failures)
 
     @property
     def goal_reachable(self) -> bool:
-        """Whether the goal is reachable if deletes are ignored; if not, there is no plan."""
+        """Whether the goal is reachable if delete effects are ignored; if not, there is no plan."""
         return self.goal & ~self.reachable == 0
 
     def ground_operator(self, index: int) -> GroundOperator:
@@ -108,12 +111,12 @@ class GroundProblem:
         return self.operators[encoded.operator].ground([self.objects[i] for i in encoded.objects])
 
     def plan(self, steps: Sequence[int]) -> AbstractPlan:
-        """Return the abstract plan whose steps have the given indices."""
+        """Return the abstract plan whose steps are the ground operators with the given indices."""
         return tuple(self.ground_operator(index) for index in steps)
 
 
 class OperatorMasks(NamedTuple):
-    """The atoms that a ground operator requires, adds and deletes, as masks.
+    """The atoms that a ground operator requires, adds and deletes, as bit masks.
 
     `adds` excludes the preconditions, and `deletes` excludes the add effects.
     """
@@ -128,14 +131,17 @@ class OperatorMasks(NamedTuple):
 
 
 def operator_masks(step: int, problem: GroundProblem) -> OperatorMasks:
-    """Return the masks of a ground operator, with its delete patterns expanded."""
+    """Return the bit masks of a ground operator; `deletes` includes the matches of its delete patterns."""
     operator = problem.ground_operators[step]
     deletes = deleted_atoms(operator, problem)
     return OperatorMasks(operator.preconditions, operator.adds & ~operator.preconditions, deletes)
 
 
 def deleted_atoms(operator: EncodedOperator, problem: GroundProblem) -> int:
-    """Return the atoms that a ground operator deletes, including by patterns; adds override deletes."""
+    """Return the bit mask of all atoms that a ground operator deletes: single atoms and pattern matches.
+
+    Atoms that the operator also adds are left out.
+    """
     deletes = operator.deletes
     for pattern in operator.patterns:
         deletes |= problem.pattern_masks[pattern]
@@ -145,7 +151,7 @@ def deleted_atoms(operator: EncodedOperator, problem: GroundProblem) -> int:
 def ground(operators: Sequence[Operator], task: AbstractTask, budget: Budget) -> GroundProblem | None:
     """Return the compact problem, or None if time ran out or the problem is too large.
 
-    Ground operators whose preconditions are unreachable, even if deletes are ignored, are left out.
+    Ground operators whose preconditions are unreachable, even if delete effects are ignored, are left out.
     """
     table = AtomTable(task.objects)
     for atom in budget.until_deadline(task.initial):
@@ -180,7 +186,7 @@ def ground(operators: Sequence[Operator], task: AbstractTask, budget: Budget) ->
 
 @dataclass(frozen=True, slots=True)
 class _IndexedOperator:
-    """An operator whose variables are indices into a binding."""
+    """An operator whose variables are replaced by the indices of its parameters."""
 
     parameter_index: dict[Variable, int]
     domains: tuple[int, ...]
@@ -212,7 +218,10 @@ class _IndexedOperator:
 def _reachable_groundings(
     table: AtomTable, operators: Sequence[_IndexedOperator], budget: Budget
 ) -> list[Grounding] | None:
-    """Return the sorted groundings with reachable preconditions; number the atoms that they add."""
+    """Return the sorted groundings with reachable preconditions, or None if a limit is exceeded.
+
+    The atoms that the groundings add get numbers in `table`.
+    """
     found: list[Grounding] = []
     old, fresh = 0, (1 << len(table)) - 1
     first = True
@@ -235,10 +244,11 @@ def _reachable_groundings(
 def _new_bindings(
     table: AtomTable, operator: _IndexedOperator, old: int, fresh: int, first: bool, budget: Budget
 ) -> Iterator[tuple[int, ...]]:
-    """Yield the bindings for which all preconditions are reached and at least one of them is fresh.
+    """Yield the new bindings of an operator in one round: an object index for each parameter.
 
-    There is one join per precondition; in this join, the precondition is the first fresh one. An operator
-    without preconditions has bindings in the first round only.
+    All preconditions are reached, and at least one is fresh: reached in the last round. There is one join
+    per precondition. It finds the bindings in which this precondition is fresh and the preconditions before
+    it are not. An operator without preconditions has bindings in the first round only.
     """
     free = [UNBOUND] * len(operator.domains)
     if first and not operator.preconditions:
@@ -268,7 +278,7 @@ def _sort_key(keyed: tuple[GroundAtom, tuple[int, ...]]) -> tuple[str, tuple[int
 
 
 def _mask(atoms: Iterable[GroundAtom], table: AtomTable) -> int:
-    """Return the mask of atoms in linear time; setting bits of one long integer would be quadratic."""
+    """Return the bit mask of atoms. Bytes are set first: changing a long integer per atom would be slow."""
     ones = bytearray(len(table) // 8 + 1)
     for atom in atoms:
         number = table.number(atom)
@@ -277,7 +287,7 @@ def _mask(atoms: Iterable[GroundAtom], table: AtomTable) -> int:
 
 
 class _Encoder:
-    """Encodes groundings as masks, with one mask per ground delete pattern."""
+    """Turns groundings into ground operators with bit masks; equal delete patterns share one mask."""
 
     def __init__(self, table: AtomTable) -> None:
         self.table = table
@@ -298,7 +308,7 @@ class _Encoder:
         mask = 0
         for predicate, indices in atoms:
             number = self.table.find((predicate.name, tuple(binding[i] for i in indices)))
-            # An atom without a number never holds, so it need not be deleted.
+            # Only a deleted atom can lack a number. It never holds, so deleting it has no effect.
             if number is not None:
                 mask |= 1 << number
         return mask

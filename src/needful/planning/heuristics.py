@@ -1,9 +1,9 @@
-"""The heuristics LM-cut and FF for operators of cost 1. Both ignore all deletes.
+"""The heuristics LM-cut and FF for operators of cost 1. Both ignore all delete effects.
 
 LM-cut (Helmert and Domshlak, ICAPS 2009) repeatedly computes a cut of the justification graph: a set of
 operators such that every plan uses at least one of them (a landmark). The operators of a cut then get
-cost 0, so the cuts are disjoint and their number is an admissible estimate. h-max values are unique, and
-if several preconditions have the greatest value, the one with the lowest number is the supporter. The
+cost 0, so the cuts are disjoint and their number is an admissible estimate. The supporter of an operator is
+its precondition with the greatest h-max value; among equal values, the one with the lowest number. The
 landmarks therefore depend on the state alone, not on the order of computation.
 
 FF returns the length of a relaxed plan and its applicable operators. Each atom is achieved by the
@@ -23,25 +23,26 @@ from needful.planning.budget import Budget
 from needful.planning.grounding import GroundProblem
 from needful.planning.interfaces import HeuristicEstimate
 
-# FF caps costs at this value: in the C++ engine, which must give the same results, they could overflow.
+# FF limits costs to this value. Otherwise they could overflow in the C++ engine, and both engines must give
+# the same results.
 _MAX_COST = (1 << 30) - 1
 _INFINITE = 1 << 30
 _NO_OPERATOR = -1
 # LM-cut: the value of unreachable atoms. Less than 2 ** 30, because Python compares such integers fastest.
 _UNREACHED = 1 << 29
-# LM-cut: cuts with more operators than this are processed in bulk, which is faster for them.
+# LM-cut: the operators of a cut with more operators than this are processed together, which is faster.
 _LARGE_CUT = 200
 
 
 class RelaxedPlan(NamedTuple):
-    """A plan that ignores deletes: its number of operators, and those applicable in the state."""
+    """A plan that ignores delete effects: its length, and its operators applicable in the state."""
 
     length: int
     preferred: frozenset[int]
 
 
 class Ff:
-    """FF for one problem; atoms and operators are list indices."""
+    """The FF heuristic for one problem; atoms and operators are numbers that index lists."""
 
     def __init__(self, problem: GroundProblem, budget: Budget) -> None:
         self._atom_count = problem.atom_count
@@ -50,7 +51,7 @@ class Ff:
         self._preconditions = [list(bits(o.preconditions)) for o in budget.until_deadline(operators)]
         self._effects = [list(bits(o.adds & ~o.preconditions)) for o in budget.until_deadline(operators)]
         if budget.expired():
-            return  # The search checks the deadline before it uses the heuristic.
+            return  # incomplete, but the search checks the deadline before it uses the heuristic
         self._without_preconditions = [
             index for index, atoms in enumerate(self._preconditions) if not atoms
         ]
@@ -79,7 +80,10 @@ class Ff:
         return RelaxedPlan(len(chosen), frozenset(applicable))
 
     def _relaxed_costs(self, state: int) -> tuple[list[int], list[int]]:
-        """Return the cost and the achiever of each atom; stop once the goal is reached."""
+        """Return two lists: the cost of each atom, and the operator that achieves it at this cost.
+
+        The computation stops once all goal atoms are reached.
+        """
         costs = [_INFINITE] * self._atom_count
         achievers = [_NO_OPERATOR] * self._atom_count
         waiting_for = [len(atoms) for atoms in self._preconditions]
@@ -93,7 +97,7 @@ class Ff:
                     costs[effect] = cost
                     achievers[effect] = operator
                     heapq.heappush(queue, (cost, effect))
-                # At the maximum cost, a later achiever may depend on the earlier one, so keep the earlier.
+                # At the maximum cost, the new achiever may depend on the old one, so keep the old one.
                 elif cost == costs[effect] < _MAX_COST and operator < achievers[effect]:
                     achievers[effect] = operator
 
@@ -117,14 +121,17 @@ class Ff:
 
 
 class _Graph(NamedTuple):
-    """The justification graph of a state: edges lead from each operator's supporter to its effects.
+    """The justification graph of a state.
+
+    The supporter of an operator is its precondition with the greatest h-max value. For each operator, edges
+    lead from its supporter to its add effects.
 
     Attributes:
-        true: the atoms of the state, and the atom that always holds.
+        true: the atoms of the state, and an additional atom that always holds.
         values: the h-max value of each atom.
         costs: the cost of each operator: 1, or 0 once it was in a cut.
-        supporters: for each operator, its precondition with the greatest value.
-        supported: for each atom, the operators that it supports, in any order.
+        supporters: the supporter of each operator.
+        supported: for each atom, the operators whose supporter it is, in any order.
     """
 
     true: list[int]
@@ -135,10 +142,10 @@ class _Graph(NamedTuple):
 
 
 class LmCut:
-    """LM-cut for one problem; atoms and operators are list indices.
+    """The LM-cut heuristic for one problem; atoms and operators are numbers that index lists.
 
     The last operator stands for the goal: its preconditions are the goal and it adds nothing. Its supporter
-    is thus the goal atom with the greatest value, the target of the next cut.
+    is thus the goal atom with the greatest h-max value. The next cut separates this atom from the state.
     """
 
     def __init__(self, problem: GroundProblem, budget: Budget) -> None:
@@ -148,7 +155,7 @@ class LmCut:
         needs = [tuple(bits(o.preconditions)) for o in budget.until_deadline(operators)]
         adds = [tuple(bits(o.adds & ~o.preconditions)) for o in budget.until_deadline(operators)]
         if budget.expired():
-            return  # The search checks the deadline before it uses the heuristic.
+            return  # incomplete, but the search checks the deadline before it uses the heuristic
         goal = tuple(bits(problem.goal))
         self._original_index, wanted = _relevant_operators(goal, needs, self._achievers(adds, budget))
         needed = [*(needs[index] for index in self._original_index), goal]
@@ -165,7 +172,7 @@ class LmCut:
         return added_by
 
     def __call__(self, state: int, budget: Budget) -> HeuristicEstimate:
-        """Return the number of disjoint landmarks, and the landmarks."""
+        """Return the disjoint landmarks of a state, and their number as its value."""
         graph = self._justification(state)
         _, values, costs, supporters, supported = graph
         if values[supporters[-1]] == _UNREACHED:
@@ -189,7 +196,7 @@ class LmCut:
         return HeuristicEstimate(len(landmarks), tuple(landmarks))
 
     def _mask(self, cut: list[int]) -> int:
-        """Return a cut as a mask; shifting integers of a million bits would be slow."""
+        """Return the bit mask of a cut. Bytes are set first: shifting long integers would be slow."""
         marks = bytearray(self._original_index[-1] // 8 + 1)
         for operator in cut:
             number = self._original_index[operator]
@@ -197,7 +204,7 @@ class LmCut:
         return int.from_bytes(marks, "little")
 
     def _justification(self, state: int) -> _Graph:
-        """Return the graph of a state, with cost 1 for each operator."""
+        """Return the justification graph of a state, with cost 1 for each operator."""
         true = [*bits(state), self._true_atom]
         values = [_UNREACHED] * (self._true_atom + 1)
         for atom in true:
@@ -208,10 +215,10 @@ class LmCut:
         return graph
 
     def _lower_values(self, pending: list[int], graph: _Graph) -> None:
-        """Find the supporters of the pending operators, and lower the values of their effects.
+        """Find the supporters of the pending operators, and lower the h-max values of their add effects.
 
-        The operators that a lowered atom supports become pending too. Values only decrease, each time by at
-        least 1, and the result does not depend on the order.
+        If the value of an atom decreases, the operators that it supports become pending too. Values only
+        decrease, each time by at least 1, and the result does not depend on the order.
         """
         _, values, costs, supporters, supported = graph
         preconditions, effects = self._preconditions, self._effects
@@ -233,10 +240,10 @@ class LmCut:
     def _cut(self, graph: _Graph) -> list[int]:
         """Return the operators of the next cut, which lead into the goal zone.
 
-        The goal zone contains the target and the atoms from which operators of cost 0 lead to the target.
-        An operator is in the cut only if its supporter is reachable outside the zone. A supporter with a
-        lower value than the target certainly is, because no atom of the zone has a lower value. Usually
-        all supporters have lower values.
+        The target is the goal atom with the greatest value. The goal zone contains the target and the atoms
+        from which operators of cost 0 lead to the target. An operator is in the cut only if its supporter
+        can be reached without entering the zone. This is certain if the supporter has a lower value than
+        the target, because no atom of the zone has a lower value. Usually all supporters have lower values.
         """
         _, values, costs, supporters, _ = graph
         target = supporters[-1]
@@ -260,7 +267,7 @@ class LmCut:
         return list(certain)
 
     def _reachable_outside(self, zone: set[int], graph: _Graph) -> set[int]:
-        """Return the atoms that are reachable without operators that add an atom of the zone."""
+        """Return the atoms that can be reached without using an operator that adds an atom of the zone."""
         supported, effects = graph.supported, self._effects
         reached, to_leave = set(graph.true), graph.true.copy()
         for atom in to_leave:  # the list grows in the loop
@@ -275,7 +282,7 @@ class LmCut:
 
 
 def _remove_from_supported(cut: list[int], graph: _Graph) -> None:
-    """Remove the operators of a cut from the lists of their supporters."""
+    """Remove the operators of a cut from the lists `graph.supported` of their supporters."""
     removed = set(cut)
     for supporter in {graph.supporters[operator] for operator in cut}:
         kept = [operator for operator in graph.supported[supporter] if operator not in removed]
@@ -285,9 +292,10 @@ def _remove_from_supported(cut: list[int], graph: _Graph) -> None:
 def _relevant_operators(
     goal: tuple[int, ...], needs: list[tuple[int, ...]], added_by: list[list[int]]
 ) -> tuple[list[int], set[int]]:
-    """Return the operators that can contribute to the goal, and the atoms that the goal or they need.
+    """Return the relevant operators, and all goal atoms and preconditions of relevant operators.
 
-    No other operator is ever in a landmark.
+    An operator is relevant if it adds a goal atom or a precondition of a relevant operator. No other
+    operator is ever in a landmark.
     """
     relevant: set[int] = set()
     wanted, to_add = set(goal), list(goal)

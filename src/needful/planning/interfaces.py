@@ -42,27 +42,35 @@ class Problem(Protocol):
 
     @property
     def failures(self) -> tuple[tuple[int, int], ...]:
-        """The failures discovered so far: (ground operator index, object index)."""
+        """The failures discovered so far in simulation.
+
+        Each is a pair: the index of the ground operator that failed, and the index of the object that made
+        it fail.
+        """
         ...
 
     @property
     def goal_reachable(self) -> bool:
-        """Whether the goal is reachable if deletes are ignored; if not, there is no plan."""
+        """Whether the goal is reachable if delete effects are ignored; if not, there is no plan."""
         ...
 
     def plan(self, steps: Sequence[int]) -> AbstractPlan:
-        """Return the abstract plan whose steps have the given indices."""
+        """Return the abstract plan whose steps are the ground operators with the given indices."""
         ...
 
     def with_failure(self, step: int, offending: Iterable[Object]) -> Problem:
-        """Return the problem in which a ground operator requires an earlier step on each offending object.
+        """Return a problem in which a plan must act on each offending object before it uses `step`.
 
-        Returns the problem itself if it contains all of these failures already.
+        `step` is the index of a ground operator. Offending objects are the objects that made it fail in
+        simulation. If all these failures are known already, the problem itself is returned.
         """
         ...
 
     def plans(self, seed: int, budget: Budget, statistics: SearchStatistics) -> PlanStream:
-        """Start a search that adds to the counters of `statistics`; `seed` alone breaks ties."""
+        """Start a search and return its stream of plans.
+
+        The search adds to the counters of `statistics`. Only `seed` decides ties.
+        """
         ...
 
 
@@ -80,7 +88,10 @@ class Search(Protocol):
     def __call__(
         self, problem: GroundProblem, seed: int, budget: Budget, statistics: SearchStatistics
     ) -> PlanStream:
-        """Start a search that adds to the counters of `statistics`; `seed` alone breaks ties."""
+        """Start a search and return its stream of plans.
+
+        The search adds to the counters of `statistics`. Only `seed` decides ties.
+        """
         ...
 
 
@@ -90,9 +101,9 @@ class HeuristicEstimate:
 
     Attributes:
         value: a lower bound on the cost to reach the goal; None if the goal is unreachable.
-        landmarks: at most `value` disjoint sets of ground operators, as masks over their indices. Every
-            plan from the state uses an operator of each set. After a step that is not in a set, the set is
-            still a landmark.
+        landmarks: at most `value` disjoint sets of ground operators, as bit masks of their indices. Every
+            plan from the state uses at least one operator of each set. After a step that is not in a set,
+            this still holds for the set.
     """
 
     value: int | None
@@ -100,8 +111,8 @@ class HeuristicEstimate:
 
 
 class Heuristic(Protocol):
-    """Estimates states of the problem that it was built for."""
+    """Estimates the cost to reach the goal from a state, for the problem that it was built for."""
 
     def __call__(self, state: int, budget: Budget) -> HeuristicEstimate:
-        """Estimate a state; if time runs out, return a valid bound that may be weak."""
+        """Estimate a state; if time runs out, return a valid lower bound that may be weak."""
         ...

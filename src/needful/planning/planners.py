@@ -78,7 +78,7 @@ def generate_abstract_plans(
     """Yield abstract plans for a task, each computed on demand.
 
     There can be infinitely many plans. The default planner is `default_planner()`, the default budget
-    is unlimited, and `seed` breaks ties. The iterator ends when there are no more plans or the budget is
+    is unlimited, and `seed` decides ties. The iterator ends when there are no more plans or the budget is
     exhausted. To distinguish the two, call a `Planner` and read `PlanStream.end_reason`.
     """
     budget = budget or Budget.unlimited()

@@ -48,7 +48,7 @@ class Stage:
             )
 
     def budget(self, left: Budget, nodes_created: int, ground_operators: int) -> Budget:
-        """Return the part of the remaining budget that the stage may use."""
+        """Return the part of the remaining budget `left` that the search may use."""
         if self.max_work is None:
             return left
         max_nodes = nodes_created + max(1, self.max_work // max(1, ground_operators))
@@ -76,23 +76,23 @@ class Portfolio:
     def __call__(
         self, problem: GroundProblem, seed: int, budget: Budget, statistics: SearchStatistics
     ) -> PlanStream:
-        """Start the first search; `seed` alone breaks ties."""
+        """Start the first search and return the stream of plans; only `seed` decides ties."""
         plans = StagedPlans(self.stages, problem, seed, budget, statistics)
         return DistinctPlans(plans, problem) if self.distinct else plans
 
 
 def paper_portfolio() -> Portfolio:
-    """Return the paper's search: A* with LM-cut alone."""
+    """Return the search of the paper: only A* with the LM-cut heuristic."""
     return Portfolio((Stage(AStar()),))
 
 
 def greedy_portfolio() -> Portfolio:
-    """Return greedy search, which finds a first plan quickly; distinct plans come first."""
+    """Return greedy search, which finds a first plan quickly. Similar plans are deferred."""
     return Portfolio((Stage(Greedy(symmetries=True)),), distinct=True)
 
 
 def anytime_portfolio() -> Portfolio:
-    """Return A* with LM-cut, then with weight 2, then greedy search; distinct plans come first."""
+    """Return A* with LM-cut, then A* with weight 2, then greedy search. Similar plans are deferred."""
     return Portfolio(
         (
             Stage(AStar(symmetries=True), max_work=20_000_000),
@@ -104,7 +104,7 @@ def anytime_portfolio() -> Portfolio:
 
 
 class StagedPlans:
-    """The plans of the stages in sequence, without duplicates; see `PlanStream`."""
+    """The plans of the searches of a portfolio in sequence, without duplicates; see `PlanStream`."""
 
     def __init__(
         self,
@@ -161,8 +161,8 @@ class DistinctPlans(DeferringStream):
     """The plans of a stream; plans that are similar to earlier ones are deferred.
 
     A plan is deferred if swapping neighbouring independent steps turns it into an earlier plan, or if it
-    revisits a state. No plan is lost: deferred plans are returned after the stream ends, and one of them
-    whenever `MAX_CONSECUTIVE_DEFERRED` plans in a row were deferred.
+    revisits a state. No plan is lost: deferred plans are returned after the stream ends. In addition, the
+    oldest deferred plan is returned whenever `MAX_CONSECUTIVE_DEFERRED` plans in a row were deferred.
     """
 
     def __next__(self) -> tuple[int, ...]:
@@ -183,7 +183,11 @@ class DistinctPlans(DeferringStream):
 
 
 def normal_form(steps: Sequence[int], problem: GroundProblem) -> tuple[int, ...]:
-    """Return the smallest order of the steps that swaps of independent neighbours can produce."""
+    """Return a canonical order of the steps of a plan.
+
+    Plans have the same canonical order if swaps of neighbouring independent steps turn one into the other.
+    It is the lexicographically smallest such order.
+    """
     masks = [operator_masks(step, problem) for step in steps]
     # For each step: the later steps that depend on it, and the number of earlier steps it depends on.
     followers: list[list[int]] = [[] for _ in steps]
@@ -206,7 +210,7 @@ def normal_form(steps: Sequence[int], problem: GroundProblem) -> tuple[int, ...]
 
 
 def independent(one: int, other: int, problem: GroundProblem) -> bool:
-    """Return whether two ground operators can be swapped wherever they are neighbours."""
+    """Return whether two ground operators can be swapped in every plan in which they are neighbours."""
     return one != other and _commute(operator_masks(one, problem), operator_masks(other, problem))
 
 

@@ -35,7 +35,7 @@ NOISE_FRACTION = 0.1
 # The number of rejected draws whose reasons are collected for the failure message.
 MAX_EXPLAINED_DRAWS = 10
 
-# From the least to the most progress within one step.
+# Reasons why a step failed, from the least to the most progress.
 _PROGRESS = (
     Outcome.NOT_INITIABLE,
     Outcome.CONTROLLER_FAILED,
@@ -65,12 +65,12 @@ class Refinement:
     """The result of refining one abstract plan.
 
     Attributes:
-        actions: the ground controllers of the whole plan or, after a failure, of the steps before the
-            failed step of the deepest attempt.
-        states: the simulated states before and after the actions.
+        actions: the ground controllers of the whole plan. After a failure, those before the failed step of
+            the deepest attempt, which is the one that failed at the latest step.
+        states: the simulated states: the first state and the state after each action.
         failure: where and why the deepest attempt failed; None if the plan was refined.
         offending: the objects that the simulator reports as the cause of the failure.
-        samples: the number of draws of parameters.
+        samples: how many times parameters were drawn.
     """
 
     actions: tuple[GroundController, ...]
@@ -91,10 +91,10 @@ def refine(
 ) -> Refinement:
     """Simulate the steps of a plan, resample and backtrack until each step reaches its subgoal.
 
-    Returns the refined plan, or the deepest failed attempt. `subgoals[i]` must hold after step i (counted
-    from 1); other atoms may hold as well. When a step has used up its tries, the previous step is tried
-    again; then the later step gets new tries. The tries of the previous step are not reset, so the search
-    tree is finite. A failure with offending objects ends the refinement.
+    Returns the refined plan, or the attempt that failed at the latest step. `subgoals[i]` must hold after
+    step i (counted from 1); other atoms may hold as well. When a step has used up its tries, the previous
+    step is tried again; then the later step gets new tries. The tries of the previous step are not reset,
+    so the search tree is finite. If the simulator blames objects for a failure, the refinement ends.
     """
     steps = [
         _Step(index, operator, subgoal, samplers.get(operator.operator.name), limits)
@@ -120,7 +120,7 @@ def refine(
             execution = execute(trace.states[-1], action)
             reason = step.check_execution(execution, trace.action_counts[-1])
             if reason is None:
-                tried_parameters[index].add(action.parameters)  # not to be repeated after backtracking
+                tried_parameters[index].add(action.parameters)  # not repeated after backtracking
                 trace.push(action, execution)
                 index += 1
                 continue
@@ -128,7 +128,7 @@ def refine(
                 return replace(trace.to_refinement(reason), offending=execution.offending, samples=samples)
             failure = reason
             tried_parameters[index].add(action.parameters)
-        if limits.budget.expired():  # the deadline may have caused the failure, so it is not recorded
+        if limits.budget.expired():  # the deadline may have caused the failure: do not record it
             continue
         deepest = _deeper(deepest, trace.to_refinement(failure))
         while tries[index] == steps[index].max_tries:
@@ -143,7 +143,10 @@ def refine(
 
 @dataclass(slots=True)
 class _Trace:
-    """The current attempt: states x_0..x_k, k actions, number of low-level actions before each state."""
+    """The current attempt: the states so far, the actions between them, and low-level action counts.
+
+    `action_counts` has the number of low-level actions before each state.
+    """
 
     states: list[State]
     actions: list[GroundController]
@@ -164,7 +167,7 @@ class _Trace:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One step of the plan: draws its parameters and checks its executions."""
+    """One step of the plan: draws parameters for its controller and checks the executions."""
 
     index: int
     operator: GroundOperator
@@ -183,7 +186,9 @@ class _Step:
     def draw(
         self, state: State, tried_parameters: Set[Parameters], rng: np.random.Generator
     ) -> tuple[GroundController | None, int, list[GroundController]]:
-        """Return an action that can start, or None; the number of draws; and the rejected actions.
+        """Return an action that can start (or None), the number of draws, and the rejected actions.
+
+        An action is the controller with its drawn parameters. It is rejected if it cannot start.
 
         A sampler may be wrong in a new state, and it is cheap to check whether a controller can start.
         So if every draw of the sampler is rejected, more parameters are drawn around these draws.
@@ -271,7 +276,7 @@ class _Step:
 
 
 def _deeper(one: Refinement | None, other: Refinement) -> Refinement:
-    """Return the attempt with more progress; on a tie, the first one."""
+    """Return the failed attempt with more progress, such as a later failed step; on a tie, return `one`."""
     return other if one is None or _progress(other.failure) > _progress(one.failure) else one
 
 
@@ -281,7 +286,7 @@ def _progress(failure: Failure | None) -> tuple[int, int, int]:
 
 
 def _out_of_time(step: _Step, trace: _Trace, deepest: Refinement | None) -> Refinement:
-    """Return the deepest attempt so far, with the outcome `TIMEOUT`."""
+    """Return the attempt that got furthest so far, with the outcome `TIMEOUT`."""
     if deepest is None or deepest.failure is None or deepest.failure.step < step.index:
         detail = f"Time ran out before {step.operator} was tried."
         return trace.to_refinement(Failure(step.index, step.operator, Outcome.TIMEOUT, detail=detail))

@@ -18,7 +18,7 @@ from needful.abstraction.atom_table import bits
 from needful.planning.budget import Budget
 from needful.planning.grounding import GroundProblem
 
-# For each object number, the number of the object that replaces it.
+# A renaming of objects: for each object number, the number of the object that replaces it.
 Renaming: TypeAlias = tuple[int, ...]
 # An atom as its predicate's name and its object numbers.
 AtomKey: TypeAlias = tuple[str, tuple[int, ...]]
@@ -29,7 +29,10 @@ _PLACEHOLDER = -1
 
 
 class Symmetry:
-    """The classes of interchangeable objects of one problem; each has at least two members."""
+    """The classes of interchangeable objects of one problem; each class has at least two objects.
+
+    A renaming replaces objects by objects of the same class.
+    """
 
     def __init__(
         self,
@@ -48,15 +51,15 @@ class Symmetry:
         self._atom = {key: index for index, key in enumerate(self._keys)}
         self._step = {(o.operator, o.objects): i for i, o in enumerate(problem.ground_operators)}
         self._operators = problem.ground_operators
-        # A property is an atom with a placeholder for its only interchangeable object. For each such atom:
-        # the object, and the number of the property.
+        # A property of an object is an atom with a placeholder for this object. For each atom with exactly
+        # one interchangeable object: the object, and the number of its property.
         self._property_of: dict[int, tuple[int, int]] = {}
         self._symmetric_atoms = 0
         self._index_properties(relevant_atoms, budget)
 
     @classmethod
     def of(cls, problem: GroundProblem, relevant_atoms: int, budget: Budget) -> Symmetry | None:
-        """Return the symmetry of a problem, or None if no two objects are interchangeable.
+        """Return the classes of a problem, or None if no two objects are interchangeable.
 
         States must contain only atoms of the mask `relevant_atoms`.
         """
@@ -79,7 +82,7 @@ class Symmetry:
                 self._property_of[atom] = (obj, number)
 
     def canonical(self, state: int) -> int:
-        """Return the canonical state that represents a state and all its images."""
+        """Return the canonical state: it represents a state and all states that renaming turns it into."""
         return self.renamed_state(state, self.canonical_renaming(state))
 
     def canonical_renaming(self, state: int) -> Renaming:
@@ -99,7 +102,7 @@ class Symmetry:
         return tuple(renaming)
 
     def renamed_state(self, state: int, renaming: Renaming) -> int:
-        """Return the image of a state under a renaming."""
+        """Return a state after renaming the objects in its atoms."""
         if renaming == self.identity:
             return state
         image = state & ~self._symmetric_atoms
@@ -109,28 +112,29 @@ class Symmetry:
         return image
 
     def renamed_step(self, step: int, renaming: Renaming) -> int:
-        """Return the image of a ground operator under a renaming."""
+        """Return the index of a ground operator after renaming its objects."""
         operator = self._operators[step]
         return self._step[operator.operator, tuple(renaming[obj] for obj in operator.objects)]
 
 
 def interchangeable_objects(problem: GroundProblem, budget: Budget) -> tuple[tuple[int, ...], ...]:
-    """Return the classes of two or more interchangeable objects, each in ascending order.
+    """Return the classes of two or more interchangeable objects, as object numbers in ascending order.
 
-    An object that occurs in a discovered failure is in no class.
+    An object is in no class if it made a step fail in simulation, or if such a step acts on it.
     """
     fixed = {obj for step, obj in problem.failures}
     for step, _ in problem.failures:
         fixed.update(problem.ground_operators[step].objects)
     facts = _facts(problem, budget)
     classes: list[list[int]] = []
-    # The classes, by the description of their first member and by the member itself.
+    # The classes, by the first object of each class and by the description of this object.
     by_description: dict[frozenset[Fact], list[list[int]]] = defaultdict(list)
     by_first: dict[int, list[int]] = {}
     for obj in budget.until_deadline(range(len(problem.objects))):
         if obj in fixed:
             continue
-        # Interchangeable objects have equal descriptions, unless an atom contains both.
+        # The description of an object is the set of its initial and goal atoms, with a placeholder for the
+        # object. Interchangeable objects have equal descriptions, unless an atom contains both.
         description = frozenset(
             (in_goal, name, _with_placeholder(args, obj)) for in_goal, name, args in facts[obj]
         )

@@ -80,9 +80,10 @@ def staged_directory(
 ) -> Iterator[Path]:
     """Yield a new empty folder that becomes `path` when the block ends without an error.
 
-    To replace an existing folder, it is renamed, then the new folder gets its name, then the old folder is
-    removed. If the process is killed meanwhile, the old or the new folder is complete.
-    `check_output_directory` decides which folders may be replaced.
+    An existing folder is renamed first, then the new folder gets its name, then the old folder is removed.
+    If the process is killed meanwhile, the old or the new folder is complete. `check_output_directory`
+    decides which folders may be replaced.
+
     With `keep_on_error`, a finished folder that cannot be renamed to `path` is kept, and the error names
     it, because it may hold the results of long work.
     """
@@ -133,11 +134,11 @@ def disk_is_full(error: OSError) -> bool:
 
 
 def compressed(data: bytes) -> bytes:
-    """Return the data as one gzip member; the same data gives the same bytes.
+    """Return the data as one complete gzip stream; the same data gives the same bytes.
 
-    A file of concatenated members decompresses to their concatenated data.
+    Several such streams can be written to a file one after the other. The file decompresses to all data.
     """
-    # GzipFile, unlike gzip.compress, can omit the name, the time and the operating system.
+    # GzipFile, unlike gzip.compress, can omit the file name, the time and the operating system.
     buffer = io.BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, mtime=0) as file:
         file.write(data)
@@ -166,7 +167,7 @@ def _check_replaceable(path: Path, kind: FolderKind) -> None:
         raise OutputExistsError(
             f"{path} contains the current folder, so it is not replaced. Choose another path."
         )
-    if path.is_symlink():  # replacing the path replaces only the link
+    if path.is_symlink():  # only the link would be replaced, not the folder
         return
     with _translate_os_errors(path):
         foreign_entry = kind.foreign_entry(path)
@@ -212,7 +213,7 @@ def _temporary_beside(path: Path) -> Path:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Flush the folder's entries to disk, on systems where folders can be opened."""
+    """Make sure that the list of files in a folder is on disk, on systems where folders can be opened."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -1,7 +1,7 @@
 """The documents of a model directory that record how its operators were learned.
 
-`evidence.json` lists the transitions of each operator, for `needful explain`; the objects of each
-demonstration are listed once. `climb.json` lists the steps of hill climbing.
+`evidence.json` lists the transitions that each operator was learned from, for `needful explain`; the
+objects of each demonstration are listed once. `climb.json` lists the steps of hill climbing.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ CLIMB_FILE = "climb.json"
 CLIMB_FORMAT = "needful-climb"
 CLIMB_VERSION = 1
 
-# The transitions by operator name.
+# The transitions that each operator was learned from, by operator name.
 Evidence: TypeAlias = Mapping[str, tuple[TransitionEvidence, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedClimb:
-    """The steps of hill climbing, and the number of transitions to cover."""
+    """The steps of hill climbing, and the number of transitions that the operators should explain."""
 
     transitions: int
     steps: tuple[ClimbStep, ...]
@@ -62,7 +62,7 @@ def evidence_to_json(evidence: Evidence, demonstrations: Sequence[Demonstration]
 
 
 def load_evidence(path: Path, model: PlanningModel) -> dict[str, tuple[TransitionEvidence, ...]]:
-    """Read the evidence of the model in a directory, by operator name."""
+    """Read the transitions that each operator of a model was learned from, by operator name."""
     field = load_document(path, EVIDENCE_FILE)
     field.check_format(EVIDENCE_FORMAT, EVIDENCE_VERSION)
     record = field.record("format", "version", "demonstrations", "operators")

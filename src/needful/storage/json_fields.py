@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The file and line of a JSON text, and the class of the errors about it."""
+    """The file and line of a JSON text, and the exception class for errors in it."""
 
     file: str
     error: type[InvalidInputError]
@@ -35,7 +35,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A JSON value with its path, such as `actions[2].params`; accessors raise if the type is wrong."""
+    """A JSON value with its path, such as `actions[2].params`.
+
+    The methods that return the value raise if it has another type.
+    """
 
     value: JsonValue
     source: Source
@@ -46,13 +49,13 @@ class Field:
         return self.source.fault(problem, remedy, self.path)
 
     def text(self) -> str:
-        """Return a string, which may be empty."""
+        """Return the value as a string, which may be empty."""
         if not isinstance(self.value, str):
             raise self._wrong_type("a string")
         return self.value
 
     def name(self) -> str:
-        """Return a string that is a valid name: not empty, and encodable as UTF-8."""
+        """Return the value as a string that is a valid name: not empty, and encodable as UTF-8."""
         name = self.text()
         if not name:
             raise self.fault("a name must not be empty.", "Give it at least one character.")
@@ -65,13 +68,13 @@ class Field:
         return name
 
     def integer(self) -> int:
-        """Return a whole number."""
+        """Return the value as a whole number."""
         if type(self.value) is not int:
             raise self._wrong_type("a whole number")
         return self.value
 
     def number(self) -> float:
-        """Return a finite number."""
+        """Return the value as a finite number."""
         if type(self.value) is float or type(self.value) is int:
             try:
                 number = float(self.value)
@@ -83,34 +86,37 @@ class Field:
         raise self._wrong_type("a number")
 
     def numbers(self) -> tuple[float, ...]:
-        """Return an array of finite numbers."""
+        """Return the value as finite numbers; it must be an array."""
         return tuple(item.number() for item in self.items())
 
     def items(self) -> list[Field]:
-        """Return the elements of an array."""
+        """Return the elements of the value, which must be an array."""
         if not isinstance(self.value, list):
             raise self._wrong_type("an array")
         return [self.item(index) for index in range(len(self.value))]
 
     def item(self, index: int) -> Field:
-        """Return one element; the value must be an array."""
+        """Return one element of the value, which must be an array."""
         assert isinstance(self.value, list)
         return Field(self.value[index], self.source, f"{self.path}[{index}]")
 
     def as_dict(self) -> dict[str, JsonValue]:
-        """Return an object as a dictionary of unchecked values."""
+        """Return the value, which must be a JSON object, as a dictionary of unchecked values."""
         if not isinstance(self.value, dict):
             raise self._wrong_type("an object")
         return self.value
 
     def entries(self) -> dict[str, Field]:
-        """Return the members of an object whose keys are data, such as names."""
+        """Return the members of the value, a JSON object whose keys may be any names."""
         return {
             key: Field(value, self.source, self._child_path(key)) for key, value in self.as_dict().items()
         }
 
     def record(self, *required: str, optional: Sequence[str] = ()) -> dict[str, Field]:
-        """Return the members of an object with fixed fields; raise on missing or unknown fields."""
+        """Return the members of the value, a JSON object with fixed keys.
+
+        Raises if a required key is missing, or if a key is neither required nor optional.
+        """
         found = self.entries()
         allowed = (*required, *optional)
         for name in found:
@@ -123,7 +129,7 @@ class Field:
         return found
 
     def look_up(self, kind: str, known: Mapping[str, T]) -> T:
-        """Return the item of `known` with the name in this field; raise if there is none."""
+        """Return the item of `known` whose name is the value of this field; raise if there is none."""
         name = self.text()
         if name not in known:
             raise self.fault(str(UnknownNameError(kind, name, known)))
@@ -178,7 +184,7 @@ def parse_json(data: bytes, source: Source) -> Field:
         raise source.fault("the JSON is nested too deeply.", "Is this the right file?") from None
     except _InvalidJson as error:
         raise source.fault(str(error)) from None
-    except ValueError:  # Python limits the digits of integers
+    except ValueError:  # an integer has more digits than Python accepts
         raise source.fault(
             "a number has too many digits.", "Numbers must fit into 64-bit floats."
         ) from None

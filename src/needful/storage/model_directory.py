@@ -61,8 +61,8 @@ WEIGHTS_FILE = "policy.safetensors"
 class StoredModel:
     """A model and its provenance (learner, configuration, seed, data).
 
-    The model has only signatures: bind it to a domain's vocabulary with `PlanningModel.bound_to` before
-    planning.
+    A file holds no code, so predicates have no classifiers and controllers no initiation tests. Before
+    planning, bind the model to a domain's vocabulary with `PlanningModel.bound_to`.
     """
 
     model: PlanningModel
@@ -73,8 +73,8 @@ class StoredModel:
 class StoredPolicy:
     """A policy, the name of its approach and its provenance.
 
-    The policy has only signatures: bind it to a domain's vocabulary with `GraphPolicy.bound_to` before
-    it acts.
+    A file holds no code, so predicates have no classifiers and controllers no initiation tests. Before
+    the policy acts, bind it to a domain's vocabulary with `GraphPolicy.bound_to`.
     """
 
     policy: GraphPolicy = field(repr=False)
@@ -134,7 +134,7 @@ def load_model(path: str | Path) -> StoredModel:
 
 
 def load_document(path: str | Path, name: str) -> Field:
-    """Load one of the further documents of a model directory."""
+    """Load an optional JSON document of a model directory, such as "evidence.json"."""
     file = Path(path) / _document_name(name)
     return parse_json(_read_file(file), Source(str(file), ModelError))
 
@@ -262,7 +262,10 @@ def _sha256(data: bytes) -> str:
 
 
 def _parse_arrays(data: bytes, digest: str, file: Path, described_in: str) -> dict[str, np.ndarray]:
-    """Return the arrays by name; raise unless the data has the digest written in `described_in`."""
+    """Return the arrays by name; raise unless the data has the given SHA-256 digest.
+
+    `described_in` is the JSON file that contains the digest, for error messages.
+    """
     if _sha256(data) != digest:
         raise ModelError(
             f"{file}: the SHA-256 of the content differs from the one in {described_in}. The file is "

@@ -1,4 +1,7 @@
-"""Kinds of outputs and how to recognise them, so that an output replaces only its own kind."""
+"""Kinds of output files and folders, and how to recognise them.
+
+An output replaces only an output of the same kind.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,8 @@ class FolderKind:
 
     Attributes:
         name: the name in messages.
-        marker_files: kinds of files by name; each folder of this kind has at least one of them.
+        marker_files: the files by which a folder of this kind is recognised, by name. Each such folder has
+            at least one of them.
         other_files: the relative paths of all other files that may be in the folder.
     """
 
@@ -49,7 +53,7 @@ class FolderKind:
     def foreign_entry(self, folder: Path) -> str | None:
         """Return the first entry of a folder that is not part of an output of this kind, or None.
 
-        If a folder has no marker file, all its entries count as foreign.
+        If a folder has none of the `marker_files`, it is not of this kind, and all its entries are foreign.
         """
         entries = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
         files = self.marker_files.keys() | self.other_files
@@ -63,7 +67,7 @@ class FolderKind:
 
 
 def _is_leftover(path: str) -> bool:
-    """Return whether a path is, or is inside, a temporary file of a killed process."""
+    """Return whether a path is a temporary file of a killed process, or is inside a temporary folder."""
     return any(fnmatch(part, TEMPORARY_NAME.format("*")) for part in PurePosixPath(path).parts)
 
 

@@ -1,8 +1,8 @@
 """The plans of a run: `needful-plans` version 1, gzipped JSON lines.
 
 Line 1 is the header with the vocabulary, each further line is the result of one test task. A line lists
-its atoms once and refers to them by index. The first state is written in full, each further state only
-with the objects that changed, because most objects of a house do not move.
+its atoms once and refers to them by index. The first state is written in full. Each further state lists
+only the objects that changed, because most objects of a household task do not move.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class RecordedFailure:
-    """Where and why the deepest attempt failed; see `needful.core.plans.Failure`."""
+    """Where and why the attempt that got furthest failed; see `needful.core.plans.Failure`."""
 
     step: int
     outcome: str
@@ -72,7 +72,7 @@ class RecordedPlan:
         states: the initial state and the state after each action.
         subgoals: the atoms that had to hold before the plan and after each step; empty for policies.
         holding: for each state, the atoms of the goal and the subgoals that hold in it.
-        end: where and why the deepest attempt failed; None if solved or if there was no attempt.
+        end: where and why the attempt that got furthest failed; None if solved or without an attempt.
     """
 
     task: int
@@ -157,7 +157,7 @@ def read_plans(path: Path) -> tuple[RecordedPlan, ...]:
 
 
 def _line(value: JsonValue) -> bytes:
-    # Each line is a gzip member, so that a line can be appended without compressing the file again.
+    # Each line is compressed on its own, so that a line can be appended without compressing the file again.
     return compressed(dump_json(value).encode() + b"\n")
 
 

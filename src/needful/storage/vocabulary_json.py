@@ -1,8 +1,8 @@
 """Vocabularies, objects, atoms and operators as JSON, shared by all file formats.
 
-Types, predicates and controllers are stored as signatures, without code. An atom is an array such as
-`["NextTo", "robby", "dot0"]`, or `["NextTo", "?x0", "?x1"]` in an operator. In a delete pattern,
-`{"any": "dot"}` matches every object of a type.
+Types, predicates and controllers are stored as signatures (names and argument types), without code. An
+atom is an array such as `["NextTo", "robby", "dot0"]`, or `["NextTo", "?x0", "?x1"]` in an operator. In a
+delete pattern (a quantified delete effect), `{"any": "dot"}` matches every object of the type `dot`.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class GroundAtomReader:
     def atoms(self, field: Field) -> AbstractState:
         """Read a set of atoms."""
         if not isinstance(field.value, list):
-            field.items()  # raises the error for a wrong type
+            field.items()  # raises, because the value is not an array
         assert isinstance(field.value, list)
         return frozenset(
             self._cached(raw) or self.atom(field.item(position)) for position, raw in enumerate(field.value)
@@ -155,7 +155,7 @@ class GroundAtomReader:
     def _cached(self, raw: object) -> GroundAtom | None:
         try:
             return self._cache.get(tuple(raw)) if type(raw) is list else None
-        except TypeError:  # an argument is unhashable
+        except TypeError:  # the array contains an array or an object
             return None
 
 
@@ -184,7 +184,7 @@ def lifted_to_json(part: LiftedAtom | DeletePattern) -> list[JsonValue]:
 
 
 def operator_from_json(field: Field, record: Mapping[str, Field], index: VocabularyIndex) -> Operator:
-    """Read an operator; `record` has the members of `field`, at least the `OPERATOR_FIELDS`."""
+    """Read an operator; `record` has the members of `field`, including all `OPERATOR_FIELDS`."""
     variables: dict[str, Variable] = {}
     for item in record["parameters"].items():
         variable = _read_variable(item, index.types)
@@ -230,7 +230,7 @@ def _read_types(field: Field) -> dict[str, Type]:
 def _unbuilt_ancestry(
     name: str, declared: Mapping[str, dict[str, Field]], built: Mapping[str, Type]
 ) -> list[str]:
-    """Return the names of the type and its ancestors up to the first that is built; the type is first."""
+    """Return the names of a type and its supertypes that do not exist in `built` yet; the type is first."""
     chain: dict[str, None] = {}
     current: str | None = name
     while current is not None and current not in built:

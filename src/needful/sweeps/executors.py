@@ -27,10 +27,10 @@ from needful.errors import InvalidInputError, install_command
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult
 
-# Other processes call it, so it must be a function at the top level of a module.
+# The function that runs a job. Other processes import it, so it must be at the top level of a module.
 JobFunction: TypeAlias = Callable[[Job], JobResult]
 
-# The interval at which the capacity of a Ray cluster is checked again.
+# The interval, in seconds, at which the capacity of a Ray cluster is checked again.
 POLL_SECONDS = 5.0
 ANSI_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -90,7 +90,7 @@ class ProcessExecutor:
 
 
 class ProcessWorkers:
-    """The processes of one sweep; a process that died is replaced on demand."""
+    """Runs the jobs of one sweep in local processes; a process that died is replaced when needed."""
 
     def __init__(self, processes: int, job_function: JobFunction) -> None:
         self._processes = processes
@@ -105,7 +105,7 @@ class ProcessWorkers:
     def submit(self, job: Job) -> None:
         """Send a job to an idle process, or to a new one."""
         worker = self._idle.pop() if self._idle else _WorkerProcess.start(self._job_function)
-        with suppress(ConnectionError):  # The process died while idle: `receive` reports it.
+        with suppress(ConnectionError):  # the process died while it was idle; `receive` reports this
             worker.connection.send(job)
         self._busy[worker.connection] = worker, job
 
@@ -124,7 +124,7 @@ class ProcessWorkers:
         return ended
 
     def kill(self) -> None:
-        """Kill all processes; finished results have been sent already."""
+        """Kill all processes, and with them the jobs that are still running."""
         for worker in (*self._idle, *(worker for worker, _ in self._busy.values())):
             worker.kill()
 
@@ -136,17 +136,20 @@ class _WorkerProcess:
 
     @classmethod
     def start(cls, job_function: JobFunction) -> _WorkerProcess:
-        # Spawn: the threads of torch do not survive a fork.
+        # Processes are spawned, not forked, because the threads of torch do not survive a fork.
         context = multiprocessing.get_context("spawn")
         connection, far_end = context.Pipe()
         process = context.Process(target=_worker_loop, args=(far_end, job_function), daemon=True)
         with _interrupts_blocked(), _single_torch_thread():
             process.start()
-        far_end.close()  # Then the pipe closes when the process ends.
+        far_end.close()  # so that the pipe closes when the process ends
         return cls(process, connection)
 
     def receive(self) -> JobResult | WorkerCrash:
-        """Return the result of the current job; call it when the connection is readable."""
+        """Return the result of the current job, or `WorkerCrash` if the process ended.
+
+        Call it when the connection is readable.
+        """
         try:
             return self.connection.recv()
         except (EOFError, OSError):  # OSError: the process was killed while it was writing.
@@ -161,9 +164,9 @@ class _WorkerProcess:
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Block SIGINT while the block runs, and permanently in the processes that it starts.
+    """Block SIGINT inside a `with` block, and permanently in the processes that are started there.
 
-    A terminal sends Ctrl-C to all processes, but the sweep itself ends its workers.
+    A terminal sends Ctrl-C to all processes, but the main process of the sweep ends its workers itself.
     """
     # Start the resource tracker now: it would otherwise start with the first process and unblock SIGINT.
     resource_tracker.ensure_running()
@@ -176,7 +179,7 @@ def _interrupts_blocked() -> Iterator[None]:
 
 @contextmanager
 def _single_torch_thread() -> Iterator[None]:
-    """Limit torch to one thread in the processes that the block starts.
+    """Limit torch to one thread in the processes that are started inside a `with` block.
 
     More threads would compete for the cores, and their number would depend on the machine. Torch reads
     OMP_NUM_THREADS when it is imported, so the variable must be set before the process starts.
@@ -245,11 +248,11 @@ class RayExecutor:
 
 
 class RayWorkers:
-    """The Ray tasks of one sweep."""
+    """Runs the jobs of one sweep as Ray tasks."""
 
     def __init__(self, ray: ModuleType, job_function: JobFunction) -> None:
         self._ray = ray
-        # No retries: if a job runs out of memory, Ray would repeat it forever. The sweep limits the tries.
+        # No retries by Ray: it would repeat a job that runs out of memory forever. The sweep limits tries.
         self._task = ray.remote(num_cpus=1, max_retries=0)(job_function)
         self._running: dict[Any, Job] = {}
 

@@ -181,11 +181,11 @@ def _check_sweep_folder(path: Path) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Lock a folder while the block runs; the operating system releases the lock if this process dies.
+    """Lock a folder inside a `with` block; the operating system releases the lock if this process dies.
 
     The lock file is not removed. Otherwise two processes could each lock a different file of that name.
     """
-    import fcntl  # Some systems do not have fcntl, and only sweeps need it.
+    import fcntl  # imported here, because some systems do not have it and only sweeps need it
 
     path = folder / LOCK_FILE
     try:
@@ -203,7 +203,7 @@ def _locked(folder: Path) -> Iterator[None]:
                 f"{folder} is in use by another sweep, {holder}. "
                 "Wait for it, stop it, or choose another path."
             ) from None
-        with suppress(OSError):  # On a full disk the lock works without the name of its holder.
+        with suppress(OSError):  # on a full disk, the lock works without the name of its holder
             file.truncate(0)
             os.write(file.fileno(), f"process {os.getpid()} on {socket.gethostname()}\n".encode())
         yield

@@ -16,7 +16,8 @@ from needful.sweeps.results import JobResult, Results, SweepFolder
 # A job runs again if its worker crashed, because most crashes are not caused by the job. After this many
 # crashes, the job is recorded as an error.
 MAX_TRIES = 2
-# Entries of a summary's `seconds` that are statistics over tasks, not stages of the run.
+# Entries of a summary's `seconds` that are statistics of the planning time per task. The other entries are
+# durations of stages of the run.
 PER_TASK_SECONDS = frozenset({"planning_mean", "planning_p90"})
 
 
@@ -139,7 +140,7 @@ class RemainingTime:
 
 
 def seconds_of(result: JobResult) -> float:
-    """Return the duration of a job: the stages in its summary plus the planning time in its records."""
+    """Return the duration of a job: its stages before planning, plus the planning time of all tasks."""
     stages = result.summary.get("seconds")
     by_stage = stages if isinstance(stages, Mapping) else {}
     learning = [by_stage[stage] for stage in sorted(by_stage) if stage not in PER_TASK_SECONDS]
@@ -148,6 +149,6 @@ def seconds_of(result: JobResult) -> float:
 
 
 def _lookup_keys(job: Job) -> tuple[tuple[str, ...], ...]:
-    """Return the groups of similar jobs, from the most to the least similar."""
+    """Return the keys of the groups that a job belongs to, from the most to the least similar jobs."""
     size = (str(job.demos), str(job.tasks))
     return (job.learner, job.domain, *size), (job.learner, job.domain), (job.learner,), ()

@@ -5,8 +5,8 @@ node is postponed if its state was already expanded K times, each time from a pa
 Each of these K paths continues to the goal at no greater cost, so K plans come before any plan through the
 postponed node. K is 1 for the first plan, as in plain A*, and grows by 1 with each requested plan.
 
-Evaluation is deferred: a child enters the queue with a lower bound from its parent's landmarks, and is
-evaluated when it is first popped.
+Evaluation is deferred: a child enters the queue with a lower bound from its parent's landmarks. The
+heuristic is computed when the child is first popped.
 
 Nodes are popped in the order of (f, h, random number, creation). Each node draws its random number when
 it is created, so runs are reproducible. With a weight w, f = g + w·h: plans come sooner and cost at most
@@ -29,12 +29,12 @@ from needful.planning.grounding import GroundProblem
 from needful.planning.heuristics import LmCut
 from needful.planning.interfaces import Heuristic, PlanStream
 
-# (f, h, random number, node): nodes are numbered in the order of their creation.
+# (f, h, random number, node number); nodes are numbered in the order of their creation.
 QueueEntry: TypeAlias = tuple[int, int, int, int]
 
 
 class _CachedEstimate(NamedTuple):
-    """The estimate of a state: its value, the number of landmarks, and the union of the landmarks."""
+    """The estimate of a state: its value, its number of landmarks, and their union as a bit mask."""
 
     value: int | None
     landmarks: int
@@ -46,7 +46,7 @@ class AStar:
     """A* search for abstract plans, by default with LM-cut.
 
     Attributes:
-        heuristic: builds the heuristic for a problem; it may return an incomplete one if time runs out.
+        heuristic: builds the heuristic for a problem. If time runs out, the result may be incomplete.
         weight: the factor of the estimate in f = g + weight·h; 1 gives the cheapest plans.
         symmetries: whether to merge states that differ only by swapping interchangeable objects.
     """
@@ -62,7 +62,7 @@ class AStar:
     def __call__(
         self, problem: GroundProblem, seed: int, budget: Budget, statistics: SearchStatistics
     ) -> PlanStream:
-        """Start a search; `seed` alone breaks ties."""
+        """Start a search and return its stream of plans; only `seed` decides ties."""
         space = SearchSpace(problem, self.symmetries, budget)
         plans = AStarStream(space, self.heuristic(problem, budget), self.weight, seed, budget, statistics)
         # The cheapest plan has no superfluous steps, and later plans would often become equal to earlier
@@ -130,7 +130,7 @@ class AStarStream(SearchStream):
         known = self._estimates.get(state)
         if known is None:
             estimate = self._heuristic(state, self._budget)
-            # Landmarks are disjoint, so their sum is their union.
+            # Landmarks are disjoint bit masks, so their sum is their union.
             known = self._estimates[state] = _CachedEstimate(
                 estimate.value, len(estimate.landmarks), sum(estimate.landmarks)
             )

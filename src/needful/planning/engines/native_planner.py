@@ -34,9 +34,11 @@ else:
 _MAX_INT64 = (1 << 63) - 1
 _MAX_WEIGHT = (1 << 31) - 1
 
-# The engine's form of an atom: the predicate's number, and object numbers or parameter indices.
+# An atom as the engine receives it: the predicate's number, and the numbers of its arguments. These are
+# objects in a ground atom, and parameters of the operator in a lifted atom.
 EncodedAtom: TypeAlias = tuple[int, list[int]]
-# (greedy, weight, symmetries, max_work); a max_work of 0 stands for no limit.
+# One search of a portfolio as the engine receives it: (greedy, weight, symmetries, max_work). A max_work
+# of 0 stands for no limit.
 StageTuple: TypeAlias = tuple[bool, int, bool, int]
 
 
@@ -70,7 +72,7 @@ class NativePlanner:
 
 
 def supports_portfolio(portfolio: Portfolio) -> bool:
-    """Return whether the engine can run a portfolio."""
+    """Return whether the C++ engine can run all searches of a portfolio."""
     # Subclasses may override the search, so this function and `_stage_tuple` compare exact types.
     return type(portfolio) is Portfolio and all(
         _stage_tuple(stage) is not None for stage in portfolio.stages
@@ -78,7 +80,7 @@ def supports_portfolio(portfolio: Portfolio) -> bool:
 
 
 def _stage_tuple(stage: Stage) -> StageTuple | None:
-    """Return a stage in the engine's form, or None if the engine cannot run it."""
+    """Return one search of a portfolio as the engine receives it, or None if the engine cannot run it."""
     search, max_work = stage.search, min(stage.max_work or 0, _MAX_INT64)
     if type(search) is AStar and search.heuristic is LmCut and search.weight <= _MAX_WEIGHT:
         return False, search.weight, search.symmetries, max_work
@@ -96,8 +98,9 @@ class NativeProblem:
         objects: the objects, sorted; an object's number is its index.
         grounded: the engine's problem.
         portfolio: the searches to run.
-        failures: the failures discovered so far: (ground operator index, object index). They are applied
-            when a search starts, because applying them takes time and only a search has a deadline.
+        failures: the failures discovered so far in simulation, as pairs: the index of the ground operator
+            that failed, and the index of the object that made it fail. The engine adds them to the problem
+            when a search starts, because this takes time and only a search has a deadline.
     """
 
     operators: tuple[Operator, ...]
@@ -112,11 +115,11 @@ class NativeProblem:
 
     @property
     def goal_reachable(self) -> bool:
-        """Whether the goal is reachable if deletes are ignored; if not, there is no plan."""
+        """Whether the goal is reachable if delete effects are ignored; if not, there is no plan."""
         return bool(self.grounded.goal_reachable)
 
     def plan(self, steps: Sequence[int]) -> AbstractPlan:
-        """Return the abstract plan whose steps have the given indices."""
+        """Return the abstract plan whose steps are the ground operators with the given indices."""
         return tuple(self._ground_operator(step) for step in steps)
 
     def _ground_operator(self, step: int) -> GroundOperator:
@@ -124,13 +127,17 @@ class NativeProblem:
         return self.operators[index].ground([self.objects[i] for i in objects])
 
     def with_failure(self, step: int, offending: Iterable[Object]) -> NativeProblem:
-        """Return the problem in which a step requires an earlier step on each offending object."""
+        """Return a problem in which a plan must act on each offending object before it uses `step`.
+
+        `step` is the index of a ground operator. Offending objects are the objects that made it fail in
+        simulation.
+        """
         found = failures_at(step, offending, self.grounded.operator_count, self.objects)
         new = [failure for failure in found if failure not in self.failures]
         return replace(self, failures=(*self.failures, *new)) if new else self
 
     def plans(self, seed: int, budget: Budget, statistics: SearchStatistics) -> NativePlanStream:
-        """Start a search; `seed` alone breaks ties."""
+        """Start a search and return its stream of plans; only `seed` decides ties."""
         return NativePlanStream(self, seed, budget, statistics)
 
 
@@ -190,7 +197,7 @@ class NativePlanStream:
 
 @dataclass(frozen=True, slots=True)
 class _Encoding:
-    """The numbers of a task's objects, predicates and types; objects are sorted."""
+    """The numbers that stand for a task's objects, predicates and types in the engine."""
 
     objects: Mapping[Object, int]
     predicates: Mapping[str, int]

@@ -37,40 +37,49 @@ class PythonPlanner:
 
 @dataclass(frozen=True, slots=True)
 class PythonProblem:
-    """A compact problem and the search for it; see `Problem`."""
+    """A problem over numbered atoms, and the search that solves it; see `Problem`."""
 
     compact: GroundProblem
     search: Search = field(repr=False)
 
     @property
     def failures(self) -> tuple[tuple[int, int], ...]:
-        """The failures discovered so far: (ground operator index, object index)."""
+        """The failures discovered so far in simulation.
+
+        Each is a pair: the index of the ground operator that failed, and the index of the object that made
+        it fail.
+        """
         return self.compact.failures
 
     @property
     def goal_reachable(self) -> bool:
-        """Whether the goal is reachable if deletes are ignored; if not, there is no plan."""
+        """Whether the goal is reachable if delete effects are ignored; if not, there is no plan."""
         return self.compact.goal_reachable
 
     def plan(self, steps: Sequence[int]) -> AbstractPlan:
-        """Return the abstract plan whose steps have the given indices."""
+        """Return the abstract plan whose steps are the ground operators with the given indices."""
         return self.compact.plan(steps)
 
     def with_failure(self, step: int, offending: Iterable[Object]) -> PythonProblem:
-        """Return the problem in which a step requires an earlier step on each offending object."""
+        """Return a problem in which a plan must act on each offending object before it uses `step`.
+
+        `step` is the index of a ground operator. Offending objects are the objects that made it fail in
+        simulation.
+        """
         changed = with_failure(self.compact, step, offending)
         return self if changed is self.compact else replace(self, compact=changed)
 
     def plans(self, seed: int, budget: Budget, statistics: SearchStatistics) -> PlanStream:
-        """Start a search; `seed` alone breaks ties."""
+        """Start a search and return its stream of plans; only `seed` decides ties."""
         return self.search(self.compact, seed, budget, statistics)
 
 
 def with_failure(problem: GroundProblem, step: int, offending: Iterable[Object]) -> GroundProblem:
-    """Return the problem in which ground operator `step` requires an earlier step on each offending object.
+    """Return a problem in which a plan must act on each offending object before it uses `step`.
 
-    The new atoms exist in the compact problem only: no abstract plan contains them, so they never become
-    subgoals. A failure that is known already changes nothing.
+    `step` is the index of a ground operator. Offending objects are the objects that made it fail in
+    simulation. Each new failure adds one atom to the numbered atoms. Abstract plans do not contain this
+    atom, so it never becomes a subgoal. A failure that is known already changes nothing.
     """
     for failure in failures_at(step, offending, len(problem.ground_operators), problem.objects):
         if failure not in problem.failures:
@@ -81,7 +90,7 @@ def with_failure(problem: GroundProblem, step: int, offending: Iterable[Object])
 def failures_at(
     step: int, offending: Iterable[Object], ground_operators: int, objects: Sequence[Object]
 ) -> list[tuple[int, int]]:
-    """Return the failures (step, object index) of a step; raise if the step or an object is unknown."""
+    """Return the pair (step, object index) for each offending object; raise if one is unknown."""
     if not 0 <= step < ground_operators:
         raise InvalidInputError(
             f"The step must be the index of a ground operator, got {step}. There are {ground_operators} "

@@ -41,12 +41,12 @@ class SearchSpace:
         return state & self._goal == self._goal
 
     def applicable(self, state: int) -> list[int]:
-        """Return the ground operators whose preconditions hold, in ascending order."""
+        """Return the indices of the ground operators that are applicable in a state, in ascending order."""
         missing = self._relevant_atoms & ~state
         return [step for step, needed in enumerate(self._preconditions) if not needed & missing]
 
     def successor(self, state: int, step: int) -> int:
-        """Return the state after a step, in canonical form if symmetries are used."""
+        """Return the state after a step or, with `symmetries`, the state that represents it."""
         child = self._apply(state, step)
         return child if self._symmetry is None else self._symmetry.canonical(child)
 
@@ -58,10 +58,10 @@ class SearchSpace:
         return (child | operator.adds) & self._relevant_atoms
 
     def undo_renaming(self, steps: list[int]) -> tuple[int, ...]:
-        """Return the plan for a path of steps through canonical states (see `successor`).
+        """Return the plan that a path of steps stands for.
 
-        `successor` may rename objects to make a state canonical. Each renaming is undone in all later
-        steps.
+        With `symmetries`, `successor` replaces a state by a symmetric one, in which interchangeable objects
+        are renamed. Each such renaming is undone in all later steps.
         """
         if self._symmetry is None:
             return tuple(steps)
@@ -118,7 +118,7 @@ class SearchTree:
         )
 
     def plan(self, node: int) -> tuple[int, ...]:
-        """Return the ground operators on the path to a node."""
+        """Return the plan to a node, as the indices of its ground operators."""
         backwards = []
         while self._parents[node] >= 0:
             backwards.append(self._steps[node])
@@ -156,7 +156,7 @@ class SearchStream(ABC):
 
     @abstractmethod
     def _resume_postponed(self) -> None:
-        """Put the entries that reached the expansion limit back into the queue."""
+        """Requeue the nodes that were postponed because their states had been expanded often enough."""
 
     @abstractmethod
     def _next_goal_node(self) -> int | Outcome:

@@ -34,15 +34,17 @@ Steps: TypeAlias = tuple[int, ...]
 # Exit statuses of Fast Downward and planners derived from it.
 _SOLVED = 0
 _ENDED_WITHOUT_PLAN = {
-    12: None,  # An incomplete search found no plan.
+    12: None,  # an incomplete search found no plan, so plans may exist
     22: Outcome.OUT_OF_NODES,
     23: Outcome.TIMEOUT,
     24: Outcome.TIMEOUT,
 }
 _COUNTER = re.compile(r"(Generated|Expanded|Evaluated) (\d+) state")
 
-# $1: kilobytes of memory, where the system can limit it; $2: input file; $3: output file; then the command.
-# The shell kills the guard itself, because a process that inherits the guard may never reap it.
+# The shell script that leads the process group. Its arguments are the memory limit in kilobytes (ignored if
+# the system cannot set it), the input file, the output file and the command. It prints the command's exit
+# status.
+# It kills the guard process and waits for it; otherwise the dead guard could remain as a zombie process.
 _LEADER = """
 ulimit -v "$1" 2>/dev/null
 input=$2 output=$3
@@ -155,14 +157,14 @@ class ExternalPlans:
         return _ProgramResult(plans, None if len(found) >= program.plans else Outcome.NO_ABSTRACT_PLAN)
 
     def _update_statistics(self, output: str) -> None:
-        # Totals are printed last, so they replace intermediate counts.
+        # The planner prints its total counts last, so they replace the intermediate counts.
         counted = {kind: int(number) for kind, number in _COUNTER.findall(output)}
         self._statistics.nodes_created += counted.get("Generated", 0)
         self._statistics.nodes_expanded += counted.get("Expanded", 0)
         self._statistics.nodes_evaluated += counted.get("Evaluated", 0)
 
     def _stops_at_goal(self, steps: Steps) -> bool:
-        """Return whether the goal holds only at the end; raise ValueError if the plan is invalid."""
+        """Return whether a plan reaches the goal only at its end; raise ValueError if it is invalid."""
         problem = self._problem
         state = problem.initial
         states = []
@@ -178,7 +180,7 @@ class ExternalPlans:
 
 
 def parse_step(name: str) -> int:
-    """Return the index of a ground operator from its name in the task; see `sas_task`."""
+    """Return the index of a ground operator from its name in the planner's input: 7 from `o7`."""
     found = re.fullmatch(r"o(\d+)", name)
     if found is None:
         raise ValueError(f"unknown step {name!r}")
@@ -198,7 +200,7 @@ def _failure(program: Program, result: ProcessResult, what: str) -> PlannerError
 
 
 def find_program(name: str, given: str | None, package: str, relative_path: str) -> str:
-    """Return the given path, else the path of a file in an installed package; raise if it is missing."""
+    """Return the path of a planner: `given`, or a file in an installed package; raise if it is missing."""
     if given is not None:
         if not os.path.isfile(given) or not os.access(given, os.X_OK):
             raise InvalidInputError(
@@ -252,12 +254,12 @@ def run_guarded(
     if status is None:
         return None
     text = output.read_text(errors="replace") if output.exists() else ""
-    # The status is empty if the shell itself was killed.
+    # The shell prints no status if it was killed itself.
     return ProcessResult(int(status or 128 + signal.SIGKILL), text)
 
 
 def _first_line(leader: subprocess.Popen[bytes], seconds: float) -> bytes | None:
-    """Return the first line that the leader prints, or None if it prints nothing in time."""
+    """Return the first line that the shell `leader` prints, or None if it prints nothing in time."""
     assert leader.stdout is not None
     with selectors.DefaultSelector() as selector:
         selector.register(leader.stdout, selectors.EVENT_READ)
@@ -265,7 +267,7 @@ def _first_line(leader: subprocess.Popen[bytes], seconds: float) -> bytes | None
 
 
 def _kill_group(leader: subprocess.Popen[bytes]) -> None:
-    # The leader is not reaped yet, so its id cannot belong to another group. Some systems deny permission
-    # to kill a process that has ended by itself.
+    # This process has not waited for the shell yet, so its id cannot belong to another group. Some systems
+    # deny permission to kill a process that has already ended.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(leader.pid, signal.SIGKILL)

@@ -23,13 +23,14 @@ LAMA_FIRST = (
     "lazy_greedy([ff, landmarks], preferred=[ff, landmarks])))"
 )
 
-# States that differ only in the names of objects are searched once; their plans are generated afterwards.
+# K* searches states that differ only in the names of objects once, and generates their plans afterwards.
 _SYMMETRIES = "sym=structural_symmetries(search_symmetries=oss, stabilize_initial_state=false, "
 _SYMMETRIES += "keep_operator_symmetries=true, time_bound=0)"
 _K_STAR_SEARCH = "kstar(lmcut(transform=undo_to_origin()), k={}, symmetries=sym, dump_plan_files=false, "
 _K_STAR_SEARCH += "json_file_to_dump=plans.json)"
 
-# The search components inside the packages, and their exit status for an unsolvable task.
+# The paths of the search programs inside the installed packages, and their exit statuses for an unsolvable
+# task.
 _FAST_DOWNWARD = "downward/builds/release/bin/downward"
 _FAST_DOWNWARD_UNSOLVABLE = 11
 _K_STAR = "builds/release/bin/downward"

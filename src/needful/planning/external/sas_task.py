@@ -1,8 +1,8 @@
-"""Write a compact problem as input for Fast Downward's search component.
+"""Write a ground problem as input for Fast Downward's search component.
 
-The format is the translator's output (SAS+, version 3). The problem is grounded already, so the translator
-is not needed: it would take longer than the search on small tasks, and run out of memory on large ones. The
-planner never sees names chosen by the user.
+The format is that of Fast Downward's translator, which grounds PDDL (SAS+, version 3). Here the problem is
+grounded already, so the translator is not needed: it would take longer than the search on small tasks, and
+run out of memory on large ones. The planner never sees names chosen by the user.
 
 Each variable stands for an atom; its value is 0 if the atom holds, and 1 if not.
 """
@@ -15,12 +15,12 @@ from needful.abstraction.atom_table import bits
 from needful.planning.budget import Budget
 from needful.planning.grounding import EncodedOperator, GroundProblem, deleted_atoms
 
-# The number of an additional variable for an atom that always holds.
+# The number of an additional variable that always has the value 0, like an atom that always holds.
 _TRUE = 0
 
 
 def sas_task(problem: GroundProblem, budget: Budget) -> str | None:
-    """Return the task as text, or None if time ran out; ground operator i is named o<i>.
+    """Return the problem as text, or None if time ran out. The ground operator with index 7 is named o7.
 
     Atoms that occur neither in a precondition nor in the goal are left out, and so are atoms that always
     hold. The goal must not hold at the start, because the planner refuses a task without a goal.
@@ -63,7 +63,10 @@ def _variables(count: int) -> Iterator[str]:
 
 
 def _operator(operator: EncodedOperator, deleted: int, numbers: dict[int, int]) -> list[str]:
-    """Return the unchanged conditions, then the changes (value before, value after)."""
+    """Return the lines of an operator: the preconditions that stay true, then the changes of variables.
+
+    A change gives the value before the step (-1 for any value) and the value after it.
+    """
     conditions, changes = [], []
     for atom in bits(operator.preconditions | operator.adds | deleted):
         number = numbers.get(atom)
@@ -76,6 +79,6 @@ def _operator(operator: EncodedOperator, deleted: int, numbers: dict[int, int]) 
             conditions.append(f"{number} 0")
         else:
             changes.append(f"0 {number} -1 0")
-    # The format requires a change; an operator without effects may still be useful in a plan.
+    # The format requires at least one change, so an operator without effects sets the variable _TRUE.
     changes = changes or [f"0 {_TRUE} -1 0"]
     return [str(len(conditions)), *conditions, str(len(changes)), *changes]

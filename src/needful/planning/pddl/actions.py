@@ -1,4 +1,8 @@
-"""Write operators as PDDL actions, lifted or ground."""
+"""Write operators as PDDL actions, lifted or ground.
+
+A delete pattern is a quantified delete effect: an atom in which some arguments are wildcards. A wildcard
+matches every object of a type.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ class DomainNames:
         operators: Iterable[str],
         objects: Iterable[str],
     ) -> DomainNames:
-        """Return unique names; objects are named last, so that no other name depends on a task."""
+        """Return unique PDDL names; objects are named last, so other names do not depend on the task."""
         tables: list[NameTable] = []
         for kind, originals in zip(
             ("type", "predicate", "action", "object"), (types, predicates, operators, objects), strict=True
@@ -42,7 +46,7 @@ class DomainNames:
         return cls(*tables)
 
     def non_action_names(self) -> list[str]:
-        """Return the names of everything but actions."""
+        """Return the PDDL names of all types, predicates and objects."""
         tables = (self.types, self.predicates, self.objects)
         return [name for table in tables for name in table.by_original.values()]
 
@@ -53,14 +57,14 @@ class DomainNames:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The names of the domain and of the variables of one operator."""
+    """The PDDL names of a domain, and those of the variables of one operator."""
 
     names: DomainNames
     variables: NameTable
 
     @classmethod
     def of(cls, operator: Operator, names: DomainNames) -> Scope:
-        """Return the scope of an operator."""
+        """Return the PDDL names for one operator."""
         return cls(names, NameTable.of("variable", (v.name[1:] for v in operator.parameters)))
 
     def variable(self, variable: Variable) -> str:
@@ -76,7 +80,7 @@ class Scope:
         return " ".join(f"{name} - {self.names.types[kind.name]}" for name, kind in variables)
 
     def pattern_terms(self, pattern: DeletePattern) -> list[str]:
-        """Return the arguments of a pattern as PDDL; wildcards become fresh variables."""
+        """Return the arguments of a delete pattern as PDDL; wildcards become new variables."""
         fresh = "any"
         while any(name.lower().startswith(fresh) for name in self.variables.by_original.values()):
             fresh += "_"
@@ -86,19 +90,22 @@ class Scope:
         ]
 
 
-# Returns a quantified delete of an operator as PDDL, or None if it deletes nothing.
+# A function that returns a quantified delete of an operator as PDDL, or None if it deletes nothing.
 DeleteWriter: TypeAlias = Callable[[DeletePattern, Operator, Scope], str | None]
 
 
 def forall_delete(pattern: DeletePattern, operator: Operator, scope: Scope) -> str | None:
-    """Return the effect that deletes every match of a pattern; in PDDL, add effects override it."""
+    """Return the PDDL effect that deletes all atoms that match a pattern, or None if there is no effect.
+
+    In PDDL, add effects override deletes.
+    """
     if any(_bindings(pattern, atom) == {} for atom in operator.add_effects):
-        return None  # the pattern is a single atom, which is added
+        return None  # the pattern has no wildcards, and its only atom is an add effect
     return _delete_effect(pattern, scope, [()])
 
 
 def guarded_delete(pattern: DeletePattern, operator: Operator, scope: Scope) -> str | None:
-    """Return the effect that deletes every match of a pattern except the add effects.
+    """Return the PDDL effect that deletes all atoms that match a pattern, except the add effects.
 
     A match differs from an added atom if at least one argument differs. With several arguments, this is a
     disjunction, which few planners accept. The delete is therefore repeated, once for each way in which a
@@ -127,7 +134,7 @@ def _delete_effect(pattern: DeletePattern, scope: Scope, ways: Sequence[tuple[st
 
 
 def _bindings(pattern: DeletePattern, atom: LiftedAtom) -> dict[int, Variable] | None:
-    """Return the variable at the index of each wildcard if the pattern can match the atom, else None."""
+    """Return the atom's variable for each wildcard, by argument index; None if the pattern cannot match."""
     if atom.predicate != pattern.predicate:
         return None
     found = {}
@@ -173,7 +180,7 @@ def lifted_action(operator: Operator, names: DomainNames, write_delete: DeleteWr
 def ground_actions(
     problem: GroundProblem, names: DomainNames, action_names: Sequence[str]
 ) -> Iterator[list[str]]:
-    """Yield, for each ground operator, the lines of an action without parameters."""
+    """Yield the lines of one action without parameters for each ground operator."""
     written = [names.atom(atom) for atom in problem.atoms]
     for operator, name in zip(problem.ground_operators, action_names, strict=True):
         deletes = deleted_atoms(operator, problem) & problem.reachable

@@ -1,8 +1,8 @@
 """Convert names to PDDL names and back, and write and read the comments in PDDL files.
 
-PDDL names are ASCII, start with a letter and ignore case. Names of users can be any text. Names that
-PDDL accepts stay unchanged; for the others, a comment gives the original name. PDDL allows a
-type and an object with the same name, but some tools do not, so all names are unique.
+PDDL names are ASCII, start with a letter and ignore case. In this package, a name can be any text. Names
+that PDDL accepts stay unchanged; for the others, a comment gives the original name. PDDL allows a type and
+an object with the same name, but some tools do not, so all names are unique.
 
 The comments record information that PDDL cannot express, and can be read back:
 
@@ -36,12 +36,15 @@ KEYWORD = re.compile(
 
 
 def name_comment(kind: str, pddl: str, original: str) -> str:
-    """Return the comment for a changed name."""
+    """Return the comment that gives the original of a name that was changed for PDDL."""
     return f"; {kind} {pddl} is {json.dumps(original)}"
 
 
 def controller_comment(action: str, controller: str, arguments: Sequence[str]) -> str:
-    """Return the comment for an action's controller; the arguments are parameters of the action."""
+    """Return the comment that gives the controller of an action and the controller's arguments.
+
+    The arguments are parameters of the action.
+    """
     return f"; action {action} runs {json.dumps(controller)} with ({' '.join(arguments)})"
 
 
@@ -50,9 +53,10 @@ class Comments:
     """The comments of a PDDL file; comments of any other form are ignored.
 
     Attributes:
-        names: original names by kind and lower-case PDDL name, without variables.
-        variables: the variables of all actions: the line, the lower-case PDDL name and the original.
-        controllers: the controller and its arguments, by lower-case action name.
+        names: original names, except those of variables, by kind (such as "type") and lower-case PDDL name.
+        variables: the renamed variables of all actions, each as the line of the comment, the lower-case
+            PDDL name and the original name.
+        controllers: the controller of each action and its arguments, by lower-case action name.
     """
 
     names: Mapping[tuple[str, str], str]
@@ -79,11 +83,11 @@ class Comments:
         return cls(names, tuple(variables), controllers)
 
     def original(self, kind: str, pddl: str) -> str:
-        """Return the original of a PDDL name, or the name itself if no comment gives another."""
+        """Return the original name for a PDDL name, or the PDDL name itself if it has no comment."""
         return self.names.get((kind, pddl.lower()), str(pddl))
 
     def variables_before(self, line: int, after: int) -> dict[str, str]:
-        """Return the original names of variables, by PDDL name, from the comments between two lines."""
+        """Return the original names of variables from the comments between two lines, by PDDL name."""
         return {pddl: original for number, pddl, original in self.variables if after < number < line}
 
 
@@ -97,10 +101,10 @@ def _json_string(text: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class NameTable:
-    """The PDDL names of one kind of thing, unique regardless of case.
+    """The PDDL names of one kind of thing, such as types; no two names differ only in case.
 
     Attributes:
-        kind: the kind of thing, for messages and comments.
+        kind: the kind of thing, such as "type"; used in messages and comments.
         by_original: the PDDL name of each original name, sorted by original name.
     """
 
@@ -114,7 +118,7 @@ class NameTable:
 
     @classmethod
     def of(cls, kind: str, originals: Iterable[str], taken: Iterable[str] = ()) -> NameTable:
-        """Return the table for a set of names; their order does not matter.
+        """Return the table of PDDL names for a set of original names; their order does not matter.
 
         `taken` are the PDDL names of other kinds of things, which the table must not use.
         """
@@ -136,14 +140,14 @@ class NameTable:
             raise UnknownNameError(self.kind, original, self.by_original) from None
 
     def original(self, pddl: str) -> str:
-        """Return the original of a PDDL name; case is ignored, because planners may change it."""
+        """Return the original name for a PDDL name; case is ignored, because planners may change it."""
         try:
             return self._by_pddl[pddl.lower()]
         except KeyError:
             raise UnknownNameError(f"PDDL {self.kind}", pddl, self.by_original.values()) from None
 
     def rename_comments(self) -> list[str]:
-        """Return one comment line per changed name."""
+        """Return one comment line for each name that was changed for PDDL."""
         return [
             name_comment(self.kind, pddl, original)
             for original, pddl in self.by_original.items()
@@ -152,7 +156,7 @@ class NameTable:
 
 
 def _sanitised(name: str) -> str:
-    """Return the most similar name that PDDL accepts."""
+    """Return a similar name that PDDL accepts; an accepted name is unchanged."""
     if _ACCEPTED_NAME.fullmatch(name) and len(name) <= MAX_LENGTH and not KEYWORD.fullmatch(name):
         return name
     ascii_only = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()

@@ -1,4 +1,7 @@
-"""Read actions of a PDDL domain as operators without controllers."""
+"""Read actions of a PDDL domain as operators without controllers.
+
+Parameters are merged if they stand for the same object. A delete pattern is a quantified delete effect.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,15 @@ COMPARISONS = ("=", "<", ">", "<=", ">=")
 
 @dataclass(frozen=True, slots=True)
 class ActionBody:
-    """An operator without a controller.
+    """An operator without a controller, read from an action.
 
     Attributes:
         action: the parsed action.
-        name: the original name, with the merged parameters appended if there are any.
-        arguments: the variable of each parameter that the action lists.
-        parameters: the same variables, each once, and one for each constant in the action.
-        terms: the variable of each name in the text, by lower-case name.
+        name: the original name. If parameters were merged because they stand for the same object, they are
+            appended.
+        arguments: the variable of each parameter that the action lists; merged parameters share a variable.
+        parameters: the variables in `arguments`, each once, and one for each constant in the action.
+        terms: the variable that each parameter or constant in the text stands for, by lower-case name.
     """
 
     action: Action
@@ -43,7 +47,7 @@ class ActionBody:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action as written in the text."""
+    """An action as written in the PDDL text: its name, its fields by keyword, and the whole expression."""
 
     name: Word
     fields: Mapping[str, Expression]
@@ -69,7 +73,9 @@ class Action:
 def read_action(
     form: Form, previous_line: int, symbols: Symbols, repeated_objects: bool
 ) -> list[ActionBody]:
-    """Return the operator of an action; with `repeated_objects`, one per way to merge parameters.
+    """Return the operator of an action; with `repeated_objects`, one operator per way to merge parameters.
+
+    Merged parameters stand for the same object.
 
     `previous_line` is the line where the previous action starts: comments after it belong to this action.
     """
@@ -94,7 +100,7 @@ def read_action(
 
 
 def _parameters(action: Action, previous_line: int, symbols: Symbols) -> dict[str, Variable]:
-    """Return the parameters of an action by lower-case name, with their original names."""
+    """Return the parameters of an action as variables with original names, by lower-case PDDL name."""
     syntax = symbols.syntax
     originals = symbols.comments.variables_before(action.form.line, after=previous_line)
     found = {}
@@ -107,7 +113,7 @@ def _parameters(action: Action, previous_line: int, symbols: Symbols) -> dict[st
 
 
 def _constants(form: Form, parameters: Mapping[str, Variable], symbols: Symbols) -> dict[str, Variable]:
-    """Return a parameter for each constant in an action; the constant is the only object of its type."""
+    """Return a parameter for each constant in an action; its type has the constant as the only object."""
     taken = {variable.name for variable in parameters.values()}
     found = {}
     for name in dict.fromkeys(word.lower() for word in _words(form)):
@@ -130,14 +136,14 @@ def _words(expression: Expression) -> Iterator[Word]:
 
 
 def _variant_name(name: str, merged: Mapping[Variable, Variable]) -> str:
-    """Return the name of an operator with merged parameters."""
+    """Return the name of an operator, with its merged parameters appended, such as `move[?b=?a]`."""
     same = [f"{one.name}={other.name}" for one, other in merged.items() if one != other]
     return f"{name}[{','.join(same)}]" if same else name
 
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """Reads conditions and effects of an action; `terms` are the parameters by name."""
+    """Reads conditions and effects of an action; `terms` maps names in the text to parameters."""
 
     symbols: Symbols
     terms: Mapping[str, Variable]
@@ -165,7 +171,7 @@ class _Scope:
         )
 
     def conditions(self, expression: Expression) -> Iterator[LiftedAtom | bool]:
-        """Yield the atoms of a conjunction, and the truth values of its equalities and inequalities."""
+        """Yield each part of a precondition: an atom, or the truth value of an equality or inequality."""
         if not self.symbols.syntax.form(expression):
             return
         match self.symbols.syntax.parts(expression):
@@ -186,7 +192,10 @@ class _Scope:
     def effects(
         self, expression: Expression, quantified: Mapping[str, Wildcard], condition: Expression | None
     ) -> Iterator[LiftedAtom | DeleteEffect]:
-        """Yield the effects inside a `forall` over `quantified` variables and a `when` with `condition`."""
+        """Yield the add and delete effects in an expression.
+
+        The expression may be inside a `forall` over `quantified` variables and a `when` with `condition`.
+        """
         if not self.symbols.syntax.form(expression):
             return
         match self.symbols.syntax.parts(expression):
@@ -248,7 +257,7 @@ class _Scope:
 def _bound_and_quantified(
     patterns: frozenset[DeletePattern],
 ) -> tuple[frozenset[LiftedAtom], frozenset[DeletePattern]]:
-    """Return the patterns without wildcards, as atoms, and the patterns with wildcards."""
+    """Split delete patterns: return those without wildcards, as atoms, and those with wildcards."""
     atoms, quantified = [], []
     for pattern in patterns:
         variables = tuple(one for one in pattern.arguments if isinstance(one, Variable))

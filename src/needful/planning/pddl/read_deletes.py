@@ -1,8 +1,9 @@
 """Read delete effects of PDDL as delete patterns, and merge parameters that may stand for the same object.
 
-`(forall (?z - t) (not (P ?z)))` becomes a delete pattern. In PDDL and in operators, adds override deletes.
-A condition that excludes only added atoms from a delete is therefore redundant and can be left out. Other
-conditional effects are not supported.
+`(forall (?z - t) (not (P ?z)))` becomes a delete pattern: an atom with a wildcard, which matches every
+object of a type. In PDDL and in operators, add effects override deletes. A condition that excludes only
+added atoms from a delete is therefore redundant and can be left out. Other conditional effects are not
+supported.
 
 A grounding of an operator maps distinct parameters to distinct objects, but PDDL allows an action to use an
 object twice. Such an action can be read as several operators, one per way to merge its parameters.
@@ -22,17 +23,18 @@ from needful.core.s_expressions import Expression, Form, Word, expression_text
 from needful.planning.pddl.actions import types_overlap
 from needful.planning.pddl.read_symbols import PddlSyntax
 
-# For each name in a condition: the parameter that it stands for, or None for any object but the parameters.
+# For each name in a condition: the parameter that it stands for, or None for any object that is not bound
+# to a parameter.
 Bindings: TypeAlias = Mapping[str, Variable | None]
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteEffect:
-    """A delete effect.
+    """A delete effect as read from PDDL.
 
     Attributes:
-        pattern: the deleted atoms.
-        names: the quantified variable at each argument of the pattern; None at a parameter.
+        pattern: the atoms to delete; arguments that are quantified variables are wildcards.
+        names: for each argument of the pattern, the name of the quantified variable; None for a parameter.
         condition: the condition of the delete; None if there is none.
         parameters: the parameters that a condition may refer to, by name.
         form: the expression in the text, for error messages.
@@ -48,7 +50,10 @@ class DeleteEffect:
 def merge_deletes(
     deletes: Iterable[DeleteEffect], adds: frozenset[LiftedAtom], syntax: PddlSyntax
 ) -> frozenset[DeletePattern]:
-    """Return the patterns that, together with the add effects, are equivalent to the delete effects."""
+    """Return delete patterns without conditions that are equivalent to the delete effects of an action.
+
+    Raises if a condition excludes an atom that the action does not add.
+    """
     by_pattern: dict[DeletePattern, list[DeleteEffect]] = {}
     for delete in deletes:
         by_pattern.setdefault(delete.pattern, []).append(delete)
@@ -65,7 +70,10 @@ def merge_deletes(
 
 
 def _candidates(pattern: DeletePattern, parameters: Iterable[Variable]) -> list[Sequence[Variable | None]]:
-    """Return the candidates for each argument of a pattern; None is any object but the parameters."""
+    """Return the possible values of each argument of a pattern.
+
+    A value is a parameter of the action, or None for any object that is not bound to a parameter.
+    """
     every = list(dict.fromkeys(parameters))
     return [
         [None, *(one for one in every if types_overlap(one.type, argument.type))]
@@ -78,7 +86,7 @@ def _candidates(pattern: DeletePattern, parameters: Iterable[Variable]) -> list[
 def _deleted(
     choice: Sequence[Variable | None], effects: Sequence[DeleteEffect], syntax: PddlSyntax
 ) -> bool:
-    """Return whether a delete effect of the pattern deletes the atom with the arguments `choice`."""
+    """Return whether one of the delete effects deletes the atom with the arguments `choice`."""
     for effect in effects:
         quantified = {name: one for name, one in zip(effect.names, choice, strict=True) if name is not None}
         bindings = {**effect.parameters, **quantified}
@@ -88,7 +96,7 @@ def _deleted(
 
 
 def _holds(condition: Expression, bindings: Bindings, syntax: PddlSyntax) -> bool:
-    """Return the truth value of a condition made of equalities."""
+    """Return whether a condition made of equalities is true under bindings of its names."""
     head, parts = syntax.parts(condition)
     connectives: dict[str, Callable[[Iterable[bool]], bool]] = {"and": all, "or": any}
     if head in connectives:
@@ -116,10 +124,11 @@ def _binding(name: Word, bindings: Bindings, syntax: PddlSyntax) -> Variable | N
 
 
 def parameter_partitions(variables: Sequence[Variable]) -> Iterator[dict[Variable, Variable]]:
-    """Yield every way to merge variables, as a map from each variable to the representative of its group.
+    """Yield every way to let variables stand for the same object.
 
-    The first map merges no variables. Variables can be merged if an object can have all their types; the
-    variable of the narrowest type represents the group.
+    Each way is a map from each variable to the variable that represents its group. The first map merges no
+    variables. Variables can be in one group if an object can have all their types; the variable of the
+    narrowest type represents the group.
     """
     for groups in _groupings(variables):
         yield {one: max(group, key=_depth) for group in groups for one in group}

@@ -22,34 +22,34 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class PddlSyntax:
-    """Reads the basic elements of the syntax; `source` names the text in errors."""
+    """Reads names and lists from parsed PDDL; `source` is the name of the text in errors."""
 
     source: str
 
     def fault(self, at: Expression, message: str) -> InvalidInputError:
-        """Return an error at a part of the text."""
+        """Return an error with the line of an expression."""
         return InvalidInputError(f"{self.source}, line {at.line}: {message}")
 
     def unknown(self, kind: str, name: Word, known: Iterable[str]) -> UnknownNameError:
-        """Return an error for an undeclared name."""
+        """Return an error with the line of an undeclared name."""
         return UnknownNameError(f"{kind} in {self.source}, line {name.line},", name, known)
 
     @contextmanager
     def locate_errors(self, at: Expression) -> Iterator[None]:
-        """Add the position in the text to errors raised inside the context."""
+        """Add the line of an expression to errors raised inside the `with` block."""
         try:
             yield
         except InvalidInputError as error:
             raise self.fault(at, str(error)) from error
 
     def word(self, expression: Expression) -> Word:
-        """Return an expression as a name, or raise."""
+        """Return an expression that must be a name; raise if it is a list."""
         if isinstance(expression, Form):
             raise self.fault(expression, f"expected a name, got {expression_text(expression)}.")
         return expression
 
     def form(self, expression: Expression) -> Form:
-        """Return an expression as a list, or raise."""
+        """Return an expression that must be a list; raise if it is a name."""
         if isinstance(expression, Word):
             raise self.fault(expression, f"expected a list in parentheses, got {expression}.")
         return expression
@@ -90,7 +90,7 @@ class PddlSyntax:
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """The declared names of a domain, by lower-case PDDL name."""
+    """The types, predicates and constants that a domain declares, by lower-case PDDL name."""
 
     syntax: PddlSyntax
     comments: Comments
@@ -155,7 +155,7 @@ class _Declarations:
     syntax: PddlSyntax
 
     def types(self, declared: Sequence[tuple[Word, Word]], with_root: bool) -> dict[str, Type]:
-        """Return the types by lower-case name; with `with_root`, `object` is the ancestor of all."""
+        """Return the types by lower-case name; with `with_root`, `object` is the supertype of all types."""
         parents = {name.lower(): parent for name, parent in declared if name.lower() != ROOT_TYPE}
         types: dict[str, Type] = {}
         if with_root:
@@ -229,7 +229,7 @@ class _Declarations:
         return constants
 
     def _known(self, kind: str, name: Word, known: Mapping[str, T]) -> T:
-        """Return the element that a name in the text stands for; `known` has the original names."""
+        """Return the item of `known` that a PDDL name stands for; `known` maps original names to items."""
         original = self.comments.original(kind, name)
         if original in known:
             return known[original]

@@ -20,7 +20,7 @@ from needful.planning.pddl.names import Comments
 from needful.planning.pddl.read_actions import ActionBody, read_action
 from needful.planning.pddl.read_symbols import PddlSyntax, Symbols, read_symbols
 
-# Conditions and quantifiers are supported as far as quantified deletes need them.
+# Conditional effects and quantifiers are supported only in delete effects.
 REQUIREMENTS = (
     ":strips",
     ":typing",
@@ -40,7 +40,7 @@ class PddlDomain:
     Attributes:
         name: its name.
         vocabulary: its types, predicates and controllers, or the vocabulary that it was read with.
-        operators: its actions.
+        operators: its actions as operators.
         constants: the objects that its actions name. Each is the only object of a new type, and operators
             refer to it by a parameter of this type. A task must contain these objects.
     """
@@ -97,7 +97,7 @@ def read_pddl_domain(
 
 
 def _text(source: str | Path) -> tuple[str, str]:
-    """Return the text of a source, and the name of the source in errors."""
+    """Return the PDDL text of a source, and the name of the source for error messages."""
     if isinstance(source, str) and "(" in source:
         return source, "PDDL"
     try:
@@ -139,7 +139,7 @@ def _check_requirements(requirements: Iterable[Expression], syntax: PddlSyntax) 
 
 
 def _vocabulary(given: Vocabulary | None, symbols: Symbols, created: Iterable[Controller]) -> Vocabulary:
-    """Return the given or declared vocabulary, with the types of constants and the created controllers."""
+    """Return the given vocabulary, or the declared one, with the types of constants and new controllers."""
     given = given or Vocabulary(tuple(symbols.types.values()), tuple(symbols.predicates.values()), ())
     return Vocabulary(
         (*given.types, *(constant.type for constant in symbols.constants.values())),
@@ -194,7 +194,7 @@ def _call(body: ActionBody, symbols: Symbols) -> tuple[str, tuple[Variable, ...]
 
 
 def _narrowest_common_types(before: Sequence[Type], types: Sequence[Type]) -> tuple[Type, ...] | None:
-    """Return, for each argument, the narrowest common supertype; None if an argument has none."""
+    """Return, for each argument, the narrowest common supertype of two types; None if one is missing."""
     if len(before) != len(types):
         return None
     found = []

@@ -124,7 +124,7 @@ def write_pddl(
 
 
 def write_actions(vocabulary: Vocabulary, operators: Sequence[Operator]) -> tuple[str, ...]:
-    """Return the text of each operator's action in the domain of style `forall`."""
+    """Return the PDDL text of the action of each operator, in the style `forall`."""
     names = _PddlWriter(vocabulary, tuple(operators), (), "needful").names
     return tuple("\n".join(lifted_action(operator, names, forall_delete)) for operator in operators)
 
@@ -156,7 +156,7 @@ def _grounded(writer: _PddlWriter, task: AbstractTask) -> Pddl:
 
 
 class _PddlWriter:
-    """Writes the parts that are the same in all styles."""
+    """Writes the parts of PDDL files that are the same in all styles."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class _PddlWriter:
         )
 
     def action_name(self, operator: GroundOperator) -> str:
-        """Return the name of a ground operator's action."""
+        """Return the PDDL action name of a ground operator, such as `Grasp__robot__box1`."""
         objects = (self.names.objects[obj.name] for obj in operator.objects)
         return "__".join([self.names.operators[operator.operator.name], *objects])
 
@@ -224,7 +224,7 @@ class _PddlWriter:
 def _all_types(
     vocabulary: Vocabulary, operators: Iterable[Operator], objects: Iterable[Object]
 ) -> list[Type]:
-    """Return all types that are used, with their ancestors, sorted."""
+    """Return all types that are used, and their supertypes, sorted."""
     mentioned = [*vocabulary.types, *(obj.type for obj in objects)]
     mentioned += [kind for predicate in vocabulary.predicates for kind in predicate.types]
     for operator in operators:
@@ -235,7 +235,7 @@ def _all_types(
 
 
 def _typed(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    """Return a typed list, one line per type."""
+    """Return a PDDL typed list from pairs (name, type), one line per type."""
     by_type: dict[str, list[str]] = {}
     for name, kind in pairs:
         by_type.setdefault(kind, []).append(name)
@@ -243,7 +243,7 @@ def _typed(pairs: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _section(title: str, lines: Iterable[str], closing: str = ")") -> list[str]:
-    """Return the lines of a section, or none if it is empty."""
+    """Return the lines of a section of a PDDL file, or no lines if the section is empty."""
     indented = [f"    {line}" for line in lines]
     if not indented:
         return []
