@@ -39,7 +39,7 @@ class CatalogueEntry:
         description: one line of text.
         extra: the optional dependency group that the domain needs, if any.
         required_module: a module that this group installs.
-        sizes: stored sizes of a domain that takes long to sample; None if they are computed on demand.
+        sizes: stored sizes, for domains whose tasks take long to sample; None if computed on demand.
     """
 
     module: str

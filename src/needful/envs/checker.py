@@ -144,7 +144,7 @@ def _check_vocabulary(env: Environment, findings: Findings) -> None:
 
 
 def _sample_tasks(env: Environment, count: int, seed: int, findings: Findings) -> dict[str, Task]:
-    """Return the valid tasks of both splits by name."""
+    """Return the valid sampled tasks by name, such as `train task 0`; add findings for the others."""
     sampled: dict[str, Task] = {}
     location, remedy = "sample_task", "Return a Task whose goal is about objects of its initial state."
     for split in Split:
@@ -185,7 +185,7 @@ def _check_goals(env: Environment, sampled: dict[str, Task], findings: Findings)
 def _explore(
     env: Environment, starts: Sequence[State], rounds: int, rng: np.random.Generator, findings: Findings
 ) -> list[_SimulatedStep]:
-    """Run a sequence of random actions from each start, and return the steps."""
+    """Run a sequence of random actions from each start state, and return all simulated steps."""
     steps: list[_SimulatedStep] = []
     tried: set[Controller] = set()
     for start in starts:
@@ -295,8 +295,8 @@ def _check_oracle(env: Environment, states: Sequence[State], seed: int, findings
 
 
 def _check_use_of_controllers(env: Environment, model: PlanningModel, findings: Findings) -> None:
-    """Add a finding for each controller that no oracle demonstration can contain."""
-    # Operators are checked, not plans, because tasks that need a controller may be rare.
+    """Add a finding for each controller that no oracle operator calls: no demonstration can contain it."""
+    # Operators are checked instead of plans, because few tasks may need a certain controller.
     used = {operator.controller.name for operator in model.operators}
     for controller in env.vocabulary.controllers:
         if controller.name not in used:
@@ -346,9 +346,9 @@ def _check_solving(
 def _check_parameter_bounds(
     model: PlanningModel, result: PlanningResult, rng: np.random.Generator, findings: Findings
 ) -> None:
-    """Add a finding if a sampler leaves the bounds of its controller in a state of a plan.
+    """Add a finding if a sampler of the plan's operators returns parameters outside the bounds.
 
-    Other states are not tested, because the operator may not be applicable there.
+    Each operator is sampled only in the state where the plan applies it: elsewhere it may be inapplicable.
     """
     for step, state in zip(result.abstract_plan, result.states, strict=False):
         name, controller = step.operator.name, step.operator.controller
@@ -371,7 +371,7 @@ def _random_action(
 ) -> GroundController | None:
     """Return an action with random objects, or None if a type has too few objects.
 
-    The parameters alternate between rounds: inside the bounds, at the lower and at the upper bounds.
+    The parameters depend on the round: random within the bounds, all lower bounds, or all upper bounds.
     """
     objects = _random_objects(controller.types, state, rng)
     if objects is None:
@@ -395,7 +395,7 @@ def _random_objects(
 
 
 def _beyond_bounds(action: GroundController) -> GroundController:
-    """Return the action with parameters at a bound moved beyond it, so that clipping restores them."""
+    """Return the action with each parameter that equals a bound moved beyond it; clipping restores it."""
     controller = action.controller
     bounds = zip(action.parameters, controller.low, controller.high, strict=True)
     parameters = tuple(value + (value == high) - (value == low) for value, low, high in bounds)

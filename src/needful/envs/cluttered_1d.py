@@ -140,7 +140,7 @@ def _colour(state: State, robot: Object, dot: Object) -> str:
 
 
 def _label(state: State, axes: Axes, dots: Sequence[Object]) -> None:
-    """Write the names of dots, sorted from left to right, below them; close names go on lower lines."""
+    """Write names below dots, which are sorted from left to right; close names go on lower lines."""
     level, last = 0, -RIGHT_END
     for dot in dots:
         x = state.get(dot, "x")

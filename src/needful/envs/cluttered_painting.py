@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 REACH = 1.0
-# The height above the table of an object that is held in the initial state.
+# If an object is held in the initial state, it is lifted above the table by this height.
 LIFT_HEIGHT = 1.0
 
 
@@ -97,14 +97,14 @@ class ClutteredPainting(Painting):
         )
 
     def simulate(self, state: State, action: GroundController) -> State:
-        """Move, or run a controller of Painting; Pick and Place require the object or the pose in reach."""
+        """Move, or run a controller of Painting; Pick and Place have no effect on targets out of reach."""
         match action.controller.name:
             case "MoveToObj" | "MoveToBox" | "MoveToShelf":
                 return _move(state, action.objects[0], *action.parameters)
             case "Pick" if not _next_to(state, action.objects):
                 return state
             case "Place":
-                # Placing comes before the test of reach: a closed lid causes a failure at any distance.
+                # Reach is tested after Painting's Place, so a closed lid raises a failure at any distance.
                 after = super().simulate(state, action)
                 return _after_placing(state, after, action)
             case _:
@@ -154,7 +154,11 @@ def _move(state: State, robot: Object, y: float) -> State:
 
 
 def _after_placing(state: State, after: State, action: GroundController) -> State:
-    """Return `after` with the new height of the object, or `state` if nothing was placed within reach."""
+    """Return the result of Place.
+
+    `after` is the result of Place in Painting; the height of the placed object is set in it. If nothing was
+    placed, or the target was out of reach, the result is the unchanged `state`.
+    """
     held = held_object(state)
     (robot,), (_, y, z) = action.objects, action.parameters
     if held is None or held_object(after) or abs(state.get(robot, "pose_y") - y) >= REACH:
@@ -187,9 +191,10 @@ class TargetPositionSampler:
 
 
 def _with_reach_precondition(operator: Operator) -> Operator:
-    """Return an operator of Painting with a precondition on reach.
+    """Return an operator of Painting with the precondition that the robot is next to the object.
 
-    In this domain OnTable changes when a held object is carried away, and when it is placed on the table.
+    The effects on OnTable also change: here an object leaves the table when it is carried away, not when it
+    is placed in the box or on the shelf. OpenLid is returned unchanged.
     """
     needs = operator.preconditions | {NEXT_TO.lifted(ROBOT_VARIABLE, OBJ_VARIABLE)}
     on_table, off_table = {ON_TABLE.lifted(OBJ_VARIABLE)}, {NOT_ON_TABLE.lifted(OBJ_VARIABLE)}
@@ -233,7 +238,10 @@ def _move_operators() -> tuple[Operator, ...]:
 
 
 def _carry_operator(name: str, move: Controller, target: Variable, beside: Predicate) -> Operator:
-    """Return a move operator; of all objects, only the held one is certain to stay next to the robot."""
+    """Return an operator that moves with a held object.
+
+    After the move, only the held object is certain to be next to the robot; other NextTo atoms are unknown.
+    """
     next_to = NEXT_TO.lifted(ROBOT_VARIABLE, OBJ_VARIABLE)
     return oracle_operator(
         name,

@@ -29,7 +29,8 @@ from needful.seeding import rng_for
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Limits of a closed loop: its number of low-level actions, and the smallest change that counts as progress.
+# Limits of a controller's closed loop: the maximum number of low-level actions, and the smallest change of
+# a feature that counts as progress.
 MAX_STEPS = 1000
 STUCK_TOLERANCE = 1e-3
 
@@ -149,7 +150,7 @@ class MultiStepEnvironment(Environment):
         memory: dict[str, object] = {}
         for steps in range(1, MAX_STEPS + 1):
             after = self.step(state, policy.act(state, action, memory))
-            # Checked only after an action: an execution of 0 steps would count as a failure.
+            # Checked only after an action, so there is at least one: 0 steps would count as a failure.
             if policy.terminal(after, action, memory):
                 return after, steps
             if after.allclose(state, STUCK_TOLERANCE):
@@ -168,11 +169,17 @@ def oracle_operator(
     deletes: Iterable[LiftedAtom] = (),
     forgets: Iterable[Predicate | DeletePattern] = (),
 ) -> Operator:
-    """Return an operator; the arguments are the columns of an operator table: name, call, P, E+, E-, Q.
+    """Return an operator.
 
-    P is `needs`, E+ is `adds`, E- is `deletes` and Q is `forgets`; `call` is the controller and its
-    arguments. A predicate in `forgets` makes all of its atoms unknown, as in the paper; a delete pattern
-    makes the atoms that match it unknown.
+    Args:
+        name: the name of the operator.
+        parameters: the variables of the operator.
+        call: the controller and the variables that are its arguments.
+        needs: the preconditions.
+        adds: the add effects.
+        deletes: the delete effects.
+        forgets: predicates, whose atoms all become unknown, as in the paper; or delete patterns, which are
+            atoms with wildcards: the atoms that match one become unknown.
     """
     controller, arguments = call
     return Operator(

@@ -58,7 +58,7 @@ class GymEncoding:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The feature of each column; types that share a feature name share its column."""
+        """The feature name of each column; if several types have a feature of this name, they share it."""
         return tuple(sorted({feature for kind in self.vocabulary.types for feature in kind.features}))
 
     @cached_property

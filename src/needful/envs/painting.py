@@ -249,7 +249,7 @@ def _sample_positions(count: int, rng: np.random.Generator) -> list[float]:
 
 
 def _sample_obj(y: float, rng: np.random.Generator) -> tuple[float, ...]:
-    """Sample the features of an object that is dirty, wet, or neither."""
+    """Sample the features of an object on the table: it is dirty, wet, or neither."""
     kind, amount = rng.integers(3), rng.uniform(0.5, 1.0)
     dirtiness, wetness = ((amount, 0.0), (0.0, amount), (0.0, 0.0))[kind]
     return (SCENE_X, y, RESTING_Z, dirtiness, wetness, 0.0, NO_GRASP, 0.0)

@@ -84,7 +84,7 @@ def _in_view(satellite: Point, theta: float, point: Point) -> bool:
 
 
 def _hides(entity: Point, satellite: Point, target: Point, occlusion: Occlusion) -> bool:
-    """Return whether the distance of an entity from the line of sight is below `CLEARANCE`."""
+    """Return whether an entity hides the target: it is nearer than `CLEARANCE` to the line of sight."""
     sight_x, sight_y = target[0] - satellite[0], target[1] - satellite[1]
     dx, dy = entity[0] - satellite[0], entity[1] - satellite[1]
     length = math.hypot(sight_x, sight_y)
@@ -100,7 +100,7 @@ def _hides(entity: Point, satellite: Point, target: Point, occlusion: Occlusion)
 def _sees(state: State, objects: Sequence[Object], occlusion: Occlusion) -> bool:
     satellite, target = objects
     start, end = _position(state, satellite), _position(state, target)
-    # The membership test comes last: few entities are near the line.
+    # `entity not in objects` is tested last, because few entities are near the line of sight.
     return _in_view(start, state.get(satellite, "theta"), end) and not any(
         _hides(_position(state, entity), start, end, occlusion) and entity not in objects
         for entity in state
@@ -168,8 +168,9 @@ class Satellites(Environment):
     """The Satellites domain: several satellites and one object.
 
     Args:
-        occlusion: with "line", as published, entities behind the satellite or beyond the object hide the
-            object too; tasks with "segment" are easier.
+        occlusion: with "line", as published, all entities near the line through satellite and object hide
+            the object, even those behind the satellite or beyond the object. With "segment", only those
+            near the segment between the two do, so tasks are easier.
 
     Attributes:
         sees: the predicate Sees(satellite, object), which depends on the occlusion.
@@ -307,7 +308,10 @@ class ClutteredSatellites(Satellites):
 
 
 def _move_to(state: State, satellite: Object, target: Object, position: Parameters) -> State:
-    """Jump to a position and face the target; no change if any entity, even the satellite, is too close."""
+    """Jump to a position and face the target; do nothing if any entity is too close to the position.
+
+    The satellite itself counts too, at its old position.
+    """
     x, y = position
     if any(math.dist((x, y), _position(state, entity)) < CLEARANCE for entity in state):
         return state
@@ -333,7 +337,7 @@ def _sample_positions(count: int, rng: np.random.Generator) -> list[Point]:
 
 
 def _sample_shooters(count: int, rng: np.random.Generator) -> list[float]:
-    """Sample the satellites that can shoot a chemical, at least one; 1.0 for those that can, else 0.0."""
+    """Sample which satellites can shoot a chemical, at least one; return 1.0 or 0.0 per satellite."""
     shooters = [float(rng.integers(2)) for _ in range(count)]
     if not any(shooters):
         shooters[rng.integers(count)] = 1.0

@@ -49,7 +49,7 @@ GRIPPER = Type("gripper", ("pose_x", "pose_y"))
 def _within(inner: float, inner_width: float, outer: float, outer_width: float) -> bool:
     """Return whether one interval, given by centre and width, lies strictly inside another.
 
-    Edges are compared, not centres: the results differ in floating point if edges touch.
+    The edges are compared. Comparing centres would give other results for touching edges, due to rounding.
     """
     return (
         outer - outer_width / 2 < inner - inner_width / 2
@@ -98,7 +98,7 @@ HOLDING = Predicate("HoldingScrew", (GRIPPER, SCREW), _holding_screw)
 IN_RECEPTACLE = Predicate("ScrewInReceptacle", (SCREW, RECEPTACLE), _screw_in_receptacle)
 
 MOVE_TO_SCREW = Controller("MoveToScrew", (GRIPPER, SCREW))
-# The screw does not affect the motion; as an argument it shows a learner which held screw is relevant.
+# The screw does not affect the motion, but as an argument it shows a learner which held screw matters.
 MOVE_TO_RECEPTACLE = Controller("MoveToReceptacle", (GRIPPER, RECEPTACLE, SCREW))
 MAGNETIZE = Controller("MagnetizeGripper", (GRIPPER,))
 DEMAGNETIZE = Controller("DemagnetizeGripper", (GRIPPER,))

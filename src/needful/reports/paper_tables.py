@@ -32,7 +32,7 @@ from needful.reports.statistics import (
 from needful.reports.table import Cell, Row, Table, one_decimal, three_digits
 from needful.sweeps.results import JobResult
 
-# Returns whether the second estimate counts as good as the first one, which is the best.
+# Takes the best estimate and another one; returns whether the other one counts as equally good.
 BoldRule: TypeAlias = Callable[[Estimate, Estimate], bool]
 
 
@@ -43,7 +43,7 @@ class Column:
     Attributes:
         label: the heading.
         published: the name of the column in the published table.
-        methods: an entry shows the first of these methods that has runs.
+        methods: the column shows, for each domain, the first of these methods that has runs.
     """
 
     label: str
@@ -59,13 +59,13 @@ class TableSpec:
         title, caption: the texts for readers.
         columns: the columns of the paper.
         published: the paper's numbers.
-        values: maps a group to one value per seed.
+        values: returns one value per seed of a group of runs.
         spread: computes the spread of these values.
         text: formats a number.
         higher_is_better: whether larger values are better.
-        bold: decides which entries are as good as the best and shown in bold; None for no bold entries.
+        bold: the rule for entries that count as good as the best and are bold; None for no bold entries.
         include_unknown: whether methods that are not in the paper get a column.
-        about_tasks: whether the numbers depend on the number of tasks.
+        about_tasks: whether the values depend on the number of tasks; if so, notes mention this number.
     """
 
     title: str
@@ -159,7 +159,7 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
 
 
 def fill_table(name: str, groups: Sequence[RunGroup]) -> Table:
-    """Return one of `TABLES` with a row for each domain that has runs and at least one number."""
+    """Return one of `TABLES`; it has a row for each domain with runs, unless all entries would be empty."""
     spec = TABLES[name]
     columns = spec.columns + (_unknown_columns(spec, groups) if spec.include_unknown else ())
     domains = in_paper_order(group.domain for group in groups)
@@ -203,7 +203,11 @@ def _row(spec: TableSpec, columns: Sequence[Column], domain: str, groups: Sequen
 
 
 def _comparable(spec: TableSpec, cell: Cell) -> Estimate | None:
-    """Return the estimate to compare, None if it may be small only because learning was stopped."""
+    """Return the estimate to compare with others.
+
+    The result is None if smaller is better and learning was stopped in some runs: the value could be small
+    only for this reason.
+    """
     return cell.measured if spec.higher_is_better or not cell.unlearned else None
 
 

@@ -16,17 +16,17 @@ from needful.planning.planners import DEFAULT_PLANNER
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult
 
-# Entries of a summary's `seconds` that are not learning time.
+# The keys in the `seconds` of a run's summary that are not learning time.
 _OTHER_SECONDS = frozenset({"collect", "planning_mean", "planning_p90"})
 
 
 @dataclass(frozen=True, slots=True)
 class RunGroup:
-    """The runs of one method on one domain under one setting, by seed.
+    """The runs of one method on one domain that differ only in their seed.
 
     Attributes:
         domain, method: the domain and the method of all runs.
-        setting: the job of the runs, with seed 0.
+        setting: the job that all runs share, except for the seed; its seed is 0.
         runs: the runs that ended without an error, including those whose learner ran out of time.
         errors: the number of runs that ended with an error.
     """
@@ -59,7 +59,7 @@ def was_learned(run: JobResult) -> bool:
 
 
 def group_runs(results: Iterable[JobResult]) -> tuple[RunGroup, ...]:
-    """Return all groups in the paper's order of domains and methods, then by setting."""
+    """Group the results that differ only in their seed; sort groups as in the paper, then by setting."""
     by_setting: dict[Job, list[JobResult]] = {}
     for result in results:
         by_setting.setdefault(replace(result.job, seed=0), []).append(result)
@@ -73,7 +73,7 @@ def group_runs(results: Iterable[JobResult]) -> tuple[RunGroup, ...]:
 
 
 def _order_text(setting: Job) -> str:
-    """Return a sort key that orders the settings of one domain and method by their numbers."""
+    """Return a sort key for settings of one domain and method: by demonstrations, tasks and limits."""
     limit = setting.learning_timeout or 0.0
     numbers = (setting.demos, setting.tasks, setting.timeout, setting.abstract_plans, limit)
     return " ".join([*(f"{number:020.6f}" for number in numbers), setting.planner])
@@ -87,11 +87,11 @@ def _group(setting: Job, results: Sequence[JobResult]) -> RunGroup:
 
 
 def main_group(groups: Iterable[RunGroup], domain: str, method: str) -> RunGroup | None:
-    """Return the group that represents a method on a domain, None if there is none.
+    """Return the group that reports show for a method on a domain, None if there is none.
 
-    The preferences, in this order: a group with runs, with the paper's number of demonstrations, with the
-    default planner, with the most demonstrations, with the most tasks over all seeds, with the longest
-    time limit.
+    Of several groups, these criteria choose one, the most important first: it has runs; it has the paper's
+    number of demonstrations; it uses the default planner; it has the most demonstrations; the most tasks
+    over all seeds; the longest time limit.
     """
     protocol = protocol_of(domain)
     paper_demos = protocol.demos if protocol else None
@@ -113,7 +113,7 @@ def _rank(group: RunGroup, paper_demos: int | None) -> tuple[bool, bool, bool, i
 
 
 def main_groups(groups: Sequence[RunGroup]) -> tuple[RunGroup, ...]:
-    """Return the groups that represent their method and domain, in the order of `groups`."""
+    """Return the group that `main_group` chooses for each method and domain, in their given order."""
     return tuple(group for group in groups if main_group(groups, group.domain, group.method) is group)
 
 

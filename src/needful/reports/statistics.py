@@ -45,7 +45,7 @@ def standard_error(values: Sequence[float]) -> float:
 
 
 def estimate(values: Sequence[float], spread: Callable[[Sequence[float]], float]) -> Estimate | None:
-    """Return the mean with its spread, None without values; one value has no spread."""
+    """Return the mean of values with its spread; None if there are no values; one value has no spread."""
     if not values:
         return None
     return Estimate(mean(values), spread(values) if len(values) > 1 else None, len(values))
@@ -60,7 +60,7 @@ def intervals_overlap(best: Estimate, other: Estimate) -> bool:
 
 
 def within_spread_of_best(best: Estimate, other: Estimate) -> bool:
-    """Return whether a mean is within the spread of the best one.
+    """Return whether a mean differs from the best mean by at most the spread of the best.
 
     This rule gives the bold entries of Tables 2 and 3.
     """
@@ -72,10 +72,10 @@ def mark_best(
     higher_is_better: bool,
     rule: Callable[[Estimate, Estimate], bool],
 ) -> tuple[bool, ...]:
-    """Return, for each estimate, whether it counts as good as the best one by a rule.
+    """Return, for each estimate, whether it counts as good as the best one according to a rule.
 
-    If several means are the best, the one with the widest spread is the reference, so the order of the
-    estimates does not matter.
+    Of several estimates with the best mean, the one with the widest spread is the best one, so the order of
+    the estimates does not matter.
     """
     known = [one for one in estimates if one is not None]
     if not known:

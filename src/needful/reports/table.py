@@ -48,7 +48,7 @@ _LATEX_ESCAPES = MappingProxyType(
         "<": r"\textless{}",
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
-        # After a line break, LaTeX would read these as arguments of the line break.
+        # LaTeX would read these characters after a line break as arguments of the line break.
         "[": "{[}",
         "*": "{*}",
         "–": "--",
@@ -72,7 +72,7 @@ class Cell:
         unlearned: the number of seeds whose learner ran out of time.
         best: whether the entry is shown in bold.
         notes: differences from the paper's protocol, and failed runs.
-        setting: the settings of the runs, with seed 0; None without runs.
+        setting: the job of the runs, with seed 0 instead of their seeds; None without runs.
     """
 
     measured: Estimate | None
@@ -258,7 +258,10 @@ def _notes(table: Table, cell: Cell) -> str:
 
 
 def as_csv(table: Table) -> str:
-    """Return a table as CSV with one line per cell: full precision, 1 or 0 for `best`, empty if missing."""
+    """Return a table as CSV with one line per cell.
+
+    Numbers have full precision, `best` is 1 or 0, and missing values are empty.
+    """
     buffer = io.StringIO()
     # Quote all text: by default, the writer does not quote a single carriage return.
     writer = csv.DictWriter(buffer, CSV_FIELDS, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)

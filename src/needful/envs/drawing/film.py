@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FRAMES_PER_SECOND = 10  # of MP4 videos
-THUMBNAIL_DIVISOR = 3  # pictures on a contact sheet are smaller by this factor
+THUMBNAIL_DIVISOR = 3  # thumbnails are smaller than the pictures by this factor
 
 DOTS_PER_INCH = 100
 # In inches; below MIN_HEIGHT the longest caption would not fit.
@@ -54,7 +54,7 @@ class Film:
 
 @runtime_checkable
 class Filmable(Protocol):
-    """A domain with its own films and interactive pages of plans, in three dimensions."""
+    """A domain that makes films and interactive pages of plans itself, in three dimensions."""
 
     def film(self, result: PlanningResult, goal: AbstractState) -> Film:
         """Return a film of a planning result."""
@@ -140,7 +140,7 @@ def draw_caption(caption: Caption, height: float) -> Image:
 
 
 def _contact_sheet(film: Film) -> Image:
-    """Return thumbnails of all pictures, one below the other."""
+    """Return one image with thumbnails of all pictures, one below the other."""
     from PIL import Image
 
     width, height = (max(1, length // THUMBNAIL_DIVISOR) for length in film.pictures[0].size)

@@ -41,5 +41,5 @@ def as_safe_json(value: object) -> str:
 
 
 def _policy_hash(text: str) -> str:
-    """Return the hash that allows an inline script or style in a content security policy."""
+    """Return the hash of an inline script or style; a content security policy with this hash allows it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -42,7 +42,7 @@ OBJ_WIDTH = 0.2
 # Lifted objects are drawn at most this high.
 HIGHEST_Z = 0.6
 
-# The width of the border around a held object, in units of the scene: it never covers the object.
+# The width of the border around a held object, in units of the scene; it is drawn outside the object.
 BORDER_Y, BORDER_Z = 0.05, 0.03
 
 # The size of a letter and of a line of text in small pictures, as in a film strip.

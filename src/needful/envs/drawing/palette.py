@@ -46,4 +46,5 @@ def draw_legend(axes: Axes, meanings: Mapping[str, str]) -> None:
         handletextpad=0.5,
         columnspacing=1.4,
     )
-    legend.set_gid(f"legend {dict(meanings)}")  # equal ids mark artists that look the same in all pictures
+    # The report page records artists with equal ids only once.
+    legend.set_gid(f"legend {dict(meanings)}")

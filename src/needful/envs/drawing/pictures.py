@@ -70,9 +70,10 @@ def make_captions(
     subgoals: Sequence[AbstractState],
     states: Sequence[State],
 ) -> tuple[Caption, ...]:
-    """Return one caption per state of a plan; there may be fewer states than steps.
+    """Return one caption per state.
 
-    State i follows step i and is compared with subgoal i; state 0 is the initial state.
+    State 0 is the initial state, and state i is the state after step i of the plan. The caption of state i
+    lists the atoms of subgoal i. If the plan was not executed completely, some states are missing.
     """
     titles = step_titles(plan)
     if len(states) > min(len(titles), len(subgoals)):
@@ -90,7 +91,7 @@ def make_caption(title: str, subgoal: AbstractState, state: State) -> Caption:
 
 
 def step_titles(plan: Sequence[GroundOperator | GroundController]) -> tuple[str, ...]:
-    """Return the titles of the initial state and of each step of a plan."""
+    """Return the titles of the states of a plan: `start`, then the number and the text of each step."""
     return ("start", *(f"{number}. {step}" for number, step in enumerate(plan, 1)))
 
 
@@ -106,7 +107,8 @@ def check_captions(states: Sequence[State], captions: Sequence[Caption]) -> None
 def caption_lines(caption: Caption, width: float, height: float = 0.0) -> list[Line]:
     """Return a caption as lines that fit into a width, missing atoms first; lengths are in inches.
 
-    At most `MAX_ATOMS` atoms are shown, or more if they fit into the height; a last line counts the rest.
+    At most `MAX_ATOMS` atoms are shown, or more if they fit into the height. If atoms are left out,
+    the last line gives their number.
     """
     letters = int(width * LETTERS_PER_INCH)
 

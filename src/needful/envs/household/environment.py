@@ -55,7 +55,7 @@ CONTROLLERS: dict[str, tuple[Parameters, Parameters]] = {
     "Close": ((-0.1, -0.1, -0.1), (0.1, 0.1, 0.1)),
 }
 
-# The predicate of each BDDL literal, by the literal's predicate and sign.
+# The name of our predicate for each BDDL literal, by the literal's BDDL predicate and sign.
 LITERAL_PREDICATES = {
     ("inside", True): "Inside",
     ("ontop", True): "OnTop",
@@ -67,7 +67,7 @@ MAX_HOUSES = 100
 
 
 def make_vocabulary(worlds: WorldCache) -> Vocabulary:
-    """Return the vocabulary; classifiers and initiation tests look up the world of each state."""
+    """Return the vocabulary; its classifiers and initiation tests get the simulator of a state's house."""
     return Vocabulary(
         TYPES,
         tuple(
@@ -130,9 +130,10 @@ class Household(Environment):
         return world.run(state, action.controller.name, action.objects[0], action.parameters)
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Return the task in the first sampled house in which the definition holds after all things rest.
+        """Sample houses until one fits, and return the task in this house.
 
-        Raises `NoPlaceError` with the most common reasons if none of 100 houses fits.
+        A house fits if the initial state of the activity's definition still holds after all things have
+        come to rest. Raises `NoPlaceError` with the most common reasons if none of 100 houses fits.
         """
         activity = [one.name for one in ACTIVITIES].index(self.name)
         reasons: Counter[str] = Counter()
@@ -146,11 +147,11 @@ class Household(Environment):
         raise NoPlaceError(f"None of {MAX_HOUSES} houses fits {self.name}. Most common reasons: {listed}")
 
     def task_in(self, definition: ActivityDefinition, scene: Scene) -> Task:
-        """Return the task of a definition in a house, after all things have come to rest.
+        """Return the task of an activity's definition in a house, after all things have come to rest.
 
-        Raises `NoPlaceError` if the definition does not hold there, or if an object of the goal is
-        within reach. A house that was not made by `make_house` cannot be rebuilt: it is lost after
-        `MAX_WORLDS` other houses have been used.
+        Raises `NoPlaceError` if the initial literals of the definition do not hold then, or if an object of
+        the goal is within reach. The task of a house that was not made by `make_house` becomes unusable
+        after `MAX_WORLDS` other houses, because its simulator is dropped and cannot be rebuilt.
         """
         world = World(scene)
         self._worlds.add(world)
@@ -192,9 +193,9 @@ class Household(Environment):
         return self._predicates[name](*(objects[argument] for argument in literal.arguments))
 
     def _check_start(self, definition: ActivityDefinition, state: State) -> None:
-        """Raise `NoPlaceError` unless the definition holds and no object of the goal is within reach."""
+        """Raise `NoPlaceError` if an initial literal is false or an object of the goal is within reach."""
         for literal in definition.initial:
-            # No atom has the robot or a room as an argument, and physics does not move them.
+            # No predicate takes the robot or a room, and physics does not move them: no check is needed.
             if literal.predicate == "inroom" or ROBOT_OBJECT.name in literal.arguments:
                 continue
             if not self._atom(literal, state).holds(state):

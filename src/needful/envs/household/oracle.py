@@ -37,7 +37,7 @@ from needful.envs.household.simulation.world import WorldCache
 # The range of distances between the robot's centre and a thing's bounding box, in metres.
 MIN_DISTANCE, MAX_DISTANCE = RADIUS + 0.02, 0.7
 
-# The number of standing positions that are tried, and of surface positions that are compared.
+# The maximum number of standing positions to try, and the number of positions on surfaces to sample.
 SAMPLE_COUNT = 100
 
 ZERO_SIZE: Vector = (0.0, 0.0, 0.0)
@@ -113,7 +113,7 @@ def _operators(vocabulary: Vocabulary) -> tuple[Operator, ...]:
             needs=[hand_empty, reachable],
             adds=[holding],
             deletes=[hand_empty, reachable],
-            # No OnTop or Inside atom holds for an object in the hand.
+            # An object in the hand is in no OnTop or Inside atom.
             forgets=[
                 DeletePattern(predicates[relation], arguments)
                 for relation in ("Inside", "OnTop")
@@ -130,7 +130,7 @@ def _operators(vocabulary: Vocabulary) -> tuple[Operator, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StandingPlaceSampler:
-    """Samples where the robot stands: around a thing, or in front of furniture used from the front."""
+    """Samples where the robot stands: around a thing; in front of it for windows, shelves and cupboards."""
 
     worlds: WorldCache
 
@@ -157,7 +157,7 @@ class StandingPlaceSampler:
         return x, y
 
     def _bounds(self, state: State, target: Object, rotation: np.ndarray) -> Box:
-        """Return a box around a thing in any pose, relative to its origin, in a frame with its yaw."""
+        """Return a box around a thing, which may be tilted, in a frame with its origin and its yaw."""
         low, high = map(np.array, self.worlds.of(state).bounds(state, target))
         x, y = (rotation.T @ ((low + high)[:2] / 2 - state[target][:2])).tolist()
         hx, hy = (np.abs(rotation.T) @ (high - low)[:2] / 2).tolist()
@@ -169,7 +169,7 @@ class GraspOffsetSampler:
     """Samples the direction from which the hand approaches a thing: from the sides or from above."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return an offset of the hand."""
+        """Return an offset of the hand from the origin of the thing."""
         return (*rng.uniform(-0.2, 0.2, size=2).tolist(), float(rng.uniform(0.0, 0.2)))
 
 
@@ -178,16 +178,16 @@ class HandleOffsetSampler:
     """Samples the direction from which the hand approaches a handle."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return an offset of the hand."""
+        """Return an offset of the hand from the handle."""
         return tuple(rng.uniform(-0.1, 0.1, size=3).tolist())
 
 
 @dataclass(frozen=True, slots=True)
 class CavitySampler:
-    """Samples where the hand releases an operator's first object above the second."""
+    """Samples where the hand releases an operator's first object: above the second, a container."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return an offset above the middle of the container."""
+        """Return an offset from the container's origin to a point above the middle of the container."""
         _, container = objects
         hx, hy = state.get(container, "hx"), state.get(container, "hy")
         low, high = (-hx / 2, -hy / 2, DROP_HEIGHTS[0]), (hx / 2, hy / 2, DROP_HEIGHTS[1])
@@ -196,12 +196,12 @@ class CavitySampler:
 
 @dataclass(frozen=True, slots=True)
 class SurfaceSampler:
-    """Samples a free position for the first object on a surface of the second, in the hand's range."""
+    """Samples a free position for an operator's first object on a surface of the second, in hand range."""
 
     worlds: WorldCache
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the first sampled offset that is free and in range; if there is none, the first."""
+        """Return the first sampled offset that is free and in range; if none is, the first sampled one."""
         held, target = objects
         world = self.worlds.of(state)
         low, high = map(np.array, world.bounds(state, held))
@@ -225,7 +225,7 @@ def _other_things(state: State, objects: Sequence[Object]) -> list[Object]:
 def _overlaps_others(
     positions: np.ndarray, half: np.ndarray, others: Sequence[tuple[Vector, Vector]]
 ) -> np.ndarray:
-    """Return for each position whether a box with the centre of its bottom there overlaps another box."""
+    """Return for each position whether a box that stands there overlaps one of the other boxes."""
     lows, highs = (np.array([box[i] for box in others]).reshape(-1, 3) for i in (0, 1))
     middles = (positions + half * (0, 0, 1))[:, None, :]
     apart = np.any((middles - half >= highs) | (middles + half <= lows), axis=2)
@@ -233,9 +233,9 @@ def _overlaps_others(
 
 
 def _sample_surface_offsets(target: Object, half: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Sample offsets at which a thing with these half-extents lies within a surface of the target.
+    """Sample offsets from the target at which a thing with these half-extents lies on one of its surfaces.
 
-    On a surface that is too small the thing is centred.
+    The thing does not overhang, except that it is centred on a surface that is too small for it.
     """
     category = CATEGORIES[target.type.name]
     surfaces = category.surfaces or (bounding_box(category),)
@@ -248,6 +248,6 @@ def _sample_surface_offsets(target: Object, half: np.ndarray, rng: np.random.Gen
 
 
 def _rotation(state: State, target: Object) -> np.ndarray:
-    """Return the rotation from a frame with the target's yaw to the frame of the house."""
+    """Return the 2D rotation matrix from a frame with the target's yaw to the frame of the house."""
     yaw = heading(state[target][3:7])
     return np.array(((cos(yaw), -sin(yaw)), (sin(yaw), cos(yaw))))

@@ -29,7 +29,7 @@ DOTS_PER_INCH = 160
 FONT_SIZE = 9
 SMALL_FONT_SIZE = 7.5
 MAX_NAME_LENGTH = 28
-LEGEND_LETTERS = 115  # per line of a legend, including the room for its symbols
+LEGEND_LETTERS = 115  # letters per line of a legend; symbols count as letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +69,14 @@ def report_style() -> Iterator[None]:
         "figure.facecolor": WHITE,
         "figure.dpi": DOTS_PER_INCH,
         "savefig.dpi": "figure",
-        "svg.hashsalt": "needful",  # Otherwise the ids of elements differ between runs.
+        "svg.hashsalt": "needful",  # With a random salt, the ids of elements would differ between runs.
     }
     with style.context(["default", settings]):
         yield
 
 
 def panels(titles: Sequence[str], height: float, shared_rows: bool = False) -> tuple[Figure, list[Axes]]:
-    """Return a figure with one panel per title, row by row; `height` is the height of a panel in inches.
+    """Return a figure and its panels, one per title, row by row; a panel is `height` inches high.
 
     With `shared_rows`, all panels share one y axis, labelled only at the left.
     """
@@ -95,14 +95,14 @@ def panels(titles: Sequence[str], height: float, shared_rows: bool = False) -> t
 
 
 def domain_panels(domains: Sequence[str], height: float) -> tuple[Figure, list[Axes]]:
-    """Return a figure with one panel per domain and a shared y axis."""
+    """Return a figure and its panels, one per domain, with a shared y axis."""
     return panels([domain_title(domain) for domain in domains], height, shared_rows=True)
 
 
 def method_panels(
     domains: Sequence[str], methods: Sequence[str], row_height: float
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with one panel per domain and one row per method in each panel."""
+    """Return a figure and its panels, one per domain, each with one row per method."""
     figure, axes = domain_panels(domains, 0.8 + row_height * len(methods))
     method_rows(axes, methods)
     return figure, axes
@@ -111,7 +111,7 @@ def method_panels(
 def group_panels(
     groups: Sequence[RunGroup], row_height: float
 ) -> tuple[Figure, dict[str, Axes], tuple[str, ...]]:
-    """Return a figure, its panel for each domain, and the methods of the rows in each panel."""
+    """Return a figure, its panels by domain, and the methods of the rows from top to bottom."""
     domains = in_paper_order(group.domain for group in groups)
     methods = in_column_order(group.method for group in groups)
     figure, axes = method_panels(domains, methods, row_height)
@@ -163,6 +163,6 @@ def render_files(figure: Figure) -> FigureFiles:
     """Return a figure as PNG and SVG, without dates and versions: equal figures give equal bytes."""
     png, svg = io.BytesIO(), io.BytesIO()
     figure.savefig(png, format="png", metadata={"Software": None})
-    figure.set_layout_engine("none")  # The layout is final after the first `savefig`.
+    figure.set_layout_engine("none")  # Keep the layout that the first `savefig` computed.
     figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     return FigureFiles(png.getvalue(), svg.getvalue())

@@ -50,9 +50,10 @@ def draw_data_efficiency(groups: Sequence[RunGroup]) -> Figure | None:
 
 
 def learning_curves(groups: Sequence[RunGroup]) -> Curves:
-    """Return the groups of methods that ran with several numbers of demonstrations.
+    """Return a curve for each domain and method that ran with several numbers of demonstrations.
 
-    If several groups have the same number, the default planner is preferred, then the most tasks.
+    A curve has one group of runs per number of demonstrations. If several groups have the same number, the
+    default planner is preferred, then the most tasks.
     """
     best: dict[tuple[str, str], dict[int, RunGroup]] = {}
     for group in groups:
@@ -83,14 +84,14 @@ def _draw_curve(axes: Axes, method: str, curve: Sequence[RunGroup]) -> None:
 
 
 def _draw_published(axes: Axes, domain: str, method: str, most_demos: int) -> bool:
-    """Draw the published mean as a star if the curves reach its number of demonstrations.
+    """Draw the published mean success as a star, and return whether a star was drawn.
 
-    Returns whether a star was drawn.
+    Without a published mean, or if no curve reaches its number of demonstrations, nothing is drawn.
     """
     protocol, published = protocol_of(domain), SUCCESS.get(domain, {}).get(method)
     if protocol is None or published is None or protocol.demos > most_demos:
         return False
-    # Behind the curve and larger than its points, so that both stay visible.
+    # The star is behind the curve and larger than its points, so that both stay visible.
     star = _star(method_style(method).colour, zorder=1.5, size=15.0)
     star.set_data([protocol.demos], [published.mean])
     axes.add_line(star)

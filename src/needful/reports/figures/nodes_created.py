@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FAILED_NODES = 10**6  # for domains that are not in the paper
-VIOLIN_HALF_WIDTH = 0.4  # rows are 1 apart
+FAILED_NODES = 10**6  # the x value of unsolved tasks in domains that are not in the paper
+VIOLIN_HALF_WIDTH = 0.4  # the distance between two rows is 1
 MIN_VIOLIN_POINTS = 10  # a density of fewer points would be misleading
-MIN_BANDWIDTH = 0.07  # of the kernel, in powers of ten
-MAX_OPAQUE_POINTS = 60  # more points overlap, so they are drawn paler
+MIN_BANDWIDTH = 0.07  # of the density estimate, in powers of ten
+MAX_OPAQUE_POINTS = 60  # more points would overlap, so they are drawn paler
 
 
 def draw_nodes_created(groups: Sequence[RunGroup]) -> Figure | None:
-    """Draw a point for each task and a violin with its median for each method.
+    """Draw a point for each task, and for each method a violin with the median of its solved tasks.
 
-    Unsolved tasks are at the end of the scale, with their share. Policies create no nodes and are
-    omitted.
+    Unsolved tasks are drawn at the end of the x axis, with their percentage. Policies create no nodes and
+    are omitted.
     """
     searching = [group for group in main_groups(groups) if group.method not in POLICIES and group.records]
     if not searching:
@@ -48,7 +48,7 @@ def draw_nodes_created(groups: Sequence[RunGroup]) -> Figure | None:
 
 
 def _end_of_scale(groups: Sequence[RunGroup]) -> int:
-    """Return the x value for unsolved tasks: the paper's, or more if solved tasks have more nodes."""
+    """Return the x value of unsolved tasks: the paper's, or larger if a solved task has more nodes."""
     protocol = protocol_of(groups[0].domain)
     paper_end = protocol.failed_nodes if protocol else FAILED_NODES
     most = max((r.nodes_created for group in groups for r in group.records if r.solved), default=1)

@@ -44,7 +44,7 @@ class Comparison:
 
 
 def compare(group: RunGroup, other: RunGroup) -> Comparison | None:
-    """Compare two groups of one domain; return None if they have no task in common.
+    """Compare two groups of runs on one domain; return None if they have no task in common.
 
     The tasks of a seed share one learned model and are not independent, so the bootstrap resamples whole
     seeds.
@@ -77,7 +77,7 @@ def _by_seed(group: RunGroup) -> dict[int, dict[int, RunRecord]]:
 
 
 def compare_with_ours(groups: Sequence[RunGroup]) -> tuple[Comparison, ...]:
-    """Compare `necessary` with every other method of each domain; pass one group per method and domain."""
+    """Compare `necessary` with each other method; `groups` has one group of runs per method and domain."""
     comparisons = []
     for other in groups:
         ours = main_group(groups, other.domain, OURS)
@@ -89,8 +89,8 @@ def compare_with_ours(groups: Sequence[RunGroup]) -> tuple[Comparison, ...]:
 def draw_paired_differences(groups: Sequence[RunGroup]) -> Figure | None:
     """Draw the mean difference between `necessary` and each other method, with its 95 % interval.
 
-    A hollow marker is a single seed, which has no interval. The numbers at the right count the tasks that
-    only `necessary` and only the other method solved.
+    A hollow marker is a single seed, which has no interval. The two numbers at the right are the tasks that
+    only `necessary` solved, and the tasks that only the other method solved.
     """
     comparisons = compare_with_ours(main_groups(groups))
     if not comparisons:
@@ -111,7 +111,7 @@ def draw_paired_differences(groups: Sequence[RunGroup]) -> Figure | None:
 
 
 def _lowest_tick(comparisons: Sequence[Comparison]) -> int:
-    """Return the largest multiple of 25 below all differences, at most 0."""
+    """Return the largest multiple of 25 that is at most 0 and not above any difference or interval."""
     differences = [comparison.difference for comparison in comparisons]
     lowest = min(found.mean if found.low is None else found.low for found in differences)
     return min(0, 25 * math.floor(lowest / 25))

@@ -62,7 +62,8 @@ def draw_success_by_objects(groups: Sequence[RunGroup]) -> Figure | None:
 def size_classes(records: Sequence[RunRecord]) -> tuple[SizeClass, ...]:
     """Group tasks into at most six classes by their number of objects.
 
-    The distinct numbers of objects are divided evenly, in order. Records without a number are omitted.
+    The numbers of objects that occur are sorted and divided evenly among the classes. Records without a
+    number of objects are omitted.
     """
     counted = [record for record in records if record.objects > 0]
     sizes = sorted({record.objects for record in counted})

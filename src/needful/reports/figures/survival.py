@@ -20,7 +20,7 @@ MIN_SECONDS = 1e-4
 
 
 def draw_survival(groups: Sequence[RunGroup]) -> Figure | None:
-    """Draw a curve for each method over all tasks of all seeds; failed tasks count as unsolved."""
+    """Draw for each method the percentage of tasks solved within a time, over all tasks of all seeds."""
     tried = [group for group in main_groups(groups) if group.records]
     if not tried:
         return None
@@ -39,7 +39,7 @@ def draw_survival(groups: Sequence[RunGroup]) -> Figure | None:
 
 
 def solved_within(group: RunGroup) -> tuple[list[float], list[float]]:
-    """Return seconds and the percentages of tasks solved by then: the corners of a step function."""
+    """Return times in seconds, and for each the percentage of tasks solved by then, as a step function."""
     seconds = sorted(max(r.seconds["total"], MIN_SECONDS) for r in group.records if r.solved)
     shares = [100.0 * number / len(group.records) for number in range(1, len(seconds) + 1)]
     end = max([group.setting.timeout, *seconds])
@@ -47,7 +47,7 @@ def solved_within(group: RunGroup) -> tuple[list[float], list[float]]:
 
 
 def _start(groups: Sequence[RunGroup]) -> float:
-    """Return the largest power of ten, in seconds, before the first solved task."""
+    """Return the start of the time axis: the largest power of ten, in seconds, up to the first success."""
     first = min((solved_within(group)[0][1] for group in groups), default=MIN_SECONDS)
     return float(10.0 ** np.floor(np.log10(first)))
 

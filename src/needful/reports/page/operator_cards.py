@@ -1,4 +1,8 @@
-"""The data of the page's operator cards: PDDL, the reasons for each part, and demonstrations."""
+"""The data of the page's operator cards.
+
+A card shows an operator as PDDL, the reasons for its preconditions and effects, and the demonstrations
+that it was learned from.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +22,12 @@ from needful.reports.page.shared_tables import AtomList
 
 # More demonstrations would make the page slow to load.
 MAX_DEMONSTRATIONS = 100
-# Lines with this prefix name the controller, which the card shows elsewhere.
+# PDDL comments with this prefix name the controller. They are removed, as the card shows it elsewhere.
 ACTION_COMMENT_PREFIX = "; action "
 
 
 def operator_cards(model: RecordedModel) -> list[dict[str, Any]]:
-    """Return one card per operator."""
+    """Return the data of one card per operator, as JSON values."""
     operators, evidence = model.stored.model.operators, model.evidence or {}
     actions = write_actions(model.stored.model.vocabulary, operators)
     cards = []
@@ -50,7 +54,7 @@ def operator_cards(model: RecordedModel) -> list[dict[str, Any]]:
 def demonstration_steps(model: RecordedModel, atoms: AtomList) -> dict[int, list[dict[str, Any]]]:
     """Return, for each demonstration, the steps that operators were learned from, in order.
 
-    A step has the atoms that were necessary after it, and the changes that its operator predicts.
+    A step has the atoms that later steps or the goal need, and its changes, predicted or not.
     """
     found: dict[int, list[dict[str, Any]]] = {}
     for number, operator in enumerate(model.stored.model.operators):

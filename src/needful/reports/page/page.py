@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from needful.reports.page.svg_recorder import StateRenderer
 
 SUMMARY_KEYS = ("demos", "transitions", "operators", "coverage")
-# The files are concatenated in this order to one script.
+# The JavaScript files, in the order in which they are joined into one script.
 SCRIPTS = (
     "elements.js",
     "charts.js",
@@ -40,7 +40,7 @@ FindEnvironment: TypeAlias = Callable[[str], Environment]
 
 @dataclass(frozen=True, slots=True)
 class RendererCache:
-    """One renderer per domain, created on demand, or the reason why there is none."""
+    """For each domain, the renderer of its pictures, created on demand, or the reason why there is none."""
 
     find_environment: FindEnvironment
     renderers: dict[str, StateRenderer | str] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class RendererCache:
         self.renderers[domain] = reason
 
     def as_json(self) -> dict[str, Any]:
-        """Return the picture size and the marks of each domain."""
+        """Return for each domain the size of its pictures and the shapes that they consist of."""
         return {
             domain: {"size": renderer.size, **renderer.mark_table.as_json()}
             for domain, renderer in self.renderers.items()
@@ -117,7 +117,7 @@ def _run_data(run: RecordedRun, label: str, cache: RendererCache) -> dict[str, A
 
 
 def _numbers(values: JsonValue, names: Sequence[str] | None = None) -> dict[str, float]:
-    """Return the members of an object that are numbers; `names` restricts them."""
+    """Return the entries of a JSON object that are numbers; with `names`, only entries with these names."""
     found = values if isinstance(values, Mapping) else {}
     return {
         name: value
@@ -129,7 +129,7 @@ def _numbers(values: JsonValue, names: Sequence[str] | None = None) -> dict[str,
 def _tasks(
     run: RecordedRun, atoms: AtomList, cache: RendererCache, notes: list[str]
 ) -> list[dict[str, Any]]:
-    """Return the rows of the tasks; append a note to `notes` if plans or pictures are missing."""
+    """Return the data of each task; append a note to `notes` if plans or pictures are missing."""
     if not run.plans:
         if run.records and run.learned:
             notes.append("The plans of this run were not recorded, so there is nothing to replay.")

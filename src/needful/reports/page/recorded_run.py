@@ -24,7 +24,8 @@ RUN_FOLDER_HINT = "Use a folder written by `needful run` or `needful eval --out`
 class RecordedModel:
     """The learned operators, and the records of how they were learned.
 
-    `evidence` and `climb` are None if they were not recorded.
+    `evidence` has the transitions that each operator was learned from, and `climb` the steps of hill
+    climbing over sets of operators. They are None if they were not recorded.
     """
 
     stored: StoredModel

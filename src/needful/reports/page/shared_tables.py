@@ -1,4 +1,4 @@
-"""Tables that the page's data refers to by number: the marks of pictures, and atoms as text."""
+"""Tables whose entries the page's data refers to by number: drawn marks of pictures, and atoms as text."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from typing import Any, TypeAlias
 
 from needful.core.atoms import GroundAtom
 
-# SVG path data, a text `(text,)`, or an image `("", PNG as base64)`.
+# What a mark shows: SVG path data, a text `(text,)`, or an image `("", PNG as base64)`.
 Form: TypeAlias = str | tuple[str] | tuple[str, str]
 # SVG attributes, sorted, without those that have their default value.
 Style: TypeAlias = tuple[tuple[str, str | float], ...]
 Point: TypeAlias = tuple[float, float]
-# The numbers of marks, from back to front.
+# A picture: the numbers of its marks, from back to front.
 Frame: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MarkTable:
-    """The marks of many pictures, each stored once; a mark is a form at a point in a style.
+    """The marks of many pictures, each stored once.
 
-    Each dictionary maps its entries to consecutive numbers from 0.
+    A mark is a form (a path, a text or an image), drawn at a point in a style. Each dictionary maps its
+    entries to consecutive numbers from 0.
     """
 
     forms: dict[Form, int] = field(default_factory=dict)
@@ -36,11 +37,11 @@ class MarkTable:
         return self.marks.setdefault((form_number, *point, style_number), len(self.marks))
 
     def clip(self, outline: str) -> int:
-        """Return the number of a clip outline; add it if it is new."""
+        """Return the number of an outline that marks are clipped to; add it if it is new."""
         return self.clips.setdefault(outline, len(self.clips))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the tables that frames refer to."""
+        """Return the tables of forms, styles, clip outlines and marks."""
         return {
             "forms": list(self.forms),
             "styles": [dict(style) for style in self.styles],
@@ -52,7 +53,7 @@ class MarkTable:
 
 
 def run_length_pairs(frame: Iterable[int]) -> list[int]:
-    """Return numbers as ranges of consecutive numbers: the first number and the length of each range.
+    """Return a list of mark numbers as ranges: the first number and the length of each range, in one list.
 
     Marks that do not move have consecutive numbers, so most pictures consist of a few ranges.
     """
@@ -77,7 +78,7 @@ class AtomList:
     numbers: dict[str, int] = field(default_factory=dict)
 
     def add(self, atoms: Iterable[GroundAtom]) -> list[int]:
-        """Return the numbers of atoms, sorted by atom; add new ones."""
+        """Return the numbers of some atoms, sorted by atom; add atoms that are new."""
         return [self.numbers.setdefault(str(atom), len(self.numbers)) for atom in sorted(atoms)]
 
     def texts(self) -> list[str]:

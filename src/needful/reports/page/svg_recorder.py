@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 DIGITS = 1
-# Lengths are often halves: the offset rounds them all in the same direction.
+# Many coordinates lie halfway between two rounded values; this offset rounds them all upwards.
 ROUNDING_OFFSET = 1e-6
 # In matplotlib y grows upwards, in SVG downwards.
 FLIP_Y = np.array((1.0, -1.0))
@@ -41,7 +41,7 @@ MOVE, LINE, QUADRATIC, CUBIC, CLOSE = map(
     int, (Path.MOVETO, Path.LINETO, Path.CURVE3, Path.CURVE4, Path.CLOSEPOLY)
 )
 COMMANDS = {MOVE: "M", LINE: "L", QUADRATIC: "Q", CUBIC: "C"}
-# The number of points of a curve after its first one.
+# The number of points that follow the first point of a curve segment.
 FURTHER_POINTS = {QUADRATIC: 1, CUBIC: 2}
 CAPS = {"projecting": "square", "round": "round"}
 # For each alignment of a text: the SVG anchor, and the anchor's position as a share of the width.
@@ -49,12 +49,12 @@ ANCHORS = {"left": ("start", 0.0), "center": ("middle", 0.5), "right": ("end", 1
 BOLD = 600
 
 POINTS_PER_INCH = 72
-# Environments choose text sizes for the panels of a film strip, which are at most this wide.
+# Wider pictures are shrunk: text sizes are chosen for film strips, whose pictures are at most this wide.
 MAX_WIDTH_INCHES = 6.0
 
 
 def path_to_svg(path: Path, start: np.ndarray) -> str:
-    """Return a path as SVG path data relative to a point; a path without codes is a polyline."""
+    """Return a matplotlib path as SVG path data relative to a point; without codes it is a polyline."""
     points = np.round((np.asarray(path.vertices) - start) * FLIP_Y + ROUNDING_OFFSET, DIGITS).tolist()
     straight = [MOVE, *[LINE] * (len(points) - 1)]
     codes = straight if path.codes is None else np.asarray(path.codes).tolist()
@@ -71,7 +71,7 @@ def path_to_svg(path: Path, start: np.ndarray) -> str:
 
 
 class PathStyle(NamedTuple):
-    """The style of a path, hashable.
+    """The style of a path, as a hashable value.
 
     Attributes:
         face: the fill colour, or None.
@@ -92,7 +92,7 @@ class PathStyle(NamedTuple):
 
     @classmethod
     def of(cls, gc: GraphicsContextBase, face: Any) -> PathStyle:
-        """Return the style of a graphics context with a fill colour."""
+        """Return the style that a matplotlib graphics context and a fill colour describe."""
         dashes: Any = gc.get_dashes()[1]
         return cls(
             None if face is None else tuple(face),
@@ -143,7 +143,7 @@ def rounded(number: float, digits: int = DIGITS) -> float:
 
 
 class RecordingRenderer(RendererBase):
-    """Record the paths, texts and images of axes whose figure has 72 dots per inch."""
+    """Record the paths, texts and images of axes as marks; their figure must have 72 dots per inch."""
 
     def __init__(self, mark_table: MarkTable, size: Point) -> None:
         super().__init__()
@@ -153,7 +153,7 @@ class RecordingRenderer(RendererBase):
         self._top_left = np.array((0.0, size[1]))
         self._groups: list[tuple[str | None, int]] = []
         self._setting: tuple[Hashable, ...] = ()
-        # Caches: matplotlib draws all artists again for each picture.
+        # Caches, because matplotlib draws all artists again for each picture.
         self._known_groups: dict[tuple[Hashable, ...], Frame] = {}
         self._known_paths: dict[tuple[Hashable, ...], Frame] = {}
         self._known_bounds: dict[int, tuple[BboxBase, tuple[float, ...]]] = {}
@@ -248,7 +248,8 @@ class RecordingRenderer(RendererBase):
         """Measure text literally: a dollar sign in a name does not start a formula."""
         key = (s, prop.get_size_in_points(), prop.get_name(), prop.get_weight())
         if key not in self._known_lengths:
-            with warnings.catch_warnings():  # The font may lack letters that browsers have.
+            # Ignore warnings about letters that the font lacks: the browser's font may have them.
+            with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
                 self._known_lengths[key] = super().get_text_width_height_descent(s, prop, False)
         return self._known_lengths[key]
@@ -258,7 +259,7 @@ class RecordingRenderer(RendererBase):
         return self.size
 
     def flipy(self) -> bool:
-        """Return True: y grows downwards for texts."""
+        """Return True: y grows downwards in the positions of texts."""
         return True
 
     def _mark(self, form: Form, point: Point, style: dict[str, str | float]) -> int:
@@ -266,7 +267,7 @@ class RecordingRenderer(RendererBase):
         return self.mark_table.mark(form, (rounded(point[0]), rounded(point[1])), attributes)
 
     def _new_path(self, path: Path, style: PathStyle, clip: str | tuple[float, ...] | None) -> Frame:
-        """Return the mark of a path, empty if the path is invisible."""
+        """Return the number of a path's mark as a tuple, which is empty if the path is invisible."""
         outline, attributes = _finite(path), style.attributes()
         points = np.asarray(outline.vertices)
         if not attributes or not len(points):
@@ -279,7 +280,7 @@ class RecordingRenderer(RendererBase):
         return (self._mark(path_to_svg(outline, points[0]), (x, self.size[1] - y), attributes),)
 
     def _clip_shape(self, gc: GraphicsContextBase) -> str | tuple[float, ...] | None:
-        """Return the clip of a path: SVG path data, the bounds of a rectangle, or None."""
+        """Return the region that a path is clipped to: SVG path data, bounds of a rectangle, or None."""
         bounds = gc.get_clip_rectangle()
         found: tuple[Any, Any] = gc.get_clip_path()  # A path and its transform, or None twice.
         if found[0] is not None:
@@ -293,7 +294,7 @@ class RecordingRenderer(RendererBase):
         return self._known_bounds[id(bounds)][1]
 
     def _clip_rectangle(self, points: np.ndarray, *extents: float) -> str | None:
-        """Return a rectangle as SVG path data, None if all points are inside it."""
+        """Return a clip rectangle as SVG path data; None if it has no effect: all points are inside."""
         low, high = np.array(extents[:2]), np.array(extents[2:])
         if ((points >= low) & (points <= high)).all():
             return None
@@ -308,7 +309,7 @@ def _repeat(marks: Frame, renderer: RendererBase) -> None:
 
 
 def _finite(path: Path) -> Path:
-    """Return a path without its non-finite points, at which lines are interrupted."""
+    """Return a path without its points that are not finite; lines are interrupted there."""
     if np.isfinite(path.vertices).all():
         return path
     cleaned = path.cleaned(remove_nans=True)
@@ -321,7 +322,7 @@ def _is_bold(weight: str | int) -> bool:
 
 
 class StateRenderer:
-    """Draw the states of one environment, all on the same axes: creating new axes is much slower."""
+    """Draw the states of one environment, all on the same axes, because new axes are slow to create."""
 
     def __init__(self, environment: Environment) -> None:
         shrink = min(1.0, MAX_WIDTH_INCHES / environment.picture_size[0])

@@ -26,17 +26,17 @@ ENOUGH_FILMS = 50
 
 @dataclass(frozen=True, slots=True)
 class FilmSelection:
-    """The tasks that get films, and the stride between drawn states; the last state is always drawn."""
+    """The tasks that get films. Every `stride`-th state of a plan is drawn, and always the last one."""
 
     tasks: frozenset[int]
     stride: int = 1
 
 
 def choose_films(run: RecordedRun) -> FilmSelection:
-    """Choose the tasks that get films: all of them if that is at most `MAX_PICTURES` pictures.
+    """Choose the tasks that get films: all if their plans have at most `MAX_PICTURES` states in total.
 
-    Otherwise only some tasks get films; at most half of these tasks failed, if enough tasks were solved. If
-    there are still too many pictures, some states of each plan are not drawn.
+    Otherwise some tasks are chosen: at most half of them failed, unless too few tasks were solved. If there
+    are still too many pictures, some states of each plan are not drawn.
     """
     planned = [record for record in run.records if record.task in run.plans]
     pictures = sum(len(run.plans[record.task].states) for record in planned)
@@ -52,7 +52,7 @@ def choose_films(run: RecordedRun) -> FilmSelection:
 
 
 def _spread(items: Sequence[int], most: int) -> list[int]:
-    """Return at most `most` items, evenly spread."""
+    """Return at most `most` of the items, at evenly spaced positions."""
     count = min(most, len(items))
     return [items[number * len(items) // count] for number in range(count)]
 
@@ -60,7 +60,7 @@ def _spread(items: Sequence[int], most: int) -> list[int]:
 def task_rows(
     run: RecordedRun, atoms: AtomList, renderer: StateRenderer | None, films: FilmSelection
 ) -> list[dict[str, Any]]:
-    """Return one row per task; without a renderer there are no films."""
+    """Return the data of each task: record, plan and film; without a renderer there are no films."""
     rows = []
     for record in run.records:
         plan = run.plans.get(record.task)
@@ -106,8 +106,8 @@ def _plan(plan: RecordedPlan, atoms: AtomList) -> dict[str, Any]:
 
 
 def _film(plan: RecordedPlan, renderer: StateRenderer, stride: int) -> dict[str, Any]:
-    """Return the pictures of a plan, and the indices of their states."""
-    # Predicates read from a file cannot be evaluated; those of the environment can.
+    """Return pictures of some states of a plan, and the indices of these states."""
+    # Predicates read from a file have no classifier, so they are replaced by those of the environment.
     goal = bound_to(plan.goal, renderer.environment.vocabulary)
     last = len(plan.states) - 1
     indices = [*range(0, last, stride), last]

@@ -28,7 +28,7 @@ MAX_DISTANCE = 0.6
 # The clearance at the centres of cells, so that a disc is also clear between two neighbouring cells.
 CELL_CLEARANCE = CLEARANCE / 2
 
-# The maximum distance between an end of a path and the first or last cell on it.
+# The maximum distance from the start to the first cell of a path, and from the last cell to the goal.
 ENTRY_DISTANCE = 0.12
 
 # The weight of the heuristic in weighted A*; paths are longer than the shortest by at most this factor.
@@ -37,15 +37,15 @@ HEURISTIC_WEIGHT = 1.5
 
 @dataclass(frozen=True)
 class Footprints:
-    """The footprints of geoms: rotated rectangles with rounded corners and a range of heights, one per row.
+    """The footprints of MuJoCo geoms, one per row: rotated rectangles with rounded corners.
 
     Attributes:
         centre: their centres.
-        direction: the unit vector along their first side.
+        direction: the unit vectors along their first sides.
         half: their half-extents, without the corner radius.
-        corner_radius: the distance by which they are grown in all directions.
-        low: the heights of their lowest points.
-        high: the heights of their highest points.
+        corner_radius: the distances by which the rectangles are grown in all directions.
+        low: the heights of the lowest points of the geoms.
+        high: the heights of the highest points.
     """
 
     centre: np.ndarray
@@ -59,9 +59,9 @@ class Footprints:
     def of(
         cls, centres: np.ndarray, axes: np.ndarray, halves: np.ndarray, round_: np.ndarray
     ) -> Footprints:
-        """Return footprints that cover boxes and cylinders; they are exact if one axis is vertical."""
+        """Return footprints that cover boxes and cylinders (`round_`); upright ones are covered exactly."""
         half_axes = axes * halves[:, None, :]
-        # The direction is the axis that is longest in the plan: boxes with a vertical axis are then exact.
+        # The direction is the axis that looks longest from above, so boxes with a vertical axis are exact.
         lengths = np.hypot(half_axes[:, 0, :], half_axes[:, 1, :])
         longest = np.take_along_axis(half_axes[:, :2, :], lengths.argmax(axis=1)[:, None, None], axis=2)[
             :, :, 0
@@ -106,7 +106,7 @@ class Footprints:
         return self[(self.low < high) & (self.high > low)]
 
     def gaps(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the distance of each point from each footprint (the last axis); at most 0 inside."""
+        """Return the distances from points to footprints (the last axis); inside they are at most 0."""
         dx, dy = x[..., None] - self.centre[:, 0], y[..., None] - self.centre[:, 1]
         u, v = self.direction[:, 0], self.direction[:, 1]
         along = np.maximum(np.abs(dx * u + dy * v) - self.half[:, 0], 0.0)
@@ -117,7 +117,7 @@ class Footprints:
 
 @dataclass(frozen=True)
 class Disc:
-    """The footprint of a part of the robot, between two heights."""
+    """A disc that covers a part of the robot seen from above; the part is between two heights."""
 
     radius: float
     low: float
@@ -125,7 +125,7 @@ class Disc:
 
 
 class OccupancyGrid:
-    """A grid over a house and, per range of heights, the distances to fixed obstacles."""
+    """A grid over a house with distances to the nearest fixed obstacle, for each range of heights."""
 
     def __init__(self, scene: Scene, fixed: Footprints) -> None:
         low = np.min([room.low for room in scene.rooms], axis=0)
@@ -136,7 +136,7 @@ class OccupancyGrid:
         self._fields: dict[tuple[float, float], np.ndarray] = {}
 
     def free(self, discs: Sequence[Disc], loose: Footprints) -> np.ndarray:
-        """Return a mask of the cells on which all discs are clear of fixed and loose obstacles."""
+        """Return a mask of the cells at which no disc comes too close to a fixed or a loose obstacle."""
         free = np.ones((len(self.xs), len(self.ys)), dtype=bool)
         for disc in discs:
             min_gap = disc.radius + CELL_CLEARANCE
@@ -173,7 +173,7 @@ class OccupancyGrid:
         free[window] &= gaps >= min_gap
 
     def _window(self, one: Footprints, distance: float) -> tuple[tuple[slice, slice], np.ndarray]:
-        """Return the window of cells within a distance of one footprint, and their distances to it."""
+        """Return slices of the cells within a distance of a footprint, and the distances of these cells."""
         (x, y), far = one.centre[0], one.corner_radius[0] + distance
         u, v = np.abs(one.direction[0])
         wide = u * one.half[0, 0] + v * one.half[0, 1] + far
@@ -187,7 +187,7 @@ class OccupancyGrid:
 def has_clearance(
     discs: Sequence[Disc], obstacles: Footprints, points: np.ndarray, clearance: float
 ) -> bool:
-    """Return whether the discs, centred at each of the points, keep a clearance from all obstacles."""
+    """Return whether the discs, centred at each point in turn, keep a clearance from all obstacles."""
     for disc in discs:
         gaps = obstacles.between(disc.low, disc.high).gaps(points[:, 0], points[:, 1])
         if (gaps < disc.radius + clearance).any():
@@ -196,21 +196,22 @@ def has_clearance(
 
 
 class BasePlanner:
-    """Plan paths of the discs' common centre from one start.
+    """Plan paths of the base from one start position.
 
-    Loose obstacles that touch the discs at the start are ignored, so that the robot can leave.
+    The robot is a set of discs with a common centre. Loose obstacles that touch the discs at the start are
+    ignored; otherwise the robot could not leave.
     """
 
     def __init__(self, grid: OccupancyGrid, discs: Sequence[Disc], loose: Footprints, start: Point) -> None:
         self._grid, self._discs, self._start = grid, discs, start
         loose = _not_touching(discs, loose, start)
         self._obstacles = grid.fixed.joined(loose)
-        # Connected components show that there is no path much faster than a failing search.
+        # If there is no path, connected components show this much faster than a search that fails.
         self._labels, _ = ndimage.label(grid.free(discs, loose), output=np.int16)
         self._start_cells = self._entry_cells(start)
 
     def is_enclosed(self) -> bool:
-        """Return whether the largest component of the free space cannot be entered from the start."""
+        """Return whether no path leads from the start into the largest connected part of the free space."""
         sizes = np.bincount(self._labels.ravel())
         sizes[0] = 0  # the label of cells that are not free
         return int(sizes.argmax()) not in self._start_cells
@@ -234,7 +235,11 @@ class BasePlanner:
         return (self._start, *((float(xs[i]), float(ys[j])) for i, j in cells), goal)
 
     def _entry_cells(self, point: Point) -> dict[int, Cell]:
-        """Return the nearest cell of each component that a straight line from a point can enter."""
+        """Return the cells at which a path from or to a point may enter the grid, by component.
+
+        A component is a connected set of free cells. Its entry is the nearest cell that is connected to the
+        point by a clear straight line.
+        """
         xs, ys = self._grid.xs, self._grid.ys
         i, j = self._grid.cell(point)
         radius = int(ENTRY_DISTANCE / CELL) + 1
@@ -253,7 +258,7 @@ class BasePlanner:
         return entries
 
     def _is_clear(self, one: Point, other: Point, clearance: float) -> bool:
-        """Return whether the straight line between two points is clear."""
+        """Return whether the discs keep a clearance from obstacles on the line between two points."""
         count = 2 + int(hypot(other[0] - one[0], other[1] - one[1]) / CELL)
         return has_clearance(self._discs, self._obstacles, np.linspace(one, other, count), clearance)
 

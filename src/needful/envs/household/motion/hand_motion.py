@@ -21,19 +21,20 @@ from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
 LineTest: TypeAlias = Callable[[np.ndarray, np.ndarray], bool]
 Path: TypeAlias = tuple[np.ndarray, ...]
 
-# The distance between checked points on a path, and the accepted penetration, as bodies at rest overlap.
+# The distance between checked points on a path, and the accepted penetration: bodies at rest may overlap.
 CHECK_STEP = 0.02
 PENETRATION_TOLERANCE = 0.003
 
 # The hand counts as touching a thing at this distance.
 CONTACT_GAP = 0.002
 
-# If the straight line is not free: detours via points this far above the goal, or this far beside it.
+# If the straight line to the goal is not free, detours lead via a point this far above or beside the goal.
 APPROACH_HEIGHTS = (0.1, 0.3)
 APPROACH_DISTANCES = (0.25, 0.45)
 
-# Detours along a horizontal axis are tried if the cosine of its angle to the direction of the robot exceeds
-# MIN_ALIGNMENT. LIFT_HEIGHT is the height by which a thing is lifted before it is pulled out.
+# Points beside the goal lie towards the robot, or along x or y. An axis is used only if the cosine of the
+# angle between it and the direction to the robot exceeds MIN_ALIGNMENT. Each of these detours is also tried
+# with a last horizontal part that is higher by LIFT_HEIGHT, so that a held thing does not scrape a surface.
 MIN_ALIGNMENT = 0.3
 LIFT_HEIGHT = 0.02
 
@@ -42,7 +43,7 @@ RRT_STEP, RRT_MAX_ITERATIONS = 0.15, 80
 
 @dataclass(frozen=True)
 class Payload:
-    """The geoms that move with the hand: their centres relative to the hand, and their half-extents."""
+    """The geoms of the hand and of the held thing: indices, centres relative to the hand, half-extents."""
 
     geoms: np.ndarray
     offsets: np.ndarray
@@ -50,7 +51,7 @@ class Payload:
 
 
 class HandPlanner:
-    """Plan paths of the hand in one snapshot."""
+    """Plan paths of the hand among the things as they are in one snapshot."""
 
     def __init__(self, geometry: SnapshotGeometry) -> None:
         self._model = geometry.model
@@ -61,7 +62,7 @@ class HandPlanner:
         self._solid = np.flatnonzero(geometry.model.owner >= OWNER_HOUSE)
 
     def payload(self, hand: np.ndarray, thing: int) -> Payload:
-        """Return the payload of the hand at a position; `thing` is the held thing, -1 for none."""
+        """Return what moves with the hand; `hand` is its position, `thing` the held thing or -1."""
         held = np.flatnonzero(self._model.owner == thing) if thing >= 0 else np.empty(0, dtype=int)
         geoms = np.array([self._hand, *held])
         boxes = self._house.geom_boxes()
@@ -70,9 +71,9 @@ class HandPlanner:
         return Payload(geoms, offsets, (boxes.high[geoms] - boxes.low[geoms]) / 2)
 
     def is_free(self, payload: Payload, points: Sequence[np.ndarray], ignored: int = -1) -> bool:
-        """Return whether the payload can move along straight lines between points.
+        """Return whether the hand and its payload can move in straight lines from point to point.
 
-        Collisions with the thing `ignored` do not count.
+        Collisions with the thing that has the index `ignored` do not count.
         """
         centres = _interpolate(points)[:, None, :] + payload.offsets
         low, high = centres - payload.half_extents, centres + payload.half_extents
@@ -95,10 +96,10 @@ class HandPlanner:
     def contact_position(
         self, thing: int, towards: np.ndarray, outwards: np.ndarray, distance: float
     ) -> np.ndarray:
-        """Return the position at which the hand first touches a thing on a straight line to a point.
+        """Return the position at which the hand first touches a thing on a straight line.
 
-        The line begins at a distance from the point in the direction `outwards`. If the hand does not touch
-        the thing, the result is the point.
+        The line ends at the point `towards`. It begins at `distance` from this point in the direction
+        `outwards`. If the hand never touches the thing, the result is `towards`.
         """
         parts = np.flatnonzero(self._model.owner == thing)
         remaining = distance
@@ -113,7 +114,7 @@ class HandPlanner:
         return contact
 
     def approach_path(self, thing: int, before: np.ndarray, contact: np.ndarray) -> Path | None:
-        """Return a path of the empty hand to a point before a thing and on to the contact, or None."""
+        """Return a path of the empty hand to a point near a thing and then to the contact, or None."""
         payload = self.payload(self._rest_position, -1)
         if not self.is_free(payload, (before, contact), ignored=thing):
             return None
@@ -123,7 +124,7 @@ class HandPlanner:
     def plan(self, payload: Payload, start: np.ndarray, goal: np.ndarray) -> Path | None:
         """Return a collision-free path of the hand, or None if none was found.
 
-        The straight line is tried first, then paths that approach the goal from above or from the side of
+        The straight line is tried first, then paths that reach the goal from above or from the direction of
         the robot, and finally RRT-Connect.
         """
         if not (self.is_free(payload, [goal]) and self.is_free(payload, [start])):
@@ -141,7 +142,7 @@ class HandPlanner:
 
 
 def _interpolate(points: Sequence[np.ndarray]) -> np.ndarray:
-    """Return closely spaced points along straight lines between points."""
+    """Return closely spaced points on the straight lines that connect the given points in order."""
     stops = [points[0][None]]
     for one, other in itertools.pairwise(points):
         line = other - one
@@ -151,7 +152,7 @@ def _interpolate(points: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _candidate_paths(start: np.ndarray, goal: np.ndarray, base: np.ndarray) -> Iterator[Path]:
-    """Yield simple paths: straight, from above, and from the side of the robot."""
+    """Yield simple paths: a straight line, then paths that reach the goal from above or from the robot."""
     yield (start, goal)
     up = np.array([0.0, 0.0, 1.0])
     for rise in APPROACH_HEIGHTS:
@@ -182,7 +183,7 @@ def rrt_connect(
         start: where the path begins.
         goal: where the path ends.
         free: returns whether the straight line between two points is free.
-        space: one box in which points are sampled.
+        space: a single box, in which points are sampled.
         step: the maximum length of a line.
         max_iterations: the maximum number of sampled points.
     """
@@ -224,14 +225,14 @@ class _Tree:
         return len(self.points) - 1
 
     def connect(self, target: np.ndarray, free: LineTest, step: float) -> int | None:
-        """Grow towards a target as far as possible; return its index if it was reached, else None."""
+        """Grow towards a target as far as possible; return its index, or None if it was not reached."""
         while True:
             tip = self.extend(target, free, step)
             if tip is None or self.points[tip] is target:
                 return tip
 
     def path(self, index: int) -> list[np.ndarray]:
-        """Return the points from an index to the root."""
+        """Return the points from the point with an index to the root."""
         path = [self.points[index]]
         while index:
             index = self._parents[index]

@@ -90,7 +90,7 @@ class Activity:
         return with_local_names(read_bddl(text, path.name, SYNSET_CATEGORIES))
 
     def sample(self, split: Split, rng: np.random.Generator) -> tuple[ActivityDefinition, int]:
-        """Sample the definition of a task of a split, and its number of pieces of clutter."""
+        """Sample a task of a split; return its definition and its number of pieces of clutter."""
         counts = {
             category: int(rng.integers(low, high + 1))
             for category, (low, high) in sorted(self.counts[split].items())
@@ -202,7 +202,7 @@ def _copied(literals: Iterable[Literal], copies: Mapping[str, list[str]]) -> tup
 
 
 def read_bddl(text: str, source: str, categories: Iterable[str] | None = None) -> ActivityDefinition:
-    """Read one definition; errors name `source`, such as the file name, and the line.
+    """Read an activity's definition from BDDL text; errors name `source`, such as the file, and the line.
 
     A question mark before a name is dropped, because published goals write `?bucket_1` for the object
     `bucket_1`. If `categories` are given, any other category is an error.

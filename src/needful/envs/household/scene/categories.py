@@ -46,7 +46,7 @@ def _box(low: Vector, high: Vector) -> Box:
 
 
 def _upright(width: float, depth: float, bottom: float, top: float) -> Box:
-    """Return a box that is centred on its body's vertical axis."""
+    """Return a box whose centre lies on the z axis of its body's frame."""
     return _box((-width / 2, -depth / 2, bottom), (width / 2, depth / 2, top))
 
 

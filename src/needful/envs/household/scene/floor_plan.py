@@ -21,8 +21,9 @@ DOOR_WIDTH = 0.95
 # The largest room is always the living room. A house has the first three to five of these rooms.
 ROOM_NAMES = ("living_room", "bedroom", "kitchen", "study", "bathroom")
 ROOM_COUNTS = (3, 4, 5)
-ROOM_AREA = (15.0, 18.0)  # the range of the average area, in square metres
-SPLIT_RANGE = (0.9, 1.3)  # a cut multiplies the even share of the area by a factor in this range
+ROOM_AREA = (15.0, 18.0)  # the range of the average area per room, in square metres
+# A cut gives its first side an area proportional to its number of rooms, times a factor in this range.
+SPLIT_RANGE = (0.9, 1.3)
 MIN_ROOM_WIDTH = 3.0
 EXTRA_DOOR_PROBABILITY = 0.4
 
@@ -32,14 +33,14 @@ DOOR_MARGIN = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Rect:
-    """An axis-aligned rectangle in the plan."""
+    """An axis-aligned rectangle in the floor plan, in metres."""
 
     low: Point
     high: Point
 
     @classmethod
     def under(cls, box: Box) -> Rect:
-        """Return the ground that a box covers."""
+        """Return the rectangle of floor that a box covers, seen from above."""
         (x, y, _), (hx, hy, _) = box.centre, box.half
         return cls((x - hx, y - hy), (x + hx, y + hy))
 
@@ -98,9 +99,10 @@ class Wall:
         return self.high - self.low
 
     def strip(self, centre: float, width: float, depth: Point) -> Rect:
-        """Return the rectangle along a part of the wall, between two distances from its centre line.
+        """Return a rectangle parallel to the wall.
 
-        Distances are positive on the side of the first room.
+        `centre` and `width` are its position and its length along the wall. `depth` has its two distances
+        from the centre line of the wall, which are positive on the side of the first room.
         """
         across = sorted(self.offset + self.inward * d for d in depth)
         along = (centre - width / 2, centre + width / 2)
@@ -164,7 +166,7 @@ def _outline(count: int, rng: np.random.Generator) -> Rect:
 
 
 def _split(rect: Rect, count: int, rng: np.random.Generator) -> list[Rect]:
-    """Cut a rectangle into `count` rectangles of similar areas, always across the longer side."""
+    """Cut a rectangle into `count` rectangles of similar areas; each cut divides the longer side."""
     if count == 1:
         return [rect]
     first = count // 2
@@ -180,7 +182,7 @@ def _split(rect: Rect, count: int, rng: np.random.Generator) -> list[Rect]:
 
 
 def _name_rooms(rects: list[Rect], rng: np.random.Generator) -> tuple[Room, ...]:
-    """Name the largest rectangle first and the others in random order."""
+    """Return named rooms: the largest has the first of `ROOM_NAMES`; the others are in random order."""
     largest = max(rects, key=lambda rect: rect.size[0] * rect.size[1])
     others = [rect for rect in rects if rect is not largest]
     order = [largest, *(others[i] for i in rng.permutation(len(others)))]
@@ -228,7 +230,7 @@ def _uncovered_intervals(low: float, high: float, taken: Sequence[Point]) -> Ite
 def _doors(
     rooms: Sequence[Room], shared: list[Wall], rng: np.random.Generator
 ) -> tuple[Opening, ...] | None:
-    """Sample doors that connect all rooms, and a few more; None if the shared walls are too short."""
+    """Sample doors that connect all rooms, and some extra doors; None if shared walls are too short."""
     component = {room.name: room.name for room in rooms}
     doors: list[Opening] = []
     for wall in (shared[i] for i in rng.permutation(len(shared))):

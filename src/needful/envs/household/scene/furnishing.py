@@ -40,11 +40,11 @@ ROOMS_WITH_WINDOW = ("bedroom", "kitchen", "living_room")
 
 MAX_TRIES = 100
 
-# The range of the hinge angle of open windows, as a fraction of its limit.
+# The range of the hinge angle of open windows, as a fraction of the angle when fully open.
 WINDOW_OPENING_RANGE = (0.5, 1.0)
 GAP = 0.01
 
-# The depth of the free zone in front of furniture: the robot stands there, and doors turn there.
+# The depth of the free zone in front of furniture, where the robot stands and doors of furniture turn.
 FRONT_DEPTH = 0.7
 DOORWAY_DEPTH = 0.75
 WINDOW_DEPTH, WINDOW_MARGIN = 1.0, 0.15
@@ -133,7 +133,7 @@ def furnish(plan: FloorPlan, definition: ActivityDefinition, rng: np.random.Gene
 
 
 class _NameCounter:
-    """Number the things of each category; numbers start after those of things that already have names."""
+    """Name things by category and number; numbers start after those of the things in the definition."""
 
     def __init__(self, named: Mapping[str, str]) -> None:
         self._last = {category: list(named.values()).count(category) for category in CATEGORIES}
@@ -149,7 +149,7 @@ class _NameCounter:
 def _place_window(
     furnishing: Furnishing, name: str, room: str, opened: float, rng: np.random.Generator
 ) -> None:
-    """Place a window in an outer wall; the ground below the region that it sweeps stays free."""
+    """Place a window in an outer wall, and keep the floor free over which the window turns."""
     wide = WINDOW_WIDTH + 2 * WINDOW_MARGIN
     walls = [
         wall
@@ -179,7 +179,7 @@ def _place_window(
 
 
 def _yaw_facing_room(wall: Wall) -> float:
-    """Return the yaw of a thing with its back to a wall."""
+    """Return the yaw of a thing that stands with its back to a wall and faces the room."""
     if wall.axis == 0:
         return 0.0 if wall.inward > 0 else pi
     return -pi / 2 if wall.inward > 0 else pi / 2
@@ -215,7 +215,7 @@ def _sample_at_wall(
     body = wall.strip(centre, 2 * half_width, (GAP, depth))
     zones = [wall.strip(centre, 2 * half_width, (depth, depth + FRONT_DEPTH))]
     if category == "bed":
-        # The robot uses a bed from its foot and from one side.
+        # The robot stands at the foot and at one side of a bed, so both zones stay free.
         beside = centre + float(rng.choice((-1, 1))) * (half_width + FRONT_DEPTH / 2)
         zones.append(wall.strip(beside, FRONT_DEPTH, (GAP, depth)))
     return Piece(_upright_thing(name, category, body, _yaw_facing_room(wall)), room, body, tuple(zones))
@@ -240,7 +240,7 @@ def _upright_thing(name: str, category: str, body: Rect, yaw: float) -> Thing:
 
 @dataclass(frozen=True)
 class FreeSpace:
-    """A grid over the plan with the cells on which a disc, such as the robot's base, fits.
+    """A grid over the floor plan that marks the cells on which a disc, such as the robot's base, fits.
 
     Attributes:
         xs: the x coordinates of the cells' centres.
@@ -274,11 +274,11 @@ class FreeSpace:
         return np.asarray(labels == sizes.argmax())
 
     def count_standing_cells(self, target: Rect, within: float, room: Rect) -> int:
-        """Count the connected cells of a room whose distance to a target is at most `within`."""
+        """Count the cells of `connected` in a room whose distance to a target is at most `within`."""
         return self._count(self.connected, target, within, room)
 
     def count_isolated_cells(self, target: Rect, within: float, room: Rect) -> int:
-        """Count the free cells of a room within a distance of a target that are not in `connected`."""
+        """Count the free cells in a room, at most `within` from a target, that are not in `connected`."""
         return self._count(self.free & ~self.connected, target, within, room)
 
     def _count(self, cells: np.ndarray, target: Rect, within: float, room: Rect) -> int:
@@ -292,7 +292,7 @@ class FreeSpace:
         return count
 
     def _near(self, target: Rect, distance: float) -> Iterator[tuple[tuple[slice, slice], np.ndarray]]:
-        """Yield the window of cells around a target and their squared distances; nothing without cells."""
+        """Yield slices of the cells near a target, and their squared distances; nothing if none is near."""
         slices, gaps = [], []
         for axis, coordinates in enumerate((self.xs, self.ys)):
             low, high = target.low[axis], target.high[axis]

@@ -44,11 +44,12 @@ DROP_HEIGHT = 0.002
 # The minimum gap between things, and the larger one around things that the hand must grasp.
 GAP, HAND_GAP = 0.03, 0.12
 
-# The robot must have at least this many cells to stand on within this distance of a thing that it uses.
+# Within MAX_STANDING_DISTANCE of a thing that the robot uses, it must be able to stand on at least
+# MIN_STANDING_CELLS grid cells.
 MAX_STANDING_DISTANCE = 0.75
 MIN_STANDING_CELLS = 20
 
-# Paths are wider than the robot by this much on each side, so that its motion planner finds them.
+# Paths are wider than the robot and its clearance by this on each side, so that motion planning finds them.
 EXTRA_CLEARANCE = 0.03
 
 # The number of arrangements of things, and then of clutter, that are tried per house.
@@ -57,9 +58,13 @@ MAX_ARRANGEMENTS = 5
 
 @dataclass(frozen=True, slots=True)
 class PlacedThing:
-    """A movable thing and the ground that it covers, at any hinge angle.
+    """A movable thing in the house.
 
-    `on` is the name of the furniture that supports it; None for the floor.
+    Attributes:
+        thing: the thing.
+        body: the floor below it, including its lid at any hinge angle.
+        room: the room in which it is.
+        on: the furniture on which it stands; None for the floor.
     """
 
     thing: Thing
@@ -69,7 +74,7 @@ class PlacedThing:
 
     @property
     def grasp_region(self) -> Rect:
-        """The ground below the handle, or below the whole thing if it has no handle."""
+        """The floor below the part to grasp: the handle, or the whole thing if it has no handle."""
         hinge = CATEGORIES[self.thing.category].hinge
         if hinge is None:
             return self.body
@@ -86,7 +91,7 @@ class Arrangement:
     placed: tuple[PlacedThing, ...] = ()
 
     def obstacles(self) -> Iterator[Rect]:
-        """Yield the ground, except walls, on which the robot cannot stand."""
+        """Yield the rectangles of floor on which things or furniture stand, so that the robot cannot."""
         yield from (piece.body for piece in self.furnishing.pieces)
         yield from (one.body for one in self.placed if one.on is None)
 
@@ -132,7 +137,7 @@ def _arrange_house(
 
 
 def _retry(draw: Callable[[], Arrangement]) -> Arrangement:
-    """Return the first draw that succeeds; if none does, raise the error of the last draw."""
+    """Call `draw`, which is random, until it succeeds; raise its error after `MAX_ARRANGEMENTS` calls."""
     for _ in range(MAX_ARRANGEMENTS - 1):
         try:
             return draw()
@@ -161,7 +166,7 @@ def _check_access(
     if not space.connected[np.abs(space.xs - x).argmin(), np.abs(space.ys - y).argmin()]:
         raise NoPlaceError("Things enclose the robot.")
     lids = [one for one in arrangement.placed if CATEGORIES[one.thing.category].hinge]
-    # Without the extra clearance the robot can enter more cells, and more of them may be isolated.
+    # Both clearances are tested: with less clearance there are more free cells, but some may be isolated.
     for candidate in (space, _free_space(plan, obstacles, extra_clearance=0.0)) if lids else ():
         for lid in lids:
             if candidate.count_isolated_cells(lid.body, MAX_STANDING_DISTANCE, plan.interior(lid.room)):
@@ -208,7 +213,7 @@ def arrange(
     blocked_ground = (*furnishing.doorways(), *windows, *bodies)
     arrangement = Arrangement(furnishing, sample_start(furnishing, definition, space, rng), blocked_ground)
     movable = [n for n, c in definition.categories.items() if c in CATEGORIES and not CATEGORIES[c].fixed]
-    # The largest first: they are the hardest to fit.
+    # The largest things are placed first, because they are the hardest to fit.
     for name in sorted(movable, key=lambda name: -_footprint_area(definition.categories[name])):
         arrangement = _place_defined_thing(arrangement, name, definition, space, rng)
     return arrangement
@@ -263,7 +268,7 @@ def _place_defined_thing(
     space: FreeSpace,
     rng: np.random.Generator,
 ) -> Arrangement:
-    """Place one thing of the definition on its support."""
+    """Place one thing of the definition on the floor or furniture that the definition names."""
     support, category = _support(definition, name), definition.categories[name]
     pieces = [piece for piece in arrangement.furnishing.pieces if piece.thing.name == support]
     min_distance = REACH + CELL if name in _goal_objects(definition) else 0.0
@@ -332,7 +337,7 @@ def _sample_on_furniture(
 def _sample_thing(
     name: str, category: str, surface: Rect, height: float, rng: np.random.Generator
 ) -> tuple[Thing, Rect] | None:
-    """Sample a thing on a surface, with the ground that it covers; None if it overhangs the edge."""
+    """Sample a thing on a surface; return it and the rectangle below it, or None if it overhangs."""
     u, v, turn = rng.random(3).tolist()
     x = surface.low[0] + u * (surface.high[0] - surface.low[0])
     y = surface.low[1] + v * (surface.high[1] - surface.low[1])
@@ -342,7 +347,7 @@ def _sample_thing(
 
 
 def _ground_rect(thing: Thing, box: Box) -> Rect:
-    """Return the bounding rectangle in the plan of a box, given in the frame of an upright thing."""
+    """Return the bounding rectangle, seen from above, of a box in the frame of an upright thing."""
     c, s = cos(thing.yaw), sin(thing.yaw)
     x = thing.position[0] + c * box.centre[0] - s * box.centre[1]
     y = thing.position[1] + s * box.centre[0] + c * box.centre[1]

@@ -23,7 +23,7 @@ SHOULDER_HEIGHT = 0.7
 REACH = 1.0
 HAND_RANGE = 1.2
 
-# The height of the robot's camera: from below a table's top, its edge would hide the things on it.
+# The height of the robot's camera. It is above the tables, so that their edges hide nothing on them.
 EYE_HEIGHT = 1.0
 
 # The minimum distance between the base and all obstacles at the position where the base stops.

@@ -1,8 +1,8 @@
-"""Dispatch of the six controllers by name, and NavigateTo, which drives to a thing and faces it.
+"""Run the six controllers by name. NavigateTo, which drives to a thing and faces it, is defined here.
 
-The parameters θ are an offset from the origin of the target's body, or from the handle for Open and Close.
-The frame of the offset has the target's yaw and is upright. Floors are never reachable, so they cannot be
-targets.
+The continuous parameters (`theta`) are an offset from the origin of the target's body; for Open and Close,
+from the handle. The frame of the offset has the target's yaw and is upright. Floors are never reachable, so
+they cannot be targets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from needful.envs.household.simulation.snapshot import POSE, Snapshot, rotate_po
 from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
 from needful.errors import EnvironmentFailure, UnknownNameError
 
-# The hinge angle that a controller turns to, as a fraction of its limit.
+# The hinge angle that each controller turns to, as a fraction of the angle when fully open.
 HINGE_TARGETS = MappingProxyType({"Open": 1.0, "Close": 0.0})
 
 CONTROLLER_NAMES = ("Close", "Grasp", "NavigateTo", "Open", "PlaceInside", "PlaceOnTop")
@@ -66,7 +66,7 @@ def run_controller(
 def navigate_failure(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> FailureReason | None:
     """Return why the robot cannot stand at an offset from a thing and reach it, or None.
 
-    The existence of a path is tested only with the connected components of the free space.
+    This is fast: the path is not planned, only tested for existence with the components of the free space.
     """
     goal = _goal(geometry, thing, offset)
     if not geometry.grid.contains(goal):

@@ -29,10 +29,10 @@ from needful.envs.household.scene.scene import (
 # The groups of geoms: those that block rays, the ground, those that are only visible, and the robot's.
 SOLID, GROUND, VISUAL_ONLY, ROBOT_PARTS = 0, 1, 2, 3
 
-# The owner of a geom that is not part of a thing.
+# The owner of a geom is the index of its thing; other geoms have one of these owners.
 OWNER_HOUSE, OWNER_GROUND, OWNER_ROBOT = -1, -2, -3
 
-# The names of the robot's two bodies, and the suffix for the body on a thing's hinge.
+# The names of the robot's two bodies, and the suffix in the name of a body that turns on a hinge.
 ROBOT_BODY, ROBOT_HAND = "robot/body", "robot/hand"
 HINGE_SUFFIX = "/hinge"
 
@@ -64,7 +64,7 @@ class HouseModel:
     Attributes:
         scene: the scene.
         physics_model: the MuJoCo model for simulation, in which bodies at rest sleep.
-        query_model: the same model without sleeping and with a contact margin, to find all contacts.
+        query_model: the same model, but bodies never sleep, and bodies that nearly touch are in contact.
         things: the objects of the scene's things, in the same order.
         floors: the objects of the rooms' floors, in the order of the rooms.
         categories: the category of each thing.
@@ -135,7 +135,7 @@ class HouseModel:
 
     @cached_property
     def hinge_body(self) -> np.ndarray:
-        """For each thing, the index of the body on its hinge; -1 if it has no hinge."""
+        """For each thing, the index of its body that turns, such as a lid; -1 if it has no hinge."""
         found = {self.physics_model.body(index).name: index for index in range(self.physics_model.nbody)}
         return np.array([found.get(thing.name + HINGE_SUFFIX, -1) for thing in self.things], dtype=int)
 
@@ -179,13 +179,13 @@ class HouseModel:
 def build_model(scene: Scene) -> HouseModel:
     """Return the compiled scene; fixed things and walls do not collide with each other."""
     spec = mujoco.MjSpec()
-    # MuJoCo reads angles as degrees by default.
+    # Angles are in radians; MuJoCo's default is degrees.
     spec.compiler.degree = False
     spec.option.timestep = TIMESTEP
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.sleep_tolerance = SLEEP_TOLERANCE
     spec.option.enableflags |= mujoco.mjtEnableBit.mjENBL_SLEEP
-    # By default MuJoCo silently resets an unstable simulation.
+    # Without this flag, MuJoCo would silently reset an unstable simulation.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
     spec.add_texture(
         type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
@@ -297,7 +297,7 @@ def _shape(part: Part) -> dict[str, Any]:
 
 
 def _surface(collides: int) -> dict[str, Any]:
-    """Return the contact options of a geom; two geoms touch only if at least one `collides`."""
+    """Return the contact options of a geom; two geoms collide only if `collides` is 1 for one of them."""
     return {
         "contype": collides,
         "conaffinity": 1,
@@ -312,7 +312,7 @@ def _volume(part: Part) -> float:
 
 
 def _damp(model: Any) -> None:
-    """Damp free bodies in proportion to their mass and inertia."""
+    """Set the damping of all free bodies, in proportion to their mass and inertia."""
     for joint in range(model.njnt):
         if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
             first, body = model.jnt_dofadr[joint], model.jnt_bodyid[joint]

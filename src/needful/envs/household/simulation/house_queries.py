@@ -45,7 +45,7 @@ class HouseQueries:
         self._model = model
         self._data = mujoco.MjData(model.query_model)
         self._snapshot: Snapshot | None = None
-        # The geoms of a thing are contiguous, and things are in order.
+        # The geoms are grouped by thing, in the order of the things.
         owned = np.flatnonzero(model.owner >= 0)
         self._starts = owned[np.diff(model.owner[owned], prepend=-1) > 0]
 
@@ -87,7 +87,7 @@ class HouseQueries:
         )
 
     def supports(self) -> list[tuple[int, int]]:
-        """Return the pairs (a, b) in which b supports a, as indices of things followed by floors.
+        """Return the pairs (a, b) in which b supports a, as indices into `HouseModel.objects`.
 
         The held thing has no support and supports nothing.
         """
@@ -110,7 +110,7 @@ class HouseQueries:
         return sorted(set(zip(upper[is_support].tolist(), lower[is_support].tolist(), strict=True)))
 
     def in_sight(self, eye: np.ndarray, points: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Return for each point whether nothing except its owner lies between the point and the eye.
+        """Return for each point whether the eye sees it; the thing that owns a point does not hide it.
 
         The robot and the held thing never block a line of sight.
         """

@@ -1,7 +1,7 @@
 """The controllers of the hand: Grasp, PlaceOnTop, PlaceInside, Open and Close.
 
 Each controller has a function that returns why it cannot start, and a function that runs it. Open and Close
-also check the region that the parts on the hinge sweep.
+also check that the lid or door does not hit or enclose the robot when it turns.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from needful.envs.household.simulation.snapshot import GRASPABLE, HELD, JOINT, P
 from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
 from needful.errors import EnvironmentFailure
 
-# The number of hinge angles at which the swept region is computed.
+# The number of hinge angles at which a turning lid or door is tested for collisions.
 SWEEP_STEPS = 10
 
 # The distance from the contact at which the hand begins its straight approach to a thing.
@@ -68,7 +68,7 @@ def grasp(geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Para
 def place_failure(
     geometry: SnapshotGeometry, thing: int, offset: Parameters, *, inside: bool
 ) -> FailureReason | None:
-    """Return why the held thing cannot be released, or None if only the hand's path is left to plan."""
+    """Return why the held thing cannot be placed, or None if only the hand's path is left to plan."""
     if geometry.snapshot.held < 0:
         return FailureReason.HAND_EMPTY
     if (
@@ -87,7 +87,7 @@ def place_failure(
 
 
 def place(geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters) -> Motion:
-    """Release the held thing with its bottom at an offset from a thing, and simulate until it rests."""
+    """Release the held thing with its bottom at an offset from another thing; simulate until it rests."""
     planner, snapshot = HandPlanner(geometry), geometry.snapshot
     shift = _place_shift(geometry, thing, offset)
     path = planner.plan(planner.payload(snapshot.hand, snapshot.held), snapshot.hand, snapshot.hand + shift)
@@ -130,7 +130,7 @@ def turn_hinge(
 
 
 def hits_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> bool:
-    """Return whether a thing hits the robot's base when its hinge turns to a fraction of its limit."""
+    """Return whether a lid or door hits the base when its hinge turns to a fraction of its limit."""
     x, y = geometry.snapshot.robot[:2]
     return bool(
         (swept_footprints(geometry, thing, fraction).between(0.0, HEIGHT).gaps(x, y) < RADIUS).any()
@@ -138,9 +138,9 @@ def hits_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> bool:
 
 
 def encloses_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> bool:
-    """Return whether a thing's hinge at a fraction of its limit would enclose the robot.
+    """Return whether the robot would be enclosed after a hinge turns to a fraction of its limit.
 
-    The result is False if the robot is already enclosed.
+    Enclosed means that no path leads to the largest free region. If it is enclosed already, return False.
     """
     if geometry.base_planner.is_enclosed():
         return False
@@ -154,9 +154,9 @@ def encloses_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> b
 
 
 def swept_footprints(geometry: SnapshotGeometry, thing: int, fraction: float) -> Footprints:
-    """Return the footprints of the parts on a thing's hinge, on the way to a fraction of its limit.
+    """Return the footprints of a lid or door while its hinge turns to a fraction of its limit.
 
-    Rows are grouped by angle, from the current one to the last.
+    There are `SWEEP_STEPS` angles, from the current one to the last, each with one row per part.
     """
     model, house = geometry.model, geometry.house
     hinge = model.categories[thing].hinge
@@ -178,7 +178,7 @@ def swept_footprints(geometry: SnapshotGeometry, thing: int, fraction: float) ->
 
 
 def _rotations(axis: np.ndarray, angles: np.ndarray) -> np.ndarray:
-    """Return the rotation matrices about an axis (Rodrigues' formula)."""
+    """Return one rotation matrix per angle, about an axis (Rodrigues' formula)."""
     x, y, z = axis / np.sqrt(axis @ axis)
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     sines, cosines = np.sin(angles)[:, None, None], np.cos(angles)[:, None, None]
@@ -195,7 +195,7 @@ def _reach_failure(geometry: SnapshotGeometry, thing: int, hand: np.ndarray) -> 
 
 
 def _sweep_failure(geometry: SnapshotGeometry, thing: int, fraction: float) -> FailureReason | None:
-    """Return why a hinge cannot be turned with the robot at its current position, or None."""
+    """Return why a lid or door cannot turn with the robot at its current position, or None."""
     if (thing, fraction) not in geometry.sweep_failures:
         reason = None
         if hits_robot(geometry, thing, fraction):
@@ -237,14 +237,14 @@ def _direction(displacement: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def _carry_shift(geometry: SnapshotGeometry, thing: int) -> np.ndarray:
-    """Return the displacement that brings a thing from its current position above the robot's base."""
+    """Return the displacement from a thing's position to the one above the robot's base for carrying."""
     centre, low = geometry.boxes.centre[thing], geometry.boxes.low[thing]
     x, y = geometry.snapshot.robot[:2]
     return np.array([x - centre[0], y - centre[1], CARRY_HEIGHT - low[2]])
 
 
 def _place_shift(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> np.ndarray:
-    """Return the displacement of the held thing that puts its bottom at an offset from a thing."""
+    """Return the displacement that brings the held thing's bottom to an offset from another thing."""
     held = geometry.snapshot.held
     centre, low = geometry.boxes.centre[held], geometry.boxes.low[held]
     shift: np.ndarray = _point_at_offset(geometry, thing, offset) - np.array([centre[0], centre[1], low[2]])

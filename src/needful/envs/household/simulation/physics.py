@@ -1,7 +1,7 @@
-"""Simulate things until they rest, and turn hinges; both map a snapshot to a snapshot.
+"""Simulate things until they rest, and turn hinges; both take a snapshot and return a snapshot.
 
-MuJoCo's sleeping makes this fast: all things at rest sleep. Only things that were released or lost their
-support are awake, together with all things that touch them.
+This is fast because MuJoCo does not simulate sleeping bodies, and all things at rest sleep. Only things
+that were released or lost their support are awake, together with all things that touch them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HINGE_SPEED = 3.0
 
 
 class Physics:
-    """The simulation of the things in one house; calls do not depend on earlier calls."""
+    """The simulation of the things in one house; the results do not depend on earlier calls."""
 
     def __init__(self, model: HouseModel) -> None:
         self._model = model
@@ -76,19 +76,19 @@ class Physics:
             data.qpos[address + 2] = FAR_AWAY
 
     def _sleep_all_except(self, trees: list[int]) -> None:
-        """Put all things to sleep except the given kinematic trees and the islands that they belong to."""
+        """Put all kinematic trees to sleep except the given ones and those in contact with them."""
         physics_model, data = self._model.physics_model, self._data
-        # MuJoCo requires that trees in contact sleep and wake together; it stores them as cycles.
+        # Trees in contact sleep and wake together; MuJoCo stores each group as a cycle of tree indices.
         for island in self._islands():
             data.tree_asleep[island] = np.roll(island, -1)
         data.tree_awake[:] = 0
         for tree in trees:
             first = physics_model.tree_dofadr[tree]
-            # MuJoCo wakes trees with a nonzero velocity. It compares bits, so -0.0 wakes without motion.
+            # MuJoCo wakes trees whose velocity is not 0. It compares bits: -0.0 wakes without motion.
             data.qvel[first : first + physics_model.tree_dofnum[tree]] = -0.0
 
     def _islands(self) -> list[np.ndarray]:
-        """Return the groups of trees that are connected by contacts."""
+        """Return the groups of kinematic trees that are connected by contacts (MuJoCo's islands)."""
         model, data = self._model.physics_model, self._data
         # MuJoCo does not update sleeping bodies, so their inertia must be computed before they sleep.
         mujoco.mj_fwdPosition(model, data)
@@ -101,7 +101,7 @@ class Physics:
         return [np.flatnonzero(labels == label) for label in range(count)]
 
     def _run_until_rest(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot when all things sleep; after `MAX_STEPS` they stop at their positions."""
+        """Simulate until all things sleep, for at most `MAX_STEPS` steps, and return the snapshot then."""
         physics_model, data = self._model.physics_model, self._data
         mujoco.mj_forward(physics_model, data)
         for _ in range(MAX_STEPS // STEPS_PER_CHECK):

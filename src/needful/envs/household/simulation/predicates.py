@@ -32,7 +32,7 @@ PREDICATE_NAMES = (
 
 
 class Facts:
-    """The ground atoms that hold in a snapshot."""
+    """The ground atoms that hold in a snapshot, by predicate."""
 
     def __init__(self, geometry: SnapshotGeometry) -> None:
         self.geometry = geometry
@@ -80,7 +80,7 @@ class Facts:
 
 
 def _inside(geometry: SnapshotGeometry) -> list[tuple[int, int]]:
-    """Return the pairs (a, b) in which the centre of a lies in a cavity of b.
+    """Return the pairs (a, b), as indices of things, in which the centre of a lies in a cavity of b.
 
     The held thing is in no pair.
     """

@@ -21,7 +21,7 @@ from needful.envs.household.simulation.house_model import ROBOT_BODY, ROBOT_HAND
 JOINT, GRASPABLE, HELD = (OBJ.features.index(name) for name in ("joint", "graspable", "held"))
 POSE = slice(0, 7)
 
-# The height at which the held thing is parked while physics runs without it.
+# While physics runs, the held thing is moved to this height, so that it touches nothing.
 FAR_AWAY = 1000.0
 
 
@@ -132,7 +132,7 @@ def with_qpos(model: HouseModel, snapshot: Snapshot, qpos: np.ndarray) -> Snapsh
     if snapshot.held >= 0:
         free[snapshot.held] = False
     rows[free, POSE] = qpos[model.free_address[free][:, None] + np.arange(7)]
-    # An unchanged fraction is kept, because dividing could change its last bit.
+    # If the angle did not change, its stored fraction is kept, because dividing could change the last bit.
     angles, hinged = _angles(model, snapshot), model.hinge_address >= 0
     hinged[hinged] = qpos[model.hinge_address[hinged]] != angles[hinged]
     fractions = qpos[model.hinge_address[hinged]] / model.hinge_limit[hinged]

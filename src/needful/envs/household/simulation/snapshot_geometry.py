@@ -38,12 +38,12 @@ class SnapshotGeometry:
         self.grid = grid
         self.snapshot = snapshot
         self._house = house
-        # A cache: why the hinge of a thing cannot be turned to a fraction of its limit; None if it can.
+        # A cache by thing and fraction: why its hinge cannot turn to this fraction of its limit, or None.
         self.sweep_failures: dict[tuple[int, float], FailureReason | None] = {}
 
     @property
     def house(self) -> HouseQueries:
-        """The house in this snapshot."""
+        """The queries on the house, set to this snapshot."""
         self._house.set_snapshot(self.snapshot)
         return self._house
 
@@ -65,7 +65,7 @@ class SnapshotGeometry:
 
     @cached_property
     def discs(self) -> tuple[Disc, ...]:
-        """The footprint of the robot and of the thing that it holds, at any yaw."""
+        """Two discs that cover the base, and the hand with the held thing, for every yaw of the robot."""
         apart = self.snapshot.hand[:2] - self.snapshot.robot[:2]
         upper = max(HAND_CLEARANCE, HAND_RADIUS + float(np.hypot(apart[0], apart[1])))
         if self.snapshot.held >= 0:
@@ -84,12 +84,12 @@ class SnapshotGeometry:
         return BasePlanner(self.grid, self.discs, self.loose, (x, y))
 
     def contact_free_distance(self, thing: int, point: np.ndarray) -> float:
-        """Return a distance from a point at which the hand cannot touch a thing, in any direction."""
+        """Return a distance: a hand this far from the point, in any direction, does not touch the thing."""
         corner = np.maximum(np.abs(self.boxes.low[thing] - point), np.abs(self.boxes.high[thing] - point))
         return float(np.sqrt(corner @ corner)) + 2 * HAND_RADIUS
 
     def reachable_from(self, base: np.ndarray, things: np.ndarray) -> np.ndarray:
-        """Return for each thing whether it is near enough and in sight, with the base at a position.
+        """Return for each thing whether it is near enough and in sight if the base is at a position.
 
         A thing is in sight if the nearest point or the centre of its bounding box is in sight.
         """

@@ -51,7 +51,7 @@ SPLITS = tuple(Split)
 # Seeds are features of a state. Features are floats, which would round larger integers.
 SEED_LIMIT = 2**53
 
-# The number of worlds in a cache, and the number of states whose facts a world keeps.
+# The number of worlds in a cache, and the number of states whose true atoms a world keeps.
 MAX_WORLDS = 8
 MAX_CACHED_STATES = 32
 
@@ -62,7 +62,7 @@ STEPS_PER_FRAME = 10
 
 
 def make_house(identity: Vector) -> tuple[ActivityDefinition, Scene]:
-    """Return the definition and the scene for the features of `house`: activity, split and seed.
+    """Return the activity's definition and the scene; `identity` has the activity, the split and the seed.
 
     Raises `NoPlaceError` if this seed yields no house.
     """
@@ -100,7 +100,7 @@ class WorldCache:
 class World:
     """The simulator of one scene.
 
-    Results depend on the given state only. The facts of the last states are cached.
+    Results depend on the given state only. The true atoms of recent states are cached.
     """
 
     def __init__(self, scene: Scene) -> None:
@@ -110,7 +110,7 @@ class World:
         self._house.set_snapshot(initial_snapshot(self.model))
         self._grid = OccupancyGrid(scene, self._house.footprints()[self.model.is_fixed])
         self._indices = {thing: index for index, thing in enumerate(self.model.things)}
-        # Keyed by id, because comparing states is slow; keeping the state keeps its id unique.
+        # Keyed by id, because comparing states is slow. The state is stored, so that its id is not reused.
         self._facts_by_id: OrderedDict[int, tuple[State, Facts]] = OrderedDict()
 
     @cached_property
@@ -182,7 +182,7 @@ class World:
 
 
 class RecordingPhysics(Physics):
-    """Physics that records `qpos` while things move."""
+    """Physics that records MuJoCo's positions `qpos` every few steps while things move."""
 
     def __init__(self, model: HouseModel) -> None:
         super().__init__(model)
@@ -200,9 +200,9 @@ class RecordingPhysics(Physics):
 def trace(
     model: HouseModel, before: Snapshot, motion: Motion, physics: RecordingPhysics
 ) -> Iterator[Snapshot]:
-    """Yield the snapshots of a controller's motion, including the first and the last.
+    """Yield closely spaced snapshots of a controller's motion, including the first and the last.
 
-    The controller must be the last one that ran with the given physics.
+    `physics` must have recorded this controller and no other.
     """
     after = motion.after
     yield before
@@ -222,7 +222,7 @@ def trace(
 
 
 def _base_positions(path: tuple[Point, ...]) -> Iterator[tuple[np.ndarray, float]]:
-    """Yield positions along a path, with the yaw of a robot that faces along the path."""
+    """Yield closely spaced positions along a path, each with the yaw that faces along the path."""
     for one, other in itertools.pairwise(path):
         dx, dy = other[0] - one[0], other[1] - one[1]
         count = max(1, ceil(hypot(dx, dy) / BASE_STEP))

@@ -43,9 +43,9 @@ class Keyframe:
 
 
 def plan_keyframes(world: World, result: PlanningResult, max_count: int) -> tuple[Keyframe, ...]:
-    """Return at most `max_count` evenly spaced moments of a plan, or more to include every end of a step.
+    """Return about `max_count` evenly spaced moments of a plan, always including the end of each step.
 
-    A plan that failed is shown up to the failure.
+    If the plan failed, the moments end at the failure.
     """
     if not result.states:
         raise InvalidInputError("There is nothing to show: planning ended before the first step.")
@@ -66,7 +66,7 @@ def plan_keyframes(world: World, result: PlanningResult, max_count: int) -> tupl
 def rooms_shown(scene: Scene, keyframes: Sequence[Keyframe], goal: AbstractState) -> tuple[str, ...]:
     """Return the names of the rooms to show.
 
-    They contain the robot at any time, or an object of the goal at the start or at the end.
+    A room is shown if the robot is in it at any time, or an object of the goal at the start or at the end.
     """
     positions = [_position(keyframe.state, ROBOT_OBJECT) for keyframe in keyframes]
     goal_objects = sorted({obj for atom in goal for obj in atom.objects})

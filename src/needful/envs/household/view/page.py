@@ -40,7 +40,7 @@ KINDS = {
 
 
 def shapes(model: HouseModel) -> list[dict[str, Any]]:
-    """Return all visible shapes: kind, body, centre in the body's frame, half-extents and colour.
+    """Return the box, cylinder or ball of every visible geom, with its body, position, size and colour.
 
     Walls are cut off and transparent, so that the rooms are visible.
     """
@@ -88,9 +88,9 @@ def bodies_of(model: HouseModel) -> dict[str, list[int]]:
 
 
 def movements(model: HouseModel, states: Sequence[State]) -> Iterator[list[list[float]]]:
-    """Yield for each state the bodies whose pose differs from the previous state; for the first, all.
+    """Yield for each state the bodies that moved since the previous state; for the first state, all bodies.
 
-    Each body is a list of its index, its position and its quaternion, w first.
+    A body is a list of its index, its position (3 numbers) and its quaternion (4 numbers, w first).
     """
     data = mujoco.MjData(model.query_model)
     before: list[list[float] | None] = [None] * model.query_model.nbody
@@ -111,12 +111,12 @@ def _rounded(numbers: Sequence[float] | np.ndarray, digits: int) -> list[float]:
     return [int(number) if number.is_integer() else number for number in rounded]
 
 
-# The page interpolates between keyframes.
+# The maximum number of moments in the page's data; the page interpolates between them.
 MAX_KEYFRAMES = 1_500
 
 
 def make_page(world: World, result: PlanningResult, goal: AbstractState, domain: str) -> str:
-    """Return the page of a plan, up to the failure if it failed, as one self-contained HTML file.
+    """Return the page of a plan as one self-contained HTML file; a failed plan is shown up to the failure.
 
     Its content security policy allows only the script and the style in the file.
     """
@@ -157,7 +157,7 @@ def _data(world: World, result: PlanningResult, goal: AbstractState) -> dict[str
 
 
 def _focus(scene: Scene, keyframes: Sequence[Keyframe], goal: AbstractState) -> list[list[float]]:
-    """Return the low and the high corner of the rooms to show at first."""
+    """Return the lower and the upper corner of the rectangle of rooms that the page shows at first."""
     shown = rooms_shown(scene, keyframes, goal)
     rooms = [room for room in scene.rooms if room.name in shown]
     low = np.min([room.low for room in rooms], axis=0)
@@ -166,7 +166,7 @@ def _focus(scene: Scene, keyframes: Sequence[Keyframe], goal: AbstractState) -> 
 
 
 def _flips(atoms: Sequence[GroundAtom], states: Sequence[State]) -> list[list[int]]:
-    """Return for each state the indices of the atoms that changed; all are false before the first state."""
+    """Return for each state the indices of the atoms whose truth changed; at first, all atoms are false."""
     flips, before = [], frozenset[int]()
     for state in states:
         true = frozenset(index for index, atom in enumerate(atoms) if atom.holds(state))

@@ -75,7 +75,8 @@ def _draw_house(scene: Scene, axes: Axes) -> None:
         ],
         linewidths=0,
     )
-    walls.set_gid(f"walls {scene.identity}")  # equal ids mark artists that look the same in all pictures
+    # The report page records artists with equal ids only once.
+    walls.set_gid(f"walls {scene.identity}")
     axes.add_collection(walls, autolim=False)
 
 
@@ -85,7 +86,7 @@ def _rectangle(box: Box) -> list[tuple[float, float]]:
 
 
 def _draw_things(state: State, things: Sequence[Object], axes: Axes, goal_objects: set[Object]) -> None:
-    """Draw things in order, as one collection: hundreds of patches would be slow."""
+    """Draw things in the given order, as one collection, because hundreds of patches would be slow."""
     from matplotlib.collections import PolyCollection
 
     drawn = [

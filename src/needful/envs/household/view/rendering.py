@@ -26,7 +26,7 @@ from needful.errors import InvalidInputError
 WALL_CUT_HEIGHT = 0.9
 WALL_OPACITY = 0.35
 
-# The height of the tallest furniture, and the fraction of the picture's height or width that rooms fill.
+# The height of the tallest furniture, and the fraction of the picture that the shown rooms may fill.
 MAX_FURNITURE_HEIGHT, FILL_FRACTION = 1.8, 0.97
 ELEVATION = -55.0
 FIELD_OF_VIEW = 45.0  # MuJoCo's default vertical field of view, in degrees
@@ -78,9 +78,10 @@ def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4
 
 
 def _fit_camera(corners: np.ndarray, aspect: float) -> tuple[float, float]:
-    """Return the height of the corners in a picture that shows all of them, and its camera's distance.
+    """Return how far up or down the corners reach in the picture, and the camera's distance.
 
-    Corners are relative to the centre of the picture.
+    The distance is the smallest from which the camera shows all corners. Corners are relative to the point
+    in the middle of the picture.
     """
     down = np.radians(-ELEVATION)
     ahead, up = np.array([0.0, np.cos(down), -np.sin(down)]), np.array([0.0, np.sin(down), np.cos(down)])
