@@ -32,7 +32,7 @@ lint: setup
 	$(BIN)/lint-imports
 
 check: lint
-	$(BIN)/pytest --numprocesses 2 -m "not slow"
+	$(BIN)/pytest --numprocesses 2 -m "not slow and not integration"
 
 test: lint
 	$(BIN)/pytest --numprocesses 2 $(if $(COVERAGE),--cov --cov-report term)

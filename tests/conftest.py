@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -22,6 +23,27 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
+# Tests in these folders and files run commands, processes, simulators, training or drawing.
+INTEGRATION = (
+    "approaches",
+    "benchmarks",
+    "cli",
+    "envs/drawing",
+    "envs/household",
+    "envs/test_every_environment.py",
+    "envs/test_gym.py",
+    "evaluation",
+    "planning/external",
+    "policies",
+    "reports",
+    "sampler_learning",
+    "sweeps",
+    "test_documentation.py",
+    "test_documentation_code.py",
+    "test_packaging.py",
+    "test_public_surface.py",
+)
+
 FALLBACK_WARNING = "needful was installed without its C++ search engine"
 
 
@@ -32,7 +54,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with slow tests, so that processes finish at about the same time."""
+    """Mark integration tests, and start with slow tests, so that processes finish at the same time."""
+    tests = Path(__file__).parent
+    for item in items:
+        path = item.path.relative_to(tests)
+        if any(path.is_relative_to(folder) for folder in INTEGRATION):
+            item.add_marker("integration")
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 

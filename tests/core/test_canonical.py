@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,8 @@ from needful.core.canonical import canonical_form, interchangeable, rename, unty
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
 from tiny_worlds import BLOCK, CLEAN, ON, PUSH, STACK, THING, all_lifted_atoms, all_patterns, operators
+
+pytestmark = pytest.mark.slow  # as a whole
 
 
 def with_adds(variables, atoms) -> Operator:

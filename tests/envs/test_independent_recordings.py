@@ -14,6 +14,8 @@ from needful.core.controllers import GroundController
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator, Operator
 
+pytestmark = pytest.mark.slow  # as a whole
+
 TOLERANCE = 1e-4
 
 

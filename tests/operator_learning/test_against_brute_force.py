@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +19,8 @@ from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.matching import Matcher
 from needful.operator_learning.objective import Coverage, cover
 from tiny_worlds import demonstrations, operators
+
+pytestmark = pytest.mark.slow  # as a whole
 
 few_operators = st.lists(operators(), min_size=1, max_size=4, unique=True)
 

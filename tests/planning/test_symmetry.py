@@ -32,6 +32,8 @@ from planning_problems import (
 )
 from toy_world import BALL, HOLDING, ROBOT
 
+pytestmark = pytest.mark.slow  # as a whole
+
 
 def classes_of(problem: GroundProblem) -> list[list[Object]]:
     classes = interchangeable_objects(problem, Budget.unlimited())

@@ -31,6 +31,8 @@ from planning_problems import (
     random_propositional_problem,
 )
 
+pytestmark = pytest.mark.slow  # as a whole
+
 PORTFOLIOS = {
     "paper": paper_portfolio(),
     "weight 2": Portfolio((Stage(AStar(weight=2)),)),

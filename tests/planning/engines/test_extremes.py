@@ -31,6 +31,8 @@ from needful.planning.portfolio import (
 from planning_problems import Problem, row_problem, toy_problem
 from toy_world import operator
 
+pytestmark = pytest.mark.slow  # as a whole
+
 THING = Type("thing")
 AT = Predicate("At", (THING,))
 ROAD = Predicate("Road", (THING, THING))
