@@ -1,4 +1,4 @@
-"""`python -m needful` is the command too."""
+"""Run the command `needful` with `python -m needful`."""
 
 from needful.cli import main
 

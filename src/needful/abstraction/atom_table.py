@@ -9,7 +9,8 @@ from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import DeletePattern
 
-# A predicate's name and the numbers of its objects (ground) or variables (lifted).
+# The key of an atom: its predicate's name, and the numbers of its objects (if the atom is ground) or the
+# indices of its variables (if it is lifted).
 AtomKey: TypeAlias = tuple[str, tuple[int, ...]]
 
 
@@ -22,11 +23,11 @@ def bits(mask: int) -> Iterator[int]:
 
 
 class AtomTable:
-    """Numbers objects (in sorted order) and atoms (in the order of first use), and indexes the atoms.
+    """Assigns a number to each object (in sorted order) and to each ground atom (in order of first use).
 
-    A set of atoms is a mask: `a` is a subset of `b` if `a & ~b == 0`, its size is `a.bit_count()`. The
-    atoms of a predicate with a given object at a given position are a mask too, so a join only
-    intersects masks.
+    A set of atoms is a mask: `a` is a subset of `b` if `a & ~b == 0`, and the size of `a` is
+    `a.bit_count()`. The table also stores a mask for each predicate, argument position and object: the
+    predicate's atoms that have this object at this position. Joins intersect these masks.
     """
 
     def __init__(self, objects: Iterable[Object]) -> None:
@@ -50,7 +51,7 @@ class AtomTable:
         return self._append(atom, key, arguments) if known is None else known.bit_length() - 1
 
     def number_by_arguments(self, predicate: Predicate, arguments: tuple[int, ...]) -> int:
-        """Return the number of the atom over these object numbers; build the atom only if it is new."""
+        """Return the number of a predicate's atom, given its object numbers; number it if it is new."""
         key = (predicate.name, arguments)
         known = self._bits.get(key)
         if known is not None:
@@ -71,12 +72,15 @@ class AtomTable:
         return number
 
     def find(self, key: AtomKey) -> int | None:
-        """Return the number of the atom with a predicate name and object numbers, or None."""
+        """Return the number of the atom with this key, or None if the atom has no number."""
         known = self._bits.get(key)
         return None if known is None else known.bit_length() - 1
 
     def ground(self, lifted: Iterable[AtomKey], binding: Sequence[int]) -> int:
-        """Return the mask of the ground atoms under a binding; those without a number are omitted."""
+        """Replace the variables of lifted atoms by objects, and return the mask of the resulting atoms.
+
+        `binding` holds the object number of each variable. Atoms without a number are omitted.
+        """
         mask = 0
         for name, variables in lifted:
             mask |= self._bits.get((name, tuple([binding[variable] for variable in variables])), 0)
@@ -112,9 +116,10 @@ class AtomTable:
     def matching(
         self, pattern: DeletePattern, variables: dict[Variable, int], binding: Sequence[int]
     ) -> int:
-        """Return the mask of the numbered atoms that a delete pattern matches under a binding.
+        """Return the mask of the numbered atoms that a delete pattern matches.
 
-        `variables` maps each variable to its index in `binding`, which holds object numbers.
+        `binding` holds the object numbers that replace the pattern's variables. `variables` maps each
+        variable to its index in `binding`.
         """
         name = pattern.predicate.name
         mask = self.with_predicate(name)
@@ -133,5 +138,5 @@ class AtomTable:
 
 
 def lifted_key(atom: LiftedAtom, variables: dict[Variable, int]) -> AtomKey:
-    """Return a lifted atom as its predicate's name and the indices of its variables."""
+    """Return the key of a lifted atom: its predicate's name and the indices of its variables."""
     return (atom.predicate.name, tuple(variables[variable] for variable in atom.variables))

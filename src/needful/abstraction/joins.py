@@ -1,7 +1,8 @@
-"""Joins: find all groundings under which lifted atoms become members of given sets of ground atoms.
+"""Joins: find all ways to replace variables by objects so that each lifted atom is in a given set.
 
-Each level of the search binds the variables of the lifted atom that has the fewest candidates. Groundings
-are injective and respect types.
+Such a replacement is a grounding; each lifted atom has its own set of ground atoms. Each level of the
+search binds the variables of the lifted atom that has the fewest candidates in its set. Different variables
+are bound to different objects, and objects have the types of their variables.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def join(
 
 
 class _JoinContext(NamedTuple):
-    """The constant data of a join.
+    """The inputs of a join that stay the same during the search.
 
     `neighbours` maps each variable of an ascending group to the variables before and after it.
     """
@@ -132,9 +133,10 @@ def _unify(
     binding: list[int],
     used: int,
 ) -> list[int] | None:
-    """Bind variables to the arguments in place; return the newly bound variables.
+    """Bind each variable to the object number at its position in `arguments`; update `binding` in place.
 
-    Returns None, with nothing bound, if a variable may not be bound to its argument.
+    Returns the newly bound variables. If a variable may not be bound to its object, returns None and
+    leaves `binding` unchanged.
     """
     new_variables: list[int] = []
     for variable, argument in zip(variables, arguments, strict=True):

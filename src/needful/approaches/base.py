@@ -30,7 +30,7 @@ class Progress(Protocol):
     """Receives the progress of long work."""
 
     def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
-        """Begin a stage of `total` parts and return a function that takes the number of finished parts."""
+        """Begin a stage of `total` parts; return the function to call with the number of finished parts."""
         ...
 
 
@@ -51,8 +51,9 @@ class LearningConfig:
         samplers: how samplers are trained.
         policy: how a graph network policy is trained.
         experiments: if given, preconditions that the simulator shows to be accidental are dropped.
-        timeout: the maximum number of seconds; it decides whether learning succeeds, never what is learned.
-        replays: transitions tried out in the simulator, if `Approach.replay_count` is not 0.
+        timeout: the maximum number of seconds. Learning that takes longer fails; otherwise the timeout has
+            no effect on the result.
+        replays: random actions executed in the simulator; used if `Approach.replay_count` is not 0.
         execute: the simulator, which experiments need.
         progress: receives the stages of learning.
     """
@@ -101,7 +102,7 @@ class Learned(Protocol):
         ...
 
     def save(self, path: str | Path, domain: str | None = None, force: bool = False) -> None:
-        """Write a directory that `load_solver` reads; the same result gives the same bytes."""
+        """Write a directory that `load_solver` reads; equal results give identical files."""
         ...
 
     def summary(self) -> dict[str, Any]:
@@ -137,7 +138,7 @@ class Approach(Protocol):
 
     @property
     def replay_count(self) -> int:
-        """The number of transitions, tried out in the simulator, that learning needs; usually 0."""
+        """The number of replays that learning needs (random actions run in the simulator); usually 0."""
         ...
 
     def learn(
@@ -171,7 +172,10 @@ def check_demonstrations(vocabulary: Vocabulary, demonstrations: Sequence[Demons
 
 @contextmanager
 def timed(stage: str, seconds: dict[str, float]) -> Iterator[None]:
-    """Store the duration of the block in `seconds[stage]`; a `LearningTimeoutError` gets all durations."""
+    """Store the duration of the block in `seconds[stage]`.
+
+    If the block raises a `LearningTimeoutError`, all durations in `seconds` are added to the error.
+    """
     start = time.monotonic()
     try:
         yield

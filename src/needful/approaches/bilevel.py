@@ -159,7 +159,7 @@ class LearnedModel:
         return "\n".join([*lines, "", *(f"{operator}\n" for operator in self.model.operators)])
 
     def warnings(self) -> tuple[str, ...]:
-        """Return the operators that have no sampler."""
+        """Return one warning for each operator that needs a sampler and has none."""
         return tuple(
             f"no sampler for {name}: its demonstrations have no states"
             for name in self.model.missing_samplers()
@@ -196,7 +196,7 @@ class BilevelApproach:
 
     @property
     def has_operators(self) -> bool:
-        """It learns operators and samplers."""
+        """True: the approach learns operators and samplers."""
         return True
 
     def learn(
@@ -228,10 +228,11 @@ def learn_model(
     replays: Sequence[Demonstration] = (),
     deadline: Deadline = NO_DEADLINE,
 ) -> LearnedModel:
-    """Learn operators, and samplers where demonstrations have states; the default approach is `necessary`.
+    """Learn operators, and samplers if the demonstrations have states.
 
-    Without states there are no samplers: such a model can be explained and exported, but it solves no
-    tasks. Raises `LearningTimeoutError` with the seconds of each stage once the deadline has passed.
+    A model without samplers can be explained and exported, but it cannot solve tasks if its controllers
+    have continuous parameters. The default approach is `necessary`. Raises `LearningTimeoutError`
+    with the seconds of each stage once the deadline has passed.
     """
     demonstrations = tuple(demonstrations)
     check_demonstrations(vocabulary, demonstrations)
@@ -290,7 +291,7 @@ def with_experiments(
 
 
 def _default_approach() -> BilevelApproach:
-    from needful.approaches.catalogue import NECESSARY  # the catalogue imports this module
+    from needful.approaches.catalogue import NECESSARY  # imported here to avoid an import cycle
 
     return NECESSARY
 

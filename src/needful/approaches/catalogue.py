@@ -23,7 +23,7 @@ from needful.policies.rollout import follow, shoot
 
 
 def necessary_approach(name: str, description: str, config: OperatorLearningConfig) -> BilevelApproach:
-    """Return the paper's approach with a configuration of its operator learner."""
+    """Return the paper's approach, which learns operators with the settings in `config`."""
 
     def learn(
         demonstrations: Demonstrations, replays: Demonstrations = (), deadline: Deadline = NO_DEADLINE
@@ -86,7 +86,7 @@ APPROACHES: Mapping[str, Approach] = MappingProxyType({**BILEVEL_APPROACHES, **G
 
 
 def find_approach(name: str) -> Approach:
-    """Return the approach with that name; raise with the nearest match if there is none."""
+    """Return the approach with this name; if there is none, raise an error that suggests similar names."""
     if name not in APPROACHES:
         raise UnknownNameError("learner", name, APPROACHES)
     return APPROACHES[name]

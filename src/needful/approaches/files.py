@@ -19,7 +19,7 @@ from needful.storage.model_directory import MODEL_FILE, POLICY_FILE, StoredModel
 
 
 def load_solver(path: str | Path, environment: Environment, config: PlanningConfig) -> Solver:
-    """Load what an approach learned, ready to solve the tasks of an environment."""
+    """Load a learned model or policy and return its solver for the tasks of an environment."""
     if holds_policy(path):
         return _load_policy_solver(path, environment, config)
     stored = open_model(path)
@@ -58,7 +58,7 @@ def open_model(path: str | Path) -> StoredModel:
 
 
 def bind_model(model: PlanningModel, environment: Environment) -> PlanningModel:
-    """Return the model over an environment's vocabulary; raise if it belongs to another environment."""
+    """Return the model with the environment's own predicates and controllers; raise if they do not fit."""
     try:
         return model.bound_to(environment.vocabulary)
     except InvalidInputError as error:
@@ -66,7 +66,10 @@ def bind_model(model: PlanningModel, environment: Environment) -> PlanningModel:
 
 
 def dropped_preconditions(stored: StoredModel) -> dict[str, dict[str, int]]:
-    """Return the preconditions that experiments dropped, by operator, with the number of experiments."""
+    """Return the preconditions that were dropped because experiments showed them to be accidental.
+
+    The result maps each operator's name to its dropped atoms, and each atom to its number of experiments.
+    """
     field = Field(
         stored.provenance.get(DROPPED, {}), Source(MODEL_FILE, ModelError), f"provenance.{DROPPED}"
     )
@@ -77,7 +80,7 @@ def dropped_preconditions(stored: StoredModel) -> dict[str, dict[str, int]]:
 
 
 def model_directory(path: str | Path) -> Path:
-    """Return the model directory of a path, which is the directory itself or a run folder."""
+    """Return the model directory at `path`: the folder `model` of a run folder, otherwise `path` itself."""
     path = Path(path)
     inside = path / "model"
     own, nested = (
@@ -94,6 +97,9 @@ def holds_policy(path: str | Path) -> bool:
 
 
 def model_digest(path: str | Path) -> str:
-    """Return the SHA-256 digest of the JSON file, which in turn holds the digest of the arrays."""
+    """Return the SHA-256 digest of model.json or policy.json.
+
+    This file contains the digest of the arrays, so a change of the arrays changes the result too.
+    """
     file = POLICY_FILE if holds_policy(path) else MODEL_FILE
     return hashlib.sha256((model_directory(path) / file).read_bytes()).hexdigest()

@@ -52,12 +52,12 @@ class GnnApproach:
 
     @property
     def has_operators(self) -> bool:
-        """A policy has neither operators nor samplers."""
+        """False: a policy has neither operators nor samplers."""
         return False
 
     @property
     def replay_count(self) -> int:
-        """It learns from demonstrations only."""
+        """0: policies are trained on demonstrations only."""
         return 0
 
     def learn(
@@ -77,7 +77,7 @@ class GnnApproach:
         demonstrations = tuple(demonstrations)
         check_demonstrations(vocabulary, demonstrations)
         seconds: dict[str, float] = {}
-        from needful.policies.training import train_policy  # imports torch
+        from needful.policies.training import train_policy  # imported here, because it loads torch
 
         with timed("policy", seconds):
             policy = train_policy(vocabulary, demonstrations, config.policy, config.seed, on_epoch)

@@ -21,22 +21,25 @@ from needful.errors import InvalidInputError
 
 @dataclass(frozen=True, slots=True)
 class RemappedSampler:
-    """Use the sampler of another operator; `indices` select that sampler's objects from those passed in."""
+    """A sampler of another operator, whose parameters may be fewer or in another order.
+
+    `indices` lists the objects to pass to that sampler, as indices into the objects passed to `sample`.
+    """
 
     sampler: Sampler
     indices: tuple[int, ...]
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Sequence[float]:
-        """Draw parameters."""
+        """Draw parameters from the other operator's sampler."""
         return self.sampler.sample(state, [objects[index] for index in self.indices], rng)
 
 
 def with_oracle_samplers(model: PlanningModel, oracle: PlanningModel) -> PlanningModel:
     """Return the model with the oracle's samplers instead of its own.
 
-    Each operator takes the sampler of the oracle operator with the same controller that shares the most
-    preconditions and add effects. Raises if an operator lacks parameters for the objects that the samplers
-    need.
+    Among the oracle operators with the same controller, each operator gets the sampler of the one that
+    shares the most preconditions and add effects with it. Raises if there is no such oracle operator, or if
+    the operator has too few parameters for the objects that the sampler needs.
     """
     samplers = {o.name: _best_oracle_sampler(o, oracle) for o in model.operators if o.controller.dimension}
     return replace(model, samplers=samplers)

@@ -76,7 +76,7 @@ def main() -> None:
     try:
         build_app()()
     except OSError as error:
-        if error.filename is not None or not disk_is_full(error):  # not an error of stdout or stderr
+        if error.filename is not None or not disk_is_full(error):  # it is not a full disk while printing
             raise
         console.print_stderr(
             f"error: Cannot write the output: {error.strerror}. Redirect it to another disk."

@@ -1,4 +1,4 @@
-"""`needful check-env`: check an environment against the contract."""
+"""`needful check-env`: check that an environment meets the contract in `needful.envs.contract`."""
 
 from __future__ import annotations
 

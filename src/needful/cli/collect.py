@@ -1,4 +1,4 @@
-"""`needful collect`: record demonstrations of the oracle."""
+"""`needful collect`: solve training tasks with the oracle model and record the demonstrations."""
 
 from __future__ import annotations
 

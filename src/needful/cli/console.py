@@ -1,4 +1,4 @@
-"""Console output of all verbs: results on stdout, progress and errors on stderr, and their wording."""
+"""Console output (results on stdout, progress and errors on stderr) and texts that describe results."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def describe_plan(result: PlanningResult) -> str:
 
 
 def _describe_rollout(result: PlanningResult) -> str:
-    """Return the actions of a policy, which has no abstract plan."""
+    """Return a text with the actions that a policy chose and whether they solved the task."""
     lines = [f"{number}. {action}" for number, action in enumerate(result.actions, 1)]
     return "\n".join([*lines, f"Samples: {result.statistics.samples}.", _conclusion(result)])
 

@@ -41,7 +41,7 @@ def custom_environment(reference: str, findings: Findings) -> Iterator[Environme
     is_file = source.endswith(".py")
     folders = [Path(source).parent.absolute(), Path.cwd()] if is_file else [Path.cwd()]
     before = list(sys.path)
-    # Appended last, so that a local queue.py does not hide the standard library's.
+    # Added at the end of the path, so that a local queue.py does not hide the standard library's.
     sys.path.extend(map(str, folders))
     try:
         module = _import_file(Path(source), findings) if is_file else _import_module(source, findings)
@@ -74,13 +74,13 @@ def _import_module(name: str, findings: Findings) -> ModuleType | None:
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError as error:
-            # Another module is missing: report this as a problem of the imported module.
+            # If the missing module is one that `name` imports, not `name` itself, report an import error.
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
                 raise
             missing = error.name
     if missing is not None:
         raise UnknownNameError("module", name, _modules_in(missing.rpartition(".")[0]), MODULE_SEARCH_HINT)
-    if module is not None and getattr(module, "__file__", None) is None:  # a folder without __init__.py
+    if module is not None and getattr(module, "__file__", None) is None:  # a folder, not a module
         raise UnknownNameError("module", name, _modules_in(name), MODULE_SEARCH_HINT)
     return module
 

@@ -62,7 +62,7 @@ def export(
 
 
 def _task(problem: str, seed: int, model: PlanningModel) -> AbstractTask:
-    """Return the abstract test task that `DOMAIN:K` names."""
+    """Return test task K of a domain as an abstract task; `problem` is the text `DOMAIN:K`."""
     domain, _, number = problem.rpartition(":")
     if not domain or not number.isdecimal():
         raise typer.BadParameter(

@@ -244,9 +244,9 @@ def new_env(
 
 
 def _unedited(texts: Mapping[str, str]) -> FolderKind:
-    """Return a kind of folder that only unedited copies of these files match.
+    """Return the kind of folder that holds the files `texts` exactly as they were written.
 
-    A folder with an edited file is thus never replaced.
+    Only folders of this kind may be overwritten, so files that the user has edited are never lost.
     """
     marker_files = {
         file: FileKind(file, re.compile(re.escape(text.encode()) + rb"\Z")) for file, text in texts.items()

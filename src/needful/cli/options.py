@@ -39,7 +39,7 @@ def require_suffix(*suffixes: str) -> Callable[[Path | None], Path | None]:
 
 
 def enum_member(kind: type[Member], what: str, name: str) -> Member:
-    """Return the member of an enumeration by its value; raise with the nearest match if there is none."""
+    """Return the enumeration member with this value; if there is none, raise and suggest similar ones."""
     members = {str(one.value): one for one in kind}
     if name not in members:
         raise UnknownNameError(what, name, members)

@@ -55,7 +55,7 @@ class PlanDrawings:
 
     def write(self, environment: Environment, task: Task, result: PlanningResult) -> None:
         """Make all drawings before writing any, so that an error leaves no files behind."""
-        # GIF and MP4 share one film.
+        # Cached, so that the GIF and the MP4 are made from the same frames, rendered once.
         film = cache(lambda: film_plan(environment, result, task.goal))
         makers: dict[str, Callable[[], bytes]] = {
             "picture": lambda: _picture(environment, task, result),
@@ -74,7 +74,7 @@ def _picture(environment: Environment, task: Task, result: PlanningResult) -> by
 
 
 def _page(environment: Environment, task: Task, result: PlanningResult) -> bytes:
-    assert isinstance(environment, Filmable)  # `check` raises otherwise
+    assert isinstance(environment, Filmable)  # ensured by `PlanDrawings.check`
     return environment.page(result, task.goal).encode()
 
 

@@ -80,7 +80,7 @@ class SweepTable:
         return Group(table, self.line())
 
     def line(self) -> str:
-        """Return a one-line summary."""
+        """Return the numbers of finished and failed jobs and the estimated time left, in one line."""
         parts = [f"{self.done} of {len(self.jobs)} jobs done"]
         if self.failed:
             parts.append(f"{len(self.failed)} failed")
@@ -245,7 +245,7 @@ def _executor(name: ExecutorName, processes: int, address: str | None) -> Execut
 
 
 def _check(jobs: Sequence[Job]) -> None:
-    """Raise before any job runs if a name is unknown or an extra is not installed."""
+    """Raise if a job names an unknown domain, learner or planner, or needs a package that is missing."""
     for job in {(job.learner, job.planner): job for job in jobs}.values():
         run_config(job)
     for domain in dict.fromkeys(job.domain for job in jobs):

@@ -2,8 +2,9 @@
 
 Controller arguments come first, in the controller's order. Colour refinement orders the other variables by
 their types and by the atoms that mention them. If several orders remain, a search tries them and chooses
-the order in which the operator's sorted list of atoms is least. If variables can be swapped without
-changing the operator, the search tries only one of them, so symmetric operators take little time.
+the order that makes the operator's sorted list of atoms lexicographically smallest. If variables
+can be swapped without changing the operator, the search tries only one of them, so symmetric operators take
+little time.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def canonical_form(operator: Operator) -> tuple[Operator, dict[Variable, Variabl
 
 
 def rename(operator: Operator, renaming: dict[Variable, Variable]) -> Operator:
-    """Return the operator with renamed variables; its parameters are in the order of the renaming."""
+    """Return the operator with renamed variables; its parameters are in the order of the dictionary."""
 
     def atoms(old: frozenset[LiftedAtom]) -> frozenset[LiftedAtom]:
         return frozenset(LiftedAtom(a.predicate, tuple(renaming[v] for v in a.variables)) for a in old)
@@ -61,10 +62,10 @@ def rename(operator: Operator, renaming: dict[Variable, Variable]) -> Operator:
 
 
 def untyped_form(operator: Operator) -> tuple[UntypedForm, tuple[Variable, ...]]:
-    """Return the operator without variable names and types, and its variables by their index in this form.
+    """Return an operator with indices instead of typed variables, and the variable of each index.
 
     Operators with equal untyped forms differ only in the names and types of their variables, and
-    variables with the same index correspond. Types and names break ties between symmetric variables.
+    variables with the same index correspond. Symmetric variables are ordered by type and name.
     """
     fixed = tuple(dict.fromkeys(operator.controller_arguments))
     free = (variable for variable in operator.parameters if variable not in fixed)
@@ -129,8 +130,8 @@ def _best_order(fixed: int, labels: Sequence[str], incidences: list[Incidence]) 
 def _refine(colours: list[int], labels: Sequence[str], incidences: list[Incidence]) -> list[int]:
     """Return the colour of each variable after colour refinement.
 
-    Variables get different colours if their types differ, or if different atoms mention them. This is
-    repeated with the new colours until no class of equal colours is split.
+    Variables get different colours if their types differ, or if they occur in different atoms. In each
+    round, atoms are compared by the current colours of their variables. The last round adds no colour.
     """
     while True:
         seen: list[list[tuple[str, int, tuple[int, ...]]]] = [[] for _ in colours]
@@ -149,7 +150,10 @@ def _refine(colours: list[int], labels: Sequence[str], incidences: list[Incidenc
 def _search(
     colours: list[int], labels: Sequence[str], incidences: list[Incidence]
 ) -> tuple[list[Incidence], list[int]]:
-    """Try all orders of variables of equal colour; return the least sorted list of atoms and its order."""
+    """Try all orders of the variables that have the same colour.
+
+    Returns the lexicographically smallest sorted list of atoms, and the order of variables that gives it.
+    """
     by_colour: dict[int, list[int]] = {}
     for variable, colour in enumerate(colours):
         by_colour.setdefault(colour, []).append(variable)
@@ -164,7 +168,7 @@ def _search(
         if any(_is_symmetric_pair(variable, other, incidences) for other in tried):
             continue
         tried.append(variable)
-        # Double all colours, so that the chosen variable can get a new colour just below its class.
+        # Doubled colours leave gaps: the chosen variable gets the unused colour below its old one.
         chosen = [2 * colour - (index == variable) for index, colour in enumerate(colours)]
         found = _search(_refine(chosen, labels, incidences), labels, incidences)
         if best is None or found[0] < best[0]:

@@ -77,7 +77,7 @@ class Demonstration:
         listed = ", ".join(map(str, sorted(known)))
         if len({obj.name for obj in known}) != len(known):
             raise DemonstrationError(f"Two objects of a demonstration share a name: {listed}.")
-        # Successive states share most atoms, so each atom is checked once.
+        # The union of the states lists each atom once, although most atoms hold in many states.
         checked: tuple[GroundController | GroundAtom, ...] = (
             *self.actions,
             *sorted(frozenset[GroundAtom]().union(*self.abstract_states)),

@@ -127,8 +127,9 @@ class InjectiveTuples:
     """All tuples with one object from each domain and no object twice, counted without listing them.
 
     Each domain holds the objects of one type. A type has at most one parent, so two domains are nested
-    or disjoint. Objects are chosen from the smallest domain first. Each smaller domain inside a domain has
-    then used up one of its objects, so the count is a product.
+    or disjoint. Objects are chosen from the smallest domain first. When a domain is reached, one of its
+    objects is already used for each smaller domain inside it. The number of objects left is thus the same
+    for all earlier choices, and the number of tuples is the product of these numbers.
     """
 
     domains: tuple[tuple[Object, ...], ...]
@@ -154,7 +155,7 @@ class InjectiveTuples:
 
 
 def short_repr(value: object, *parts: str) -> str:
-    """Return the class name with the parts in brackets, cut off after `MAX_REPR` characters."""
+    """Return `Class(part, part, ...)` for a value of that class, cut off after `MAX_REPR` characters."""
     text = f"{type(value).__name__}({', '.join(parts)})"
     return text if len(text) <= MAX_REPR else f"{text[: MAX_REPR - 4]}...)"
 

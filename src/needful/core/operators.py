@@ -3,7 +3,8 @@
 An operator is ⟨args, P, E+, E-, Q, C, cargs⟩: `parameters`, `preconditions`, `add_effects`,
 `delete_effects`, `delete_patterns` (the quantified deletes), `controller`, `controller_arguments`.
 
-Applying an operator predicts that the atoms of the result hold. All other atoms are unknown, not false.
+Applying an operator returns the atoms that are predicted to hold afterwards. Nothing is predicted about
+other atoms: they are unknown, not false.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ PatternArgument: TypeAlias = Variable | Wildcard
 
 @dataclass(frozen=True, slots=True)
 class DeletePattern:
-    """A quantified delete effect: every matching atom becomes unknown.
+    """A quantified delete effect: matching atoms are no longer predicted to hold, but may still hold.
 
-    The paper's quantified deletes have wildcards only. Partly bound patterns such as
-    `OnTop(?book, *:obj)` delete fewer atoms.
+    In the paper, all arguments are wildcards. Patterns that also have variables, such as
+    `OnTop(?book, *:obj)`, match fewer atoms.
     """
 
     predicate: Predicate
@@ -86,7 +87,7 @@ class GroundDeletePattern:
     arguments: tuple[Object | Wildcard, ...]
 
     def matches(self, atom: GroundAtom) -> bool:
-        """Return whether the atom becomes unknown under this pattern."""
+        """Return whether an atom has the pattern's predicate and its objects fit the arguments."""
         return atom.predicate == self.predicate and all(
             obj.type.is_subtype_of(argument.type) if isinstance(argument, Wildcard) else obj == argument
             for obj, argument in zip(atom.objects, self.arguments, strict=True)
@@ -168,7 +169,7 @@ class Operator:
 
     @cached_property
     def text(self) -> str:
-        """The operator as text, cached because operators are compared and sorted by it."""
+        """The operator as text; it is cached, because operators are compared and sorted by their texts."""
 
         def listed(items: frozenset[LiftedAtom] | frozenset[DeletePattern]) -> str:
             return ", ".join(map(str, sorted(items))) or "-"
@@ -225,22 +226,22 @@ class GroundOperator:
 
     @cached_property
     def preconditions(self) -> AbstractState:
-        """The ground preconditions P."""
+        """The preconditions, with objects instead of variables."""
         return self._ground(self.operator.preconditions)
 
     @cached_property
     def add_effects(self) -> AbstractState:
-        """The ground add effects E+."""
+        """The add effects, with objects instead of variables."""
         return self._ground(self.operator.add_effects)
 
     @cached_property
     def delete_effects(self) -> AbstractState:
-        """The ground delete effects E-."""
+        """The delete effects, with objects instead of variables."""
         return self._ground(self.operator.delete_effects)
 
     @cached_property
     def delete_patterns(self) -> tuple[GroundDeletePattern, ...]:
-        """The delete patterns Q with their variables bound."""
+        """The delete patterns, with objects instead of variables; wildcards stay."""
         return tuple(p.ground(self.binding) for p in sorted(self.operator.delete_patterns))
 
     @cached_property

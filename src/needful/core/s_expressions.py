@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from needful.errors import InvalidInputError
 
-# Readers of expressions are recursive, so the nesting must stay below the recursion limit.
+# The maximum depth of nested lists. Functions that walk expressions are recursive, so it must stay below
+# Python's recursion limit.
 MAX_NESTING = 200
 
 

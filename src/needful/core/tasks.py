@@ -1,4 +1,4 @@
-"""Tasks: an initial state and a goal, with continuous features or with atoms only."""
+"""Tasks: an initial state and a goal; the state has continuous features or consists of atoms only."""
 
 from __future__ import annotations
 

@@ -59,9 +59,10 @@ def segment_by_step(controller_of: ControllerOf) -> Segmenter:
 
 
 def segment_by_controller(controller_of: ControllerOf) -> Segmenter:
-    """Return a segmenter for episodes of low-level actions whose controller is known.
+    """Return a segmenter for episodes in which a controller takes several low-level actions.
 
-    Successive steps with the same controller, objects and parameters are one execution.
+    `controller_of` returns the controller that each action belongs to. Successive steps with the same
+    controller, objects and parameters are one execution.
     """
 
     def segment(states: Sequence[State], actions: Sequence[Any]) -> Iterator[Segment]:
@@ -94,7 +95,8 @@ class RecordedEpisode(Protocol):
 class Episode:
     """A recorded episode: lists or arrays with one entry per step.
 
-    Episodes of composite spaces hold dictionaries or tuples of lists or arrays, as in Minari.
+    If an observation or action is a dictionary or a tuple (a composite space of Gymnasium), the episode
+    has a dictionary or a tuple of lists or arrays instead, as in Minari.
     """
 
     observations: Any

@@ -1,4 +1,4 @@
-"""Environments: the contract, its checker, the catalogue, and one file per analytic domain.
+"""Environments: their contract (what a domain must provide), its checker, the catalogue, and the domains.
 
 `needful` exports the names that most programs use, such as `Environment` and `make_environment`. These
 modules have further public names:
