@@ -40,7 +40,7 @@ Solve: TypeAlias = Callable[[Environment, Task], PlanningResult]
 
 @dataclass(frozen=True, slots=True)
 class _SimulatedStep:
-    """An action in a state, and the next state: None if `simulate` raised `EnvironmentFailure`."""
+    """A state, an action in it, and the state after it (None if `simulate` raised `EnvironmentFailure`)."""
 
     state: State
     action: GroundController
@@ -69,8 +69,7 @@ def check_environment(
     findings = Findings()
     with findings.catch("the check", "environment", "Fix the other findings, then check again."):
         _check_vocabulary(env, findings)
-        # All other checks need a valid vocabulary.
-        if not findings.all():
+        if not findings.all():  # all other checks need a valid vocabulary
             _check_behaviour(env, seed, tasks, rounds, solve, findings)
     return findings.all()
 
@@ -100,7 +99,7 @@ def _check_behaviour(
 
 
 def check_name(env: Environment, findings: Findings) -> None:
-    """Add a finding if the name is taken, or not usable in commands and as a folder name."""
+    """Add a finding if the environment's name is invalid, too long, or the name of another domain."""
     location, remedy = ATTRIBUTES, SET_ATTRIBUTES
     with findings.catch("reading the attributes", location, remedy):
         if not re.fullmatch("[a-z0-9-]+", env.name):
@@ -209,7 +208,7 @@ def _explore(
 def _simulate_step(
     env: Environment, state: State, action: GroundController, findings: Findings
 ) -> _SimulatedStep | None:
-    """Simulate an action; return None if `simulate` raises or returns an invalid state."""
+    """Return the simulated step; if `simulate` breaks its contract, add a finding and return None."""
     step: _SimulatedStep | None = None
     before = _copy(state)
     remedy = "Return a State, or raise EnvironmentFailure with the objects that caused it."
@@ -296,7 +295,6 @@ def _check_oracle(env: Environment, states: Sequence[State], seed: int, findings
 
 def _check_use_of_controllers(env: Environment, model: PlanningModel, findings: Findings) -> None:
     """Add a finding for each controller that no oracle operator calls: no demonstration can contain it."""
-    # Operators are checked instead of plans, because few tasks may need a certain controller.
     used = {operator.controller.name for operator in model.operators}
     for controller in env.vocabulary.controllers:
         if controller.name not in used:
@@ -310,7 +308,7 @@ def _check_use_of_controllers(env: Environment, model: PlanningModel, findings: 
 def _check_sampler(
     sampler: Sampler, operator: Operator, state: State, make_rng: Callable[[], np.random.Generator]
 ) -> None:
-    """Raise unless the sampler returns valid parameters, and the same ones for the same random numbers."""
+    """Raise if the sampler returns invalid parameters, or others when called again with the same seed."""
     objects = _random_objects([variable.type for variable in operator.parameters], state, make_rng())
     if objects is None:
         return
@@ -346,9 +344,9 @@ def _check_solving(
 def _check_parameter_bounds(
     model: PlanningModel, result: PlanningResult, rng: np.random.Generator, findings: Findings
 ) -> None:
-    """Add a finding if a sampler of the plan's operators returns parameters outside the bounds.
+    """Add a finding for each operator of the plan whose sampler returns parameters outside the bounds.
 
-    Each operator is sampled only in the state where the plan applies it: elsewhere it may be inapplicable.
+    A sampler is called only in the state in which the plan applies its operator.
     """
     for step, state in zip(result.abstract_plan, result.states, strict=False):
         name, controller = step.operator.name, step.operator.controller
@@ -384,7 +382,7 @@ def _random_action(
 def _random_objects(
     types: Sequence[Type], state: State, rng: np.random.Generator
 ) -> tuple[Object, ...] | None:
-    """Return distinct objects of some types, or None if a type has too few."""
+    """Return one random object per type, all distinct, or None if a type has too few objects."""
     chosen: list[Object] = []
     for kind in types:
         fitting = [obj for obj in state.of_type(kind) if obj not in chosen]
@@ -395,7 +393,7 @@ def _random_objects(
 
 
 def _beyond_bounds(action: GroundController) -> GroundController:
-    """Return the action with each parameter that equals a bound moved beyond it; clipping restores it."""
+    """Return the action with each parameter on a bound moved beyond it; clipping undoes this."""
     controller = action.controller
     bounds = zip(action.parameters, controller.low, controller.high, strict=True)
     parameters = tuple(value + (value == high) - (value == low) for value, low, high in bounds)

@@ -83,7 +83,7 @@ class Cluttered1D(Environment):
         return state
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Sample positions of the robot and the dots; the index sets how many dots the goal has."""
+        """Sample the positions of the robot and the dots; the goal is to grasp one to three of the dots."""
         robot, dots = ROBOT("robby"), [DOT(f"dot{number}") for number in range(DOTS)]
         vectors: dict[Object, tuple[float, ...]] = {
             dot: (rng.uniform(LEFT_END, RIGHT_END), 0.0) for dot in dots
@@ -140,7 +140,7 @@ def _colour(state: State, robot: Object, dot: Object) -> str:
 
 
 def _label(state: State, axes: Axes, dots: Sequence[Object]) -> None:
-    """Write names below dots, which are sorted from left to right; close names go on lower lines."""
+    """Write the name of each dot below it, one line lower if the previous dot in `dots` is close."""
     level, last = 0, -RIGHT_END
     for dot in dots:
         x = state.get(dot, "x")

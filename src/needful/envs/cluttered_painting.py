@@ -69,7 +69,7 @@ NEXT_TO_BOX = Predicate("NextToBox", (ROBOT, BOX), _next_to)
 NEXT_TO_SHELF = Predicate("NextToShelf", (ROBOT, SHELF), _next_to)
 NEXT_TO_TABLE = Predicate("NextToTable", (ROBOT,), _next_to_table)
 
-# The parameter alone sets the destination; the target object shows a learner the purpose of the move.
+# The parameter is the destination. The second object has no effect; it tells learners the move's target.
 MOVE_TO_OBJ = Controller("MoveToObj", (ROBOT, OBJ), low=(LOWEST_Y,), high=(HIGHEST_Y,))
 MOVE_TO_BOX = Controller("MoveToBox", (ROBOT, BOX), low=(LOWEST_Y,), high=(HIGHEST_Y,))
 MOVE_TO_SHELF = Controller("MoveToShelf", (ROBOT, SHELF), low=(LOWEST_Y,), high=(HIGHEST_Y,))
@@ -104,7 +104,7 @@ class ClutteredPainting(Painting):
             case "Pick" if not _next_to(state, action.objects):
                 return state
             case "Place":
-                # Reach is tested after Painting's Place, so a closed lid raises a failure at any distance.
+                # Place into a closed box raises a failure even if the box is out of reach.
                 after = super().simulate(state, action)
                 return _after_placing(state, after, action)
             case _:
@@ -154,10 +154,11 @@ def _move(state: State, robot: Object, y: float) -> State:
 
 
 def _after_placing(state: State, after: State, action: GroundController) -> State:
-    """Return the result of Place.
+    """Return the state after Place.
 
-    `after` is the result of Place in Painting; the height of the placed object is set in it. If nothing was
-    placed, or the target was out of reach, the result is the unchanged `state`.
+    `state` is the state before Place, and `after` the result of Place in the Painting domain. If nothing
+    was placed, or the pose is out of reach, return `state`. Otherwise return `after` with another height of
+    the placed object: its resting height on the table, elsewhere the height in the parameters of Place.
     """
     held = held_object(state)
     (robot,), (_, y, z) = action.objects, action.parameters
@@ -168,10 +169,10 @@ def _after_placing(state: State, after: State, action: GroundController) -> Stat
 
 @dataclass(frozen=True, slots=True)
 class ReachableTableSampler:
-    """Samples a pose on the table within reach of the robot, which is an operator's second object."""
+    """Samples a pose on the table that the robot can reach, for the operators that place on the table."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return a pose; if the robot is not next to the table, the current pose of the first object."""
+        """Return a pose; if the robot is not next to the table, the current pose of the object to place."""
         obj, robot = objects
         if not _next_to_table(state, (robot,)):
             return CurrentPoseSampler().sample(state, objects, rng)
@@ -183,10 +184,10 @@ class ReachableTableSampler:
 
 @dataclass(frozen=True, slots=True)
 class TargetPositionSampler:
-    """Samples the y position of an operator's second object."""
+    """Returns the y position of an operator's second object, which is the target of the move."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the position."""
+        """Return the target's y position, without using random numbers."""
         return (state.get(objects[1], "pose_y"),)
 
 

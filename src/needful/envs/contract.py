@@ -150,7 +150,7 @@ class MultiStepEnvironment(Environment):
         memory: dict[str, object] = {}
         for steps in range(1, MAX_STEPS + 1):
             after = self.step(state, policy.act(state, action, memory))
-            # Checked only after an action, so there is at least one: 0 steps would count as a failure.
+            # Every controller takes at least one low-level action, because 0 steps mean a failure.
             if policy.terminal(after, action, memory):
                 return after, steps
             if after.allclose(state, STUCK_TOLERANCE):
@@ -178,8 +178,8 @@ def oracle_operator(
         needs: the preconditions.
         adds: the add effects.
         deletes: the delete effects.
-        forgets: predicates, whose atoms all become unknown, as in the paper; or delete patterns, which are
-            atoms with wildcards: the atoms that match one become unknown.
+        forgets: the atoms that become unknown. A predicate stands for all its atoms. A delete pattern is
+            an atom with wildcards, and stands for all atoms that match it.
     """
     controller, arguments = call
     return Operator(

@@ -4,7 +4,7 @@ Tasks differ in their objects, but Gymnasium spaces are fixed. Each object is a 
 maximum number of rows; a mask marks the rows in use. Goals and actions refer to an object by its row index.
 Unused entries are zero.
 
-This module imports gymnasium, which is slow: only `needful.envs.gym` imports it.
+This module imports gymnasium, which takes long. So only `needful.envs.gym` imports this module.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import InvalidInputError, UnknownNameError
 
-# Arrays by name; an action also has the index of its controller.
+# Both map names to arrays, except that the controller of an action is an integer.
 Observation: TypeAlias = dict[str, Any]
 Action: TypeAlias = dict[str, Any]
 
@@ -58,7 +58,7 @@ class GymEncoding:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The feature name of each column; if several types have a feature of this name, they share it."""
+        """The feature name of each column; features of several types with the same name use one column."""
         return tuple(sorted({feature for kind in self.vocabulary.types for feature in kind.features}))
 
     @cached_property

@@ -46,5 +46,5 @@ def draw_legend(axes: Axes, meanings: Mapping[str, str]) -> None:
         handletextpad=0.5,
         columnspacing=1.4,
     )
-    # The report page records artists with equal ids only once.
+    # Equal legends have equal ids, so that the report page performs their slow layout only once.
     legend.set_gid(f"legend {dict(meanings)}")

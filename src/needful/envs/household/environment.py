@@ -67,7 +67,7 @@ MAX_HOUSES = 100
 
 
 def make_vocabulary(worlds: WorldCache) -> Vocabulary:
-    """Return the vocabulary; its classifiers and initiation tests get the simulator of a state's house."""
+    """Return the vocabulary; classifiers and initiation tests use the simulators of houses in `worlds`."""
     return Vocabulary(
         TYPES,
         tuple(
@@ -149,9 +149,10 @@ class Household(Environment):
     def task_in(self, definition: ActivityDefinition, scene: Scene) -> Task:
         """Return the task of an activity's definition in a house, after all things have come to rest.
 
-        Raises `NoPlaceError` if the initial literals of the definition do not hold then, or if an object of
-        the goal is within reach. The task of a house that was not made by `make_house` becomes unusable
-        after `MAX_WORLDS` other houses, because its simulator is dropped and cannot be rebuilt.
+        Raises `NoPlaceError` if an initial literal of the definition is then false, or if the robot can
+        reach an object of the goal without moving. Only the `MAX_WORLDS` most recently used simulators are
+        kept. If the house was not made by `make_house`, its simulator cannot be rebuilt: the task becomes
+        unusable when the simulator is dropped.
         """
         world = World(scene)
         self._worlds.add(world)
@@ -193,9 +194,9 @@ class Household(Environment):
         return self._predicates[name](*(objects[argument] for argument in literal.arguments))
 
     def _check_start(self, definition: ActivityDefinition, state: State) -> None:
-        """Raise `NoPlaceError` if an initial literal is false or an object of the goal is within reach."""
+        """Raise `NoPlaceError` if an initial literal is false, or if a goal object is within reach."""
         for literal in definition.initial:
-            # No predicate takes the robot or a room, and physics does not move them: no check is needed.
+            # Literals about rooms and the robot have no predicate, and cannot change while things settle.
             if literal.predicate == "inroom" or ROBOT_OBJECT.name in literal.arguments:
                 continue
             if not self._atom(literal, state).holds(state):

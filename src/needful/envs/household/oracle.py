@@ -42,10 +42,10 @@ SAMPLE_COUNT = 100
 
 ZERO_SIZE: Vector = (0.0, 0.0, 0.0)
 
-# Things are released at this height above a surface, with at least this gap to other things on it.
+# The height above a surface at which a thing is released, and its minimum gap to other things.
 RELEASE_HEIGHT, MIN_GAP = 0.02, 0.01
 
-# The range of heights above a container's bottom from which things are dropped into it.
+# Things are dropped into a container from a height in this range above its bottom.
 DROP_HEIGHTS = (0.2, 0.5)
 
 # The parameters of operators are things, not floors: no controller acts on a floor.
@@ -130,7 +130,7 @@ def _operators(vocabulary: Vocabulary) -> tuple[Operator, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StandingPlaceSampler:
-    """Samples where the robot stands: around a thing; in front of it for windows, shelves and cupboards."""
+    """Samples where the robot stands: beside a thing, but in front of windows, shelves and cupboards."""
 
     worlds: WorldCache
 
@@ -157,7 +157,7 @@ class StandingPlaceSampler:
         return x, y
 
     def _bounds(self, state: State, target: Object, rotation: np.ndarray) -> Box:
-        """Return a box around a thing, which may be tilted, in a frame with its origin and its yaw."""
+        """Return a box whose ground area covers a thing (even a tilted one), in a frame with its yaw."""
         low, high = map(np.array, self.worlds.of(state).bounds(state, target))
         x, y = (rotation.T @ ((low + high)[:2] / 2 - state[target][:2])).tolist()
         hx, hy = (np.abs(rotation.T) @ (high - low)[:2] / 2).tolist()
@@ -184,10 +184,10 @@ class HandleOffsetSampler:
 
 @dataclass(frozen=True, slots=True)
 class CavitySampler:
-    """Samples where the hand releases an operator's first object: above the second, a container."""
+    """Samples where the hand releases the held object: above a container, the operator's second object."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return an offset from the container's origin to a point above the middle of the container."""
+        """Return an offset from the container's origin to a point above the container's middle."""
         _, container = objects
         hx, hy = state.get(container, "hx"), state.get(container, "hy")
         low, high = (-hx / 2, -hy / 2, DROP_HEIGHTS[0]), (hx / 2, hy / 2, DROP_HEIGHTS[1])
@@ -196,7 +196,7 @@ class CavitySampler:
 
 @dataclass(frozen=True, slots=True)
 class SurfaceSampler:
-    """Samples a free position for an operator's first object on a surface of the second, in hand range."""
+    """Samples a free position for the held object on the operator's second object, in the hand's range."""
 
     worlds: WorldCache
 
@@ -225,7 +225,7 @@ def _other_things(state: State, objects: Sequence[Object]) -> list[Object]:
 def _overlaps_others(
     positions: np.ndarray, half: np.ndarray, others: Sequence[tuple[Vector, Vector]]
 ) -> np.ndarray:
-    """Return for each position whether a box that stands there overlaps one of the other boxes."""
+    """Return for each position whether a box with its bottom there overlaps one of the other boxes."""
     lows, highs = (np.array([box[i] for box in others]).reshape(-1, 3) for i in (0, 1))
     middles = (positions + half * (0, 0, 1))[:, None, :]
     apart = np.any((middles - half >= highs) | (middles + half <= lows), axis=2)
@@ -233,9 +233,10 @@ def _overlaps_others(
 
 
 def _sample_surface_offsets(target: Object, half: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Sample offsets from the target at which a thing with these half-extents lies on one of its surfaces.
+    """Sample offsets from the target at which a thing is released above one of the target's surfaces.
 
-    The thing does not overhang, except that it is centred on a surface that is too small for it.
+    `half` has the half-extents of the thing. It lies completely on the surface. On a side where the surface
+    is too short for this, the thing is centred.
     """
     category = CATEGORIES[target.type.name]
     surfaces = category.surfaces or (bounding_box(category),)

@@ -25,7 +25,8 @@ CELL = 0.05
 # Distances to obstacles are computed up to this value; no disc may have a larger radius.
 MAX_DISTANCE = 0.6
 
-# The clearance at the centres of cells, so that a disc is also clear between two neighbouring cells.
+# The clearance that a disc must keep at the centre of a cell. It also keeps the disc clear of obstacles
+# on the way to a neighbouring cell.
 CELL_CLEARANCE = CLEARANCE / 2
 
 # The maximum distance from the start to the first cell of a path, and from the last cell to the goal.
@@ -59,9 +60,9 @@ class Footprints:
     def of(
         cls, centres: np.ndarray, axes: np.ndarray, halves: np.ndarray, round_: np.ndarray
     ) -> Footprints:
-        """Return footprints that cover boxes and cylinders (`round_`); upright ones are covered exactly."""
+        """Return footprints that cover geoms, exactly if they are upright; `round_` marks the cylinders."""
         half_axes = axes * halves[:, None, :]
-        # The direction is the axis that looks longest from above, so boxes with a vertical axis are exact.
+        # One side lies along the axis that looks longest from above: exact for boxes that are not tilted.
         lengths = np.hypot(half_axes[:, 0, :], half_axes[:, 1, :])
         longest = np.take_along_axis(half_axes[:, :2, :], lengths.argmax(axis=1)[:, None, None], axis=2)[
             :, :, 0
@@ -86,7 +87,7 @@ class Footprints:
         return len(self.centre)
 
     def __getitem__(self, chosen: np.ndarray) -> Footprints:
-        """Return the chosen rows."""
+        """Return the footprints with the chosen indices, or those that a mask selects."""
         return Footprints(
             self.centre[chosen],
             self.direction[chosen],
@@ -106,7 +107,10 @@ class Footprints:
         return self[(self.low < high) & (self.high > low)]
 
     def gaps(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the distances from points to footprints (the last axis); inside they are at most 0."""
+        """Return the distance of each point to each footprint, at most 0 inside.
+
+        The last axis of the result is the index of the footprint.
+        """
         dx, dy = x[..., None] - self.centre[:, 0], y[..., None] - self.centre[:, 1]
         u, v = self.direction[:, 0], self.direction[:, 1]
         along = np.maximum(np.abs(dx * u + dy * v) - self.half[:, 0], 0.0)
@@ -117,7 +121,7 @@ class Footprints:
 
 @dataclass(frozen=True)
 class Disc:
-    """A disc that covers a part of the robot seen from above; the part is between two heights."""
+    """A disc that covers, seen from above, the part of the robot between the heights `low` and `high`."""
 
     radius: float
     low: float
@@ -125,7 +129,7 @@ class Disc:
 
 
 class OccupancyGrid:
-    """A grid over a house with distances to the nearest fixed obstacle, for each range of heights."""
+    """A grid over a house, with the distances of cells to fixed obstacles in a disc's range of heights."""
 
     def __init__(self, scene: Scene, fixed: Footprints) -> None:
         low = np.min([room.low for room in scene.rooms], axis=0)
@@ -136,7 +140,7 @@ class OccupancyGrid:
         self._fields: dict[tuple[float, float], np.ndarray] = {}
 
     def free(self, discs: Sequence[Disc], loose: Footprints) -> np.ndarray:
-        """Return a mask of the cells at which no disc comes too close to a fixed or a loose obstacle."""
+        """Return a mask of the cells where all discs are clear of fixed and loose (movable) obstacles."""
         free = np.ones((len(self.xs), len(self.ys)), dtype=bool)
         for disc in discs:
             min_gap = disc.radius + CELL_CLEARANCE
@@ -173,7 +177,10 @@ class OccupancyGrid:
         free[window] &= gaps >= min_gap
 
     def _window(self, one: Footprints, distance: float) -> tuple[tuple[slice, slice], np.ndarray]:
-        """Return slices of the cells within a distance of a footprint, and the distances of these cells."""
+        """Return a block of cells, as slices, and the distance of each of them to a footprint.
+
+        The block contains all cells within `distance` of the footprint.
+        """
         (x, y), far = one.centre[0], one.corner_radius[0] + distance
         u, v = np.abs(one.direction[0])
         wide = u * one.half[0, 0] + v * one.half[0, 1] + far
@@ -198,15 +205,15 @@ def has_clearance(
 class BasePlanner:
     """Plan paths of the base from one start position.
 
-    The robot is a set of discs with a common centre. Loose obstacles that touch the discs at the start are
-    ignored; otherwise the robot could not leave.
+    The robot is a set of discs with a common centre. Loose (movable) obstacles that touch the discs at the
+    start are ignored; otherwise the robot could not leave.
     """
 
     def __init__(self, grid: OccupancyGrid, discs: Sequence[Disc], loose: Footprints, start: Point) -> None:
         self._grid, self._discs, self._start = grid, discs, start
         loose = _not_touching(discs, loose, start)
         self._obstacles = grid.fixed.joined(loose)
-        # If there is no path, connected components show this much faster than a search that fails.
+        # The connected components of free cells show whether a path exists much faster than A* does.
         self._labels, _ = ndimage.label(grid.free(discs, loose), output=np.int16)
         self._start_cells = self._entry_cells(start)
 

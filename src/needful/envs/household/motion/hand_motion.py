@@ -21,7 +21,8 @@ from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
 LineTest: TypeAlias = Callable[[np.ndarray, np.ndarray], bool]
 Path: TypeAlias = tuple[np.ndarray, ...]
 
-# The distance between checked points on a path, and the accepted penetration: bodies at rest may overlap.
+# The distance between the points of a path that are checked for collisions. Small penetrations are not
+# collisions, because bodies at rest overlap slightly.
 CHECK_STEP = 0.02
 PENETRATION_TOLERANCE = 0.003
 
@@ -32,9 +33,9 @@ CONTACT_GAP = 0.002
 APPROACH_HEIGHTS = (0.1, 0.3)
 APPROACH_DISTANCES = (0.25, 0.45)
 
-# Points beside the goal lie towards the robot, or along x or y. An axis is used only if the cosine of the
-# angle between it and the direction to the robot exceeds MIN_ALIGNMENT. Each of these detours is also tried
-# with a last horizontal part that is higher by LIFT_HEIGHT, so that a held thing does not scrape a surface.
+# A point beside the goal lies in the direction of the robot, or in the direction of +x, -x, +y or -y if the
+# cosine of its angle to the direction of the robot exceeds MIN_ALIGNMENT. Each detour via such a point is
+# also tried LIFT_HEIGHT higher, with a final descent, so that a held thing does not scrape a surface.
 MIN_ALIGNMENT = 0.3
 LIFT_HEIGHT = 0.02
 
@@ -43,7 +44,7 @@ RRT_STEP, RRT_MAX_ITERATIONS = 0.15, 80
 
 @dataclass(frozen=True)
 class Payload:
-    """The geoms of the hand and of the held thing: indices, centres relative to the hand, half-extents."""
+    """The hand and the thing it holds, by geom: index, centre relative to the hand, and half-extents."""
 
     geoms: np.ndarray
     offsets: np.ndarray
@@ -51,7 +52,7 @@ class Payload:
 
 
 class HandPlanner:
-    """Plan paths of the hand among the things as they are in one snapshot."""
+    """Plan paths of the hand among things whose poses are those of one snapshot of the simulation."""
 
     def __init__(self, geometry: SnapshotGeometry) -> None:
         self._model = geometry.model
@@ -62,7 +63,7 @@ class HandPlanner:
         self._solid = np.flatnonzero(geometry.model.owner >= OWNER_HOUSE)
 
     def payload(self, hand: np.ndarray, thing: int) -> Payload:
-        """Return what moves with the hand; `hand` is its position, `thing` the held thing or -1."""
+        """Return the hand and the held thing for a hand at `hand`; `thing` is the thing's index, or -1."""
         held = np.flatnonzero(self._model.owner == thing) if thing >= 0 else np.empty(0, dtype=int)
         geoms = np.array([self._hand, *held])
         boxes = self._house.geom_boxes()
@@ -71,7 +72,7 @@ class HandPlanner:
         return Payload(geoms, offsets, (boxes.high[geoms] - boxes.low[geoms]) / 2)
 
     def is_free(self, payload: Payload, points: Sequence[np.ndarray], ignored: int = -1) -> bool:
-        """Return whether the hand and its payload can move in straight lines from point to point.
+        """Return whether the hand and the held thing can move from point to point in straight lines.
 
         Collisions with the thing that has the index `ignored` do not count.
         """
@@ -114,7 +115,10 @@ class HandPlanner:
         return contact
 
     def approach_path(self, thing: int, before: np.ndarray, contact: np.ndarray) -> Path | None:
-        """Return a path of the empty hand to a point near a thing and then to the contact, or None."""
+        """Return a path of the empty hand to `before`, then straight to `contact`; None if none was found.
+
+        `before` is a point near the thing, and `contact` the point at which the hand touches it.
+        """
         payload = self.payload(self._rest_position, -1)
         if not self.is_free(payload, (before, contact), ignored=thing):
             return None
@@ -124,8 +128,8 @@ class HandPlanner:
     def plan(self, payload: Payload, start: np.ndarray, goal: np.ndarray) -> Path | None:
         """Return a collision-free path of the hand, or None if none was found.
 
-        The straight line is tried first, then paths that reach the goal from above or from the direction of
-        the robot, and finally RRT-Connect.
+        The straight line is tried first, then detours that reach the goal from above or from the side,
+        and finally RRT-Connect.
         """
         if not (self.is_free(payload, [goal]) and self.is_free(payload, [start])):
             return None
@@ -152,7 +156,7 @@ def _interpolate(points: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _candidate_paths(start: np.ndarray, goal: np.ndarray, base: np.ndarray) -> Iterator[Path]:
-    """Yield simple paths: a straight line, then paths that reach the goal from above or from the robot."""
+    """Yield simple paths: a straight line, then detours that reach the goal from above or from the side."""
     yield (start, goal)
     up = np.array([0.0, 0.0, 1.0])
     for rise in APPROACH_HEIGHTS:
@@ -183,7 +187,7 @@ def rrt_connect(
         start: where the path begins.
         goal: where the path ends.
         free: returns whether the straight line between two points is free.
-        space: a single box, in which points are sampled.
+        space: the bounds of the sampled points, as a single box.
         step: the maximum length of a line.
         max_iterations: the maximum number of sampled points.
     """
@@ -211,7 +215,7 @@ class _Tree:
         self._parents = [0]
 
     def extend(self, target: np.ndarray, free: LineTest, step: float) -> int | None:
-        """Grow by one step towards a target; return the new point's index, or None if it is not free."""
+        """Add a point one step nearer to a target; return its index, or None if the step is not free."""
         apart = np.array(self.points) - target
         nearest = int((apart**2).sum(axis=1).argmin())
         origin = self.points[nearest]
@@ -225,14 +229,14 @@ class _Tree:
         return len(self.points) - 1
 
     def connect(self, target: np.ndarray, free: LineTest, step: float) -> int | None:
-        """Grow towards a target as far as possible; return its index, or None if it was not reached."""
+        """Add points one step apart up to a target; return its index, or None if a step is not free."""
         while True:
             tip = self.extend(target, free, step)
             if tip is None or self.points[tip] is target:
                 return tip
 
     def path(self, index: int) -> list[np.ndarray]:
-        """Return the points from the point with an index to the root."""
+        """Return the points on the way from point number `index` to the root."""
         path = [self.points[index]]
         while index:
             index = self._parents[index]

@@ -22,7 +22,8 @@ DOOR_WIDTH = 0.95
 ROOM_NAMES = ("living_room", "bedroom", "kitchen", "study", "bathroom")
 ROOM_COUNTS = (3, 4, 5)
 ROOM_AREA = (15.0, 18.0)  # the range of the average area per room, in square metres
-# A cut gives its first side an area proportional to its number of rooms, times a factor in this range.
+# A cut divides the area in proportion to the rooms on its two sides. The area on the first side is then
+# multiplied by a random factor in this range.
 SPLIT_RANGE = (0.9, 1.3)
 MIN_ROOM_WIDTH = 3.0
 EXTRA_DOOR_PROBABILITY = 0.4
@@ -101,8 +102,8 @@ class Wall:
     def strip(self, centre: float, width: float, depth: Point) -> Rect:
         """Return a rectangle parallel to the wall.
 
-        `centre` and `width` are its position and its length along the wall. `depth` has its two distances
-        from the centre line of the wall, which are positive on the side of the first room.
+        `centre` and `width` are its position and its length along the wall. `depth` has the distances of
+        its two long sides from the centre line of the wall; they are positive in the first room.
         """
         across = sorted(self.offset + self.inward * d for d in depth)
         along = (centre - width / 2, centre + width / 2)
@@ -130,12 +131,12 @@ class FloorPlan:
     doors: tuple[Opening, ...]
 
     def room(self, name: str) -> Rect:
-        """Return a room up to the centre lines of its walls."""
+        """Return the rectangle of a room, which reaches to the centre lines of its walls."""
         (found,) = (room for room in self.rooms if room.name == name)
         return Rect(found.low, found.high)
 
     def interior(self, name: str) -> Rect:
-        """Return a room without its walls."""
+        """Return the rectangle of a room's floor between its walls."""
         return self.room(name).grown(-WALL_THICKNESS / 2)
 
     @property
@@ -218,7 +219,7 @@ def _walls(rooms: Sequence[Room]) -> Iterator[Wall]:
 
 
 def _uncovered_intervals(low: float, high: float, taken: Sequence[Point]) -> Iterator[Point]:
-    """Yield the parts of an interval that the taken intervals in it do not cover."""
+    """Yield the parts of the interval from `low` to `high` that no interval in `taken` covers."""
     for start, end in sorted(taken):
         if low < start:
             yield low, start

@@ -292,7 +292,7 @@ class FreeSpace:
         return count
 
     def _near(self, target: Rect, distance: float) -> Iterator[tuple[tuple[slice, slice], np.ndarray]]:
-        """Yield slices of the cells near a target, and their squared distances; nothing if none is near."""
+        """Yield slices of the cells around a target, and their squared distances; nothing without cells."""
         slices, gaps = [], []
         for axis, coordinates in enumerate((self.xs, self.ys)):
             low, high = target.low[axis], target.high[axis]

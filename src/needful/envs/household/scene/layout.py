@@ -44,15 +44,15 @@ DROP_HEIGHT = 0.002
 # The minimum gap between things, and the larger one around things that the hand must grasp.
 GAP, HAND_GAP = 0.03, 0.12
 
-# Within MAX_STANDING_DISTANCE of a thing that the robot uses, it must be able to stand on at least
-# MIN_STANDING_CELLS grid cells.
+# Within MAX_STANDING_DISTANCE of each thing of the activity, there must be at least MIN_STANDING_CELLS grid
+# cells on which the robot can stand.
 MAX_STANDING_DISTANCE = 0.75
 MIN_STANDING_CELLS = 20
 
-# Paths are wider than the robot and its clearance by this on each side, so that motion planning finds them.
+# Paths leave this much room on each side of the robot beyond its clearance: motion planning can find them.
 EXTRA_CLEARANCE = 0.03
 
-# The number of arrangements of things, and then of clutter, that are tried per house.
+# The maximum number of attempts per house: first to place the activity's things, then to add clutter.
 MAX_ARRANGEMENTS = 5
 
 
@@ -62,7 +62,7 @@ class PlacedThing:
 
     Attributes:
         thing: the thing.
-        body: the floor below it, including its lid at any hinge angle.
+        body: the rectangle of floor below it and below its lid at any hinge angle.
         room: the room in which it is.
         on: the furniture on which it stands; None for the floor.
     """
@@ -102,7 +102,7 @@ def sample_scene(
     rng: np.random.Generator,
     identity: Vector = (0.0, 0.0, 0.0),
 ) -> Scene:
-    """Sample a house in which a definition holds, with the given number of pieces of clutter.
+    """Sample a house in which the initial literals of a definition hold, with `clutter` other things.
 
     Raises `NoPlaceError`, which names the thing that does not fit, if the sampled house is too small or
     too full; another draw may succeed.
@@ -166,7 +166,8 @@ def _check_access(
     if not space.connected[np.abs(space.xs - x).argmin(), np.abs(space.ys - y).argmin()]:
         raise NoPlaceError("Things enclose the robot.")
     lids = [one for one in arrangement.placed if CATEGORIES[one.thing.category].hinge]
-    # Both clearances are tested: with less clearance there are more free cells, but some may be isolated.
+    # On an isolated cell, an opened lid may enclose the robot. Without the extra clearance, more cells are
+    # free and may be isolated, so both clearances are tested.
     for candidate in (space, _free_space(plan, obstacles, extra_clearance=0.0)) if lids else ():
         for lid in lids:
             if candidate.count_isolated_cells(lid.body, MAX_STANDING_DISTANCE, plan.interior(lid.room)):
@@ -188,7 +189,7 @@ def _check_access(
 def sample_start(
     furnishing: Furnishing, definition: ActivityDefinition, space: FreeSpace, rng: np.random.Generator
 ) -> Vector:
-    """Sample the robot's start in its room, out of reach of the furniture in the goal."""
+    """Sample the robot's start in its room; the robot cannot reach furniture of the goal from there."""
     room = furnishing.plan.interior(_room_of_floor(_support(definition, ROBOT_OBJECT.name)))
     goal_objects = _goal_objects(definition)
     away_from = [piece.body for piece in furnishing.pieces if piece.thing.name in goal_objects]

@@ -18,7 +18,7 @@ from needful.core.objects import Object, Type
 RADIUS = 0.22
 HEIGHT = 0.75
 
-# A thing is within reach if it is nearer to the shoulder than REACH; the hand stays within HAND_RANGE.
+# Maximum distances from the shoulder: things within REACH are reachable; the hand moves within HAND_RANGE.
 SHOULDER_HEIGHT = 0.7
 REACH = 1.0
 HAND_RANGE = 1.2
@@ -29,8 +29,8 @@ EYE_HEIGHT = 1.0
 # The minimum distance between the base and all obstacles at the position where the base stops.
 CLEARANCE = 0.01
 
-# The hand is a ball. While the robot drives, the hand needs free space with the radius HAND_CLEARANCE, and
-# the held thing is above the base, with its bottom at CARRY_HEIGHT.
+# The hand is a ball. While the robot drives, a vertical cylinder above the base must be free; its radius is
+# at least HAND_CLEARANCE. A held thing is above the base, with its bottom at CARRY_HEIGHT.
 HAND_RADIUS = 0.035
 HAND_CLEARANCE = 0.12
 CARRY_HEIGHT = 0.8
