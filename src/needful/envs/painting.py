@@ -157,7 +157,7 @@ class Painting(Environment):
         return Task(state, frozenset(goal))
 
     def oracle_model(self) -> PlanningModel:
-        """Return the eleven operators; OpenLid has effects only with the predicate IsOpen."""
+        """Return the eleven operators; OpenLid has no effects if the predicate IsOpen is not included."""
         operators = (
             _pick_operator("PickTop", HOLDING_TOP),
             _pick_operator("PickSide", HOLDING_SIDE),

@@ -38,10 +38,10 @@ CLEARANCE = 2 * RADIUS
 ID_TOLERANCE = 1e-3
 NO_READING = -1.0
 
-# Open ranges of the feature `instrument`.
+# The values of the feature `instrument` for each instrument: ranges without their ends.
 CAMERA, INFRARED, GEIGER = (0.0, 0.33), (0.33, 0.66), (0.66, 1.0)
 
-# The range of distances to an object from which the oracle samples positions.
+# The oracle samples positions whose distance to the object lies between these two.
 NEAREST, FARTHEST = 0.08, 0.26
 
 # The offsets of names from the centres of satellites and objects in pictures.
@@ -70,7 +70,7 @@ OBJECT = Type("object", ("id", "x", "y", "has_chem_x", "has_chem_y"))
 
 
 def _position(state: State, entity: Object) -> Point:
-    start = entity.type.features.index("x")  # y comes next in both types
+    start = entity.type.features.index("x")  # in both types, y follows x
     x, y = state[entity][start : start + 2]
     return x, y
 
@@ -100,7 +100,7 @@ def _hides(entity: Point, satellite: Point, target: Point, occlusion: Occlusion)
 def _sees(state: State, objects: Sequence[Object], occlusion: Occlusion) -> bool:
     satellite, target = objects
     start, end = _position(state, satellite), _position(state, target)
-    # `entity not in objects` is tested last, because few entities are near the line of sight.
+    # `entity not in objects` comes second, so it runs only for the few entities near the line of sight.
     return _in_view(start, state.get(satellite, "theta"), end) and not any(
         _hides(_position(state, entity), start, end, occlusion) and entity not in objects
         for entity in state
@@ -242,7 +242,7 @@ class Satellites(Environment):
         return Task(state, frozenset(goal))
 
     def oracle_model(self) -> PlanningModel:
-        """Return the seven operators; MoveTo makes all atoms of Sees unknown."""
+        """Return the seven operators; after MoveTo, only the atom of Sees that it adds is known to hold."""
         satellite, target = Variable("?satellite", SATELLITE), Variable("?object", OBJECT)
         sees = self.sees.lifted(satellite, target)
         calibrated = IS_CALIBRATED.lifted(satellite)

@@ -32,13 +32,14 @@ MAGNETIC_REACH = 0.5
 RECEPTACLE_POSE = (4.7, 2.5)
 GRIPPER_START = (0.0, 2.5)
 
-# The height at which the gripper stops above the top of a screw and above the receptacle.
+# The gripper stops this far above the top of a screw, and this far above the receptacle.
 ABOVE_SCREW, ABOVE_RECEPTACLE = 0.25, 0.5
 
 CLUSTERS = 3
 TRAIN_COUNTS, TEST_COUNTS = (15, 20), (25, 30)
 
-# The top of a held screw is level with the gripper; the slack absorbs rounding errors.
+# The magnet picks up only screws whose top is not above the gripper. The top of a held screw is level with
+# the gripper, so the comparison allows for rounding errors of this size.
 TOP_SLACK = 1e-6
 
 SCREW = Type("screw", ("pose_x", "pose_y", "held"))

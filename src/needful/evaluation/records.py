@@ -60,7 +60,7 @@ class RunRecord:
         samples: the number of parameter vectors drawn from samplers.
         plan_length: the number of actions in the plan, 0 if there is none.
         failure: one sentence about the deepest failed attempt, None if solved.
-        missing: the subgoal atoms that were missed there.
+        missing: the atoms of the subgoal that did not hold after this attempt.
         versions: versions of the packages that the result depends on.
         config_hash: identifies the configuration of the run.
         objects: the number of objects in the task, 0 if unknown.
@@ -159,7 +159,10 @@ def make_record(
     total: float,
     objects: int = 0,
 ) -> RunRecord:
-    """Return the record of a task; `outcome` also covers whether executing the plan reached the goal."""
+    """Return the record of a task.
+
+    `outcome` is the outcome of planning, or GOAL_MISSED if executing the plan did not reach the goal.
+    """
     statistics, failure = result.statistics, result.failure
     solved = outcome is Outcome.SOLVED
     return RunRecord(

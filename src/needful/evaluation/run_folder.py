@@ -30,7 +30,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: str | Path, force: bool = False) -> RunFolder:
-        """Create a folder without records; with `force`, replace an earlier run immediately."""
+        """Create a folder that has no records yet; with `force`, an earlier run is deleted at once."""
         folder = cls(Path(path))
         prepare_output_directory(folder.path, RUN, force)
         folder._write_records()
@@ -42,8 +42,8 @@ class RunFolder:
         """Yield a folder for one run; with `force`, replace an earlier run when the block succeeds.
 
         If the path exists, results go to a temporary folder until the block succeeds. Otherwise they go
-        to the path directly. They stay there if the block fails after the first record, or if the user
-        interrupts it after anything was written.
+        to the path directly. If the block then fails, the folder is deleted, unless it has a record. If the
+        user interrupts the block, it is deleted only if nothing was written.
         """
         path = Path(path)
         if os.path.lexists(path):

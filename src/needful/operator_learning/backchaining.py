@@ -1,11 +1,11 @@
 """Explain a demonstration from its goal backwards (Algorithm 1 of the paper).
 
-A chain has one grounded operator (a link) per transition, starting at the last transition. These
-transitions are covered. The chain breaks at the first transition, going backwards, that no operator
-explains.
+The result is a chain of grounded operators (links), built from the last transition backwards. Each link
+explains one transition, which is then covered. The chain breaks at the first transition that no operator
+explains; this one and all earlier ones stay uncovered.
 
 α_i is `necessary[i]`: the atoms that must hold after step i, so that the chain's later steps reach the
-goal. The chain has reached a transition if it determines the atoms that must hold after it. It reaches all
+goal. The chain reaches a transition if it determines the atoms that must hold after it. It reaches all
 covered transitions, and the one at which it breaks.
 """
 
@@ -37,7 +37,7 @@ class Backchain:
 
     @property
     def uncovered(self) -> int:
-        """The number of transitions that the chain does not cover, all at the start."""
+        """The number of uncovered transitions; they are the first ones of the demonstration."""
         return len(self.demonstration.transitions) - len(self.links)
 
     @property
@@ -62,7 +62,7 @@ class Backchain:
 
     @cached_property
     def operator_texts(self) -> frozenset[str]:
-        """The texts of the chain's operators."""
+        """The texts of the operators in the chain; a text identifies an operator."""
         return frozenset(link.match.text for link in self.links)
 
     @cached_property
@@ -73,10 +73,11 @@ class Backchain:
 
 
 def backchain(previous: Backchain, diff: OperatorDiff[Operator], matcher: Matcher) -> Backchain:
-    """Return the chain of the best consistent operators, built backwards until no operator fits.
+    """Return the chain of a demonstration; each link is the best grounded operator for its transition.
 
-    `previous` is the chain of the same demonstration under an earlier set of operators. Its links are
-    reused where the necessary atoms are the same. If the chain does not change, `previous` is returned.
+    Only operators that predict all necessary atoms, and nothing false, are considered. `previous` is the
+    chain of the same demonstration under an earlier set of operators. A link of it is reused if its
+    operator and the necessary atoms are unchanged. If the chain does not change, `previous` is returned.
     """
     unchanged = previous.operator_texts <= diff.unchanged_texts
     if unchanged and previous.controllers.isdisjoint(diff.new_by_controller):

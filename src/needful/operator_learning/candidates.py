@@ -1,9 +1,9 @@
-"""Candidates of hill climbing: operators stripped to the parts that partitioning uses.
+"""Candidates of hill climbing: operators without the parts that are induced from data.
 
-Hill climbing searches over sets of stripped operators. A stripped operator has parameters, a controller,
-add effects and keep effects (atoms that are preconditions and add effects). Its other preconditions and its
-deletes are always induced again from the data that it explains. The exception is quantified deletes that
-`merge_types` has widened: they are kept, in addition to the deletes induced from the data.
+Hill climbing searches over sets of such stripped operators. A stripped operator has parameters, a
+controller, add effects and keep effects (atoms that are both preconditions and add effects). Its other
+preconditions and its deletes are induced from the transitions that it explains, again for each set. Only
+quantified deletes to which `merge_types` gave wider types are kept, beside the induced deletes.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Candidate:
     Attributes:
         operator: has only add effects, keep effects and widened quantified deletes.
         text: the operator's text, by which candidates are sorted.
-        interchangeable_indices: for each variable, the parameter indices of all variables that can be
-            swapped with it without changing the operator, including its own.
-        hints: for some transitions, variables and the numbers of the objects that they were introduced
-            for. On such a transition, groundings that bind these variables to these objects are preferred.
-        pinned: transitions that are assigned to this candidate regardless of scores.
+        interchangeable_indices: for each variable, the indices of the parameters that can be swapped with
+            it without changing the operator. Its own index is included.
+        hints: for some transitions, the preferred objects (by number) of some variables. On such a
+            transition, groundings that bind these variables to these objects are preferred.
+        pinned: transitions that are assigned to this candidate whatever their scores.
     """
 
     operator: Operator
@@ -48,9 +48,9 @@ class Candidate:
         return self.operator.controller
 
     def agrees(self, objects: Sequence[int], transition: TransitionId) -> bool:
-        """Return whether a grounding binds the variables as the transition's hint prefers, if it has one.
+        """Return whether a grounding agrees with the transition's hint; True if the transition has none.
 
-        Interchangeable variables may be bound to each other's objects.
+        `objects` has the number of each parameter's object. Interchangeable variables may swap objects.
         """
         hint = self.hints.get(transition, {})
         return all(
@@ -86,7 +86,7 @@ def canonical_candidate(
 
 
 def merge_duplicates(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Merge candidates with equal operators, and their hints and pinned transitions; sort them by text."""
+    """Return one candidate per operator, sorted by text, with the hints and `pinned` of all duplicates."""
     merged: dict[Operator, Candidate] = {}
     for candidate in candidates:
         known = merged.get(candidate.operator)

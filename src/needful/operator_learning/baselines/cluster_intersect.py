@@ -32,7 +32,10 @@ from needful.operator_learning.learned_operators import (
 def cluster_and_intersect(
     demonstrations: Demonstrations, replays: Demonstrations = (), deadline: Deadline = NO_DEADLINE
 ) -> LearnedOperators:
-    """Learn one operator per set of effects; replays are used like demonstrations."""
+    """Learn one operator per set of effects.
+
+    Replays (actions tried in simulation) are used like demonstrations.
+    """
     encoded = encode_demonstrations((*demonstrations, *replays))
     found = [with_common_preconditions(cluster) for cluster in cluster_by_effects(encoded, deadline)]
     return evaluate_by_backchaining(found, encoded, len(demonstrations), deadline)
@@ -59,7 +62,10 @@ def cluster_by_effects(
 
 
 def operator_for_effects(transition: EncodedTransition) -> tuple[Operator, tuple[int, ...]]:
-    """Return the canonical operator that predicts all changes of a transition, and its object numbers."""
+    """Return the canonical operator whose effects are all changes of a transition, and its grounding.
+
+    The grounding has, for each parameter, the number of its object in the transition.
+    """
     table = transition.table
     changed = bits(transition.added | transition.deleted)
     others = {number for atom in changed for number in table.arguments[atom]}

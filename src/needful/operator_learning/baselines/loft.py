@@ -5,9 +5,10 @@ examples. A search finds preconditions that hold before many positive examples a
 before few negative ones. The covered transitions then become negative examples, and the search is repeated
 for the rest, so a cluster may be split into several operators.
 
-Sets of atoms are integers with one bit per atom. A negative example is described by the maximal sets of
-atoms that hold together before it, one set per grounding on its action (`AtomSetEnumerator`). As in the
-authors' code, a grounding may bind two variables to one object.
+Sets of atoms are integers with one bit per atom. Each grounding on the action of a negative example yields
+one set: the atoms that hold before the example under this grounding. The example is described by the
+maximal sets among these (`AtomSetEnumerator`). As in the authors' code, a grounding may bind two variables
+to one object.
 """
 
 from __future__ import annotations
@@ -117,8 +118,8 @@ def split_by_preconditions(
 class LabelledExamples:
     """Positive and negative examples for preconditions, stored as bit masks for each atom.
 
-    To compute the cost of a set of atoms, the masks of its atoms are united. To compute the costs of all
-    subsets with one atom fewer, the unions of the atoms before and after the removed one are reused.
+    The cost of a set of atoms follows from the unions of its atoms' masks. If one atom is removed, the
+    union of the masks before it and the union of those after it are reused, so all these costs are cheap.
 
     Attributes:
         variables: for each atom the mask of the variables it mentions.
@@ -152,8 +153,8 @@ class LabelledExamples:
     ) -> LabelledExamples:
         """Convert examples to masks for each atom.
 
-        A positive example is the set of atoms that hold in it. A negative example has one such set per
-        grounding, or is None if it counts as matching any preconditions.
+        A positive example is the set of atoms that hold before it. A negative example is the list of the
+        maximal such sets over all groundings, or None if it counts as matching any preconditions.
         """
         failed_positives, failed_rows = [0] * len(variables), [0] * len(variables)
         for index, held in enumerate(positives):
@@ -195,8 +196,8 @@ class LabelledExamples:
         true_positives = self.positives - failed_positives.bit_count()
         if not true_positives:
             return math.inf
-        # Rows that match keep their bit. If an example has one, adding all row bits carries into its
-        # separator bit.
+        # A row whose set contains all preconditions keeps its bit. If an example has such a row, adding all
+        # row bits carries into the example's separator bit. So each matched example sets one separator bit.
         matched = ((self.rows & ~failed_rows) + self.rows) & self.separator_bits
         false_positives = self.always_matched + matched.bit_count()
         return (
@@ -219,7 +220,7 @@ class LabelledExamples:
             earlier = self._with(earlier, atom)
 
     def _with(self, unions: tuple[int, int, int], atom: int) -> tuple[int, int, int]:
-        """Unite three masks with those of one more atom: failed positives, failed rows, variables."""
+        """Return the unions (failed positives, failed rows, variables) after adding one atom's masks."""
         failed_positives, failed_rows, variables = unions
         return (
             failed_positives | self.failed_positives[atom],
@@ -229,7 +230,7 @@ class LabelledExamples:
 
 
 def best_preconditions(labelled_examples: LabelledExamples, start: int, deadline: Deadline) -> int:
-    """Return the cheapest preconditions that a greedy best-first search finds; the first among equals.
+    """Return the cheapest preconditions that a greedy best-first search finds; on ties, the first found.
 
     The search begins with the set `start`, the atoms that held before at least one positive example, and
     removes one atom at a time. The authors' search also ends after 30 seconds. Here only the number of
@@ -266,7 +267,10 @@ class AtomSetEnumerator:
         self._groups = group_by_shared_variables(atoms, free)
 
     def maximal_atom_sets(self, transition: EncodedTransition) -> tuple[int, ...] | None:
-        """Return the maximal sets of atoms that hold together, as masks; None for too many groundings."""
+        """Return the maximal sets of atoms that hold together, as masks, or None.
+
+        None means that there are more than `MAX_GROUNDINGS` groundings.
+        """
         table, parameters = transition.table, self._operator.parameters
         domains = [list(bits(table.of_type(variable.type))) for variable in parameters]
         for index, number in zip(self._arguments, transition.arguments, strict=True):
@@ -287,9 +291,10 @@ class AtomSetEnumerator:
 def group_by_shared_variables(
     atoms: Sequence[AtomKey], free: set[int]
 ) -> dict[tuple[int, ...], list[tuple[int, AtomKey]]]:
-    """Group atoms so that no two groups share a free variable.
+    """Group atoms so that no two groups share a free variable (one that is no controller argument).
 
-    Each group is a list of atoms with their indices. Its key holds the indices of all its variables.
+    Each group is a list of atoms with their indices. Its key in the returned dict has the indices of all
+    variables that its atoms mention, sorted.
     """
     groups: list[tuple[set[int], list[tuple[int, AtomKey]]]] = []
     for number, atom in enumerate(atoms):

@@ -3,9 +3,9 @@
 Hill climbing from the operators of Cluster and Intersect minimises the prediction error FP − 10 TP. A move
 deletes an operator, or replaces one of its add effects by a quantified delete of the effect's predicate.
 
-An operator predicts a transition with each grounding on its action whose preconditions hold. A prediction
-is correct if the add effects and atomic delete effects are exactly the observed changes. FP is the number
-of incorrect predictions, TP the number of transitions with at least one correct prediction.
+Each grounding of an operator on the action of a transition makes one prediction, if its preconditions hold.
+The prediction is correct if the add effects and atomic delete effects are exactly the observed changes. FP
+is the number of incorrect predictions, TP the number of transitions with at least one correct prediction.
 
 Deviation E36, docs/paper_to_code.md: as in the authors' code, add effects become quantified deletes.
 """
@@ -48,7 +48,10 @@ MAX_GROUNDINGS = 11
 def cluster_and_quantify(
     demonstrations: Demonstrations, replays: Demonstrations = (), deadline: Deadline = NO_DEADLINE
 ) -> LearnedOperators:
-    """Learn one operator per set of effects, then minimise the prediction error; replays are used too."""
+    """Learn one operator per set of effects, then minimise the prediction error by hill climbing.
+
+    Replays (actions tried in simulation) are used like demonstrations.
+    """
     encoded = encode_demonstrations((*demonstrations, *replays))
     start = [
         with_common_preconditions(cluster).operator for cluster in cluster_by_effects(encoded, deadline)
@@ -151,8 +154,8 @@ class PredictionScore:
 
     Attributes:
         false_positives: FP, the number of groundings that apply and predict incorrectly.
-        predicted_transitions: the transitions that some grounding predicts exactly, as a mask over their
-            numbers.
+        predicted_transitions: the transitions that some grounding predicts exactly, as a mask with one bit
+            per transition number.
     """
 
     false_positives: int
@@ -192,7 +195,10 @@ class PredictionScorer:
         return PredictionScore(false_positives, predicted_transitions)
 
     def _applicable_groundings(self, operator: Operator) -> tuple[Datum, ...]:
-        """Return groundings whose preconditions hold, from the first `MAX_GROUNDINGS` on each action."""
+        """Return all pairs of a transition and a grounding whose preconditions hold before it.
+
+        Only the first `MAX_GROUNDINGS` groundings on the action of each transition are tested.
+        """
         key = (
             operator.controller.name,
             operator.parameters,
@@ -214,7 +220,7 @@ class PredictionScorer:
 
 
 def _ground(atoms: Sequence[AtomKey], table: AtomTable, objects: Sequence[int]) -> int | None:
-    """Return the mask of the grounded atoms; None if one of them never occurs in the demonstration."""
+    """Return atoms, grounded with `objects`, as a mask; None if one never occurs in the demonstration."""
     mask = 0
     for name, indices in atoms:
         number = table.find((name, tuple([objects[index] for index in indices])))

@@ -35,7 +35,7 @@ class Motion:
         after: the snapshot at the end.
         base_path: the path of the base; empty if it did not drive.
         hand_path: the path of the hand to the point where it grasped, released or turned something.
-        return_path: the path of the hand back from this point, with the thing that it then held.
+        return_path: the path of the hand back from this point; a grasped thing moves with it.
     """
 
     after: Snapshot

@@ -22,7 +22,7 @@ from needful.envs.household.simulation.snapshot import POSE, Snapshot, rotate_po
 from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
 from needful.errors import EnvironmentFailure, UnknownNameError
 
-# The hinge angle that each controller turns to, as a fraction of the angle when fully open.
+# Open and Close turn a hinge to this fraction of its angle when fully open.
 HINGE_TARGETS = MappingProxyType({"Open": 1.0, "Close": 0.0})
 
 CONTROLLER_NAMES = ("Close", "Grasp", "NavigateTo", "Open", "PlaceInside", "PlaceOnTop")
@@ -66,7 +66,7 @@ def run_controller(
 def navigate_failure(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> FailureReason | None:
     """Return why the robot cannot stand at an offset from a thing and reach it, or None.
 
-    This is fast: the path is not planned, only tested for existence with the components of the free space.
+    The path itself is not planned; a fast test finds whether one exists.
     """
     goal = _goal(geometry, thing, offset)
     if not geometry.grid.contains(goal):

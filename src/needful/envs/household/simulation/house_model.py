@@ -26,7 +26,7 @@ from needful.envs.household.scene.scene import (
     type_of,
 )
 
-# The groups of geoms: those that block rays, the ground, those that are only visible, and the robot's.
+# MuJoCo's geom groups: solid geoms (they block rays), the ground, geoms that are only drawn, the robot.
 SOLID, GROUND, VISUAL_ONLY, ROBOT_PARTS = 0, 1, 2, 3
 
 # The owner of a geom is the index of its thing; other geoms have one of these owners.
@@ -48,7 +48,7 @@ SLEEP_TOLERANCE = 0.02
 # A lid keeps its angle: gravity does not act on it, and it is hard to turn.
 HINGE_ARMATURE, HINGE_DAMPING = 10.0, 10.0
 
-# Bodies at rest count as touching up to this distance.
+# In queries, bodies that are closer than this distance count as touching.
 CONTACT_MARGIN = 0.001
 
 WALL_COLOUR = (0.90, 0.89, 0.86)
@@ -65,8 +65,8 @@ class HouseModel:
         scene: the scene.
         physics_model: the MuJoCo model for simulation, in which bodies at rest sleep.
         query_model: the same model, but bodies never sleep, and bodies that nearly touch are in contact.
-        things: the objects of the scene's things, in the same order.
-        floors: the objects of the rooms' floors, in the order of the rooms.
+        things: the planning object of each thing, in the order of `scene.things`.
+        floors: the planning object of each room's floor, in the order of `scene.rooms`.
         categories: the category of each thing.
     """
 
@@ -240,7 +240,7 @@ def _add_house(world: Any, scene: Scene) -> None:
 
 
 def _add_robot(world: Any) -> None:
-    """Add the base, with a face in front, and the hand; they do not collide with anything."""
+    """Add the robot's base, with a face that marks its front, and its hand; neither collides."""
     no_contacts = {"group": ROBOT_PARTS, "contype": 0, "conaffinity": 0}
     trunk = Part(Box((0, 0, HEIGHT / 2), (RADIUS, RADIUS, HEIGHT / 2)), BODY_COLOUR, round=True)
     face = Part(Box((RADIUS - 0.03, 0, HEIGHT - 0.1), (0.035, 0.08, 0.05)), FACE_COLOUR)
@@ -297,7 +297,7 @@ def _shape(part: Part) -> dict[str, Any]:
 
 
 def _surface(collides: int) -> dict[str, Any]:
-    """Return the contact options of a geom; two geoms collide only if `collides` is 1 for one of them."""
+    """Return the contact options of a geom; two geoms collide only if `collides` is 1 for one or both."""
     return {
         "contype": collides,
         "conaffinity": 1,

@@ -45,7 +45,7 @@ class HouseQueries:
         self._model = model
         self._data = mujoco.MjData(model.query_model)
         self._snapshot: Snapshot | None = None
-        # The geoms are grouped by thing, in the order of the things.
+        # The index of each thing's first geom. Geoms of a thing are adjacent, in the order of the things.
         owned = np.flatnonzero(model.owner >= 0)
         self._starts = owned[np.diff(model.owner[owned], prepend=-1) > 0]
 
@@ -69,7 +69,7 @@ class HouseQueries:
         return axes
 
     def bodies(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the origin and the axes, as the columns of a matrix, of each body."""
+        """Return the origins of all bodies, and their axes as the columns of one matrix per body."""
         return self._data.xpos, self._data.xmat.reshape(-1, 3, 3)
 
     def geom_boxes(self) -> BoundingBoxes:
@@ -110,9 +110,10 @@ class HouseQueries:
         return sorted(set(zip(upper[is_support].tolist(), lower[is_support].tolist(), strict=True)))
 
     def in_sight(self, eye: np.ndarray, points: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Return for each point whether the eye sees it; the thing that owns a point does not hide it.
+        """Return for each point whether it is visible from the position `eye`.
 
-        The robot and the held thing never block a line of sight.
+        `owners` has the thing to which each point belongs; this thing does not hide the point. The robot
+        and the held thing hide nothing.
         """
         assert self._snapshot is not None
         directions = points - eye

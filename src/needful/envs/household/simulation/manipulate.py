@@ -29,12 +29,12 @@ from needful.errors import EnvironmentFailure
 # The number of hinge angles at which a turning lid or door is tested for collisions.
 SWEEP_STEPS = 10
 
-# The distance from the contact at which the hand begins its straight approach to a thing.
+# The straight approach to a thing begins at this distance from the position where the hand touches it.
 APPROACH_DISTANCE = 0.01
 
 
 def grasp_failure(geometry: SnapshotGeometry, thing: int) -> FailureReason | None:
-    """Return why a thing cannot be grasped, or None if only the path of the hand is left to plan."""
+    """Return why a thing cannot be grasped, or None; the path of the hand is not tested."""
     if geometry.snapshot.held >= 0:
         return FailureReason.HAND_FULL
     if geometry.snapshot.rows[thing, GRASPABLE] < 0.5:
@@ -68,7 +68,7 @@ def grasp(geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Para
 def place_failure(
     geometry: SnapshotGeometry, thing: int, offset: Parameters, *, inside: bool
 ) -> FailureReason | None:
-    """Return why the held thing cannot be placed, or None if only the hand's path is left to plan."""
+    """Return why the held thing cannot be placed, or None; the path of the hand is not tested."""
     if geometry.snapshot.held < 0:
         return FailureReason.HAND_EMPTY
     if (
@@ -101,7 +101,7 @@ def place(geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Para
 def hinge_failure(
     geometry: SnapshotGeometry, thing: int, offset: Parameters, fraction: float
 ) -> FailureReason | None:
-    """Return why a hinge cannot be turned, or None if only the path of the hand is left to plan."""
+    """Return why a hinge cannot be turned, or None; the path of the hand is not tested."""
     if geometry.snapshot.held >= 0:
         return FailureReason.HAND_FULL
     if geometry.model.hinge_address[thing] < 0:
@@ -113,7 +113,7 @@ def hinge_failure(
 def turn_hinge(
     geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters, fraction: float
 ) -> Motion:
-    """Grasp a thing's handle from an offset, and turn its hinge to a fraction of its limit."""
+    """Move the hand from an offset straight to the handle; turn the hinge to a fraction of its limit."""
     planner = HandPlanner(geometry)
     handle, before = _handle(geometry, thing), _point_from_handle(geometry, thing, offset)
     outwards, distance = _direction(before - handle)
@@ -156,7 +156,8 @@ def encloses_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> b
 def swept_footprints(geometry: SnapshotGeometry, thing: int, fraction: float) -> Footprints:
     """Return the footprints of a lid or door while its hinge turns to a fraction of its limit.
 
-    There are `SWEEP_STEPS` angles, from the current one to the last, each with one row per part.
+    They are computed at `SWEEP_STEPS` angles, from the current angle to the final one. The rows are
+    grouped by angle; each group has one row per part of the lid or door.
     """
     model, house = geometry.model, geometry.house
     hinge = model.categories[thing].hinge
@@ -237,7 +238,7 @@ def _direction(displacement: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def _carry_shift(geometry: SnapshotGeometry, thing: int) -> np.ndarray:
-    """Return the displacement from a thing's position to the one above the robot's base for carrying."""
+    """Return the displacement that brings a thing to its carrying position above the robot's base."""
     centre, low = geometry.boxes.centre[thing], geometry.boxes.low[thing]
     x, y = geometry.snapshot.robot[:2]
     return np.array([x - centre[0], y - centre[1], CARRY_HEIGHT - low[2]])

@@ -84,7 +84,8 @@ class Physics:
         data.tree_awake[:] = 0
         for tree in trees:
             first = physics_model.tree_dofadr[tree]
-            # MuJoCo wakes trees whose velocity is not 0. It compares bits: -0.0 wakes without motion.
+            # MuJoCo wakes trees whose velocity is not 0. It compares bits, so the velocity -0.0 wakes a
+            # tree but does not move it.
             data.qvel[first : first + physics_model.tree_dofnum[tree]] = -0.0
 
     def _islands(self) -> list[np.ndarray]:
@@ -101,7 +102,7 @@ class Physics:
         return [np.flatnonzero(labels == label) for label in range(count)]
 
     def _run_until_rest(self, snapshot: Snapshot) -> Snapshot:
-        """Simulate until all things sleep, for at most `MAX_STEPS` steps, and return the snapshot then."""
+        """Simulate until all things sleep, for at most `MAX_STEPS` steps; return the final snapshot."""
         physics_model, data = self._model.physics_model, self._data
         mujoco.mj_forward(physics_model, data)
         for _ in range(MAX_STEPS // STEPS_PER_CHECK):

@@ -101,7 +101,7 @@ def as_state(model: HouseModel, snapshot: Snapshot) -> State:
 
 
 def changed_state(model: HouseModel, state: State, snapshot: Snapshot) -> State:
-    """Return the state of a snapshot; unchanged features are shared with `state`."""
+    """Return the state of a snapshot; unchanged things share their feature vectors with `state`."""
     changes = {ROBOT_OBJECT: dict(zip(ROBOT_OBJECT.type.features, snapshot.robot.tolist(), strict=True))}
     before = as_snapshot(model, state).rows
     for index in np.flatnonzero((before != snapshot.rows).any(axis=1)):
@@ -132,7 +132,7 @@ def with_qpos(model: HouseModel, snapshot: Snapshot, qpos: np.ndarray) -> Snapsh
     if snapshot.held >= 0:
         free[snapshot.held] = False
     rows[free, POSE] = qpos[model.free_address[free][:, None] + np.arange(7)]
-    # If the angle did not change, its stored fraction is kept, because dividing could change the last bit.
+    # If an angle did not change, its stored fraction is kept: a new division could change the last bit.
     angles, hinged = _angles(model, snapshot), model.hinge_address >= 0
     hinged[hinged] = qpos[model.hinge_address[hinged]] != angles[hinged]
     fractions = qpos[model.hinge_address[hinged]] / model.hinge_limit[hinged]

@@ -65,7 +65,10 @@ class SnapshotGeometry:
 
     @cached_property
     def discs(self) -> tuple[Disc, ...]:
-        """Two discs that cover the base, and the hand with the held thing, for every yaw of the robot."""
+        """Two discs that cover the robot, seen from above, at any yaw.
+
+        The first covers the base. The second covers the hand and the held thing, above the base.
+        """
         apart = self.snapshot.hand[:2] - self.snapshot.robot[:2]
         upper = max(HAND_CLEARANCE, HAND_RADIUS + float(np.hypot(apart[0], apart[1])))
         if self.snapshot.held >= 0:
@@ -84,7 +87,7 @@ class SnapshotGeometry:
         return BasePlanner(self.grid, self.discs, self.loose, (x, y))
 
     def contact_free_distance(self, thing: int, point: np.ndarray) -> float:
-        """Return a distance: a hand this far from the point, in any direction, does not touch the thing."""
+        """Return a distance from the point at which the hand, in any direction, cannot touch the thing."""
         corner = np.maximum(np.abs(self.boxes.low[thing] - point), np.abs(self.boxes.high[thing] - point))
         return float(np.sqrt(corner @ corner)) + 2 * HAND_RADIUS
 

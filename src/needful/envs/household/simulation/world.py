@@ -48,7 +48,7 @@ from needful.seeding import rng_for
 
 SPLITS = tuple(Split)
 
-# Seeds are features of a state. Features are floats, which would round larger integers.
+# States store seeds as floats, which represent all integers exactly only up to this limit.
 SEED_LIMIT = 2**53
 
 # The number of worlds in a cache, and the number of states whose true atoms a world keeps.
@@ -135,7 +135,7 @@ class World:
         return tuple(changed_state(self.model, state, snapshot) for snapshot in snapshots)
 
     def start_failure(self, state: State, controller: str, target: Object, theta: Parameters) -> str | None:
-        """Return why a controller cannot start, or None if only its motion is left to plan."""
+        """Return why a controller cannot start, or None; its motion is not planned and may still fail."""
         thing = self._index_of(target)
         if thing is None:
             return FailureReason.NOT_REACHABLE.value

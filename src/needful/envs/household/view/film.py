@@ -66,7 +66,8 @@ def plan_keyframes(world: World, result: PlanningResult, max_count: int) -> tupl
 def rooms_shown(scene: Scene, keyframes: Sequence[Keyframe], goal: AbstractState) -> tuple[str, ...]:
     """Return the names of the rooms to show.
 
-    A room is shown if the robot is in it at any time, or an object of the goal at the start or at the end.
+    A room is shown if the robot is in it in any keyframe. It is also shown if an object of the goal is in
+    it in the first or the last keyframe.
     """
     positions = [_position(keyframe.state, ROBOT_OBJECT) for keyframe in keyframes]
     goal_objects = sorted({obj for atom in goal for obj in atom.objects})

@@ -166,7 +166,10 @@ def _focus(scene: Scene, keyframes: Sequence[Keyframe], goal: AbstractState) -> 
 
 
 def _flips(atoms: Sequence[GroundAtom], states: Sequence[State]) -> list[list[int]]:
-    """Return for each state the indices of the atoms whose truth changed; at first, all atoms are false."""
+    """Return for each state the indices of the atoms whose truth value differs from the previous state.
+
+    Before the first state, all atoms count as false.
+    """
     flips, before = [], frozenset[int]()
     for state in states:
         true = frozenset(index for index, atom in enumerate(atoms) if atom.holds(state))

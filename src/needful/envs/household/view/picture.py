@@ -75,7 +75,7 @@ def _draw_house(scene: Scene, axes: Axes) -> None:
         ],
         linewidths=0,
     )
-    # The report page records artists with equal ids only once.
+    # The walls never move. The report page stores artists with equal ids only once.
     walls.set_gid(f"walls {scene.identity}")
     axes.add_collection(walls, autolim=False)
 

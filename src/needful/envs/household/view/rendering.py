@@ -78,10 +78,11 @@ def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4
 
 
 def _fit_camera(corners: np.ndarray, aspect: float) -> tuple[float, float]:
-    """Return how far up or down the corners reach in the picture, and the camera's distance.
+    """Return the vertical extent of the corners in the picture, and the camera's distance.
 
-    The distance is the smallest from which the camera shows all corners. Corners are relative to the point
-    in the middle of the picture.
+    The extent is the largest vertical distance of a corner from the middle of the picture. The camera's
+    distance is the smallest from which it shows all corners. `corners` are relative to the point in the
+    middle of the picture.
     """
     down = np.radians(-ELEVATION)
     ahead, up = np.array([0.0, np.cos(down), -np.sin(down)]), np.array([0.0, np.sin(down), np.cos(down)])
@@ -196,7 +197,7 @@ def _start_opengl(model: HouseModel, width: int, height: int) -> tuple[Any, Any]
     Any failure, even an AttributeError from a missing library, becomes an error with the remedy.
     """
     backend = os.environ.get("MUJOCO_GL", "")
-    # MuJoCo's default on Linux needs a display.
+    # On Linux, EGL replaces MuJoCo's default, which needs a display.
     wanted = backend or ("egl" if sys.platform.startswith("linux") else "")
     try:
         context = import_module(CONTEXTS.get(wanted, "mujoco.gl_context")).GLContext(width, height)
