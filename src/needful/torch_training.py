@@ -36,7 +36,7 @@ class Adam:
 
     @torch.no_grad()
     def step(self, gradients: Sequence[Tensor], learning_rate: float) -> None:
-        """Take one step against the gradients."""
+        """Update the tensors by one step of Adam, given the gradients of the loss."""
         self._steps += 1
         rate = learning_rate / (1.0 - MEAN_DECAY**self._steps)
         correction = (1.0 - SQUARE_DECAY**self._steps) ** 0.5

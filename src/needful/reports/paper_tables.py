@@ -65,7 +65,8 @@ class TableSpec:
         higher_is_better: whether larger values are better.
         bold: the rule for entries that count as good as the best and are bold; None for no bold entries.
         include_unknown: whether methods that are not in the paper get a column.
-        about_tasks: whether the values depend on the number of tasks; if so, notes mention this number.
+        about_tasks: whether the values depend on the number of tasks per run; if so, this number is part of
+            notes about sample sizes, such as "n = 10 × 50" for 10 seeds with 50 tasks each.
     """
 
     title: str
@@ -159,7 +160,10 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
 
 
 def fill_table(name: str, groups: Sequence[RunGroup]) -> Table:
-    """Return one of `TABLES`; it has a row for each domain with runs, unless all entries would be empty."""
+    """Return the table of this name in `TABLES`, filled with the results of groups of runs.
+
+    It has one row per domain of the groups. Rows without any number are omitted.
+    """
     spec = TABLES[name]
     columns = spec.columns + (_unknown_columns(spec, groups) if spec.include_unknown else ())
     domains = in_paper_order(group.domain for group in groups)
@@ -177,7 +181,10 @@ def fill_table(name: str, groups: Sequence[RunGroup]) -> Table:
 def _learning_limits(
     columns: Sequence[Column], domains: Sequence[str], groups: Sequence[RunGroup]
 ) -> Iterator[str]:
-    """Yield a sentence for each limit on learning time; the paper has no such limits."""
+    """Yield one caption sentence per limit on learning time: the limit, and the columns that it applies to.
+
+    The sentences are needed because the paper has no such limits.
+    """
     limited: dict[float, list[str]] = {}
     for column in columns:
         shown = filter(None, (_shown_group(column, domain, groups) for domain in domains))
@@ -203,10 +210,10 @@ def _row(spec: TableSpec, columns: Sequence[Column], domain: str, groups: Sequen
 
 
 def _comparable(spec: TableSpec, cell: Cell) -> Estimate | None:
-    """Return the estimate to compare with others.
+    """Return the estimate of a cell if the cell can be the best of its row, otherwise None.
 
-    The result is None if smaller is better and learning was stopped in some runs: the value could be small
-    only for this reason.
+    A cell is excluded if smaller is better and the learner ran out of time in some runs: its value could be
+    small only because learning was stopped.
     """
     return cell.measured if spec.higher_is_better or not cell.unlearned else None
 
@@ -228,7 +235,10 @@ def _shown_group(column: Column, domain: str, groups: Sequence[RunGroup]) -> Run
 
 
 def _notes(spec: TableSpec, group: RunGroup, found: Estimate | None) -> tuple[str, ...]:
-    """Return the differences from the paper's protocol, and the runs without a result."""
+    """Return short notes for a cell, such as "20 demos" or "1 error".
+
+    They name differences from the paper's protocol, and count runs with errors or without a learned model.
+    """
     notes = []
     protocol = protocol_of(group.domain)
     if found is not None:

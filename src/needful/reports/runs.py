@@ -26,7 +26,7 @@ class RunGroup:
 
     Attributes:
         domain, method: the domain and the method of all runs.
-        setting: the job that all runs share, except for the seed; its seed is 0.
+        setting: the job of each run, with its seed replaced by 0; it is the same for all runs.
         runs: the runs that ended without an error, including those whose learner ran out of time.
         errors: the number of runs that ended with an error.
     """
@@ -73,7 +73,10 @@ def group_runs(results: Iterable[JobResult]) -> tuple[RunGroup, ...]:
 
 
 def _order_text(setting: Job) -> str:
-    """Return a sort key for settings of one domain and method: by demonstrations, tasks and limits."""
+    """Return a sort key for jobs of one domain and method.
+
+    It sorts by number of demonstrations, number of tasks, limits and planner, in this order.
+    """
     limit = setting.learning_timeout or 0.0
     numbers = (setting.demos, setting.tasks, setting.timeout, setting.abstract_plans, limit)
     return " ".join([*(f"{number:020.6f}" for number in numbers), setting.planner])
@@ -113,7 +116,7 @@ def _rank(group: RunGroup, paper_demos: int | None) -> tuple[bool, bool, bool, i
 
 
 def main_groups(groups: Sequence[RunGroup]) -> tuple[RunGroup, ...]:
-    """Return the group that `main_group` chooses for each method and domain, in their given order."""
+    """Return the groups that `main_group` chooses: one per method and domain, in the order of `groups`."""
     return tuple(group for group in groups if main_group(groups, group.domain, group.method) is group)
 
 
@@ -143,7 +146,10 @@ def operator_count(run: JobResult) -> float | None:
 
 
 def summary_fault(run: JobResult) -> str | None:
-    """Return a description of a fault in a summary, None if there is none."""
+    """Return a description of the first problem in a run's summary, None if there is none.
+
+    Problems are missing numbers, and a count of solved tasks that differs from the task records.
+    """
     if learning_seconds(run) is None:
         return "the summary has no learning time"
     if operator_count(run) is None:

@@ -45,7 +45,10 @@ def standard_error(values: Sequence[float]) -> float:
 
 
 def estimate(values: Sequence[float], spread: Callable[[Sequence[float]], float]) -> Estimate | None:
-    """Return the mean of values with its spread; None if there are no values; one value has no spread."""
+    """Return the mean of values with its spread, or None if there are no values.
+
+    The spread of a single value is None.
+    """
     if not values:
         return None
     return Estimate(mean(values), spread(values) if len(values) > 1 else None, len(values))
@@ -72,10 +75,10 @@ def mark_best(
     higher_is_better: bool,
     rule: Callable[[Estimate, Estimate], bool],
 ) -> tuple[bool, ...]:
-    """Return, for each estimate, whether it counts as good as the best one according to a rule.
+    """Return a flag for each estimate: whether it is as good as the best estimate.
 
-    Of several estimates with the best mean, the one with the widest spread is the best one, so the order of
-    the estimates does not matter.
+    `rule(best, other)` decides whether another estimate is as good as the best. The best estimate has the
+    best mean; if several have the same mean, the one with the largest spread. None gets the flag False.
     """
     known = [one for one in estimates if one is not None]
     if not known:

@@ -72,7 +72,7 @@ class Cell:
         unlearned: the number of seeds whose learner ran out of time.
         best: whether the entry is shown in bold.
         notes: differences from the paper's protocol, and failed runs.
-        setting: the job of the runs, with seed 0 instead of their seeds; None without runs.
+        setting: the job of the runs (the same for all except the seed), with seed 0; None without runs.
     """
 
     measured: Estimate | None
@@ -149,7 +149,7 @@ def one_decimal(number: float) -> str:
 def three_digits(number: float) -> str:
     """Return a non-negative number with three significant digits, but at most three decimals.
 
-    A third decimal that is zero is omitted: 0.32 stays 0.32.
+    If the third decimal is zero, it is omitted: 0.320 is written as 0.32.
     """
     if number == 0.0:
         return "0"
@@ -168,7 +168,7 @@ def as_text(table: Table) -> str:
                 lines.append((row.title, column, measured, published, difference, notes))
     widths = [max(map(len, entries)) for entries in zip(*lines, strict=True)]
     shown = ("  ".join(map(str.ljust, entries, widths)).rstrip() for entries in lines)
-    # The other sentences of the caption explain the layout of a report.
+    # Only the first sentence of the caption is printed. The others explain bold entries and special cases.
     numbers, _, _ = table.caption.partition(". ")
     return "\n".join([f"{table.title}. {numbers.rstrip('.')}.", "", *shown, ""])
 
@@ -263,7 +263,7 @@ def as_csv(table: Table) -> str:
     Numbers have full precision, `best` is 1 or 0, and missing values are empty.
     """
     buffer = io.StringIO()
-    # Quote all text: by default, the writer does not quote a single carriage return.
+    # Quote all text, because by default the writer leaves a carriage return without newline unquoted.
     writer = csv.DictWriter(buffer, CSV_FIELDS, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writeheader()
     writer.writerows({**row, "best": int(bool(row["best"]))} for row in table_rows(table))

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 REPORT_FILE = "report.md"
-# The only outcome without a known cause: the plan worked in simulation, but not when it was executed.
+# The outcome that is reported as implausible: a plan reached the goal in the planner's simulation, but not
+# when it was executed. All other outcomes name the cause of the failure.
 UNEXPLAINED = Outcome.GOAL_MISSED.value
 MAX_LISTED_TASKS = 5
 

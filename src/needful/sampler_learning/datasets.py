@@ -1,9 +1,15 @@
 """Examples for sampler learning.
 
-The positive examples of an operator ω are its own transitions D_ω. The negative examples (deviation E27)
-are all other groundings of ω on the transitions of operators with the same controller, except those where
-ω succeeded as well: its new add effects were added, the effects that it keeps hold afterwards, and its
-delete effects do not. Groundings are injective (deviation E37).
+A grounding binds an operator's parameters to objects, each object at most once (deviation E37). The
+positive examples of an operator are its own transitions, with the groundings that explain them.
+
+For the negative examples (deviation E27), take all transitions of operators with the same controller, and
+all groundings of the operator in their states. A grounding is a negative example unless the operator
+succeeded with it. It succeeded if three conditions hold:
+
+- its add effects that are not preconditions became true in the transition;
+- its add effects that are also preconditions hold afterwards;
+- its delete effects do not hold afterwards.
 """
 
 from __future__ import annotations
@@ -30,7 +36,7 @@ from needful.sampler_learning.sampling import (
 )
 from needful.seeding import rng_for
 
-# If there are more groundings than this, only a random choice of this size is considered.
+# The maximum number of groundings to examine for negative examples; they are drawn at random.
 # (The authors' code takes the first ones, which all come from the first few transitions.)
 MAX_CANDIDATES = 100_000
 
@@ -43,9 +49,10 @@ class SamplerExamples:
         operator: the operator.
         inputs: the input vector v of each positive example, one per row.
         parameters: the controller parameters θ of each positive example, one per row.
-        negative_inputs, negative_parameters: the same for the negative examples, which are at most as many.
-        anchors: for each parameter the index of its anchor, the input that it follows; chosen from the
-            positive examples.
+        negative_inputs, negative_parameters: the same for the negative examples. There are at most as many
+            negative as positive examples.
+        anchors: for each parameter, the index of its anchor in v, or `NO_ANCHOR`. The anchor is the input
+            for which the difference parameter − input varies least over the positive examples.
     """
 
     operator: Operator
@@ -61,7 +68,7 @@ class SamplerExamples:
 
     @property
     def offsets(self) -> np.ndarray:
-        """The parameters of the positive examples minus the values of their anchors."""
+        """The parameters of the positive examples minus their anchors' values; one row per example."""
         offsets: np.ndarray = self.parameters - anchor_values(self.inputs, self.anchors)
         return offsets
 
@@ -105,9 +112,10 @@ def sampler_examples(
 
 @dataclass(frozen=True, slots=True)
 class _ControllerUse:
-    """A transition that executed an operator's controller, and the operator's groundings in its state.
+    """A transition that executed an operator's controller, and all groundings of the operator in its state.
 
-    `positive` is the operator's own grounding there, or None if the transition belongs to another operator.
+    If the transition belongs to the operator, `positive` is the grounding that explains it. If it belongs
+    to another operator with the same controller, `positive` is None.
     """
 
     state: State
@@ -116,7 +124,7 @@ class _ControllerUse:
     groundings: InjectiveTuples
 
     def is_negative(self, operator: Operator, objects: tuple[Object, ...]) -> bool:
-        """Return whether a grounding is a negative example: it does not explain the transition."""
+        """Return whether a grounding is a negative example: its effects were not achieved."""
         if objects == self.positive:
             return False
         ground = operator.ground(objects)
@@ -128,7 +136,10 @@ class _ControllerUse:
 def _controller_uses(
     own: OperatorData, data: Sequence[OperatorData], transitions: Sequence[Sequence[Transition]]
 ) -> list[_ControllerUse]:
-    """Return the transitions with recorded states of all operators that have the same controller."""
+    """Return the transitions that executed the controller of the operator in `own`.
+
+    Transitions of other operators with this controller are included, but none without a recorded state.
+    """
     uses = []
     for other in data:
         if other.operator.controller != own.operator.controller:
@@ -150,7 +161,10 @@ def _draw_negatives(
     rng: np.random.Generator,
     deadline: Deadline,
 ) -> list[tuple[_ControllerUse, tuple[Object, ...]]]:
-    """Return `count` negative examples, drawn uniformly without replacement, or all if there are fewer."""
+    """Return `count` negative examples, drawn uniformly without replacement.
+
+    Fewer are returned if there are not enough among at most `MAX_CANDIDATES` random candidates.
+    """
     ends = list(accumulate(use.groundings.count for use in uses))
     found: list[tuple[_ControllerUse, tuple[Object, ...]]] = []
     for index in _random_order(ends[-1], rng):
@@ -170,7 +184,8 @@ def _random_order(count: int, rng: np.random.Generator) -> Iterator[int]:
     if count <= MAX_CANDIDATES:
         yield from rng.permutation(count).tolist()
         return
-    # The count may exceed 64 bits; with eight extra bytes the remainder is practically uniform.
+    # The count may exceed 64 bits, so random bytes are drawn. Eight more bytes are drawn than needed, so
+    # that the remainder modulo the count is almost uniform.
     width = count.bit_length() // 8 + 9
     seen: set[int] = set()
     for _ in range(MAX_CANDIDATES):

@@ -23,11 +23,15 @@ def learn_samplers(
 ) -> dict[str, Sampler]:
     """Return samplers by operator name, in the order of the operators.
 
-    Three kinds of operators get no sampler: those without continuous parameters, those named in
-    `noop_names` (their transitions are only negative examples for other operators), and those without a
-    recorded state in any transition, which `PlanningModel.missing_samplers` lists. An anchor is a feature
-    that a parameter follows at some offset. If all offsets of an operator are constant, its sampler is an
-    `AnchoredSampler`; otherwise networks are trained, and torch is imported.
+    Three kinds of operators get no sampler:
+
+    - operators without continuous parameters;
+    - operators named in `noop_names`; their transitions are only negative examples for other operators;
+    - operators without a recorded state in any transition; `PlanningModel.missing_samplers` lists them.
+
+    A parameter is predicted as an offset from its anchor, a feature of an argument; without an anchor, the
+    offset is the parameter itself. If all offsets of an operator are constant, its sampler is an
+    `AnchoredSampler`. Otherwise it is a `NeuralSampler`, whose networks are trained with torch.
     """
     examples = sampler_examples(data, demonstrations, seed, noop_names, deadline)
     varied = [each for each in examples if each.varying.any()]

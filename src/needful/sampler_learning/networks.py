@@ -1,8 +1,8 @@
-"""The networks of all operators as one batch: the first dimension of every tensor is the network.
+"""The networks of all operators as one batch: the first index of every tensor is the number of the network.
 
-Networks differ in their numbers of inputs and outputs. All are padded with zeros to the largest. Where
-inputs or loss weights are zero the gradient is zero, so padding stays zero and each network is trained as
-it would be alone, up to rounding.
+Networks differ in their numbers of inputs and outputs, so smaller ones are padded with zeros to the size of
+the largest. The gradient of padded weights is zero, because their inputs or loss weights are zero. So they
+stay zero, and each network is trained as it would be alone, up to rounding.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def gaussian_losses(outputs: Tensor, targets: Tensor) -> Tensor:
 
 
 def logistic_losses(outputs: Tensor, targets: Tensor) -> Tensor:
-    """Return the binary cross-entropy, where outputs are logits."""
+    """Return the binary cross-entropy of each target; the outputs are logits."""
     return functional.binary_cross_entropy_with_logits(outputs, targets, reduction="none")
 
 
@@ -61,10 +61,11 @@ LOGISTIC = Head(outputs_per_target=1, losses=logistic_losses)
 
 
 def initial_layers(shapes: Sequence[NetworkShape], seeds: Sequence[int]) -> list[Tensor]:
-    """Return weight and bias of each of the three layers in turn; each network has its own seed.
+    """Return the initial tensors: weights of layer 1, biases of layer 1, weights of layer 2, and so on.
 
-    The hidden layers are uniform in ±1/√inputs. The last layer is zero, so that an untrained network
-    returns the same outputs for all inputs.
+    Each tensor contains all networks; `seeds` has the random seed of each network. Weights and biases of
+    the two hidden layers are uniform in ±1/√(number of the layer's inputs). Those of the third layer are
+    zero, so that an untrained network returns zero for all inputs.
     """
     largest = NetworkShape(max(shape.inputs for shape in shapes), max(shape.outputs for shape in shapes))
     layers = [torch.zeros((len(shapes), *size), dtype=torch.float32) for size in _layer_sizes(largest)]
@@ -80,7 +81,7 @@ def initial_layers(shapes: Sequence[NetworkShape], seeds: Sequence[int]) -> list
 
 
 def unpadded_layers(layers: Sequence[Tensor], network: int, shape: NetworkShape) -> list[Tensor]:
-    """Return the layers of one network without padding."""
+    """Return the weights and biases of one network, without padding."""
     return [
         layer[network, :rows, :columns]
         for layer, (rows, columns) in zip(layers, _layer_sizes(shape), strict=True)

@@ -1,8 +1,10 @@
 """Learned samplers: how they draw parameters, and their conversion to named arrays for files.
 
-A parameter often follows a feature of an argument: paint with the box's colour, place near the robot, move
-to the object. Such a feature is the parameter's anchor, and the sampler predicts the offset θ − v[anchor].
-Offsets vary less than parameters and apply to objects that were not in the demonstrations.
+The value of a controller parameter is often close to a feature of an object. For example, the target of a
+movement is close to the position of the object to reach. Such a feature is called the parameter's anchor.
+The sampler predicts the offset, which is the parameter minus its anchor: θ − v[anchor] for the input
+vector v. Offsets vary less than parameters, and they also apply to objects that were not in the
+demonstrations.
 
 This module uses numpy alone, so that planning does not import torch.
 """
@@ -25,23 +27,24 @@ from needful.errors import InvalidInputError, UnknownNameError
 NO_ANCHOR = -1
 # Values with a smaller range than this count as constant.
 CONSTANT_RANGE = 1e-6
-# A feature is an anchor only if offsets from it spread less than this fraction of the parameter's spread.
+# A feature can be an anchor only if the standard deviation of the offsets from it is less than this
+# fraction of the standard deviation of the parameter.
 LARGEST_SPREAD = 0.9
 
 VARIANCE_FLOOR = 1e-6
 # One draw and at most 100 more after rejections.
 MAX_DRAWS = 101
-# All draws are made at once, but the first ones are classified first: usually one of them is accepted.
+# Usually one of the first draws is accepted: this many are classified first, the others only if needed.
 FIRST_BATCH = 8
 
-# Kinds of samplers in files, and the number of layers of each stored network.
+# The kinds of samplers as files name them, and then the number of layers of every network.
 ANCHORED = "anchored"
 NEURAL = "neural"
 LAYERS = 3
 
 
 def input_width(operator: Operator) -> int:
-    """Return the length of an operator's input vectors."""
+    """Return the length of the vector that `input_vector` returns for an operator."""
     return 1 + sum(len(variable.type.features) for variable in operator.parameters)
 
 
@@ -61,10 +64,11 @@ def input_vector(operator: Operator, state: State, objects: Sequence[Object]) ->
 
 
 def choose_anchors(inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-    """Return for each parameter the index of its anchor in the inputs, or `NO_ANCHOR`.
+    """Return, for each parameter, the index of its anchor in the input vector, or `NO_ANCHOR`.
 
-    The anchor is the input from which the parameter's offsets spread least. Rows are examples. The spread
-    is the standard deviation; the first input wins a tie.
+    The rows of `inputs` and `parameters` are examples. The anchor is the input for which the difference
+    parameter − input has the smallest standard deviation over the examples; of several, the first. A
+    parameter has no anchor if it is constant, or if no input reduces its standard deviation enough.
     """
     anchors = np.full(parameters.shape[1], NO_ANCHOR)
     for index, column in enumerate(parameters.T):
@@ -77,13 +81,16 @@ def choose_anchors(inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
 
 
 def anchor_values(inputs: np.ndarray, anchors: np.ndarray) -> np.ndarray:
-    """Return the values of the anchor features in one input vector or in each row; 0 without an anchor."""
+    """Return, for each parameter, the value of its anchor, or 0 if it has no anchor.
+
+    `inputs` is one input vector, or a matrix with one input vector per row.
+    """
     values: np.ndarray = np.where(anchors == NO_ANCHOR, 0.0, inputs.take(anchors, axis=-1))
     return values
 
 
 def classifier_inputs(inputs: np.ndarray, parameters: np.ndarray, anchors: np.ndarray) -> np.ndarray:
-    """Return the classifier's inputs: rows of inputs v, parameters θ and offsets θ − v[anchors]."""
+    """Return the classifier's inputs: each row has inputs v, parameters θ and offsets θ − v[anchors]."""
     return np.concatenate((inputs, parameters, parameters - anchor_values(inputs, anchors)), axis=1)
 
 
@@ -138,8 +145,8 @@ class NeuralSampler:
     """Draw from a Gaussian that depends on the state until a classifier accepts a draw.
 
     Attributes:
-        operator: provides the inputs (features of its parameters) and the bounds of θ (its controller's).
-        anchors: for each parameter the index of the input that its offset is relative to.
+        operator: the operator; its controller has the bounds of the parameters θ.
+        anchors: for each parameter, the index of its anchor in v, or `NO_ANCHOR`.
         generator: maps the input vector v to (μ1, r1, μ2, r2, ...): the mean μ and the variance ELU(r) + 1
             of each normalised offset.
         shift, scale: an offset is shift + scale * normalised offset; the scale is 0 for constant offsets.
@@ -161,7 +168,7 @@ class NeuralSampler:
         return f"NeuralSampler({reprlib.repr(self.operator.name)}, {parameters})"
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the first of 101 draws that is within bounds and accepted, or the last draw."""
+        """Return the first of `MAX_DRAWS` draws that `accepts` accepts; if there is none, the last draw."""
         vector = input_vector(self.operator, state, objects)
         mean, deviation = self.distribution(vector)
         noise = rng.standard_normal((MAX_DRAWS, len(mean)))
@@ -182,7 +189,10 @@ class NeuralSampler:
         return centre, self.scale * np.sqrt(variance)
 
     def accepts(self, vector: np.ndarray, draws: np.ndarray) -> np.ndarray:
-        """Return for each row of parameters whether it is within bounds and its logit is positive."""
+        """Return, for each row of `draws`, whether it is within bounds and the classifier accepts it.
+
+        The classifier accepts parameters if its logit is positive.
+        """
         controller = self.operator.controller
         inside: np.ndarray = np.all((draws >= controller.low) & (draws <= controller.high), axis=1)
         if self.classifier is None:
@@ -192,7 +202,7 @@ class NeuralSampler:
 
 
 def sampler_to_arrays(sampler: Sampler) -> tuple[str, dict[str, np.ndarray]]:
-    """Return the word for the sampler's class that files use, and the sampler's arrays by name."""
+    """Return the kind of a sampler (`ANCHORED` or `NEURAL`), and its arrays by name."""
     if isinstance(sampler, AnchoredSampler):
         return ANCHORED, {"anchors": sampler.anchors.astype(np.float64), "offsets": sampler.offsets}
     if isinstance(sampler, NeuralSampler):
@@ -238,7 +248,7 @@ def sampler_from_arrays(kind: str, arrays: Mapping[str, np.ndarray], operator: O
 
 def _network_to_arrays(name: str, network: Network) -> dict[str, np.ndarray]:
     arrays = {f"{name}.shift": network.shift, f"{name}.scale": network.scale}
-    # Training uses 32-bit floats, so the conversion is exact.
+    # The weights were trained as 32-bit floats, so converting them back to 32 bits loses nothing.
     for index in range(LAYERS):
         arrays[f"{name}.weight{index}"] = network.weights[index].astype(np.float32)
         arrays[f"{name}.bias{index}"] = network.biases[index].astype(np.float32)
@@ -273,7 +283,10 @@ def _take_anchors(arrays: dict[str, np.ndarray], dimension: int, width: int) -> 
 
 
 def _take(arrays: dict[str, np.ndarray], name: str, shape: tuple[int | None, ...]) -> np.ndarray:
-    """Remove an array from the mapping and return it in 64 bits; None in `shape` allows any size."""
+    """Remove an array from the mapping, check its shape, and return it as 64-bit floats.
+
+    None in `shape` allows any size of that dimension.
+    """
     if name not in arrays:
         raise InvalidInputError(f"The array {name!r} is missing.")
     array = arrays.pop(name)

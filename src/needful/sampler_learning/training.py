@@ -3,11 +3,12 @@
 A sampler has two networks. The generator maps an input vector v (features of objects) to a Gaussian
 distribution of the parameters θ; it is trained on the positive examples. The classifier maps v, θ and the
 offsets of θ to {0, 1}; it is trained on positive and negative examples. Inputs are shifted by their minimum
-and divided by max(range, 1). The generator learns offsets of mean 0 and variance 1, so that the untrained
-generator N(0, 1) is the Gaussian of all examples.
+and divided by max(range, 1). The generator predicts offsets that are normalised to mean 0 and variance 1
+over the positive examples. The untrained generator returns N(0, 1), so its mean and variance are already
+those of the examples.
 
 All networks of one kind are trained as one batch, by full-batch Adam with early stopping per group. A group
-has the networks of one operator: one per fold of cross-validation, and one trained on all examples.
+consists of the networks of one operator: one per fold of cross-validation, and one trained on all examples.
 
 Importing this module imports torch, which takes seconds: `learn_samplers` imports it only if needed.
 """
@@ -55,7 +56,7 @@ def train_samplers(
     for each in examples:
         name = each.operator.name
         targets = _Normalisation.to_unit_variance(each.offsets, each.varying)
-        # With a scale of zero, the network's prediction has no effect and a constant offset is exact.
+        # A constant offset gets scale 0: then it is exactly the shift, whatever the network predicts.
         scale = np.where(each.varying, targets.scale, 0.0)
         samplers[name] = NeuralSampler(
             each.operator, each.anchors, generators[name], targets.shift, scale, classifiers.get(name)
@@ -68,13 +69,13 @@ class TrainingProblem:
     """The examples, loss weights and seed of one network.
 
     Attributes:
-        inputs: one normalised example per row.
-        targets: one example per row.
+        inputs: the normalised inputs, one example per row.
+        targets: the outputs to learn, one example per row.
         training_weights: the weight of each target in the training loss; they sum to one.
         validation_weights: the weight of each target in the validation loss.
         seed: the seed of the initial weights.
-        group: the networks of one group keep the weights of the same step, the step with the lowest total
-            validation loss.
+        group: the number of the network's group. All networks of a group (one operator's networks) keep the
+            weights from the same step: the step at which their total validation loss was lowest.
     """
 
     inputs: np.ndarray
@@ -97,12 +98,12 @@ def train_networks(
     schedule: TrainingSchedule,
     deadline: Deadline = NO_DEADLINE,
 ) -> list[list[np.ndarray]]:
-    """Train one network per problem; return the weights and biases of its layers in turn.
+    """Train one network per problem; return for each its weights and biases, layer by layer.
 
     They are taken from the step at which the total validation loss of the network's group was lowest. A
-    group has the networks of one operator. Training of a group ends when its validation loss has not
-    improved for `schedule.patience` steps, independently of other groups. Torch is limited to one thread,
-    so that the weights do not depend on the number of cores.
+    group consists of the networks of one operator. Each group is stopped on its own, when its validation
+    loss has not improved for `schedule.patience` steps. Torch is limited to one thread, so that the weights
+    do not depend on the number of cores.
     """
     shapes = [
         NetworkShape(problem.inputs.shape[1], problem.targets.shape[1] * head.outputs_per_target)
@@ -119,9 +120,9 @@ def train_networks(
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _TrainingSet:
-    """The examples of one operator's network.
+    """The training examples of one kind of network, generator or classifier, of one operator.
 
-    `learned_targets` is a mask of the targets that count in the loss.
+    `learned_targets` has one flag per target: whether it counts in the loss. Constant offsets do not count.
     """
 
     name: str
@@ -160,7 +161,10 @@ def _train(
     stream: tuple[str, int],
     deadline: Deadline,
 ) -> dict[str, Network]:
-    """Return the trained networks by name; `stream` is the kind of network and the root seed."""
+    """Return the trained networks by operator name.
+
+    `stream` has the kind of network, "generator" or "classifier", and the root seed of its random numbers.
+    """
     kind, seed = stream
     problems = []
     normalisations = [_Normalisation.to_unit_range(each.inputs) for each in training_sets]
@@ -179,7 +183,7 @@ def _train(
                 )
             )
     trained = train_networks(problems, head, schedule, deadline)
-    # The last network of each group is the one trained on all examples: later items overwrite earlier ones.
+    # Keep the last network of each group, which was trained on all examples; it overwrites earlier ones.
     kept = {problem.group: layers for problem, layers in zip(problems, trained, strict=True)}
     return {
         each.name: normalise.network(kept[group])
@@ -213,9 +217,10 @@ class _Normalisation:
 
 
 def _assign_folds(count: int, folds: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the fold of each example; the sizes of folds differ by at most one.
+    """Return the number of each example's fold; the sizes of folds differ by at most one.
 
-    With fewer examples than folds, each example is a fold. If there is one example or no fold, all are -1.
+    If there are fewer examples than folds, each example is its own fold. Without cross-validation
+    (`folds` is 0, or there is only one example), the number is -1 for all examples.
     """
     folds = min(folds, count) if count > 1 else 0
     assigned: np.ndarray = rng.permutation(count) % folds if folds else np.full(count, -1)
@@ -223,16 +228,21 @@ def _assign_folds(count: int, folds: int, rng: np.random.Generator) -> np.ndarra
 
 
 def _splits(folds: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the masks of training and validation examples of each network; the last trains on all."""
+    """Return two masks for each network: its training examples and its validation examples.
+
+    There is one network per fold, which is validated on that fold, and a last one that is trained on all
+    examples. Without folds, the last one is also validated on all examples.
+    """
     everything = np.ones(len(folds), dtype=bool)
     splits = [(folds != fold, folds == fold) for fold in range(folds.max() + 1)]
     return [*splits, (everything, ~everything if splits else everything)]
 
 
 def _loss_weights(chosen: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Return the loss weight of each target of each example.
+    """Return the loss weights, a matrix with one row per example and one column per target.
 
-    Chosen targets of chosen examples have equal weights that sum to 1; all other weights are 0.
+    `chosen` is a mask of the examples, and `targets` a mask of the targets. The weights where both
+    masks are true are equal and sum to 1; all other weights are 0.
     """
     weights: np.ndarray = np.outer(chosen, targets).astype(np.float64)
     weights /= max(weights.sum(), 1.0)
@@ -271,9 +281,10 @@ def _padded(matrices: Sequence[np.ndarray]) -> Tensor:
 def _descend(
     layers: Sequence[Tensor], batch: _Batch, head: Head, schedule: TrainingSchedule, deadline: Deadline
 ) -> list[Tensor]:
-    """Train all networks; return their layers at the step with their group's lowest validation loss.
+    """Train all networks by gradient descent; return the best weights and biases.
 
-    `layers` are changed in place.
+    The best ones of a network are from the step at which the validation loss of its group was lowest. The
+    tensors in `layers` are changed in place.
     """
     best = [layer.clone() for layer in layers]
     groups = int(batch.groups.max()) + 1

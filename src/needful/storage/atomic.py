@@ -98,7 +98,7 @@ def staged_directory(
         shutil.rmtree(staging, ignore_errors=True)
         raise
     try:
-        check_output_directory(path, kind, force)  # another process may have written there meanwhile
+        check_output_directory(path, kind, force)  # another process may have written to this path
         with _translate_os_errors(path):
             _sync_folder(staging)
             _move_into_place(staging, path)
@@ -138,7 +138,7 @@ def compressed(data: bytes) -> bytes:
 
     Several such streams can be written to a file one after the other. The file decompresses to all data.
     """
-    # GzipFile, unlike gzip.compress, can omit the file name, the time and the operating system.
+    # GzipFile is used because gzip.compress may write the time and the operating system into the header.
     buffer = io.BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, mtime=0) as file:
         file.write(data)
@@ -146,7 +146,10 @@ def compressed(data: bytes) -> bytes:
 
 
 def decompressed(data: bytes, path: str | Path, error: type[InvalidInputError], remedy: str) -> bytes:
-    """Decompress the gzip data of a file; raise `error` with the remedy if it is damaged."""
+    """Return the decompressed gzip data of the file at `path`.
+
+    If the data is damaged, raise an exception of class `error` whose message contains the remedy.
+    """
     try:
         return gzip.decompress(data)
     except (EOFError, gzip.BadGzipFile, zlib.error) as cause:
@@ -154,7 +157,10 @@ def decompressed(data: bytes, path: str | Path, error: type[InvalidInputError], 
 
 
 def read_gzipped(path: Path, error: type[InvalidInputError], remedy: str) -> bytes:
-    """Return the content of a gzip file; raise `error` with the remedy if it cannot be read."""
+    """Return the decompressed content of a gzip file.
+
+    If it cannot be read, raise an exception of class `error` whose message contains the remedy.
+    """
     try:
         data = path.read_bytes()
     except OSError as cause:
@@ -167,7 +173,7 @@ def _check_replaceable(path: Path, kind: FolderKind) -> None:
         raise OutputExistsError(
             f"{path} contains the current folder, so it is not replaced. Choose another path."
         )
-    if path.is_symlink():  # only the link would be replaced, not the folder
+    if path.is_symlink():  # safe: only the link is replaced, not the folder
         return
     with _translate_os_errors(path):
         foreign_entry = kind.foreign_entry(path)

@@ -1,7 +1,8 @@
 """The documents of a model directory that record how its operators were learned.
 
-`evidence.json` lists the transitions that each operator was learned from, for `needful explain`; the
-objects of each demonstration are listed once. `climb.json` lists the steps of hill climbing.
+`evidence.json` lists the objects of each demonstration, and the transitions that each operator was learned
+from; `needful explain` reads it. `climb.json` lists the steps of the hill climbing that found the
+operators.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ Evidence: TypeAlias = Mapping[str, tuple[TransitionEvidence, ...]]
 
 @dataclass(frozen=True, slots=True)
 class RecordedClimb:
-    """The steps of hill climbing, and the number of transitions that the operators should explain."""
+    """The steps of hill climbing, and the number of demonstrated transitions that were to be explained."""
 
     transitions: int
     steps: tuple[ClimbStep, ...]

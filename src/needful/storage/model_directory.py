@@ -169,7 +169,11 @@ def load_policy(path: str | Path) -> StoredPolicy:
 def _samplers_to_arrays(
     model: PlanningModel,
 ) -> tuple[dict[str, dict[str, JsonValue]], dict[str, np.ndarray]]:
-    """Return the `sampler` field of model.json by operator name, and the arrays of all samplers."""
+    """Return the samplers in the form in which they are stored.
+
+    The first result maps an operator's name to its `sampler` field in model.json: `{"kind": "neural"}`, for
+    example. The second one maps the names in samplers.safetensors to arrays.
+    """
     kinds: dict[str, dict[str, JsonValue]] = {}
     arrays: dict[str, np.ndarray] = {}
     for index, operator in enumerate(model.operators):

@@ -48,7 +48,7 @@ class VocabularyIndex:
         )
 
     def to_vocabulary(self) -> Vocabulary:
-        """Return the vocabulary, in the index's order."""
+        """Return a vocabulary with these types, predicates and controllers, in the same order."""
         return Vocabulary(
             tuple(self.types.values()), tuple(self.predicates.values()), tuple(self.controllers.values())
         )
@@ -124,7 +124,7 @@ def atoms_to_json(atoms: Iterable[GroundAtom]) -> list[JsonValue]:
 
 
 class GroundAtomReader:
-    """Reads ground atoms over given objects; atoms are cached by their raw JSON, so each is built once."""
+    """Reads ground atoms from JSON; equal arrays give the same `GroundAtom`, which is created only once."""
 
     def __init__(self, index: VocabularyIndex, objects: Mapping[str, Object]) -> None:
         self._index = index
@@ -134,7 +134,7 @@ class GroundAtomReader:
     def atoms(self, field: Field) -> AbstractState:
         """Read a set of atoms."""
         if not isinstance(field.value, list):
-            field.items()  # raises, because the value is not an array
+            field.items()  # raises the error for a value that is not an array
         assert isinstance(field.value, list)
         return frozenset(
             self._cached(raw) or self.atom(field.item(position)) for position, raw in enumerate(field.value)
@@ -155,7 +155,7 @@ class GroundAtomReader:
     def _cached(self, raw: object) -> GroundAtom | None:
         try:
             return self._cache.get(tuple(raw)) if type(raw) is list else None
-        except TypeError:  # the array contains an array or an object
+        except TypeError:  # unhashable: `raw` contains an array or a JSON object
             return None
 
 
@@ -184,7 +184,10 @@ def lifted_to_json(part: LiftedAtom | DeletePattern) -> list[JsonValue]:
 
 
 def operator_from_json(field: Field, record: Mapping[str, Field], index: VocabularyIndex) -> Operator:
-    """Read an operator; `record` has the members of `field`, including all `OPERATOR_FIELDS`."""
+    """Read an operator from a JSON object.
+
+    `field` is the object, for error messages. `record` has its members, including all `OPERATOR_FIELDS`.
+    """
     variables: dict[str, Variable] = {}
     for item in record["parameters"].items():
         variable = _read_variable(item, index.types)
@@ -230,7 +233,10 @@ def _read_types(field: Field) -> dict[str, Type]:
 def _unbuilt_ancestry(
     name: str, declared: Mapping[str, dict[str, Field]], built: Mapping[str, Type]
 ) -> list[str]:
-    """Return the names of a type and its supertypes that do not exist in `built` yet; the type is first."""
+    """Return the names of a type, its parent, its parent's parent and so on; stop at a type in `built`.
+
+    That type is not included. Raises if a parent is not declared or if a type is its own ancestor.
+    """
     chain: dict[str, None] = {}
     current: str | None = name
     while current is not None and current not in built:

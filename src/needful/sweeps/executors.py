@@ -65,7 +65,7 @@ class Executor(Protocol):
     """Provide the workers that run jobs."""
 
     def workers(self, job_function: JobFunction) -> AbstractContextManager[Workers]:
-        """Return workers that call `job_function`; leaving the context ends all running jobs."""
+        """Return a context manager of workers that call `job_function`; its exit ends all running jobs."""
         ...
 
 
@@ -105,7 +105,7 @@ class ProcessWorkers:
     def submit(self, job: Job) -> None:
         """Send a job to an idle process, or to a new one."""
         worker = self._idle.pop() if self._idle else _WorkerProcess.start(self._job_function)
-        with suppress(ConnectionError):  # the process died while it was idle; `receive` reports this
+        with suppress(ConnectionError):  # the idle process has died; `receive` will return a crash
             worker.connection.send(job)
         self._busy[worker.connection] = worker, job
 
@@ -142,7 +142,7 @@ class _WorkerProcess:
         process = context.Process(target=_worker_loop, args=(far_end, job_function), daemon=True)
         with _interrupts_blocked(), _single_torch_thread():
             process.start()
-        far_end.close()  # so that the pipe closes when the process ends
+        far_end.close()  # Only the process holds this end now, so the pipe closes with it.
         return cls(process, connection)
 
     def receive(self) -> JobResult | WorkerCrash:

@@ -1,4 +1,4 @@
-"""Jobs: the complete settings of one run of a sweep, as a value with a stable key."""
+"""Jobs: the complete settings of one run of a sweep. Equal jobs have equal keys, also across processes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Job:
     def __post_init__(self) -> None:
         for name in ("domain", "learner", "planner"):
             value = getattr(self, name)
-            # The names become names of files and folders.
+            # These names are used in the names of result files and folders.
             if not value or value.startswith(".") or any(sign in value for sign in "/\\\0"):
                 raise InvalidInputError(f"{name} must be the name of a catalogue entry, got {value!r}.")
         for name, least in (("seed", 0), ("demos", 1), ("tasks", 0), ("abstract_plans", 1)):
@@ -58,7 +58,7 @@ class Job:
 
     @property
     def file_stem(self) -> str:
-        """The name of the result file without its suffix: readable, and unique per job and domain."""
+        """The name of the result file without its suffix: readable, and different for every job."""
         return f"{self.learner}-seed{self.seed}-demos{self.demos}-{self.key}"
 
     def to_json(self) -> dict[str, JsonValue]:

@@ -26,7 +26,7 @@ RESULT_SUFFIX = ".jsonl.gz"
 
 LOCK_FILE = ".lock"
 
-# The remedy for every damaged result file.
+# The advice in error messages about damaged result files.
 REPEAT = "Delete the file and start the sweep again to repeat the job."
 
 
@@ -183,7 +183,8 @@ def _check_sweep_folder(path: Path) -> None:
 def _locked(folder: Path) -> Iterator[None]:
     """Lock a folder inside a `with` block; the operating system releases the lock if this process dies.
 
-    The lock file is not removed. Otherwise two processes could each lock a different file of that name.
+    The lock file is not removed afterwards. If it were, a process could lock the removed file while another
+    process creates and locks a new file of the same name.
     """
     import fcntl  # imported here, because some systems do not have it and only sweeps need it
 
@@ -203,7 +204,7 @@ def _locked(folder: Path) -> Iterator[None]:
                 f"{folder} is in use by another sweep, {holder}. "
                 "Wait for it, stop it, or choose another path."
             ) from None
-        with suppress(OSError):  # on a full disk, the lock works without the name of its holder
+        with suppress(OSError):  # disk full: the lock holds, only its owner is not named
             file.truncate(0)
             os.write(file.fileno(), f"process {os.getpid()} on {socket.gethostname()}\n".encode())
         yield

@@ -16,8 +16,8 @@ from needful.sweeps.results import JobResult, Results, SweepFolder
 # A job runs again if its worker crashed, because most crashes are not caused by the job. After this many
 # crashes, the job is recorded as an error.
 MAX_TRIES = 2
-# Entries of a summary's `seconds` that are statistics of the planning time per task. The other entries are
-# durations of stages of the run.
+# The entries in the `seconds` of a run's summary that are statistics of the planning time per task. All
+# other entries are durations of stages, such as learning.
 PER_TASK_SECONDS = frozenset({"planning_mean", "planning_p90"})
 
 
@@ -149,6 +149,9 @@ def seconds_of(result: JobResult) -> float:
 
 
 def _lookup_keys(job: Job) -> tuple[tuple[str, ...], ...]:
-    """Return the keys of the groups that a job belongs to, from the most to the least similar jobs."""
+    """Return the keys under which the duration of a job is stored and looked up.
+
+    Jobs with the same first key are the most similar; the last key is shared by all jobs.
+    """
     size = (str(job.demos), str(job.tasks))
     return (job.learner, job.domain, *size), (job.learner, job.domain), (job.learner,), ()

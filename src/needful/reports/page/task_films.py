@@ -1,4 +1,4 @@
-"""The data of the page's tasks: record, plan, and a film of the plan."""
+"""The data that the HTML page shows per task: outcome and statistics, plan, and pictures of its states."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ class FilmSelection:
 def choose_films(run: RecordedRun) -> FilmSelection:
     """Choose the tasks that get films: all if their plans have at most `MAX_PICTURES` states in total.
 
-    Otherwise some tasks are chosen: at most half of them failed, unless too few tasks were solved. If there
-    are still too many pictures, some states of each plan are not drawn.
+    Otherwise only some tasks are chosen. At most half of them are failed tasks; only if there are too few
+    solved tasks for the other half, more failed tasks are chosen. If the plans of the chosen tasks still
+    have too many states, only every `stride`-th state is drawn.
     """
     planned = [record for record in run.records if record.task in run.plans]
     pictures = sum(len(run.plans[record.task].states) for record in planned)
@@ -60,7 +61,10 @@ def _spread(items: Sequence[int], most: int) -> list[int]:
 def task_rows(
     run: RecordedRun, atoms: AtomList, renderer: StateRenderer | None, films: FilmSelection
 ) -> list[dict[str, Any]]:
-    """Return the data of each task: record, plan and film; without a renderer there are no films."""
+    """Return one JSON object per task: outcome and statistics, plan and film.
+
+    The film is None if the task is not in `films` or if there is no renderer.
+    """
     rows = []
     for record in run.records:
         plan = run.plans.get(record.task)
@@ -118,7 +122,7 @@ def _film(plan: RecordedPlan, renderer: StateRenderer, stride: int) -> dict[str,
 
 
 def bound_to(atoms: AbstractState, vocabulary: Vocabulary) -> AbstractState:
-    """Return the same atoms with the predicates of an environment's vocabulary."""
+    """Return the atoms, each with the predicate of the same name in an environment's vocabulary."""
     predicates = {predicate.name: predicate for predicate in vocabulary.predicates}
     unknown = sorted({atom.predicate.name for atom in atoms} - predicates.keys())
     if unknown:
