@@ -30,7 +30,10 @@ class AutoPlanner:
     search: Search = field(default_factory=anytime_portfolio)
 
     def __call__(self, operators: Sequence[Operator], task: AbstractTask, budget: Budget) -> Problem | None:
-        """Return the grounded problem, or None if time ran out or the problem is too large."""
+        """Ground the operators and the task; return the problem, whose method `plans` starts the search.
+
+        Returns None if time ran out or the problem is too large.
+        """
         planner: Planner = PythonPlanner(self.search)
         if isinstance(self.search, Portfolio) and supports_portfolio(self.search):
             if ENGINE_BUILT:

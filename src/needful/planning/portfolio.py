@@ -76,7 +76,10 @@ class Portfolio:
     def __call__(
         self, problem: GroundProblem, seed: int, budget: Budget, statistics: SearchStatistics
     ) -> PlanStream:
-        """Start the first search and return the stream of plans; only `seed` decides ties."""
+        """Start the first search and return the stream of the plans of all searches.
+
+        Ties in the searches are broken by `seed` alone.
+        """
         plans = StagedPlans(self.stages, problem, seed, budget, statistics)
         return DistinctPlans(plans, problem) if self.distinct else plans
 

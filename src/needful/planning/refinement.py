@@ -65,8 +65,8 @@ class Refinement:
     """The result of refining one abstract plan.
 
     Attributes:
-        actions: the ground controllers of the whole plan. After a failure, those before the failed step of
-            the deepest attempt, which is the one that failed at the latest step.
+        actions: the ground controllers of the plan, with their parameters. If the plan was not refined,
+            those of the deepest attempt before its failed step. It is the attempt that got furthest.
         states: the simulated states: the first state and the state after each action.
         failure: where and why the deepest attempt failed; None if the plan was refined.
         offending: the objects that the simulator reports as the cause of the failure.
@@ -100,7 +100,7 @@ def refine(
         _Step(index, operator, subgoal, samplers.get(operator.operator.name), limits)
         for index, (operator, subgoal) in enumerate(zip(plan, subgoals[1:], strict=True))
     ]
-    if len(steps) > limits.horizon:  # every step takes at least one action
+    if len(steps) > limits.horizon:  # every step takes at least one low-level action
         return Refinement((), (start,), steps[limits.horizon].beyond_horizon())
     trace = _Trace([start], [], [0])
     tries = [0] * len(steps)
@@ -120,7 +120,7 @@ def refine(
             execution = execute(trace.states[-1], action)
             reason = step.check_execution(execution, trace.action_counts[-1])
             if reason is None:
-                tried_parameters[index].add(action.parameters)  # not repeated after backtracking
+                tried_parameters[index].add(action.parameters)  # try others after backtracking
                 trace.push(action, execution)
                 index += 1
                 continue

@@ -51,8 +51,8 @@ class Symmetry:
         self._atom = {key: index for index, key in enumerate(self._keys)}
         self._step = {(o.operator, o.objects): i for i, o in enumerate(problem.ground_operators)}
         self._operators = problem.ground_operators
-        # A property of an object is an atom with a placeholder for this object. For each atom with exactly
-        # one interchangeable object: the object, and the number of its property.
+        # A property of an object is an atom in which a placeholder replaces the object. This maps each
+        # atom that contains exactly one interchangeable object to this object and its property's index.
         self._property_of: dict[int, tuple[int, int]] = {}
         self._symmetric_atoms = 0
         self._index_properties(relevant_atoms, budget)
@@ -61,7 +61,7 @@ class Symmetry:
     def of(cls, problem: GroundProblem, relevant_atoms: int, budget: Budget) -> Symmetry | None:
         """Return the classes of a problem, or None if no two objects are interchangeable.
 
-        States must contain only atoms of the mask `relevant_atoms`.
+        `relevant_atoms` is a bit mask of atoms. States given to the methods must contain no other atoms.
         """
         classes = interchangeable_objects(problem, budget)
         return cls(problem, relevant_atoms, classes, budget) if classes else None
@@ -82,7 +82,7 @@ class Symmetry:
                 self._property_of[atom] = (obj, number)
 
     def canonical(self, state: int) -> int:
-        """Return the canonical state: it represents a state and all states that renaming turns it into."""
+        """Return the state that represents a state in a search: the state after its canonical renaming."""
         return self.renamed_state(state, self.canonical_renaming(state))
 
     def canonical_renaming(self, state: int) -> Renaming:
@@ -127,14 +127,14 @@ def interchangeable_objects(problem: GroundProblem, budget: Budget) -> tuple[tup
         fixed.update(problem.ground_operators[step].objects)
     facts = _facts(problem, budget)
     classes: list[list[int]] = []
-    # The classes, by the first object of each class and by the description of this object.
+    # The classes found so far: by the description of their first object, and by this object itself.
     by_description: dict[frozenset[Fact], list[list[int]]] = defaultdict(list)
     by_first: dict[int, list[int]] = {}
     for obj in budget.until_deadline(range(len(problem.objects))):
         if obj in fixed:
             continue
         # The description of an object is the set of its initial and goal atoms, with a placeholder for the
-        # object. Interchangeable objects have equal descriptions, unless an atom contains both.
+        # object. Interchangeable objects have equal descriptions, unless an atom contains both objects.
         description = frozenset(
             (in_goal, name, _with_placeholder(args, obj)) for in_goal, name, args in facts[obj]
         )

@@ -47,7 +47,7 @@ class Graph:
 
 
 def batch_graphs(graphs: Sequence[Graph]) -> Graph:
-    """Return several graphs as one batch; indices of nodes and graphs are shifted accordingly."""
+    """Return several graphs as one batch; the nodes and graphs are numbered anew across the batch."""
     first_node = np.cumsum([0, *(len(graph.nodes) for graph in graphs)])
     first_graph = np.cumsum([0, *(len(graph.globals) for graph in graphs)])
     offsets = {"senders": first_node, "receivers": first_node}
@@ -65,11 +65,12 @@ def batch_graphs(graphs: Sequence[Graph]) -> Graph:
 class GraphEncoding:
     """The meaning of the columns of a graph's rows; created by `GraphEncoding.of(vocabulary)`.
 
-    A node's row holds flags for the object's type and its ancestors, for its unary predicates in s and for
-    those in g, and then its features; features of the same name share a column. An edge's row holds flags
-    for the binary predicates four times: i to j in s, j to i in s, i to j in g, j to i in g. The graph's
-    row holds a constant 1, the nullary predicates in s and those in g. Types and features that are not in
-    the vocabulary are ignored.
+    Types and atoms are flags: 1 if present, else 0. The abstract state is s, the goal is g. The row of a
+    node holds flags for the types of the object (its own and all supertypes), for its unary atoms in s and
+    for those in g. Its features follow; features of the same name share a column. The row of an edge i → j
+    holds four flags per binary predicate: for the atom over (i, j) in s, over (j, i) in s, over (i, j) in g
+    and over (j, i) in g. The graph's row holds a constant 1, and flags for the nullary atoms in s and for
+    those in g. Types and features that are not in the vocabulary are ignored.
     """
 
     types: tuple[Type, ...]
@@ -122,7 +123,7 @@ class GraphEncoding:
         nodes = self._object_rows(state)
         global_row = np.zeros((1, self.global_width), dtype=np.float32)
         global_row[0, 0] = 1.0
-        # The columns to set by (receiver, sender): when sorted, edges with the same receiver are adjacent.
+        # For each edge, as (receiver, sender): the columns of its flags. Sorting orders edges by receiver.
         edge_columns: dict[tuple[int, int], list[int]] = {}
         unary, binary, nullary = map(_columns, (self.unary, self.binary, self.nullary))
         known = {**unary, **binary, **nullary}
@@ -148,7 +149,7 @@ class GraphEncoding:
         return Graph(nodes, edges, global_row, senders, receivers, node_graph, edge_graph)
 
     def _object_rows(self, state: State) -> np.ndarray:
-        """Return the rows of the objects without flags for atoms."""
+        """Return one row per object, with the flags for types and the features; flags for atoms are 0."""
         rows = np.zeros((len(state.objects), self.node_width), dtype=np.float32)
         types = {kind: column for column, kind in enumerate(self.types)}
         features = {name: self.first_feature + index for index, name in enumerate(self.features)}

@@ -26,11 +26,11 @@ from needful.policies.graph_encoding import Array, Graph
 WIDTH = 16
 ROUNDS = 3
 VARIANCE_FLOOR = 1e-5
-# The inputs of the first layer of each message-passing block. Inputs in `_READ` are read as they are now
-# and as they were after encoding; the sums in `_SUMS` only as they are now.
+# The inputs of each message-passing block. A block reads each input in `_READ` twice: its current value
+# and its value before the first round. It reads the sums over nodes or edges in `_SUMS` once.
 _READ = {"edge": ("edge", "sender", "receiver", "whole"), "node": ("node", "whole"), "whole": ("whole",)}
 _SUMS = {"edge": (), "node": ("incoming",), "whole": ("nodes", "edges")}
-# The weights of every block besides the matrices of its first layer.
+# The other weights of a block, besides the matrices of its first layer.
 _PARTS = ("hidden_bias", "weight", "bias", "gain", "shift")
 
 
@@ -53,7 +53,7 @@ class ArrayBackend(Protocol):
         ...
 
     def segment_sum(self, rows: Array, index: Array, count: int) -> Array:
-        """Return `count` sums: sum i is over the rows whose index is i; indices ascend."""
+        """Return `count` rows: row i is the sum of all rows r with `index[r] == i`; `index` ascends."""
         ...
 
     def rectify(self, rows: Array) -> Array:
@@ -61,7 +61,7 @@ class ArrayBackend(Protocol):
         ...
 
     def normalise(self, rows: Array, gain: Array, shift: Array) -> Array:
-        """Return the rows scaled to mean 0 and variance 1, times the gain, plus the shift."""
+        """Return each row scaled to mean 0 and variance 1, times the gain, plus the shift."""
         ...
 
 
@@ -73,7 +73,7 @@ class NumpyBackend:
         return rows[index]
 
     def segment_sum(self, rows: Array, index: Array, count: int) -> Array:
-        """Return the sum of the rows of each index."""
+        """Return `count` rows: row i is the sum of all rows r with `index[r] == i`."""
         sums = np.zeros((count, rows.shape[1]), dtype=rows.dtype)
         if len(index):
             starts = np.flatnonzero(np.diff(index, prepend=-1))
@@ -85,7 +85,7 @@ class NumpyBackend:
         return np.maximum(rows, 0.0)
 
     def normalise(self, rows: Array, gain: Array, shift: Array) -> Array:
-        """Return normalised rows."""
+        """Return each row scaled to mean 0 and variance 1, times the gain, plus the shift."""
         # `np.mean` takes three times as long for 16 numbers.
         centred = rows - np.add.reduce(rows, axis=1, keepdims=True) / WIDTH
         variance = np.add.reduce(centred * centred, axis=1, keepdims=True) / WIDTH
@@ -153,7 +153,11 @@ class _Evaluation:
         )
 
     def _hidden(self, prefix: str, edge: Array, node: Array, whole: Array) -> tuple[Array, Array, Array]:
-        """Return the weighted inputs of the hidden layers of edges, nodes and graphs, without sums."""
+        """Return what the given rows contribute to the hidden layers of edges, nodes and graphs.
+
+        The inputs in `_SUMS` are not included. `prefix` selects the weights: "encoded_" for the rows before
+        the first round, "" for the current rows.
+        """
         graph, take = self.graph, self.backend.take
 
         def contribution(block: str, source: str, rows: Array) -> Array:
@@ -170,7 +174,7 @@ class _Evaluation:
         )
 
     def _block(self, name: str, hidden: Array) -> Array:
-        """Return a block's output, given the weighted sum of its inputs."""
+        """Return a block's output; `hidden` is its inputs times the matrices of its first layer."""
         block = {part: self.weights[f"{name}.{part}"] for part in _PARTS}
         rectified = self.backend.rectify(hidden + block["hidden_bias"])
         return self.backend.normalise(

@@ -21,7 +21,8 @@ from needful.policies.graph_policy import GraphPolicy
 
 # The standard deviation of the noise that `shoot` adds to parameters.
 NOISE_DEVIATION = 0.1
-# The number of draws of an action's parameters after which `shoot` gives up if the controller cannot start.
+# The maximum number of draws of an action's parameters. If the controller cannot start with any of them,
+# the rollout of `shoot` fails.
 MAX_DRAWS = 100
 
 # Takes a state and the policy's action. Returns the action to execute, or None if it cannot start in the

@@ -140,7 +140,7 @@ def batched(examples: Sequence[Examples], size: int) -> list[Examples]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standardisation:
-    """The shift and scale of the columns of node rows, and the scale of parameters."""
+    """How examples are standardised: node columns are shifted and scaled, parameters only scaled."""
 
     shift: np.ndarray
     scale: np.ndarray
@@ -168,7 +168,10 @@ class Standardisation:
         return replace(example, graph=replace(example.graph, nodes=nodes), parameters=parameters)
 
     def fold_into_weights(self, weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the weights of the equivalent network for raw features and parameters."""
+        """Return weights for features and parameters that are not standardised.
+
+        `weights` were trained on standardised examples. The predictions stay the same, in original units.
+        """
         changed = {name: weight.astype(np.float64) for name, weight in weights.items()}
         first = changed["encode.node.from_node"]
         changed["encode.node.hidden_bias"] -= (self.shift / self.scale) @ first
@@ -193,7 +196,7 @@ class TorchBackend:
         return rows.index_select(0, index)
 
     def segment_sum(self, rows: Tensor, index: Tensor, count: int) -> Tensor:
-        """Return the sum of the rows of each index."""
+        """Return `count` rows: row i is the sum of all rows r with `index[r] == i`."""
         return rows.new_zeros((count, rows.shape[1])).index_add_(0, index, rows)
 
     def rectify(self, rows: Tensor) -> Tensor:
@@ -201,7 +204,7 @@ class TorchBackend:
         return rows.relu()
 
     def normalise(self, rows: Tensor, gain: Tensor, shift: Tensor) -> Tensor:
-        """Return normalised rows."""
+        """Return each row scaled to mean 0 and variance 1, times the gain, plus the shift."""
         return functional.layer_norm(rows, (WIDTH,), gain, shift, VARIANCE_FLOOR)
 
 
@@ -246,7 +249,11 @@ def _descend(
     config: PolicyConfig,
     on_epoch: Callable[[int], None],
 ) -> Tensor:
-    """Return the weights to keep. All weights are one vector, so a step needs few tensor operations."""
+    """Train with Adam and return the weights with the lowest validation loss, or the last weights.
+
+    The last weights are returned if there is no validation batch. All weights are stored in one vector, so
+    that a step needs few tensor operations.
+    """
     adam = Adam([vector.requires_grad_()])
     best, best_loss, best_epoch = vector, math.inf, 0
     for epoch in range(1, config.epochs + 1):
@@ -272,9 +279,10 @@ def _mean_loss(vector: Tensor, shapes: Mapping[str, tuple[int, ...]], batches: S
 
 
 def _initial_weights(shapes: Mapping[str, tuple[int, ...]], seed: int) -> Tensor:
-    """Return all weights as one vector: gains 1, shifts 0, all others uniform in ±1/√inputs.
+    """Return random initial weights as one vector.
 
-    The inputs of a hidden layer are those of all its matrices together.
+    Gains are 1 and shifts are 0. All other weights are uniform in ±1/√n, where n is the number of inputs of
+    their layer. A hidden layer can have several matrices; their inputs are counted together.
     """
     generator = torch.Generator().manual_seed(seed)
     inputs: dict[str, int] = {}
@@ -294,7 +302,10 @@ def _initial_weights(shapes: Mapping[str, tuple[int, ...]], seed: int) -> Tensor
 
 
 def _layer(name: str) -> str:
-    """Return the layer of a weight: all matrices and the bias of a hidden layer belong together."""
+    """Return the name of the layer that a weight belongs to.
+
+    All matrices of a hidden layer and its bias have the same layer name.
+    """
     block, _, part = name.rpartition(".")
     return f"{block}.hidden" if part.startswith(("from_", "hidden_")) else block
 

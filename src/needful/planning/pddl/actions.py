@@ -36,7 +36,10 @@ class DomainNames:
         operators: Iterable[str],
         objects: Iterable[str],
     ) -> DomainNames:
-        """Return unique PDDL names; objects are named last, so other names do not depend on the task."""
+        """Return unique PDDL names for the given original names.
+
+        Objects get their names last, so the other names are the same for every task.
+        """
         tables: list[NameTable] = []
         for kind, originals in zip(
             ("type", "predicate", "action", "object"), (types, predicates, operators, objects), strict=True
@@ -90,26 +93,26 @@ class Scope:
         ]
 
 
-# A function that returns a quantified delete of an operator as PDDL, or None if it deletes nothing.
+# Takes a delete pattern of an operator. Returns it as a PDDL effect, or None if it deletes nothing.
 DeleteWriter: TypeAlias = Callable[[DeletePattern, Operator, Scope], str | None]
 
 
 def forall_delete(pattern: DeletePattern, operator: Operator, scope: Scope) -> str | None:
-    """Return the PDDL effect that deletes all atoms that match a pattern, or None if there is no effect.
+    """Return the PDDL effect that deletes all atoms that match a pattern; None if it deletes nothing.
 
-    In PDDL, add effects override deletes.
+    The effect may also match atoms that the operator adds: in PDDL, add effects override deletes.
     """
     if any(_bindings(pattern, atom) == {} for atom in operator.add_effects):
-        return None  # the pattern has no wildcards, and its only atom is an add effect
+        return None  # the pattern matches only this atom, which is added
     return _delete_effect(pattern, scope, [()])
 
 
 def guarded_delete(pattern: DeletePattern, operator: Operator, scope: Scope) -> str | None:
-    """Return the PDDL effect that deletes all atoms that match a pattern, except the add effects.
+    """Return the PDDL effect that deletes all atoms that match a pattern, except those the operator adds.
 
-    A match differs from an added atom if at least one argument differs. With several arguments, this is a
-    disjunction, which few planners accept. The delete is therefore repeated, once for each way in which a
-    match can differ from all added atoms.
+    Returns None if the effect deletes nothing. An atom differs from an added atom if at least one argument
+    differs. With several arguments, this condition is a disjunction, which few planners accept. The delete
+    is therefore repeated, once for each way in which an atom can differ from all added atoms.
     """
     terms = scope.pattern_terms(pattern)
     inequalities = []
@@ -134,7 +137,10 @@ def _delete_effect(pattern: DeletePattern, scope: Scope, ways: Sequence[tuple[st
 
 
 def _bindings(pattern: DeletePattern, atom: LiftedAtom) -> dict[int, Variable] | None:
-    """Return the atom's variable for each wildcard, by argument index; None if the pattern cannot match."""
+    """Match a pattern with an atom: return the variable that each wildcard matches, by argument index.
+
+    Returns None if the pattern cannot match the atom.
+    """
     if atom.predicate != pattern.predicate:
         return None
     found = {}
@@ -154,7 +160,7 @@ def types_overlap(one: Type, other: Type) -> bool:
 
 
 def lifted_action(operator: Operator, names: DomainNames, write_delete: DeleteWriter) -> list[str]:
-    """Return the lines of an operator's action; `write_delete` writes the quantified deletes."""
+    """Return an operator as the lines of a PDDL action; `write_delete` writes its delete patterns."""
     scope = Scope.of(operator, names)
     parameters = scope.typed_list((scope.variable(v), v.type) for v in operator.parameters)
     conditions = [scope.atom(atom) for atom in sorted(operator.preconditions)]
@@ -180,7 +186,7 @@ def lifted_action(operator: Operator, names: DomainNames, write_delete: DeleteWr
 def ground_actions(
     problem: GroundProblem, names: DomainNames, action_names: Sequence[str]
 ) -> Iterator[list[str]]:
-    """Yield the lines of one action without parameters for each ground operator."""
+    """Yield each ground operator as the lines of a PDDL action without parameters."""
     written = [names.atom(atom) for atom in problem.atoms]
     for operator, name in zip(problem.ground_operators, action_names, strict=True):
         deletes = deleted_atoms(operator, problem) & problem.reachable

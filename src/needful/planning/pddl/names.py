@@ -87,7 +87,10 @@ class Comments:
         return self.names.get((kind, pddl.lower()), str(pddl))
 
     def variables_before(self, line: int, after: int) -> dict[str, str]:
-        """Return the original names of variables from the comments between two lines, by PDDL name."""
+        """Return the original names of renamed variables, by lower-case PDDL name.
+
+        Only comments between the lines `after` and `line` are used.
+        """
         return {pddl: original for number, pddl, original in self.variables if after < number < line}
 
 
@@ -128,7 +131,7 @@ class NameTable:
             clean = _sanitised(name)
             return f"{clean}_{kind}" if clean.lower() in reserved else clean
 
-        # Names that stay unchanged come first, so that no changed name takes theirs.
+        # Names that need no change come first, so that no other name is changed to one of them.
         ordered = sorted(set(originals), key=lambda name: (proposed(name) != name, name))
         named = dict(zip(ordered, make_unique(map(proposed, ordered), reserved), strict=True))
         return cls(kind, {name: named[name] for name in sorted(named)})

@@ -1,6 +1,7 @@
 """Read actions of a PDDL domain as operators without controllers.
 
-Parameters are merged if they stand for the same object. A delete pattern is a quantified delete effect.
+PDDL allows an action to use the same object for several parameters, but operators do not. Such parameters
+are merged into one parameter of the operator. A delete pattern is a quantified delete effect.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ class ActionBody:
 
     Attributes:
         action: the parsed action.
-        name: the original name. If parameters were merged because they stand for the same object, they are
-            appended.
-        arguments: the variable of each parameter that the action lists; merged parameters share a variable.
+        name: the original name of the action. Merged parameters are appended, as in `move[?b=?a]`.
+        arguments: the variable of each parameter that the action lists. Parameters that stand for the same
+            object are merged: they have the same variable.
         parameters: the variables in `arguments`, each once, and one for each constant in the action.
         terms: the variable that each parameter or constant in the text stands for, by lower-case name.
     """
@@ -73,11 +74,11 @@ class Action:
 def read_action(
     form: Form, previous_line: int, symbols: Symbols, repeated_objects: bool
 ) -> list[ActionBody]:
-    """Return the operator of an action; with `repeated_objects`, one operator per way to merge parameters.
+    """Return the operators that an action stands for, usually one.
 
-    Merged parameters stand for the same object.
-
-    `previous_line` is the line where the previous action starts: comments after it belong to this action.
+    With `repeated_objects`, there is one operator per way to merge parameters: merged parameters stand for
+    the same object. `previous_line` is the line where the previous action starts. Comments between the two
+    actions belong to this one.
     """
     action = Action.of(form, symbols)
     parameters = _parameters(action, previous_line, symbols)
@@ -113,7 +114,10 @@ def _parameters(action: Action, previous_line: int, symbols: Symbols) -> dict[st
 
 
 def _constants(form: Form, parameters: Mapping[str, Variable], symbols: Symbols) -> dict[str, Variable]:
-    """Return a parameter for each constant in an action; its type has the constant as the only object."""
+    """Return a parameter for each constant in an action, by lower-case PDDL name of the constant.
+
+    The constant is the only object of the parameter's type.
+    """
     taken = {variable.name for variable in parameters.values()}
     found = {}
     for name in dict.fromkeys(word.lower() for word in _words(form)):
@@ -143,13 +147,16 @@ def _variant_name(name: str, merged: Mapping[Variable, Variable]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """Reads conditions and effects of an action; `terms` maps names in the text to parameters."""
+    """Reads the conditions and effects of an action.
+
+    `terms` maps the lower-case names of parameters and constants to the operator's parameters.
+    """
 
     symbols: Symbols
     terms: Mapping[str, Variable]
 
     def body(self, action: Action, arguments: tuple[Variable, ...]) -> ActionBody | None:
-        """Return the operator, or None if a false equality or inequality makes it inapplicable."""
+        """Return the operator; None if its precondition contains a false equality or inequality."""
         _, condition, effect = (action.fields.get(name, Form(action.form.line)) for name in FIELDS)
         conditions = list(self.conditions(condition))
         if any(one is False for one in conditions):
@@ -171,7 +178,10 @@ class _Scope:
         )
 
     def conditions(self, expression: Expression) -> Iterator[LiftedAtom | bool]:
-        """Yield each part of a precondition: an atom, or the truth value of an equality or inequality."""
+        """Yield an atom, or whether an equality or inequality is true, for each part of a precondition.
+
+        An equality is true if both sides stand for the same parameter of the operator.
+        """
         if not self.symbols.syntax.form(expression):
             return
         match self.symbols.syntax.parts(expression):
@@ -257,7 +267,7 @@ class _Scope:
 def _bound_and_quantified(
     patterns: frozenset[DeletePattern],
 ) -> tuple[frozenset[LiftedAtom], frozenset[DeletePattern]]:
-    """Split delete patterns: return those without wildcards, as atoms, and those with wildcards."""
+    """Return the delete patterns without wildcards, as atoms, and those with wildcards."""
     atoms, quantified = [], []
     for pattern in patterns:
         variables = tuple(one for one in pattern.arguments if isinstance(one, Variable))

@@ -1,8 +1,8 @@
 """Read delete effects of PDDL as delete patterns, and merge parameters that may stand for the same object.
 
-`(forall (?z - t) (not (P ?z)))` becomes a delete pattern: an atom with a wildcard, which matches every
-object of a type. In PDDL and in operators, add effects override deletes. A condition that excludes only
-added atoms from a delete is therefore redundant and can be left out. Other conditional effects are not
+`(forall (?b - block) (not (Clear ?b)))` becomes a delete pattern: an atom with a wildcard, which matches
+every object of a type. In PDDL and in operators, add effects override deletes. A condition that excludes
+only added atoms from a delete is therefore redundant and can be left out. Other conditional effects are not
 supported.
 
 A grounding of an operator maps distinct parameters to distinct objects, but PDDL allows an action to use an
@@ -23,8 +23,7 @@ from needful.core.s_expressions import Expression, Form, Word, expression_text
 from needful.planning.pddl.actions import types_overlap
 from needful.planning.pddl.read_symbols import PddlSyntax
 
-# For each name in a condition: the parameter that it stands for, or None for any object that is not bound
-# to a parameter.
+# The parameter that each name in a condition stands for, or None: any object that no parameter stands for.
 Bindings: TypeAlias = Mapping[str, Variable | None]
 
 
@@ -33,8 +32,9 @@ class DeleteEffect:
     """A delete effect as read from PDDL.
 
     Attributes:
-        pattern: the atoms to delete; arguments that are quantified variables are wildcards.
-        names: for each argument of the pattern, the name of the quantified variable; None for a parameter.
+        pattern: the atoms to delete. Its wildcards are the quantified variables of the effect.
+        names: for each argument of the pattern, the name of the quantified variable, or None if the
+            argument is a parameter of the action.
         condition: the condition of the delete; None if there is none.
         parameters: the parameters that a condition may refer to, by name.
         form: the expression in the text, for error messages.
@@ -72,7 +72,7 @@ def merge_deletes(
 def _candidates(pattern: DeletePattern, parameters: Iterable[Variable]) -> list[Sequence[Variable | None]]:
     """Return the possible values of each argument of a pattern.
 
-    A value is a parameter of the action, or None for any object that is not bound to a parameter.
+    A value is a parameter of the action, or None: any object that no parameter stands for.
     """
     every = list(dict.fromkeys(parameters))
     return [
@@ -86,7 +86,11 @@ def _candidates(pattern: DeletePattern, parameters: Iterable[Variable]) -> list[
 def _deleted(
     choice: Sequence[Variable | None], effects: Sequence[DeleteEffect], syntax: PddlSyntax
 ) -> bool:
-    """Return whether one of the delete effects deletes the atom with the arguments `choice`."""
+    """Return whether one of the delete effects deletes an atom.
+
+    All effects have the same pattern. `choice` has the arguments of the atom; None is any object that no
+    parameter stands for.
+    """
     for effect in effects:
         quantified = {name: one for name, one in zip(effect.names, choice, strict=True) if name is not None}
         bindings = {**effect.parameters, **quantified}
@@ -96,7 +100,10 @@ def _deleted(
 
 
 def _holds(condition: Expression, bindings: Bindings, syntax: PddlSyntax) -> bool:
-    """Return whether a condition made of equalities is true under bindings of its names."""
+    """Return whether a condition is true if its names stand for the parameters in `bindings`.
+
+    The condition may contain only equalities, `and`, `or` and `not`.
+    """
     head, parts = syntax.parts(condition)
     connectives: dict[str, Callable[[Iterable[bool]], bool]] = {"and": all, "or": any}
     if head in connectives:
@@ -124,11 +131,11 @@ def _binding(name: Word, bindings: Bindings, syntax: PddlSyntax) -> Variable | N
 
 
 def parameter_partitions(variables: Sequence[Variable]) -> Iterator[dict[Variable, Variable]]:
-    """Yield every way to let variables stand for the same object.
+    """Yield every way to divide variables into groups that stand for the same object.
 
-    Each way is a map from each variable to the variable that represents its group. The first map merges no
-    variables. Variables can be in one group if an object can have all their types; the variable of the
-    narrowest type represents the group.
+    Each way is a map from each variable to the variable that represents its group: the one with the
+    narrowest type. Variables can be in one group if an object can have all their types. In the first map,
+    each variable is a group of its own.
     """
     for groups in _groupings(variables):
         yield {one: max(group, key=_depth) for group in groups for one in group}

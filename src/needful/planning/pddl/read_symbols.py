@@ -14,7 +14,7 @@ from needful.core.s_expressions import Expression, Form, Word, expression_text
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.planning.pddl.names import Comments, NameTable
 
-# The type of everything without a declared type.
+# In PDDL, names without a declared type have this type.
 ROOT_TYPE = "object"
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class PddlSyntax:
-    """Reads names and lists from parsed PDDL; `source` is the name of the text in errors."""
+    """Reads names and lists from parsed PDDL; error messages call the text `source`."""
 
     source: str
 
@@ -43,19 +43,19 @@ class PddlSyntax:
             raise self.fault(at, str(error)) from error
 
     def word(self, expression: Expression) -> Word:
-        """Return an expression that must be a name; raise if it is a list."""
+        """Return the expression unchanged if it is a name; raise if it is a list."""
         if isinstance(expression, Form):
             raise self.fault(expression, f"expected a name, got {expression_text(expression)}.")
         return expression
 
     def form(self, expression: Expression) -> Form:
-        """Return an expression that must be a list; raise if it is a name."""
+        """Return the expression unchanged if it is a list; raise if it is a name."""
         if isinstance(expression, Word):
             raise self.fault(expression, f"expected a list in parentheses, got {expression}.")
         return expression
 
     def parts(self, expression: Expression) -> tuple[str, list[Expression]]:
-        """Return the first word of a list, in lower case, and the rest."""
+        """Return the first word of a list, in lower case, and the other elements of the list."""
         form = self.form(expression)
         if not form:
             raise self.fault(form, "this list is empty.")
@@ -110,7 +110,10 @@ def read_symbols(
     vocabulary: Vocabulary | None,
     syntax: PddlSyntax,
 ) -> Symbols:
-    """Read the declarations of a domain; types and predicates come from the vocabulary, if given."""
+    """Read the types, predicates and constants that a domain declares.
+
+    With a vocabulary, return its types and predicates of the same names, which must agree with the domain.
+    """
     types_section, constants_section, predicates_section = (
         sections.get(name, [])[1:] for name in (":types", ":constants", ":predicates")
     )
@@ -216,7 +219,10 @@ class _Declarations:
     def constants(
         self, declared: Sequence[tuple[Word, Word]], types: Mapping[str, Type]
     ) -> dict[str, Object]:
-        """Return the constants by lower-case name; each is the only object of a new type."""
+        """Return the constants by lower-case name.
+
+        Each constant gets a new type, a subtype of the declared one, of which it is the only object.
+        """
         constants = {}
         for name, kind in declared:
             if name.startswith("?"):
@@ -229,7 +235,10 @@ class _Declarations:
         return constants
 
     def _known(self, kind: str, name: Word, known: Mapping[str, T]) -> T:
-        """Return the item of `known` that a PDDL name stands for; `known` maps original names to items."""
+        """Return the type or predicate of the vocabulary that a PDDL name stands for.
+
+        `known` has the types or the predicates of the vocabulary, by original name.
+        """
         original = self.comments.original(kind, name)
         if original in known:
             return known[original]

@@ -1,7 +1,7 @@
-"""Read a PDDL domain as operators: files of `write_pddl`, and STRIPS domains from other sources.
+"""Read a PDDL domain as operators: files that `write_pddl` wrote, and STRIPS domains from other sources.
 
-PDDL has no controllers. A comment of `write_pddl` names the controller of an action; without such a
-comment, the controller has the action's name.
+PDDL has no controllers. `write_pddl` writes a comment that names the controller of an action. Without such
+a comment, the controller has the action's name.
 """
 
 from __future__ import annotations
@@ -66,12 +66,13 @@ def read_pddl_domain(
     `InvalidInputError` that names the line.
 
     PDDL has no features, classifiers or controllers. With a vocabulary, the operators use its types,
-    predicates and controllers, so you can plan with them in its environment. Comments of `write_pddl` give
-    original names and the controller of each action. An action without such a comment runs a controller
-    that has the action's name and takes all its parameters.
+    predicates and controllers, so you can plan with them in its environment. Comments that `write_pddl`
+    wrote give original names and the controller of each action. An action without such a comment runs a
+    controller that has the action's name and takes all its parameters.
 
     Distinct parameters of an operator stand for distinct objects. PDDL does not require this. With
-    `repeated_objects`, an action becomes several operators, one per way to use an object repeatedly.
+    `repeated_objects`, an action becomes several operators, one per way to use one object for several
+    parameters.
     """
     text, label = _text(source)
     syntax = PddlSyntax(label)
@@ -120,7 +121,7 @@ def _sections(definition: Expression, syntax: PddlSyntax) -> tuple[Word, list[Fo
         title, content = syntax.parts(form)
         if title not in SECTIONS:
             raise syntax.unknown("section", syntax.word(form[0]), SECTIONS)
-        # A domain may have several actions, but each name only once.
+        # Only the section `:action` may occur several times, each time with another action name.
         key = f"{title} {expression_text(content[0])}".lower() if title == ":action" and content else title
         if key in seen:
             raise syntax.fault(form, f"the section {key} is repeated. Remove one.")
@@ -139,7 +140,10 @@ def _check_requirements(requirements: Iterable[Expression], syntax: PddlSyntax) 
 
 
 def _vocabulary(given: Vocabulary | None, symbols: Symbols, created: Iterable[Controller]) -> Vocabulary:
-    """Return the given vocabulary, or the declared one, with the types of constants and new controllers."""
+    """Return a vocabulary, extended by the types of the constants and by the created controllers.
+
+    Without a given vocabulary, the types and predicates are those that the domain declares.
+    """
     given = given or Vocabulary(tuple(symbols.types.values()), tuple(symbols.predicates.values()), ())
     return Vocabulary(
         (*given.types, *(constant.type for constant in symbols.constants.values())),
@@ -194,7 +198,10 @@ def _call(body: ActionBody, symbols: Symbols) -> tuple[str, tuple[Variable, ...]
 
 
 def _narrowest_common_types(before: Sequence[Type], types: Sequence[Type]) -> tuple[Type, ...] | None:
-    """Return, for each argument, the narrowest common supertype of two types; None if one is missing."""
+    """Return the narrowest common supertypes of two lists of types, one per position.
+
+    Returns None if the lists differ in length or if two types have no common supertype.
+    """
     if len(before) != len(types):
         return None
     found = []

@@ -2,9 +2,9 @@
 
 The styles differ in how a quantified delete is written:
 
-    forall   (forall (?any0 - t) (not (P ?any0))) beside the add effects, which override it
-    paper    the same with a guard that excludes the add effects, as in the paper's figures
-    strips   no quantifiers: one action without parameters per ground operator
+    forall   as (forall (?any0 - block) (not (Clear ?any0))); add effects override it
+    paper    as `forall`, with a condition that excludes the atoms that the action adds, as in the paper
+    strips   without quantifiers: one action without parameters per ground operator
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _grounded(writer: _PddlWriter, task: AbstractTask) -> Pddl:
     action_names = make_unique(map(writer.action_name, ground_operators), writer.names.non_action_names())
     actions = list(ground_actions(problem, writer.names, action_names))
     return Pddl(
-        # Actions without parameters name objects, so the objects must be constants of the domain.
+        # The actions name objects, not parameters, so the domain must declare the objects as constants.
         writer.domain(_STRIPS, task.objects, actions),
         writer.problem(task, ()),
         {name.lower(): operator for name, operator in zip(action_names, ground_operators, strict=True)},
@@ -201,7 +201,10 @@ class _PddlWriter:
         return "\n".join([*lines, ")", ""])
 
     def problem(self, task: AbstractTask, objects: Sequence[Object]) -> str:
-        """Return the text of the problem file; `objects` are those that are not constants of the domain."""
+        """Return the text of the problem file.
+
+        `objects` are the objects to declare: those that the domain file does not declare as constants.
+        """
         lines = list(self.names.objects.rename_comments()) if objects else []
         lines += [f"(define (problem task) (:domain {self._domain})"]
         lines += _section("objects", self._typed_objects(objects)) or ["  (:objects)"]

@@ -29,7 +29,7 @@ DOTS_PER_INCH = 160
 FONT_SIZE = 9
 SMALL_FONT_SIZE = 7.5
 MAX_NAME_LENGTH = 28
-LEGEND_LETTERS = 115  # letters per line of a legend; symbols count as letters
+LEGEND_LETTERS = 115  # per line of a legend; each entry counts 6 more for its symbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,10 @@ def method_panels(
 def group_panels(
     groups: Sequence[RunGroup], row_height: float
 ) -> tuple[Figure, dict[str, Axes], tuple[str, ...]]:
-    """Return a figure, its panels by domain, and the methods of the rows from top to bottom."""
+    """Return a figure with one panel per domain and one row per method in each panel.
+
+    Also returns the panels by domain, and the methods in the order of the rows, from top to bottom.
+    """
     domains = in_paper_order(group.domain for group in groups)
     methods = in_column_order(group.method for group in groups)
     figure, axes = method_panels(domains, methods, row_height)
@@ -163,6 +166,6 @@ def render_files(figure: Figure) -> FigureFiles:
     """Return a figure as PNG and SVG, without dates and versions: equal figures give equal bytes."""
     png, svg = io.BytesIO(), io.BytesIO()
     figure.savefig(png, format="png", metadata={"Software": None})
-    figure.set_layout_engine("none")  # Keep the layout that the first `savefig` computed.
+    figure.set_layout_engine("none")  # Use the layout of the PNG for the SVG, too.
     figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     return FigureFiles(png.getvalue(), svg.getvalue())

@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-# By domain and method: one group per number of demonstrations, in increasing order.
+# For each domain and method: groups of runs, sorted by their numbers of demonstrations.
 Curves: TypeAlias = Mapping[tuple[str, str], Sequence[RunGroup]]
 
 
 def draw_data_efficiency(groups: Sequence[RunGroup]) -> Figure | None:
     """Draw a curve for each method that ran with several numbers of demonstrations.
 
-    Points are means over seeds, bars standard errors, faint points single seeds, stars published means.
+    Points are means over seeds, and bars are standard errors. Faint points are single seeds. Stars are the
+    means that the paper reports.
     """
     curves = learning_curves(groups)
     domains = in_paper_order(domain for domain, _ in curves)
@@ -53,7 +54,8 @@ def learning_curves(groups: Sequence[RunGroup]) -> Curves:
     """Return a curve for each domain and method that ran with several numbers of demonstrations.
 
     A curve has one group of runs per number of demonstrations. If several groups have the same number, the
-    default planner is preferred, then the most tasks.
+    curve uses one with the default planner, if there is one. Of several such groups, it uses the one with
+    the most tasks.
     """
     best: dict[tuple[str, str], dict[int, RunGroup]] = {}
     for group in groups:
@@ -84,9 +86,9 @@ def _draw_curve(axes: Axes, method: str, curve: Sequence[RunGroup]) -> None:
 
 
 def _draw_published(axes: Axes, domain: str, method: str, most_demos: int) -> bool:
-    """Draw the published mean success as a star, and return whether a star was drawn.
+    """Draw the mean success that the paper reports as a star, and return whether a star was drawn.
 
-    Without a published mean, or if no curve reaches its number of demonstrations, nothing is drawn.
+    Nothing is drawn if the paper reports no mean, or if it used more than `most_demos` demonstrations.
     """
     protocol, published = protocol_of(domain), SUCCESS.get(domain, {}).get(method)
     if protocol is None or published is None or protocol.demos > most_demos:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SEARCH_TIMEOUT = "timeout in search"
 REFINEMENT_TIMEOUT = "timeout in refinement"
 
-# From the first stage to the last: the hue shows the stage, the lightness the outcome.
+# Failures are sorted by stage, from learning to execution. Those of one stage differ only in lightness.
 OUTCOME_COLOURS: Mapping[str, str] = MappingProxyType(
     {
         "solved": "#e4e6ea",

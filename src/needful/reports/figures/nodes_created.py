@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FAILED_NODES = 10**6  # the x value of unsolved tasks in domains that are not in the paper
-VIOLIN_HALF_WIDTH = 0.4  # the distance between two rows is 1
-MIN_VIOLIN_POINTS = 10  # a density of fewer points would be misleading
-MIN_BANDWIDTH = 0.07  # of the density estimate, in powers of ten
-MAX_OPAQUE_POINTS = 60  # more points would overlap, so they are drawn paler
+VIOLIN_HALF_WIDTH = 0.4  # in rows: the distance between two rows is 1
+MIN_VIOLIN_POINTS = 10  # for fewer points, no violin is drawn, as it would be misleading
+MIN_BANDWIDTH = 0.07  # of the violin's kernel density, in powers of ten
+MAX_OPAQUE_POINTS = 60  # if there are more, they overlap and are drawn paler
 
 
 def draw_nodes_created(groups: Sequence[RunGroup]) -> Figure | None:
-    """Draw a point for each task, and for each method a violin with the median of its solved tasks.
+    """Draw a point for each task, and for each method a violin and the median of its solved tasks.
 
-    Unsolved tasks are drawn at the end of the x axis, with their percentage. Policies create no nodes and
-    are omitted.
+    The position of a point is the number of nodes. Unsolved tasks are drawn at the end of the x
+    axis, with their percentage. Policies create no nodes and are omitted.
     """
     searching = [group for group in main_groups(groups) if group.method not in POLICIES and group.records]
     if not searching:
@@ -48,7 +48,10 @@ def draw_nodes_created(groups: Sequence[RunGroup]) -> Figure | None:
 
 
 def _end_of_scale(groups: Sequence[RunGroup]) -> int:
-    """Return the x value of unsolved tasks: the paper's, or larger if a solved task has more nodes."""
+    """Return the x value at which unsolved tasks are drawn.
+
+    It is the paper's value for the domain or `FAILED_NODES`, and larger if a solved task has more nodes.
+    """
     protocol = protocol_of(groups[0].domain)
     paper_end = protocol.failed_nodes if protocol else FAILED_NODES
     most = max((r.nodes_created for group in groups for r in group.records if r.solved), default=1)
@@ -104,9 +107,10 @@ def _draw_method(axes: Axes, group: RunGroup, row: int, end: int) -> None:
 
 
 def _draw_violin(axes: Axes, logs: np.ndarray, row: int, colour: str) -> None:
-    """Draw the kernel density of the logarithms, because the axis is logarithmic.
+    """Draw a violin: the kernel density of `logs`, the base-10 logarithms of the numbers of nodes.
 
-    The bandwidth follows Silverman's rule, but is at least `MIN_BANDWIDTH`.
+    The axis is logarithmic, so the density is that of the logarithms. The bandwidth follows Silverman's
+    rule, but is at least `MIN_BANDWIDTH`.
     """
     bandwidth = max(MIN_BANDWIDTH, 1.06 * float(np.std(logs)) * len(logs) ** -0.2)
     positions = np.linspace(logs.min() - bandwidth, logs.max() + bandwidth, 100)

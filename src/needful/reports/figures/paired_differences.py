@@ -111,7 +111,10 @@ def draw_paired_differences(groups: Sequence[RunGroup]) -> Figure | None:
 
 
 def _lowest_tick(comparisons: Sequence[Comparison]) -> int:
-    """Return the largest multiple of 25 that is at most 0 and not above any difference or interval."""
+    """Return the lowest tick of the x axis: 0, or a negative multiple of 25.
+
+    It is the largest such number that is not above any mean difference or any lower end of an interval.
+    """
     differences = [comparison.difference for comparison in comparisons]
     lowest = min(found.mean if found.low is None else found.low for found in differences)
     return min(0, 25 * math.floor(lowest / 25))

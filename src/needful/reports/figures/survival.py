@@ -39,7 +39,7 @@ def draw_survival(groups: Sequence[RunGroup]) -> Figure | None:
 
 
 def solved_within(group: RunGroup) -> tuple[list[float], list[float]]:
-    """Return times in seconds, and for each the percentage of tasks solved by then, as a step function."""
+    """Return times in seconds, and the percentage of tasks that were solved within each time."""
     seconds = sorted(max(r.seconds["total"], MIN_SECONDS) for r in group.records if r.solved)
     shares = [100.0 * number / len(group.records) for number in range(1, len(seconds) + 1)]
     end = max([group.setting.timeout, *seconds])
@@ -47,7 +47,10 @@ def solved_within(group: RunGroup) -> tuple[list[float], list[float]]:
 
 
 def _start(groups: Sequence[RunGroup]) -> float:
-    """Return the start of the time axis: the largest power of ten, in seconds, up to the first success."""
+    """Return the start of the time axis, in seconds.
+
+    It is the largest power of ten that is not above the shortest time in which a task was solved.
+    """
     first = min((solved_within(group)[0][1] for group in groups), default=MIN_SECONDS)
     return float(10.0 ** np.floor(np.log10(first)))
 

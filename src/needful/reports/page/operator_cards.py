@@ -22,7 +22,7 @@ from needful.reports.page.shared_tables import AtomList
 
 # More demonstrations would make the page slow to load.
 MAX_DEMONSTRATIONS = 100
-# PDDL comments with this prefix name the controller. They are removed, as the card shows it elsewhere.
+# PDDL comments with this prefix name the controller. They are removed: the card shows it elsewhere.
 ACTION_COMMENT_PREFIX = "; action "
 
 
@@ -54,7 +54,8 @@ def operator_cards(model: RecordedModel) -> list[dict[str, Any]]:
 def demonstration_steps(model: RecordedModel, atoms: AtomList) -> dict[int, list[dict[str, Any]]]:
     """Return, for each demonstration, the steps that operators were learned from, in order.
 
-    A step has the atoms that later steps or the goal need, and its changes, predicted or not.
+    The data of a step has the atoms that later steps or the goal need after it, and the atoms that it added
+    and deleted. The changes that the operator predicts are listed apart from the others.
     """
     found: dict[int, list[dict[str, Any]]] = {}
     for number, operator in enumerate(model.stored.model.operators):

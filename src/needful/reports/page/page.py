@@ -138,7 +138,7 @@ def _tasks(
     if not isinstance(renderer, str):
         try:
             rows = task_rows(run, atoms, renderer, films)
-        except Exception as error:  # The environment draws, and its code may raise anything.
+        except Exception as error:  # Code of the environment draws the states; it may raise any exception.
             renderer = f"{type(error).__name__}: {error}"
             cache.disable(run.domain, renderer)
         else:

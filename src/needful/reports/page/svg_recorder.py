@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 DIGITS = 1
-# Many coordinates lie halfway between two rounded values; this offset rounds them all upwards.
+# Added before rounding: coordinates halfway between two rounded values are then all rounded upwards.
 ROUNDING_OFFSET = 1e-6
 # In matplotlib y grows upwards, in SVG downwards.
 FLIP_Y = np.array((1.0, -1.0))
@@ -41,20 +41,20 @@ MOVE, LINE, QUADRATIC, CUBIC, CLOSE = map(
     int, (Path.MOVETO, Path.LINETO, Path.CURVE3, Path.CURVE4, Path.CLOSEPOLY)
 )
 COMMANDS = {MOVE: "M", LINE: "L", QUADRATIC: "Q", CUBIC: "C"}
-# The number of points that follow the first point of a curve segment.
+# How many points a curve segment has after its first one, which is a control point.
 FURTHER_POINTS = {QUADRATIC: 1, CUBIC: 2}
 CAPS = {"projecting": "square", "round": "round"}
-# For each alignment of a text: the SVG anchor, and the anchor's position as a share of the width.
+# For each alignment of a text: the SVG anchor, and its distance from the left as a fraction of the width.
 ANCHORS = {"left": ("start", 0.0), "center": ("middle", 0.5), "right": ("end", 1.0)}
 BOLD = 600
 
 POINTS_PER_INCH = 72
-# Wider pictures are shrunk: text sizes are chosen for film strips, whose pictures are at most this wide.
+# Wider pictures are shrunk to this width, because text sizes are chosen for pictures up to this width.
 MAX_WIDTH_INCHES = 6.0
 
 
 def path_to_svg(path: Path, start: np.ndarray) -> str:
-    """Return a matplotlib path as SVG path data relative to a point; without codes it is a polyline."""
+    """Return a matplotlib path as SVG path data, with coordinates relative to the point `start`."""
     points = np.round((np.asarray(path.vertices) - start) * FLIP_Y + ROUNDING_OFFSET, DIGITS).tolist()
     straight = [MOVE, *[LINE] * (len(points) - 1)]
     codes = straight if path.codes is None else np.asarray(path.codes).tolist()
@@ -162,8 +162,8 @@ class RecordingRenderer(RendererBase):
     def record(self, axes: Axes) -> Frame:
         """Return the marks of everything on the axes.
 
-        Artists with the same group id, on axes with the same limits, must look the same: they are
-        recorded once. This avoids the slow layout of legends.
+        Artists with the same group id must look the same if the axes have the same limits. They are
+        recorded once and then repeated, because artists such as legends are slow to draw.
         """
         axes.apply_aspect()
         self._setting = (axes.bbox.bounds, axes.viewLim.bounds)
@@ -190,7 +190,7 @@ class RecordingRenderer(RendererBase):
     def draw_path(
         self, gc: GraphicsContextBase, path: Path, transform: Transform, rgbFace: Any = None
     ) -> None:
-        """Record a path; a path that did not change since an earlier picture is cached."""
+        """Record a path; if an earlier picture has an equal path, use its mark again."""
         style, clip = PathStyle.of(gc, rgbFace), self._clip_shape(gc)
         curved = path if transform.is_affine else transform.transform_path_non_affine(path)
         matrix = transform.get_affine().get_matrix()
@@ -245,7 +245,7 @@ class RecordingRenderer(RendererBase):
     def get_text_width_height_descent(
         self, s: str, prop: FontProperties, ismath: Any
     ) -> tuple[float, float, float]:
-        """Measure text literally: a dollar sign in a name does not start a formula."""
+        """Return the width, height and descent of a text; a dollar sign does not start a formula."""
         key = (s, prop.get_size_in_points(), prop.get_name(), prop.get_weight())
         if key not in self._known_lengths:
             # Ignore warnings about letters that the font lacks: the browser's font may have them.
@@ -282,7 +282,7 @@ class RecordingRenderer(RendererBase):
     def _clip_shape(self, gc: GraphicsContextBase) -> str | tuple[float, ...] | None:
         """Return the region that a path is clipped to: SVG path data, bounds of a rectangle, or None."""
         bounds = gc.get_clip_rectangle()
-        found: tuple[Any, Any] = gc.get_clip_path()  # A path and its transform, or None twice.
+        found: tuple[Any, Any] = gc.get_clip_path()  # A path and its transform, or (None, None).
         if found[0] is not None:
             return path_to_svg(found[0].transformed(found[1]), self._top_left)
         if bounds is None:
@@ -294,7 +294,7 @@ class RecordingRenderer(RendererBase):
         return self._known_bounds[id(bounds)][1]
 
     def _clip_rectangle(self, points: np.ndarray, *extents: float) -> str | None:
-        """Return a clip rectangle as SVG path data; None if it has no effect: all points are inside."""
+        """Return a clip rectangle as SVG path data; None if it contains all points."""
         low, high = np.array(extents[:2]), np.array(extents[2:])
         if ((points >= low) & (points <= high)).all():
             return None
