@@ -17,7 +17,7 @@ Generalise: TypeAlias = Callable[[GroundAtom, Mapping[Object, Variable]], Delete
 
 
 def whole_predicate(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> DeletePattern:
-    """Return the pattern that deletes every atom of the predicate, as in the paper."""
+    """Return the pattern that matches every atom with the atom's predicate, as in the paper."""
     return predicate_pattern(atom.predicate)
 
 
@@ -27,9 +27,9 @@ def predicate_pattern(predicate: Predicate) -> DeletePattern:
 
 
 def partly_bound(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> DeletePattern:
-    """Return the pattern that has a variable for each object of the atom that is bound to a parameter.
+    """Return the atom as a pattern: objects in `lifting` become their variables, others wildcards.
 
-    All other objects become wildcards of their own type. An object also becomes a wildcard if its variable
+    A wildcard has the type of its object. An object in `lifting` also becomes a wildcard if its variable
     has a wider type than the predicate accepts.
     """
 
@@ -42,7 +42,11 @@ def partly_bound(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> Delete
 
 
 def nearest_common_pattern(one: DeletePattern, other: DeletePattern) -> DeletePattern | None:
-    """Return the narrowest pattern that subsumes both and differs only in wildcard types, or None."""
+    """Return the narrowest pattern that matches all atoms that either of two patterns matches.
+
+    Return None unless the two patterns differ only in the types of wildcards, and these types have a common
+    ancestor.
+    """
     if one.predicate != other.predicate:
         return None
     arguments: list[PatternArgument] = []
@@ -58,7 +62,7 @@ def nearest_common_pattern(one: DeletePattern, other: DeletePattern) -> DeletePa
 
 
 def without_subsumed(patterns: Iterable[DeletePattern]) -> frozenset[DeletePattern]:
-    """Return the patterns without those that match only atoms that another pattern matches too."""
+    """Return the patterns, except each one whose atoms are all matched by a single other pattern."""
     found = set(patterns)
     return frozenset(
         pattern

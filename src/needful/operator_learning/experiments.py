@@ -71,9 +71,9 @@ def drop_accidental_preconditions(
     """Return the model without accidental preconditions, and the dropped preconditions.
 
     A precondition is dropped if there was at least one experiment and the prediction held in all of them.
-    Keep effects are never dropped. Operators that add nothing keep all their preconditions, because their
-    experiments would succeed even if the controller did nothing. The model must be bound to the domain's
-    predicates and have its samplers.
+    Preconditions that are also add effects (keep effects) are never dropped. Operators that add nothing
+    keep all their preconditions, because their experiments would succeed even if the controller did
+    nothing. The model's predicates need classifiers, and its operators need their samplers.
     """
     config = config or ExperimentConfig()
     runner = _ExperimentRunner(model.samplers, execute, config.tries)
@@ -139,10 +139,11 @@ def _states(index: int, demonstration: Demonstration, execute: Execute) -> Itera
 def _situations_lacking(
     atom: LiftedAtom, operator: Operator, situations: Sequence[_Situation]
 ) -> Iterator[tuple[_Situation, tuple[Object, ...]]]:
-    """Yield situations with a grounding under which the preconditions hold and `atom` does not.
+    """Yield situations and objects for which the operator's preconditions hold and `atom` does not.
 
-    Groundings whose add effects all hold already are skipped, because an experiment would prove nothing.
-    The first groundings of all situations come first, then the second groundings, and so on.
+    Objects for which all add effects hold already are skipped, because an experiment would prove nothing.
+    If there are several choices of objects per situation, the first choice in each situation comes first,
+    then the second choice in each situation, and so on.
     """
     searches = [(one, _groundings(operator, atom, one)) for one in situations]
     while searches:
@@ -176,7 +177,7 @@ def _groundings(
 
 @dataclass(frozen=True, slots=True)
 class _ExperimentRunner:
-    """The samplers, simulator and limit that all experiments share."""
+    """The samplers, the simulator and the number of tries, which all experiments share."""
 
     samplers: Mapping[str, Sampler]
     execute: Execute
@@ -185,7 +186,10 @@ class _ExperimentRunner:
     def prediction_holds(
         self, ground: GroundOperator, situation: _Situation, rng: np.random.Generator
     ) -> bool:
-        """Execute the operator's controller; return whether its prediction held for some parameters."""
+        """Run one experiment; return whether the operator's prediction came true.
+
+        The controller is executed with up to `tries` samples of its parameters. One success is enough.
+        """
         predicted = ground.apply(situation.atoms)
         controller = ground.operator.controller
         for _ in range(self.tries if controller.dimension else 1):

@@ -51,7 +51,10 @@ class TransitionEvidence:
 def gather_evidence(
     learned: LearnedOperators, demonstrations: Sequence[Demonstration]
 ) -> dict[str, tuple[TransitionEvidence, ...]]:
-    """Return the transitions that each operator was induced from, by name, for operators to plan with."""
+    """Return a map from each operator's name to the transitions that it was induced from.
+
+    Operators that are excluded from planning are left out.
+    """
     evidence = {}
     for data in learned.planning_data:
         found = []
@@ -80,12 +83,12 @@ def gather_evidence(
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """The first transition that supports an effect.
+    """An effect of an operator as it occurred in one transition.
 
     Attributes:
         demonstration: the index of the demonstration.
         step: the index of the transition in it.
-        atom: the ground atom that became true or false.
+        atom: the ground atom that became true, became false or was kept.
         needed_by: the later step that needs the atom, if any.
     """
 
@@ -104,11 +107,12 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """The support of one effect of an operator.
+    """How often one effect of an operator occurred, and where first.
 
     Attributes:
-        count: the number of the operator's transitions that support the effect.
-        first: the first of these transitions, or None if there is none.
+        count: the number of transitions in which the effect occurred; `OperatorExplanation` says what
+            counts for each kind of effect.
+        first: the occurrence in the first of these transitions, or None if there is none.
     """
 
     count: int

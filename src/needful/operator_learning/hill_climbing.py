@@ -1,7 +1,7 @@
 """Hill climbing over sets of operators.
 
 Deviation E8, docs/paper_to_code.md: the published pseudo-code ends after one pass; the intended algorithm
-continues until neither move improves the objective.
+continues until neither adding nor deleting operators improves the objective.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Climb:
         return f"Climb({self.hypothesis!r}, steps={len(self.steps)})"
 
     def accept(self, move: str, reached: Hypothesis) -> Climb:
-        """Return the climb with one more step if the step lowers the objective, otherwise this climb."""
+        """Return this climb plus a step to `reached`; this climb if that does not lower the objective."""
         return self.add_step(move, reached) if reached.objective < self.hypothesis.objective else self
 
     def add_step(self, move: str, reached: Hypothesis) -> Climb:
-        """Return the climb with one more step to `reached`, or this climb if `reached` is nothing new."""
+        """Return this climb plus a step to `reached`, or this climb if it is already at `reached`."""
         if reached is self.hypothesis:
             return self
         old, new = self.hypothesis.operator_texts, reached.operator_texts
@@ -55,8 +55,9 @@ class Climb:
 
 
 def alternate(problem: LearningProblem, reduce: Move) -> Climb:
-    """Alternate one improvement of coverage with deletions until nothing changes (LEARN, §3).
+    """Improve coverage once, then delete operators while this helps; repeat both (LEARN, §3).
 
+    The loop ends when neither changes anything.
     Poor early operators are deleted before they can influence the operators that are added later.
     """
     climb = Climb(problem.empty_hypothesis())
@@ -71,7 +72,10 @@ def alternate(problem: LearningProblem, reduce: Move) -> Climb:
 
 
 def steepest_descent(problem: LearningProblem, reduce: Move) -> Climb:
-    """At each step improve coverage or delete an operator, whichever is better, as in the authors' code."""
+    """Try to improve coverage and to delete an operator; keep the better result and repeat.
+
+    This is the schedule of the authors' code. The loop ends when neither lowers the objective.
+    """
     climb = Climb(problem.empty_hypothesis())
     while True:
         covered = climb.accept("cover", improve_coverage(climb.hypothesis, problem))

@@ -16,7 +16,7 @@ from needful.operator_learning.learning_problem import Hypothesis, LearningProbl
 
 
 def improve_coverage(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Return a set of operators that covers more transitions, or `start` if none was found."""
+    """Return a set of operators that covers more transitions than `start`, or `start` if none is found."""
     current = start
     seen: set[frozenset[str]] = set()
     for _ in range(2 * problem.size):
@@ -35,7 +35,10 @@ def improve_coverage(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
 def _with_operator_for(
     transition: EncodedTransition, current: Hypothesis, problem: LearningProblem
 ) -> Hypothesis:
-    """Add an operator for a transition that broke its chain, then copies of operators with keep effects."""
+    """Add an operator for a transition that backchaining could not explain.
+
+    Then add copies of operators that would delete necessary atoms; the copies keep these atoms.
+    """
     necessary = current.coverage.necessary_after(transition)
     assert necessary is not None, "a failing transition is reached by its chain"
     operator, _ = induce_operator(transition, necessary)
@@ -44,7 +47,11 @@ def _with_operator_for(
 
 
 def _try_pinned_operators(start: Hypothesis, last: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Pin one failing transition to a new operator; return `start` if no result covers more."""
+    """Add one operator with a pinned transition so that more transitions are covered than by `start`.
+
+    The transitions at which backchaining stopped are tried in turn, first for `start`, then for `last`.
+    Return the first result that covers more transitions, or `start` if there is none.
+    """
     for base in (start, last):
         for transition in base.coverage.failing():
             reached = cover_with_pinned_operator(transition, base, problem)
@@ -59,8 +66,8 @@ def cover_with_pinned_operator(
     """Add an operator that keeps all necessary atoms of one transition, and pin the transition to it.
 
     Pinning assigns the transition to the operator regardless of scores. Keeping an atom may add objects to
-    the operator. This changes its deletes, and thus the atoms that must be kept. The loop repeats until no
-    atom is missing. It ends, because the set of kept atoms only grows.
+    the operator. This changes its deletes, and thus the atoms that must be kept. The loop repeats until
+    the operator predicts all necessary atoms. It ends, because the set of kept atoms only grows.
     """
     necessary = base.coverage.necessary_after(transition)
     assert necessary is not None, "a failing transition is reached by its chain"

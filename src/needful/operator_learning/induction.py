@@ -1,4 +1,4 @@
-"""Induce new operators from necessary changes, and fit preconditions and deletes to an operator's data."""
+"""Induce operators from necessary changes, and fit their preconditions and deletes to transitions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from needful.core.operators import DeletePattern, Operator
 from needful.operator_learning.delete_patterns import Generalise, without_subsumed
 from needful.operator_learning.encoding import EncodedTransition
 
-# A transition and the object numbers that an operator's parameters are bound to.
+# A transition that an operator explains, and the numbers of the objects that its parameters are bound to.
 Datum: TypeAlias = tuple[EncodedTransition, tuple[int, ...]]
 
 # Lifted atoms of an operator: the predicate's name and the parameter indices -> the predicate.
@@ -53,7 +53,7 @@ def induce_operator(transition: EncodedTransition, necessary: int) -> tuple[Oper
 def lift(
     transition: EncodedTransition, atoms: int, lifting: dict[Object, Variable]
 ) -> frozenset[LiftedAtom]:
-    """Return the atoms with each object replaced by its variable; `lifting` must contain every object."""
+    """Return the atoms of a mask with each object replaced by its variable in `lifting`."""
     ground = (transition.table.atoms[number] for number in bits(atoms))
     return frozenset(
         LiftedAtom(atom.predicate, tuple(lifting[obj] for obj in atom.objects)) for atom in ground
@@ -61,7 +61,7 @@ def lift(
 
 
 class Inducer:
-    """Fits preconditions and deletes to transitions; caches the contribution of each transition."""
+    """Fits preconditions and deletes to transitions; caches results, also of single transitions."""
 
     def __init__(self, generalise: Generalise) -> None:
         self._generalise = generalise
@@ -71,11 +71,11 @@ class Inducer:
     def fit(self, stripped: Operator, data: tuple[Datum, ...]) -> Operator:
         """Return the operator with preconditions and deletes induced from the transitions it explains.
 
-        The preconditions are the intersection of the lifted states before the transitions. The delete
-        effects are the union of the lifted deleted atoms. The delete patterns (quantified deletes) are
-        those of the stripped operator and one for every deleted atom that cannot be lifted to the
-        operator's parameters: without it, the atom would be predicted to hold. Patterns that another
-        pattern subsumes are dropped.
+        A stripped operator has only add effects, keep effects and widened quantified deletes. The
+        preconditions are the intersection of the lifted states before the transitions. The delete effects
+        are the union of the lifted deleted atoms. The delete patterns (quantified deletes) are those of the
+        stripped operator and one for every deleted atom that cannot be lifted to the operator's parameters:
+        without it, the atom would be predicted to hold. Patterns that another pattern subsumes are dropped.
         """
         known = self._fitted.get((stripped, data))
         if known is None:
@@ -97,7 +97,7 @@ class Inducer:
         return known
 
     def _deleted(self, operator: Operator, datum: Datum) -> tuple[LiftedAtomMap, frozenset[DeletePattern]]:
-        """Return the delete effects and the delete patterns that one transition contributes."""
+        """Return the delete effects and the delete patterns induced from one transition."""
         transition, objects = datum
         liftable, others = _split_liftable(operator, datum, transition.deleted)
         if not others:
@@ -108,7 +108,7 @@ class Inducer:
 
 
 def common_preconditions(operator: Operator, data: Sequence[Datum]) -> frozenset[LiftedAtom]:
-    """Return the lifted atoms that hold before every transition of the data."""
+    """Return the atoms over the operator's parameters that hold before every transition in `data`."""
     found = liftable_atoms_before(operator, data[0])
     for transition, objects in data[1:]:
         for key in list(found):
@@ -123,7 +123,7 @@ def liftable_atoms_before(operator: Operator, datum: Datum) -> LiftedAtomMap:
 
 
 def lifted_atoms(parameters: Sequence[Variable], lifted: LiftedAtomMap) -> frozenset[LiftedAtom]:
-    """Return the atoms of a map as lifted atoms, with each parameter index replaced by the parameter."""
+    """Return the lifted atoms that a map encodes: its parameter indices are replaced by parameters."""
     return frozenset(
         LiftedAtom(predicate, tuple(parameters[index] for index in indices))
         for (_, indices), predicate in lifted.items()

@@ -23,11 +23,12 @@ from needful.operator_learning.learning_problem import Hypothesis, LearningProbl
 
 
 def copies_with_keep_effects(hypothesis: Hypothesis, problem: LearningProblem) -> tuple[Candidate, ...]:
-    """Return copies of operators that would delete necessary atoms, one per such transition (ENSURE_NEC).
+    """Return a copy with keep effects per transition whose operator deletes necessary atoms (ENSURE_NEC).
 
-    Each copy has these atoms as keep effects. An atom that was not true before cannot be kept: such a
-    transition needs a different operator. The `hints` of each copy record the objects that its new
-    variables were introduced for.
+    The copy has these atoms as keep effects. There is no copy if one of them did not hold before the
+    transition, because it cannot be kept: the transition needs a different operator. The `hints` of the
+    copy record the objects that its new variables were introduced for, so that these objects are preferred
+    when the copy is matched with the transition.
     """
     copies = []
     for fitted in hypothesis.fitted:
@@ -50,7 +51,7 @@ def copies_with_keep_effects(hypothesis: Hypothesis, problem: LearningProblem) -
 def with_keep_effects(
     operator: Operator, transition: EncodedTransition, objects: tuple[int, ...], missing: int
 ) -> tuple[Operator, tuple[int, ...]]:
-    """Return the operator with the missing atoms as keep effects, and its objects on the transition.
+    """Return the operator with the missing atoms as keep effects, and the objects of its parameters.
 
     Missing atoms are necessary atoms that the operator would delete. Objects outside the operator get new
     variables, in the order of their names. Variables whose type is too wide for a kept atom are narrowed to
@@ -79,7 +80,7 @@ def with_keep_effects(
 def _narrowed(
     operator: Operator, transition: EncodedTransition, objects: tuple[int, ...], missing: int
 ) -> Operator:
-    """Return the operator with variables narrowed where their types do not fit the missing atoms."""
+    """Return the operator with narrower types for variables that a missing atom's predicate rejects."""
     table = transition.table
     bound = dict(zip(objects, operator.parameters, strict=True))
     too_wide = {

@@ -29,8 +29,8 @@ class OperatorLearningConfig:
 
     Attributes:
         generalise: turns a mispredicted atom into a quantified delete.
-        reduce: makes a set of operators smaller.
-        schedule: alternates improvements of coverage and of complexity.
+        reduce: deletes an operator if the others make it redundant.
+        schedule: decides when operators are added for coverage, and when `reduce` deletes one.
         types: widens types after hill climbing.
     """
 

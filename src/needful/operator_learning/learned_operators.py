@@ -30,8 +30,8 @@ MAX_PREDICTED_STATES = 10_000
 class LearnedOperators:
     """Learned operators, and how well they explain the demonstrations.
 
-    Replays, which some learners also receive, are numbered after the demonstrations. A replay has no goal,
-    so none of its atoms is necessary and it has no chain.
+    Some learners also receive replays: transitions from the simulator without a goal. Replays are numbered
+    after the demonstrations. Backchaining needs a goal, so `necessary` and `chains` hold None for them.
 
     Attributes:
         data: the operators, each with the transitions it was induced from.
@@ -39,7 +39,7 @@ class LearnedOperators:
             None for states that backchaining did not reach.
         chains: for each demonstration the ground operator that explains each step, or None.
         transitions: N, the number of transitions in the demonstrations.
-        uncovered: U, the number of transitions that no chain of operators explains.
+        uncovered: U, the number of transitions that backchaining does not explain.
         not_reproduced: the indices of demonstrations that `reproduces_demonstration` rejects.
         steps: the accepted moves of hill climbing.
         noop_names: the names of operators that change nothing and are excluded from planning.
@@ -65,7 +65,7 @@ class LearnedOperators:
 
     @property
     def planning_data(self) -> tuple[OperatorData, ...]:
-        """The operators to plan with, and their data."""
+        """The operators to plan with, each with the transitions it was induced from."""
         return tuple(one for one in self.data if one.operator.name not in self.noop_names)
 
     @property

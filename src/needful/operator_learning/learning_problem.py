@@ -1,4 +1,7 @@
-"""The data of one learning run, and the operation that all steps share: fitting candidates to the data."""
+"""The data of one learning run, and the operation that all steps share: fitting candidates to the data.
+
+Candidates are stripped operators: their preconditions and deletes are induced from the data.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ class Hypothesis:
 
     @property
     def fitted(self) -> tuple[FittedOperator, ...]:
-        """The operators with their data."""
+        """The operators, each with the transitions it explains."""
         return self.partition.fitted
 
     @property
@@ -43,18 +46,18 @@ class Hypothesis:
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
-        """The stripped operators."""
+        """The operators before fitting, without induced preconditions and deletes."""
         return tuple(fitted.candidate for fitted in self.fitted)
 
     @property
     def operator_texts(self) -> frozenset[str]:
-        """The texts of the operators: equal texts mean equal sets."""
+        """The texts of the operators; hypotheses with equal texts have equal operators."""
         return frozenset(fitted.operator.text for fitted in self.fitted)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearningProblem:
-    """Encoded demonstrations, with the matcher and the inducer, which cache their results."""
+    """Encoded demonstrations, and the caches of learning: a matcher and an inducer of operators."""
 
     demonstrations: tuple[EncodedDemonstration, ...]
     transitions: TransitionIndex
@@ -86,11 +89,11 @@ class LearningProblem:
         return Hypothesis(Partition.empty(self.transitions), Coverage.empty(self.demonstrations))
 
     def fit(self, candidates: Iterable[Candidate], base: Hypothesis) -> Hypothesis:
-        """Return the hypothesis that consists of the given candidates (RECOMPUTE, COVERAGE).
+        """Fit candidates to the transitions and return them as a hypothesis (RECOMPUTE, COVERAGE).
 
-        The transitions are divided among the candidates: each goes to one that adds the atoms that are
-        necessary there according to `base`. Then the coverage is computed by backchaining.
-        Only differences from `base` are computed; the result is the same as a computation from scratch.
+        Each transition is assigned to a candidate that adds the atoms which the transition must add
+        according to `base`. Operators are induced from the assigned transitions, and backchaining computes
+        their coverage. Unchanged results are copied from `base`, only to save time.
         """
         self.deadline.check()
         needed = tuple(chain.from_iterable(one.needed for one in base.coverage.chains))

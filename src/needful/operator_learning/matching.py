@@ -1,8 +1,8 @@
 """Find the groundings under which an operator fits a transition, and score them.
 
-This is BEST of the specification, in two modes. In both, the operator must have the transition's controller
-and objects. s_{i-1} and s_i are the abstract states before and after the transition; α_i are the atoms that
-must hold after it.
+This is the function BEST of the specification, in two modes. In both, the operator must have the
+transition's controller and the controller's arguments. s_{i-1} and s_i are the abstract states before and
+after the transition; α_i are the atoms that must hold after it.
 
 `best_consistent_link` is for backchaining. The preconditions P must hold before: P ⊆ s_{i-1}. The
 prediction F(s_{i-1}, ω) must contain all necessary atoms and no atom that is false afterwards:
@@ -13,9 +13,9 @@ effects must hold before and add effects afterwards: K ⊆ s_{i-1}, E+ ⊆ s_i. 
 must add the necessary atoms that did not hold before: α_i \\ s_{i-1} ⊆ E+.
 
 Controller arguments are bound first, and atoms that mention only these are looked up. Then each necessary
-add is matched with an add effect, which binds further variables. A join over the other atoms binds all
-remaining variables. If groundings differ only by an exchange of interchangeable variables, the join lists
-only the one whose objects are in ascending order: the others have the same atoms and would lose the tie.
+atom that became true is matched with an add effect, which binds further variables. A join over the other
+atoms binds all remaining variables. Groundings that differ only by swapping interchangeable variables have
+the same atoms, so the join yields only the one with its objects in ascending order: it would win a tie.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class Match(NamedTuple):
 
 
 class ChainLink(NamedTuple):
-    """One link of a chain: an operator that explains a transition so that later steps reach the goal.
+    """A grounded operator that explains one transition in backchaining.
 
-    `necessary` holds the atoms that must hold before the transition: the preconditions P, and the atoms
-    necessary after it that are not added, α_{i-1} = P ∪ (α_i \\ E+). The link with the smallest match is
-    the best.
+    `necessary` contains the atoms that must hold before the transition: the operator's preconditions P, and
+    the atoms that must hold afterwards (α_i) and are not add effects (E+): α_{i-1} = P ∪ (α_i \\ E+). The
+    link with the smallest match is the best.
     """
 
     match: Match
@@ -116,7 +116,7 @@ class Matcher:
 
     def __init__(self, deadline: Deadline = NO_DEADLINE) -> None:
         self._check = deadline.check
-        # Caches by operator text, then by transition and mask of necessary or needed atoms.
+        # Caches by the operator's text; the last two also by transition and by necessary or needed atoms.
         self._compiled: dict[str, CompiledOperator] = {}
         self._consistent: dict[tuple[str, EncodedTransition, int], ChainLink | None] = {}
         self._explaining: dict[tuple[str, EncodedTransition, int], tuple[Match, ...]] = {}
@@ -124,7 +124,10 @@ class Matcher:
     def best_consistent_link(
         self, operator: Operator, transition: EncodedTransition, necessary: int
     ) -> ChainLink | None:
-        """Return the best grounding whose prediction is true and contains all necessary atoms, or None."""
+        """Return the best grounding that backchaining can use, as a link of its chain, or None.
+
+        Its prediction contains all necessary atoms, and all predicted atoms hold after the transition.
+        """
         key = (operator.text, transition, necessary)
         if key not in self._consistent:
             links = _consistent(self._compile(operator), transition, necessary, self._check)
@@ -134,7 +137,10 @@ class Matcher:
     def explaining_matches(
         self, operator: Operator, transition: EncodedTransition, needed: int
     ) -> tuple[Match, ...]:
-        """Return the groundings of a stripped operator whose add effects include `needed`, best first."""
+        """Return the groundings of an operator whose add effects include `needed`, best first.
+
+        The operator is stripped: it has only add effects, keep effects and widened quantified deletes.
+        """
         key = (operator.text, transition, needed)
         if key not in self._explaining:
             matches = _explaining(self._compile(operator), transition, needed, self._check)
@@ -142,11 +148,11 @@ class Matcher:
         return self._explaining[key]
 
     def predict(self, operator: Operator, transition: EncodedTransition, objects: tuple[int, ...]) -> int:
-        """Return the mask of atoms that one grounding, whose preconditions hold, predicts."""
+        """Return the mask of atoms predicted by an operator on objects for which its preconditions hold."""
         return _effects(self._compile(operator), transition, objects).predicted
 
     def predictions(self, operator: Operator, transition: EncodedTransition) -> Iterator[int]:
-        """Yield the mask of predicted atoms for every applicable grounding on the transition's action.
+        """Yield the mask of predicted atoms for each applicable grounding on the action's objects.
 
         Groundings with an add effect that does not hold after the transition are left out.
         """
@@ -215,10 +221,10 @@ def _match(
     effects: _Effects,
     delete_errors: int,
 ) -> Match:
-    """Return the match of a grounding; its score is the number of wrong effects minus the keep effects.
+    """Return the match of a grounding. Its score is the number of errors minus that of keep effects.
 
-    Wrong effects are the atoms on which the add effects (without keep effects) differ from the atoms that
-    became true, and `delete_errors`, the same number for the delete effects.
+    There is an error for each add effect (except keep effects) that did not become true, and for each atom
+    that became true but is no add effect. `delete_errors` is the number of such errors of delete effects.
     """
     changes = effects.adds & ~effects.keeps
     add_errors = (changes ^ transition.added).bit_count()
@@ -233,7 +239,11 @@ def _groundings(
     needed: int,
     check: Callable[[], bool],
 ) -> Iterator[tuple[int, ...]]:
-    """Yield groundings with `needs` true before, add effects true after, and `needed` among the adds."""
+    """Yield the groundings of an operator that fit a transition, as object numbers.
+
+    The atoms `needs` hold before the transition, and the add effects hold after it. The add effects
+    include the ground atoms `needed`.
+    """
     table = transition.table
     unbound = [UNBOUND] * len(operator.numbers)
     binding = _bound(unbound, operator.controller_arguments, transition.arguments)
@@ -255,10 +265,11 @@ def _groundings(
 def _pins(
     adds: tuple[AtomKey, ...], needed: list[int], binding: list[int], table: AtomTable
 ) -> Iterator[tuple[list[int], tuple[AtomKey, ...]]]:
-    """Yield each way to match the needed atoms with add effects.
+    """Yield each way to match every needed atom with a different add effect.
 
-    Each result is the binding of variables that this implies, and the add effects that were not used.
-    Injective groundings map different add effects to different atoms, so no grounding is yielded twice.
+    A result has two parts: `binding` extended by the variables of the matched add effects, and the add
+    effects without a needed atom. Variables are bound to different objects, so different add effects become
+    different atoms. Therefore no two results lead to the same grounding.
     """
     if not needed:
         yield binding, adds
@@ -273,7 +284,7 @@ def _pins(
 
 
 def _bound(binding: list[int], variables: Sequence[int], objects: Sequence[int]) -> list[int] | None:
-    """Return the binding with the variables bound to the objects; None if one has another object."""
+    """Return `binding` with the variables bound to the objects; None if one is bound to another object."""
     extended = binding.copy()
     for variable, number in zip(variables, objects, strict=True):
         if extended[variable] not in (UNBOUND, number):

@@ -47,18 +47,19 @@ def keep_types(climb: Climb, problem: LearningProblem) -> Climb:
 
 
 def merge_operators(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Merge operators that differ only in types; return `start` if no merge is possible.
+    """Return `start` with operators that differ only in types merged, or `start` if none can be merged.
 
     The types of two operators are widened until the operators are equal. Other operators that differ from
-    them only in types are merged too if their types are narrower than the result's: beside it, their
-    stronger preconditions would have no effect. The transitions are divided again, and the merged operator
-    is induced from its share. If several merges are possible, the one with the narrowest types is chosen.
+    them only in types are merged too if their types are narrower than the result's. If they remained, a
+    planner could always use the merged operator instead, which has weaker preconditions. The transitions
+    are then assigned again, and the merged operator is induced from those that it gets. If several merges
+    are possible, the one with the narrowest types is chosen.
     """
     return _first_as_good(_merged(start.candidates), start, problem)
 
 
 def widen_deletes(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Merge two quantified deletes of one operator; return `start` if no merge is possible.
+    """Return `start` with two quantified deletes of one operator merged, or `start` if none can be merged.
 
     The first operator that allows a merge is chosen. If it allows several, the one with the narrowest
     wildcard types is chosen.
@@ -69,16 +70,19 @@ def widen_deletes(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
 def _first_as_good(
     proposals: Iterable[Iterable[Candidate]], start: Hypothesis, problem: LearningProblem
 ) -> Hypothesis:
-    """Return the first proposed set that explains the data as well as `start`, or `start` itself."""
+    """Fit the proposed sets of candidates in turn; return the first that is as good as `start`.
+
+    `explains_as_well` decides this. If no set is as good, return `start`.
+    """
     fitted = (problem.fit(candidates, start) for candidates in proposals)
     return next((one for one in fitted if explains_as_well(one.coverage, start.coverage)), start)
 
 
 def explains_as_well(now: Coverage, before: Coverage) -> bool:
-    """Return whether backchaining covers no fewer transitions and needs all effects it needed before.
+    """Return whether `now` explains each demonstration as well as `before`.
 
-    Both conditions are checked for each demonstration. The needed effects of a step are the atoms that it
-    has to add for later steps or for the goal.
+    It must cover no fewer transitions of the demonstration, and every needed effect of a step must still be
+    needed. The needed effects of a step are the atoms that it must add for later steps or for the goal.
     """
     return all(
         new.uncovered <= old.uncovered
@@ -102,7 +106,7 @@ class _Member:
         return tuple(variable.type for variable in self.variables)
 
     def widened(self, types: Types) -> Candidate:
-        """Return the candidate with the given types of its variables.
+        """Return a copy of the candidate in which each variable has the given type.
 
         Its hints (preferred objects of variables) and its pinned transitions are preserved.
         """
@@ -149,7 +153,7 @@ def _merges(candidates: Iterable[Candidate]) -> list[_Merge]:
 
 
 def _common_types(one: Types, other: Types) -> Types | None:
-    """Return the nearest common ancestors of the types at each index; None if one does not exist."""
+    """Return the nearest common ancestor of the two types at each index; None if two types have none."""
     found = [mine.nearest_common_ancestor(theirs) for mine, theirs in zip(one, other, strict=True)]
     ancestors = tuple(kind for kind in found if kind is not None)
     return ancestors if len(ancestors) == len(found) else None

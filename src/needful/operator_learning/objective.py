@@ -28,7 +28,11 @@ class Objective(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """Operators, and the chain by which they explain each demonstration from its goal backwards."""
+    """A set of operators, and one chain per demonstration.
+
+    A chain is the sequence of grounded operators by which backchaining explains the demonstration, from its
+    goal backwards, until no operator explains a transition.
+    """
 
     operators: tuple[Operator, ...]
     chains: tuple[Backchain, ...]
@@ -44,15 +48,15 @@ class Coverage:
 
     @cached_property
     def uncovered(self) -> int:
-        """U, the number of transitions that no chain covers."""
+        """U, the number of transitions that backchaining does not explain."""
         return sum(chain.uncovered for chain in self.chains)
 
     def necessary_after(self, transition: EncodedTransition) -> int | None:
-        """Return the atoms that must hold after a transition, α_i, or None if no chain reached it."""
+        """Return α_i, the atoms that must hold after a transition; None if not reached by backchaining."""
         return self.chains[transition.demonstration].necessary[transition.step + 1]
 
     def uses(self, operator: Operator, objects: tuple[int, ...], transition: EncodedTransition) -> bool:
-        """Return whether the chain explains a transition by exactly this grounding of an operator."""
+        """Return whether backchaining explains the transition by this operator on these objects."""
         chain = self.chains[transition.demonstration]
         if transition.step < chain.uncovered:
             return False
@@ -60,7 +64,7 @@ class Coverage:
         return match.objects == objects and match.text == operator.text
 
     def failing(self) -> list[EncodedTransition]:
-        """Return the transitions at which chains broke, in the order in which to repair them.
+        """Return the transitions at which backchaining stopped, in the order in which to repair them.
 
         Demonstrations with the fewest covered transitions come first. Among equals, transitions that must
         add necessary atoms come first, then the order of the demonstrations decides.
@@ -74,9 +78,9 @@ class Coverage:
 
 
 def cover(operators: Iterable[Operator], previous: Coverage, matcher: Matcher) -> Coverage:
-    """Backchain through every demonstration.
+    """Backchain through every demonstration with the operators, and return their coverage.
 
-    `previous` is the coverage under other operators. It saves time, because unchanged chains are taken from
+    `previous` is the coverage of other operators. It saves time, because unchanged chains are taken from
     it, but does not affect the result.
     """
     operators = tuple(operators)

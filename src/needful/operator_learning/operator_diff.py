@@ -1,9 +1,9 @@
 """The difference between two sets of operators.
 
-Partitioning and backchaining repeatedly find the best operator for every transition, for sets that differ
-in one or two operators. While the atoms that a transition must add or make true stay the same, only new
-operators can beat its previous best operator. All operators of the controller are compared again only if
-the previous best one was removed.
+Partitioning and backchaining find the best operator for every transition. They do so for many sets in turn,
+and each differs from the previous one in one or two operators. If the same atoms are required of a
+transition as before, only new operators can be better than its previous best operator. All operators of the
+controller are compared again only if the required atoms changed or the previous best operator was removed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from needful.core.controllers import Controller
 
 
 class OperatorLike(Protocol):
-    """An operator or a candidate; its text identifies it within a set."""
+    """An operator or a candidate (a stripped operator); its text identifies it within a set."""
 
     @property
     def text(self) -> str:
@@ -25,7 +25,7 @@ class OperatorLike(Protocol):
 
     @property
     def controller(self) -> Controller:
-        """The controller; operators of one controller compete for its transitions."""
+        """The controller that the operator models; only transitions of this controller can match it."""
         ...
 
 

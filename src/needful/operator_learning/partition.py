@@ -1,4 +1,7 @@
-"""Divide the transitions among candidates and induce each operator from its share (RECOMPUTE)."""
+"""Assign transitions to candidates, and induce an operator from the transitions of each (RECOMPUTE).
+
+Candidates are stripped operators. Their hints are, for some transitions, preferred objects of variables.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ class Partition:
         transitions: the divided transitions; `needed` and `matches` are indexed by their numbers.
         needed: for each transition the atoms that its candidate has to add.
         matches: for each transition the best match, None if no candidate explains it.
-        fitted: the candidates that have data.
+        fitted: the candidates with at least one transition, and the operators induced for them.
     """
 
     transitions: TransitionIndex
@@ -63,7 +66,7 @@ def partition(
     matcher: Matcher,
     inducer: Inducer,
 ) -> Partition:
-    """Assign each transition to the candidate that explains it best; drop candidates without data.
+    """Assign each transition to the candidate that explains it best; drop candidates that get none.
 
     A transition is only assigned to candidates that add its `needed` atoms. `previous` is a partition among
     other candidates or with other needed atoms. It saves time, because unchanged parts are taken from it,
@@ -89,7 +92,7 @@ def partition(
                 fitted.append(FittedOperator(candidate, data, inducer.fit(candidate.operator, data)))
         elif candidate.text in unchanged:
             one = unchanged[candidate.text]
-            # A candidate with the same operator may have different hints.
+            # The candidate's hints may have changed although its operator has not.
             fitted.append(one if one.candidate is candidate else replace(one, candidate=candidate))
     return Partition(previous.transitions, needed, tuple(matches), tuple(fitted))
 
@@ -99,9 +102,9 @@ def _transitions_to_rematch(
 ) -> Iterator[tuple[EncodedTransition, Sequence[Candidate], Match | None]]:
     """Yield each transition whose best match may change, the candidates to try, and the match to beat.
 
-    There is no match to beat if all candidates of the controller compete. All candidates of the controller
-    compete if the best candidate is gone, or if the needed atoms changed so that another candidate may be
-    better. Otherwise only new candidates compete.
+    All candidates of the controller are tried if the previous best candidate is gone, or if the needed
+    atoms changed so that another candidate may be better. The match to beat is then None. Otherwise only
+    new candidates are tried, and the match to beat is the previous best match.
     """
     rows = zip(previous.transitions.by_number, needed, previous.needed, previous.matches, strict=True)
     open_to_all = {
@@ -121,11 +124,11 @@ def _transitions_to_rematch(
 
 
 def _match_still_best(match: Match | None, now: int, then: int) -> bool:
-    """Return whether the best match stays the best when other atoms are needed, ignoring hints.
+    """Return whether a transition's best match stays the best if its needed atoms change.
 
-    It does if all atoms that were needed are still needed, so that no further candidate qualifies, and if
-    the match also adds the newly needed atoms. Hints are preferred bindings of variables and may have
-    excluded a better match; `_hinted` checks for them.
+    They change from `then` to `now`. The match stays the best if no atom of `then` is dropped, so that no
+    further candidate qualifies, and if the match adds all atoms of `now`. This ignores hints, which may
+    have excluded a better match; `_hinted` checks for them.
     """
     return not then & ~now and (match is None or not now & ~match.adds)
 
@@ -153,7 +156,10 @@ def _best(
 def _preferred(
     candidate: Candidate, transition: EncodedTransition, needed: int, matcher: Matcher
 ) -> Match | None:
-    """Return the candidate's best match; prefer groundings that agree with its hint for the transition."""
+    """Return the candidate's best match on a transition, or None if it has none.
+
+    Matches that bind the variables as the candidate's hint for the transition prefers come first.
+    """
     matches = matcher.explaining_matches(candidate.operator, transition, needed)
     if not matches:
         return None
@@ -162,7 +168,7 @@ def _preferred(
         identity = transition.transition_id
         best = next((match for match in matches if candidate.agrees(match.objects, identity)), best)
     if candidate.pinned and transition.transition_id in candidate.pinned:
-        # If a transition is pinned to several candidates, the first by text gets it.
+        # If a transition is pinned to several candidates, the one whose text comes first gets it.
         return best._replace(score=PINNED, arity=0)
     return best
 

@@ -6,10 +6,11 @@ from needful.operator_learning.learning_problem import Hypothesis, LearningProbl
 
 
 def reduce_complexity(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Return the best set of operators with one deleted, or `start` if none is better.
+    """Delete one operator so that the objective is lowest; return `start` if no deletion lowers it.
 
-    The data of the deleted operator is divided among the rest by the necessary atoms found for `start`.
-    Among equally good deletions the first by the operators' text is chosen.
+    The transitions of the deleted operator are assigned to the other operators. Each must add the atoms
+    that are needed in its transitions according to `start`. Among equally good deletions, the operator
+    whose text comes first is deleted.
     """
     best = start
     for deleted in start.candidates:

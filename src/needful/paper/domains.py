@@ -16,7 +16,7 @@ class PaperProtocol:
     Attributes:
         demos, tasks: the numbers of demonstrations and of test tasks per seed.
         timeout: seconds of planning per task.
-        failed_nodes: the number of created nodes that Figure 4 shows for an unsolved task.
+        failed_nodes: the number of created nodes that the paper's Figure 4 plots for unsolved tasks.
         seeds: the number of seeds.
     """
 

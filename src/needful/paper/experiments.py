@@ -26,7 +26,7 @@ class SweepSettings:
     """The settings of a comparison of learners; None selects the paper's value for each domain.
 
     Attributes:
-        domains: the domains; by default the six that are not households.
+        domains: the domains; by default the six that are not household domains.
         learners: the learners; by default all learners of the paper. In households, the default leaves out
             the learners that the paper omits there.
         seeds: the number of seeds, counted from 0.
@@ -67,7 +67,10 @@ class SweepSettings:
 
 
 def comparison(job: Job, learners: tuple[str, ...] | None) -> Iterator[Job]:
-    """Yield one job per learner, otherwise with the settings of `job`."""
+    """Yield a copy of `job` for each learner.
+
+    By default these are all learners of the paper, in households without those that it omits there.
+    """
     omitted = NOT_IN_HOUSEHOLDS if learners is None and job.domain in HOUSEHOLD else ()
     for learner in learners or LEARNERS:
         if learner not in omitted:

@@ -17,7 +17,7 @@ from needful.paper.methods import ABLATIONS, LEARNERS, OPERATOR_LEARNERS, OURS
 
 BLANK = "-"
 
-# Both policies share one network, so they have one learning time.
+# The name of both GNN policies in the table of learning times: they share one network and its time.
 GNN = "gnn"
 
 

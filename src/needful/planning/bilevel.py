@@ -29,14 +29,14 @@ Subgoals: TypeAlias = Callable[[AbstractPlan, AbstractState, AbstractState], tup
 def necessary_subgoals(
     plan: AbstractPlan, initial: AbstractState, goal: AbstractState
 ) -> tuple[AbstractState, ...]:
-    """Return, before the plan and after each step, only the atoms that later steps and the goal need."""
+    """Return the atoms that later steps and the goal need: before the plan, then after each step."""
     return necessary_atoms(plan, goal)
 
 
 def predicted_subgoals(
     plan: AbstractPlan, initial: AbstractState, goal: AbstractState
 ) -> tuple[AbstractState, ...]:
-    """Return the initial atoms, and after each step all atoms that the operators predict to hold."""
+    """Return all atoms predicted to hold: the initial atoms, then the atoms after each step."""
     states = [initial]
     for step in plan:
         states.append(step.apply(states[-1]))
@@ -159,7 +159,8 @@ class _Attempt:
     def run(self, problem: Problem) -> PlanningResult:
         """Refine abstract plans in turn, and return the first success or the deepest failure.
 
-        If the simulator blames objects for a failure, the problem is changed and the search restarts.
+        If the simulator blames objects for a failure, the search restarts. Plans must then act on these
+        objects before the failed step.
         """
         deepest: PlanningResult | None = None
         stream = self._start_search(problem)

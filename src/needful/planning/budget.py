@@ -81,5 +81,5 @@ class Budget:
         return self.max_nodes is None or nodes < self.max_nodes
 
     def allows_grounding(self, operators: int) -> bool:
-        """Return whether a problem with `operators` ground operators may get another."""
+        """Return whether a problem with `operators` ground operators may have one more."""
         return self.max_ground_operators is None or operators < self.max_ground_operators

@@ -106,7 +106,7 @@ class GroundProblem:
         return self.goal & ~self.reachable == 0
 
     def ground_operator(self, index: int) -> GroundOperator:
-        """Return the ground operator with an index."""
+        """Return the ground operator that has the given index in `ground_operators`."""
         encoded = self.ground_operators[index]
         return self.operators[encoded.operator].ground([self.objects[i] for i in encoded.objects])
 
@@ -244,11 +244,11 @@ def _reachable_groundings(
 def _new_bindings(
     table: AtomTable, operator: _IndexedOperator, old: int, fresh: int, first: bool, budget: Budget
 ) -> Iterator[tuple[int, ...]]:
-    """Yield the new bindings of an operator in one round: an object index for each parameter.
+    """Yield the bindings of an operator that are new in one round: an object index for each parameter.
 
-    All preconditions are reached, and at least one is fresh: reached in the last round. There is one join
-    per precondition. It finds the bindings in which this precondition is fresh and the preconditions before
-    it are not. An operator without preconditions has bindings in the first round only.
+    In a new binding all preconditions are reached, and at least one is fresh: first reached in the last
+    round. For each precondition, one join finds the bindings in which it is the first fresh precondition of
+    the operator. An operator without preconditions has bindings in the first round only.
     """
     free = [UNBOUND] * len(operator.domains)
     if first and not operator.preconditions:
@@ -308,7 +308,7 @@ class _Encoder:
         mask = 0
         for predicate, indices in atoms:
             number = self.table.find((predicate.name, tuple(binding[i] for i in indices)))
-            # Only a deleted atom can lack a number. It never holds, so deleting it has no effect.
+            # An atom without a number never holds. Only a delete can mention it, and then has no effect.
             if number is not None:
                 mask |= 1 << number
         return mask

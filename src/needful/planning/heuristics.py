@@ -51,7 +51,7 @@ class Ff:
         self._preconditions = [list(bits(o.preconditions)) for o in budget.until_deadline(operators)]
         self._effects = [list(bits(o.adds & ~o.preconditions)) for o in budget.until_deadline(operators)]
         if budget.expired():
-            return  # incomplete, but the search checks the deadline before it uses the heuristic
+            return  # unfinished, but the search checks the deadline before it uses the heuristic
         self._without_preconditions = [
             index for index, atoms in enumerate(self._preconditions) if not atoms
         ]
@@ -155,7 +155,7 @@ class LmCut:
         needs = [tuple(bits(o.preconditions)) for o in budget.until_deadline(operators)]
         adds = [tuple(bits(o.adds & ~o.preconditions)) for o in budget.until_deadline(operators)]
         if budget.expired():
-            return  # incomplete, but the search checks the deadline before it uses the heuristic
+            return  # unfinished, but the search checks the deadline before it uses the heuristic
         goal = tuple(bits(problem.goal))
         self._original_index, wanted = _relevant_operators(goal, needs, self._achievers(adds, budget))
         needed = [*(needs[index] for index in self._original_index), goal]
@@ -292,7 +292,7 @@ def _remove_from_supported(cut: list[int], graph: _Graph) -> None:
 def _relevant_operators(
     goal: tuple[int, ...], needs: list[tuple[int, ...]], added_by: list[list[int]]
 ) -> tuple[list[int], set[int]]:
-    """Return the relevant operators, and all goal atoms and preconditions of relevant operators.
+    """Return the relevant operators, and the set of their preconditions and the goal atoms.
 
     An operator is relevant if it adds a goal atom or a precondition of a relevant operator. No other
     operator is ever in a landmark.

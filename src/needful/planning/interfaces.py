@@ -69,7 +69,7 @@ class Problem(Protocol):
     def plans(self, seed: int, budget: Budget, statistics: SearchStatistics) -> PlanStream:
         """Start a search and return its stream of plans.
 
-        The search adds to the counters of `statistics`. Only `seed` decides ties.
+        The search adds to the counters of `statistics`. Ties are broken by `seed` alone.
         """
         ...
 
@@ -90,7 +90,7 @@ class Search(Protocol):
     ) -> PlanStream:
         """Start a search and return its stream of plans.
 
-        The search adds to the counters of `statistics`. Only `seed` decides ties.
+        The search adds to the counters of `statistics`. Ties are broken by `seed` alone.
         """
         ...
 
@@ -102,8 +102,8 @@ class HeuristicEstimate:
     Attributes:
         value: a lower bound on the cost to reach the goal; None if the goal is unreachable.
         landmarks: at most `value` disjoint sets of ground operators, as bit masks of their indices. Every
-            plan from the state uses at least one operator of each set. After a step that is not in a set,
-            this still holds for the set.
+            plan from the state uses at least one operator of each set. A set remains a landmark
+            after a step that is not in the set.
     """
 
     value: int | None

@@ -46,7 +46,7 @@ class AStar:
     """A* search for abstract plans, by default with LM-cut.
 
     Attributes:
-        heuristic: builds the heuristic for a problem. If time runs out, the result may be incomplete.
+        heuristic: builds the heuristic for a problem; it may return an unfinished one if time runs out.
         weight: the factor of the estimate in f = g + weight·h; 1 gives the cheapest plans.
         symmetries: whether to merge states that differ only by swapping interchangeable objects.
     """
@@ -62,7 +62,7 @@ class AStar:
     def __call__(
         self, problem: GroundProblem, seed: int, budget: Budget, statistics: SearchStatistics
     ) -> PlanStream:
-        """Start a search and return its stream of plans; only `seed` decides ties."""
+        """Start a search and return its stream of plans; ties are broken by `seed` alone."""
         space = SearchSpace(problem, self.symmetries, budget)
         plans = AStarStream(space, self.heuristic(problem, budget), self.weight, seed, budget, statistics)
         # The cheapest plan has no superfluous steps, and later plans would often become equal to earlier
@@ -85,7 +85,7 @@ class AStarStream(SearchStream):
         super().__init__(space, seed, budget, statistics)
         self._heuristic = heuristic
         self._weight = weight
-        # For each state: the costs of the paths from which it was expanded, and its estimate.
+        # For each state: the costs of the paths with which it was expanded, and its heuristic estimate.
         self._expansions: dict[int, list[int]] = {}
         self._estimates: dict[int, _CachedEstimate] = {}
         self._queue: list[QueueEntry] = []

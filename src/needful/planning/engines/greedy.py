@@ -43,7 +43,7 @@ class Greedy:
     def __call__(
         self, problem: GroundProblem, seed: int, budget: Budget, statistics: SearchStatistics
     ) -> TrimmedPlans:
-        """Start a search and return its stream of plans; only `seed` decides ties."""
+        """Start a search and return its stream of plans; ties are broken by `seed` alone."""
         space = SearchSpace(problem, self.symmetries, budget)
         plans = GreedyStream(space, Ff(problem, budget), seed, budget, statistics)
         return TrimmedPlans(plans, problem, budget)

@@ -137,7 +137,7 @@ class NativeProblem:
         return replace(self, failures=(*self.failures, *new)) if new else self
 
     def plans(self, seed: int, budget: Budget, statistics: SearchStatistics) -> NativePlanStream:
-        """Start a search and return its stream of plans; only `seed` decides ties."""
+        """Start a search and return its stream of plans; ties are broken by `seed` alone."""
         return NativePlanStream(self, seed, budget, statistics)
 
 

@@ -70,7 +70,7 @@ class PythonProblem:
         return self if changed is self.compact else replace(self, compact=changed)
 
     def plans(self, seed: int, budget: Budget, statistics: SearchStatistics) -> PlanStream:
-        """Start a search and return its stream of plans; only `seed` decides ties."""
+        """Start a search and return its stream of plans; ties are broken by `seed` alone."""
         return self.search(self.compact, seed, budget, statistics)
 
 

@@ -46,7 +46,7 @@ class SearchSpace:
         return [step for step, needed in enumerate(self._preconditions) if not needed & missing]
 
     def successor(self, state: int, step: int) -> int:
-        """Return the state after a step or, with `symmetries`, the state that represents it."""
+        """Return the state after a step; with `symmetries`, the representative of its symmetric states."""
         child = self._apply(state, step)
         return child if self._symmetry is None else self._symmetry.canonical(child)
 
@@ -58,7 +58,7 @@ class SearchSpace:
         return (child | operator.adds) & self._relevant_atoms
 
     def undo_renaming(self, steps: list[int]) -> tuple[int, ...]:
-        """Return the plan that a path of steps stands for.
+        """Return the steps of a path with the original objects, as a plan for the problem.
 
         With `symmetries`, `successor` replaces a state by a symmetric one, in which interchangeable objects
         are renamed. Each such renaming is undone in all later steps.
@@ -156,7 +156,7 @@ class SearchStream(ABC):
 
     @abstractmethod
     def _resume_postponed(self) -> None:
-        """Requeue the nodes that were postponed because their states had been expanded often enough."""
+        """Requeue the nodes that were postponed because their states had reached the expansion limit."""
 
     @abstractmethod
     def _next_goal_node(self) -> int | Outcome:

@@ -23,7 +23,7 @@ LAMA_FIRST = (
     "lazy_greedy([ff, landmarks], preferred=[ff, landmarks])))"
 )
 
-# K* searches states that differ only in the names of objects once, and generates their plans afterwards.
+# Of symmetric states, K* searches only one. It generates the plans through the others afterwards.
 _SYMMETRIES = "sym=structural_symmetries(search_symmetries=oss, stabilize_initial_state=false, "
 _SYMMETRIES += "keep_operator_symmetries=true, time_bound=0)"
 _K_STAR_SEARCH = "kstar(lmcut(transform=undo_to_origin()), k={}, symmetries=sym, dump_plan_files=false, "

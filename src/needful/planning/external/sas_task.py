@@ -23,7 +23,8 @@ def sas_task(problem: GroundProblem, budget: Budget) -> str | None:
     """Return the problem as text, or None if time ran out. The ground operator with index 7 is named o7.
 
     Atoms that occur neither in a precondition nor in the goal are left out, and so are atoms that always
-    hold. The goal must not hold at the start, because the planner refuses a task without a goal.
+    hold. The goal must not hold at the start: otherwise all goal atoms might be left out, and the
+    planner refuses a task without a goal.
     """
     deleted = []
     for operator in problem.ground_operators:
