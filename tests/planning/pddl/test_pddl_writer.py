@@ -258,6 +258,12 @@ def test_strips_style_needs_a_task() -> None:
         write_pddl(VOCABULARY, [], style=PddlStyle.STRIPS)
 
 
+def test_strips_of_a_task_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("needful.planning.grounding._MAX_ATOMS", 1)
+    with pytest.raises(InvalidInputError, match=r"too many ground operators or atoms.*another style"):
+        written(toy_problem(), PddlStyle.STRIPS, toy_world.VOCABULARY)
+
+
 @pytest.mark.parametrize("style", list(PddlStyle))
 def test_any_name_can_be_written(style: PddlStyle, tmp_path: Path, parse_domain: DomainParser) -> None:
     root = Type("object")

@@ -142,7 +142,10 @@ def _lifted(writer: _PddlWriter, task: AbstractTask | None, write_delete: Delete
 
 def _grounded(writer: _PddlWriter, task: AbstractTask) -> Pddl:
     problem = ground(writer.operators, task, Budget.unlimited())
-    assert problem is not None  # the budget is unlimited
+    if problem is None:
+        raise InvalidInputError(
+            "The task has too many ground operators or atoms for the style strips. Use another style."
+        )
     ground_operators = problem.plan(range(len(problem.ground_operators)))
     action_names = make_unique(map(writer.action_name, ground_operators), writer.names.non_action_names())
     actions = list(ground_actions(problem, writer.names, action_names))

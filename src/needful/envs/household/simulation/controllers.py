@@ -15,7 +15,7 @@ import numpy as np
 from needful.core.controllers import Parameters
 from needful.envs.household.motion.base_motion import has_clearance
 from needful.envs.household.scene.scene import CLEARANCE, heading
-from needful.envs.household.simulation import manipulate
+from needful.envs.household.simulation import hand_controllers
 from needful.envs.household.simulation.controller_motion import FailureReason, Motion
 from needful.envs.household.simulation.physics import Physics
 from needful.envs.household.simulation.snapshot import POSE, Snapshot, rotate_pose_yaw, rotate_yaw
@@ -36,11 +36,11 @@ def start_failure_reason(
         case "NavigateTo":
             return navigate_failure(geometry, thing, theta)
         case "Grasp":
-            return manipulate.grasp_failure(geometry, thing)
+            return hand_controllers.grasp_failure(geometry, thing)
         case "PlaceOnTop" | "PlaceInside":
-            return manipulate.place_failure(geometry, thing, theta, inside=name == "PlaceInside")
+            return hand_controllers.place_failure(geometry, thing, theta, inside=name == "PlaceInside")
         case "Open" | "Close":
-            return manipulate.hinge_failure(geometry, thing, theta, HINGE_TARGETS[name])
+            return hand_controllers.hinge_failure(geometry, thing, theta, HINGE_TARGETS[name])
         case _:
             raise UnknownNameError("household controller", name, CONTROLLER_NAMES)
 
@@ -56,11 +56,11 @@ def run_controller(
         case "NavigateTo":
             return navigate(geometry, thing, theta)
         case "Grasp":
-            return manipulate.grasp(geometry, physics, thing, theta)
+            return hand_controllers.grasp(geometry, physics, thing, theta)
         case "PlaceOnTop" | "PlaceInside":
-            return manipulate.place(geometry, physics, thing, theta)
+            return hand_controllers.place(geometry, physics, thing, theta)
         case _:
-            return manipulate.turn_hinge(geometry, physics, thing, theta, HINGE_TARGETS[name])
+            return hand_controllers.turn_hinge(geometry, physics, thing, theta, HINGE_TARGETS[name])
 
 
 def navigate_failure(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> FailureReason | None:
