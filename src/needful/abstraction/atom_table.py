@@ -51,7 +51,7 @@ class AtomTable:
         return self._append(atom, key, arguments) if known is None else known.bit_length() - 1
 
     def number_by_arguments(self, predicate: Predicate, arguments: tuple[int, ...]) -> int:
-        """Return the number of a predicate's atom, given its object numbers; number it if it is new."""
+        """Return the number of the atom with these object numbers; a new atom gets the next number."""
         key = (predicate.name, arguments)
         known = self._bits.get(key)
         if known is not None:

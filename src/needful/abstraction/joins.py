@@ -1,8 +1,8 @@
-"""Joins: find all ways to replace variables by objects so that each lifted atom is in a given set.
+"""Joins: find all groundings (maps from variables to objects) of a list of lifted atoms.
 
-Such a replacement is a grounding; each lifted atom has its own set of ground atoms. Each level of the
-search binds the variables of the lifted atom that has the fewest candidates in its set. Different variables
-are bound to different objects, and objects have the types of their variables.
+For each lifted atom, a set of allowed ground atoms is given. A grounding must turn each lifted atom into
+an atom of its set. It binds different variables to different objects of the variables' types. Each level of
+the search binds the variables of one lifted atom: the one with the fewest candidates left in its set.
 """
 
 from __future__ import annotations

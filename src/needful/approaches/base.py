@@ -50,7 +50,8 @@ class LearningConfig:
         seed: the seed of all random numbers.
         samplers: how samplers are trained.
         policy: how a graph network policy is trained.
-        experiments: if given, preconditions that the simulator shows to be accidental are dropped.
+        experiments: if given, learned preconditions are tested in the simulator, with these limits.
+            Preconditions that prove unnecessary are dropped.
         timeout: the maximum number of seconds. Learning that takes longer fails; otherwise the timeout has
             no effect on the result.
         replays: random actions executed in the simulator; used if `Approach.replay_count` is not 0.

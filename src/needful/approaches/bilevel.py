@@ -75,12 +75,12 @@ class LearnedModel:
     Attributes:
         model: the planning model.
         demonstrations: the demonstrations learned from, then the replays.
-        operators: the operators before samplers were learned, with their data.
-        evidence: the transitions behind each operator, by its name.
+        operators: the result of operator learning, before experiments dropped preconditions.
+        evidence: for each operator's name, the transitions that it was learned from.
         seconds: the duration of learning by stage.
         approach: the name of the approach.
         provenance: the settings, as stored in model.json.
-        dropped: the preconditions that experiments showed to be accidental.
+        dropped: the preconditions that experiments in the simulator showed to be unnecessary.
     """
 
     model: PlanningModel
@@ -108,7 +108,11 @@ class LearnedModel:
         return BilevelSolver(model, environment.execute, config, self.approach)
 
     def save(self, path: str | Path, domain: str | None = None, force: bool = False) -> None:
-        """Write a model directory with the model, its PDDL, its evidence and the steps of hill climbing."""
+        """Write a model directory.
+
+        It holds the model, its PDDL, the transitions that each operator was learned from, and the
+        accepted moves of hill climbing, if the operator learner uses it.
+        """
         provenance = {
             **({} if domain is None else {"domain": domain}),
             **self.provenance,
@@ -205,7 +209,10 @@ class BilevelApproach:
         demonstrations: Demonstrations,
         config: LearningConfig = DEFAULTS,
     ) -> LearnedModel:
-        """Learn operators and samplers; with `config.experiments`, drop accidental preconditions."""
+        """Learn operators and samplers.
+
+        With `config.experiments`, preconditions that prove unnecessary in the simulator are dropped.
+        """
         deadline = Deadline.after(config.timeout)
         config.progress.stage("Learning operators and samplers")
         learned = learn_model(
@@ -275,7 +282,12 @@ def with_experiments(
     seed: int = 0,
     deadline: Deadline = NO_DEADLINE,
 ) -> LearnedModel:
-    """Drop the preconditions that the simulator shows to be accidental."""
+    """Return the learned model without the preconditions that experiments show to be unnecessary.
+
+    An experiment executes an operator's controller in the simulator, in a state where the tested
+    precondition does not hold but all others do. If the operator's prediction holds after every
+    experiment, the precondition is dropped; `drop_accidental_preconditions` lists the exceptions.
+    """
 
     def execute_until_deadline(state: State, action: GroundController) -> Execution:
         deadline.check()

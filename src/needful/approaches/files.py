@@ -58,7 +58,10 @@ def open_model(path: str | Path) -> StoredModel:
 
 
 def bind_model(model: PlanningModel, environment: Environment) -> PlanningModel:
-    """Return the model with the environment's own predicates and controllers; raise if they do not fit."""
+    """Return the model with its predicates and controllers replaced by those of the environment.
+
+    Raises if a type, predicate or controller of the model is missing in the environment or differs there.
+    """
     try:
         return model.bound_to(environment.vocabulary)
     except InvalidInputError as error:
@@ -66,9 +69,10 @@ def bind_model(model: PlanningModel, environment: Environment) -> PlanningModel:
 
 
 def dropped_preconditions(stored: StoredModel) -> dict[str, dict[str, int]]:
-    """Return the preconditions that were dropped because experiments showed them to be accidental.
+    """Return the preconditions that were dropped because experiments showed them to be unnecessary.
 
-    The result maps each operator's name to its dropped atoms, and each atom to its number of experiments.
+    The result maps each operator's name to a dictionary. This maps each dropped precondition to the number
+    of experiments in which the operator succeeded without it.
     """
     field = Field(
         stored.provenance.get(DROPPED, {}), Source(MODEL_FILE, ModelError), f"provenance.{DROPPED}"
@@ -99,7 +103,8 @@ def holds_policy(path: str | Path) -> bool:
 def model_digest(path: str | Path) -> str:
     """Return the SHA-256 digest of model.json or policy.json.
 
-    This file contains the digest of the arrays, so a change of the arrays changes the result too.
+    This file contains the digest of the arrays of the samplers or the policy, which are stored in another
+    file. So a change of the arrays changes the result too.
     """
     file = POLICY_FILE if holds_policy(path) else MODEL_FILE
     return hashlib.sha256((model_directory(path) / file).read_bytes()).hexdigest()

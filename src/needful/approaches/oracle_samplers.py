@@ -21,16 +21,17 @@ from needful.errors import InvalidInputError
 
 @dataclass(frozen=True, slots=True)
 class RemappedSampler:
-    """A sampler of another operator, whose parameters may be fewer or in another order.
+    """The sampler of an oracle operator, adapted to a learned operator.
 
-    `indices` lists the objects to pass to that sampler, as indices into the objects passed to `sample`.
+    The oracle operator may have fewer parameters, or have them in another order. For each of its
+    parameters, `indices` holds the index of the learned operator's parameter with the same object.
     """
 
     sampler: Sampler
     indices: tuple[int, ...]
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Sequence[float]:
-        """Draw parameters from the other operator's sampler."""
+        """Draw continuous parameters; `objects` are bound to the learned operator's parameters."""
         return self.sampler.sample(state, [objects[index] for index in self.indices], rng)
 
 
@@ -69,9 +70,10 @@ def _renamed(atoms: Iterable[LiftedAtom], binding: Mapping[Variable, Variable]) 
 
 
 def _bindings(source: Operator, operator: Operator) -> list[dict[Variable, Variable]]:
-    """Return all ways to map the parameters of `source` to those of `operator`.
+    """Return all ways to map the parameters of the oracle operator `source` to those of `operator`.
 
-    Controller arguments are mapped to controller arguments in order.
+    Different parameters are mapped to different ones of fitting types. The controller arguments of `source`
+    are mapped to those of `operator`, in order.
     """
     fixed = dict(zip(source.controller_arguments, operator.controller_arguments, strict=True))
     unbound = [variable for variable in source.parameters if variable not in fixed]

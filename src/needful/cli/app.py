@@ -76,7 +76,8 @@ def main() -> None:
     try:
         build_app()()
     except OSError as error:
-        if error.filename is not None or not disk_is_full(error):  # it is not a full disk while printing
+        # An error without a file name comes from printing; only a full disk is reported here.
+        if error.filename is not None or not disk_is_full(error):
             raise
         console.print_stderr(
             f"error: Cannot write the output: {error.strerror}. Redirect it to another disk."

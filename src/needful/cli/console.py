@@ -54,7 +54,10 @@ def _notes(error: BaseException) -> Sequence[str]:
 
 
 def check_paths_disjoint(source: Path, out: Path, option: str = "--out") -> None:
-    """Raise if writing `out`, the value of `option`, would delete or change `source`."""
+    """Raise if writing to the path `out` would delete or change the input `source`.
+
+    `option` is the command line option that `out` was given with; the error names it.
+    """
     resolved, target = source.resolve(), out.resolve()
     if resolved == target:
         reason = f"{out} is the input, which would be lost. Choose another path."

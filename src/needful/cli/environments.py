@@ -26,12 +26,11 @@ MODULE_SEARCH_HINT = (
 
 @contextmanager
 def custom_environment(reference: str, findings: Findings) -> Iterator[Environment | None]:
-    """Yield the user's environment, or None if its module or constructor raises.
+    """Yield the user's environment; `reference` is `module:Class` or `file.py:Class`.
 
-    In this case, the exception is added to `findings`, the problems to report.
-
-    Inside the block, modules in the current folder and beside the file can be imported. Raises
-    `UnknownNameError` if there is no such module, file or class.
+    If importing the module or constructing the class raises, the exception is added to `findings` (the
+    problems to report) and None is yielded. If there is no such module, file or class, `UnknownNameError`
+    is raised. Inside the block, modules in the current folder and in the file's folder can be imported.
     """
     source, _, class_name = reference.rpartition(":")
     if not source or not class_name:
@@ -55,7 +54,7 @@ def _import_file(file: Path, findings: Findings) -> ModuleType | None:
         raise UnknownNameError("file", str(file), map(str, file.parent.glob("*.py")))
     loaded = None
     with findings.catch("importing it", str(file), IMPORT_REMEDY):
-        # With the prefix, a file such as random.py does not hide a library module of the same name.
+        # The module's name has a prefix, so that the user's random.py does not replace the library's.
         spec = importlib.util.spec_from_file_location(f"own_environment_{file.stem}", file)
         assert spec is not None
         assert spec.loader is not None

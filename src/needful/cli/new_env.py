@@ -244,9 +244,10 @@ def new_env(
 
 
 def _unedited(texts: Mapping[str, str]) -> FolderKind:
-    """Return the kind of folder that holds the files `texts` exactly as they were written.
+    """Return a description of the folders that may be overwritten: those that the user has not edited.
 
-    Only folders of this kind may be overwritten, so files that the user has edited are never lost.
+    `texts` maps the name of each generated file to its text. A file with another text has been edited, so
+    its folder is not overwritten.
     """
     marker_files = {
         file: FileKind(file, re.compile(re.escape(text.encode()) + rb"\Z")) for file, text in texts.items()

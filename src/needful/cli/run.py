@@ -117,7 +117,7 @@ def _describe(result: RunResult, path: Path, picture: Path | None) -> None:
 
 
 def _new_folder(name: str) -> Path:
-    """Return an unused path below runs/ that starts with the name."""
+    """Return the first unused path of runs/NAME, runs/NAME-2, runs/NAME-3, ..., where NAME is `name`."""
     names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     return next(path for path in (Path("runs") / each for each in names) if not os.path.lexists(path))
 

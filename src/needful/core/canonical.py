@@ -40,7 +40,7 @@ def canonical_form(operator: Operator) -> tuple[Operator, dict[Variable, Variabl
 
 
 def rename(operator: Operator, renaming: dict[Variable, Variable]) -> Operator:
-    """Return the operator with renamed variables; its parameters are in the order of the dictionary."""
+    """Return the operator with renamed variables; its parameters get the order of `renaming`."""
 
     def atoms(old: frozenset[LiftedAtom]) -> frozenset[LiftedAtom]:
         return frozenset(LiftedAtom(a.predicate, tuple(renaming[v] for v in a.variables)) for a in old)
@@ -130,8 +130,9 @@ def _best_order(fixed: int, labels: Sequence[str], incidences: list[Incidence]) 
 def _refine(colours: list[int], labels: Sequence[str], incidences: list[Incidence]) -> list[int]:
     """Return the colour of each variable after colour refinement.
 
-    Variables get different colours if their types differ, or if they occur in different atoms. In each
-    round, atoms are compared by the current colours of their variables. The last round adds no colour.
+    Each round splits variables of the same colour if their types differ, or if they occur in different
+    atoms or at different positions. Atoms count as different if their texts or the current colours of their
+    variables differ. Refinement ends after a round that does not increase the number of colours.
     """
     while True:
         seen: list[list[tuple[str, int, tuple[int, ...]]]] = [[] for _ in colours]
@@ -168,7 +169,7 @@ def _search(
         if any(_is_symmetric_pair(variable, other, incidences) for other in tried):
             continue
         tried.append(variable)
-        # Doubled colours leave gaps: the chosen variable gets the unused colour below its old one.
+        # Double all colours and subtract 1 for this variable, so that it comes just before the others.
         chosen = [2 * colour - (index == variable) for index, colour in enumerate(colours)]
         found = _search(_refine(chosen, labels, incidences), labels, incidences)
         if best is None or found[0] < best[0]:

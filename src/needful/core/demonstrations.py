@@ -77,7 +77,7 @@ class Demonstration:
         listed = ", ".join(map(str, sorted(known)))
         if len({obj.name for obj in known}) != len(known):
             raise DemonstrationError(f"Two objects of a demonstration share a name: {listed}.")
-        # The union of the states lists each atom once, although most atoms hold in many states.
+        # Most atoms hold in many states; the union is taken so that each atom is checked only once.
         checked: tuple[GroundController | GroundAtom, ...] = (
             *self.actions,
             *sorted(frozenset[GroundAtom]().union(*self.abstract_states)),

@@ -126,10 +126,10 @@ class Variable(_TypedName):
 class InjectiveTuples:
     """All tuples with one object from each domain and no object twice, counted without listing them.
 
-    Each domain holds the objects of one type. A type has at most one parent, so two domains are nested
-    or disjoint. Objects are chosen from the smallest domain first. When a domain is reached, one of its
-    objects is already used for each smaller domain inside it. The number of objects left is thus the same
-    for all earlier choices, and the number of tuples is the product of these numbers.
+    A domain holds all objects of one type. A type has at most one parent, so of two domains, one contains
+    the other or they share no object. Domains are processed from the smallest to the largest. If k earlier
+    domains lie inside a domain of n objects, exactly k of these objects are already used, so n - k are
+    left, whichever objects were chosen before. The number of tuples is the product of all n - k.
     """
 
     domains: tuple[tuple[Object, ...], ...]

@@ -187,7 +187,7 @@ class Operator:
 
     @cached_property
     def keep_effects(self) -> frozenset[LiftedAtom]:
-        """The preconditions that are also add effects, K = P ∩ E+: they are predicted to stay true."""
+        """The preconditions that are also add effects: they are predicted to stay true."""
         return self.preconditions & self.add_effects
 
     def ground(self, objects: Sequence[Object]) -> GroundOperator:

@@ -111,7 +111,7 @@ class PlanningResult:
 
     @property
     def solved(self) -> bool:
-        """Whether a plan was found and refined."""
+        """Whether the task was solved."""
         return self.outcome is Outcome.SOLVED
 
     @property
@@ -120,5 +120,8 @@ class PlanningResult:
         return self.abstract_plan or self.actions
 
     def expected_atoms(self, goal: AbstractState) -> tuple[AbstractState, ...]:
-        """Return the atoms expected in each state: its subgoal, or the goal if a policy acted."""
+        """Return the subgoals: the atoms that had to hold before the plan and after each step.
+
+        If there are no subgoals, as for a policy, return the goal once for each simulated state.
+        """
         return self.subgoals or (goal,) * len(self.states)
