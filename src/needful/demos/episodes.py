@@ -113,8 +113,8 @@ def demonstrations_from_episodes(
 ) -> tuple[Demonstration, ...]:
     """Return one demonstration per episode.
 
-    Errors are `DemonstrationError`s that name the episode and the step, both counted from 0. Omit
-    episodes that do not reach their goal.
+    Errors are `DemonstrationError`s that name the episode and, if known, the step, both counted from 0.
+    An episode that does not reach its goal is an error, so do not pass such episodes.
 
     Args:
         episodes: for example `dataset.iterate_episodes()` of Minari, or a list of `Episode`.

@@ -1,4 +1,4 @@
-"""Replays: transitions of random actions in states of demonstrations.
+"""Replays: records of one random action, executed in a state of a demonstration.
 
 Demonstrations execute a controller only where it helps to reach the goal. Replays also execute it in other
 states. A replay is a `Demonstration` with one action and an empty goal.

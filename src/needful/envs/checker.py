@@ -308,7 +308,7 @@ def _check_use_of_controllers(env: Environment, model: PlanningModel, findings: 
 def _check_sampler(
     sampler: Sampler, operator: Operator, state: State, make_rng: Callable[[], np.random.Generator]
 ) -> None:
-    """Raise if the sampler returns invalid parameters, or others when called again with the same seed."""
+    """Raise if the parameters are invalid, or differ between two calls with the same random numbers."""
     objects = _random_objects([variable.type for variable in operator.parameters], state, make_rng())
     if objects is None:
         return
@@ -393,7 +393,7 @@ def _random_objects(
 
 
 def _beyond_bounds(action: GroundController) -> GroundController:
-    """Return the action with each parameter on a bound moved beyond it; clipping undoes this."""
+    """Return a copy of the action; parameters that equal a bound are moved outside the bounds by 1."""
     controller = action.controller
     bounds = zip(action.parameters, controller.low, controller.high, strict=True)
     parameters = tuple(value + (value == high) - (value == low) for value, low, high in bounds)

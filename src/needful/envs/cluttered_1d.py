@@ -72,7 +72,7 @@ class Cluttered1D(Environment):
     picture_size = (8.0, 1.5)
 
     def simulate(self, state: State, action: GroundController) -> State:
-        """Move to the dot plus a displacement, or grasp the dot if it is in reach."""
+        """Move to a given displacement from the dot, or grasp the dot if it is in reach."""
         robot, dot = action.objects
         mode, displacement = action.parameters
         if mode < 0.0:

@@ -69,7 +69,8 @@ NEXT_TO_BOX = Predicate("NextToBox", (ROBOT, BOX), _next_to)
 NEXT_TO_SHELF = Predicate("NextToShelf", (ROBOT, SHELF), _next_to)
 NEXT_TO_TABLE = Predicate("NextToTable", (ROBOT,), _next_to_table)
 
-# The parameter is the destination. The second object has no effect; it tells learners the move's target.
+# The parameter is the y position to move to. The simulator ignores the second object of these controllers:
+# it only shows learners what the robot moves to.
 MOVE_TO_OBJ = Controller("MoveToObj", (ROBOT, OBJ), low=(LOWEST_Y,), high=(HIGHEST_Y,))
 MOVE_TO_BOX = Controller("MoveToBox", (ROBOT, BOX), low=(LOWEST_Y,), high=(HIGHEST_Y,))
 MOVE_TO_SHELF = Controller("MoveToShelf", (ROBOT, SHELF), low=(LOWEST_Y,), high=(HIGHEST_Y,))
@@ -157,8 +158,8 @@ def _after_placing(state: State, after: State, action: GroundController) -> Stat
     """Return the state after Place.
 
     `state` is the state before Place, and `after` the result of Place in the Painting domain. If nothing
-    was placed, or the pose is out of reach, return `state`. Otherwise return `after` with another height of
-    the placed object: its resting height on the table, elsewhere the height in the parameters of Place.
+    was placed, or the pose is out of reach, return `state`. Otherwise return `after`, but change the height
+    of the placed object: to the resting height if it is on the table, else to the z parameter of Place.
     """
     held = held_object(state)
     (robot,), (_, y, z) = action.objects, action.parameters
@@ -172,7 +173,10 @@ class ReachableTableSampler:
     """Samples a pose on the table that the robot can reach, for the operators that place on the table."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return a pose; if the robot is not next to the table, the current pose of the object to place."""
+        """Return a random pose on the table, within the robot's reach.
+
+        If the robot is not next to the table, return the current pose of the object to place.
+        """
         obj, robot = objects
         if not _next_to_table(state, (robot,)):
             return CurrentPoseSampler().sample(state, objects, rng)

@@ -34,8 +34,9 @@ class GymView(gymnasium.Env[Observation, Action]):
     have higher returns. An episode terminates when the goal holds and is truncated at the horizon. An
     invalid action, such as one with objects of wrong types, leaves the state unchanged and costs a step.
 
-    `info` has the object-centric values: `state`; `task`; `failure`, the reason if the controller failed;
-    `invalid`, the reason if the action was invalid; and, with `atoms`, `abstract`: the atoms that hold.
+    `info` has the object-centric values `state` and `task`. Its entry `failure` is the reason if the
+    controller failed, and `invalid` the reason if the action was invalid; else they are None. If the
+    argument `atoms` is true, `info` also has `abstract`, the set of atoms that hold.
 
     `reset` samples a task, or takes `options={"task": task}`. Sampled tasks have at most `max_objects`
     objects and `max_goal_atoms` goal atoms. The default limits are the maxima over the first
@@ -139,11 +140,11 @@ class GymView(gymnasium.Env[Observation, Action]):
         return (picture[:, :, :3] * 255.0).round().astype(np.uint8)
 
     def encode_action(self, action: GroundController) -> Action:
-        """Return an action over objects of the current task in the form that `step` takes."""
+        """Convert an action on objects of the current task to the arrays that `step` takes."""
         return self.encoding.encode_action(action, self.task.objects)
 
     def decode_action(self, action: Action) -> GroundController:
-        """Return the controller call that an action of `step` stands for in the current task.
+        """Convert the arrays that `step` takes to an action on objects of the current task.
 
         Raises `InvalidInputError` for an invalid action.
         """

@@ -25,7 +25,7 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import InvalidInputError, UnknownNameError
 
-# Both map names to arrays, except that the controller of an action is an integer.
+# Observations and actions map names to arrays, but the entry `controller` of an action is an integer.
 Observation: TypeAlias = dict[str, Any]
 Action: TypeAlias = dict[str, Any]
 
@@ -88,7 +88,7 @@ class GymEncoding:
             {
                 "controller": spaces.Discrete(len(controllers)),
                 "objects": spaces.MultiDiscrete(np.full(arity, self.max_objects)),
-                # Double precision, as in the simulator.
+                # Parameters have double precision, as in the simulator.
                 "parameters": spaces.Box(-1.0, 1.0, (dimension,), np.float64),
             }
         )
@@ -119,9 +119,9 @@ class GymEncoding:
         }
 
     def decode_state(self, observation: Mapping[str, Any]) -> State:
-        """Return the state of an observation, in the single precision of its arrays.
+        """Return the state of an observation; its values are rounded to single precision.
 
-        Observations have no object names: objects are called `object00`, `object01` and so on by row.
+        Observations have no object names. Objects are named after their rows: `object00`, `object01`, ...
         """
         digits = len(str(self.max_objects - 1))
         vectors: dict[Object, Sequence[float]] = {}
@@ -132,7 +132,7 @@ class GymEncoding:
         return State(vectors)
 
     def decode_goal(self, observation: Mapping[str, Any], state: State) -> AbstractState:
-        """Return the goal of an observation, over the objects of its decoded state."""
+        """Return the goal of an observation; `state` is the result of `decode_state`."""
         atoms = []
         for row in np.flatnonzero(observation["goal_mask"]).tolist():
             predicate_index, *rows = observation["goal"][row].tolist()

@@ -95,7 +95,7 @@ def shade(color: float) -> str:
 
 
 def _widened(span: Span) -> Span:
-    """Return a range of y that contains every object whose middle is in the given range."""
+    """Return a y range grown by half an object width at both ends."""
     return span[0] - OBJ_WIDTH / 2, span[1] + OBJ_WIDTH / 2
 
 

@@ -46,5 +46,5 @@ def draw_legend(axes: Axes, meanings: Mapping[str, str]) -> None:
         handletextpad=0.5,
         columnspacing=1.4,
     )
-    # Equal legends have equal ids, so that the report page performs their slow layout only once.
+    # Drawing a legend is slow: the report page recognises equal legends by their id and draws them once.
     legend.set_gid(f"legend {dict(meanings)}")

@@ -37,7 +37,7 @@ FONT_SIZE = 8
 LINE_HEIGHT = 0.17
 LETTERS_PER_INCH = 14
 
-# Left, bottom, width and height in inches.
+# The bounds of a rectangle in a figure: left, bottom, width and height in inches.
 Bounds: TypeAlias = tuple[float, float, float, float]
 
 

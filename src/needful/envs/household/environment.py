@@ -67,7 +67,10 @@ MAX_HOUSES = 100
 
 
 def make_vocabulary(worlds: WorldCache) -> Vocabulary:
-    """Return the vocabulary; classifiers and initiation tests use the simulators of houses in `worlds`."""
+    """Return the vocabulary of the household domains.
+
+    `worlds` has a simulator for each house; the classifiers and the initiation tests query it.
+    """
     return Vocabulary(
         TYPES,
         tuple(
@@ -196,7 +199,7 @@ class Household(Environment):
     def _check_start(self, definition: ActivityDefinition, state: State) -> None:
         """Raise `NoPlaceError` if an initial literal is false, or if a goal object is within reach."""
         for literal in definition.initial:
-            # Literals about rooms and the robot have no predicate, and cannot change while things settle.
+            # Not checked: these literals have no predicate, and they stay true while things settle.
             if literal.predicate == "inroom" or ROBOT_OBJECT.name in literal.arguments:
                 continue
             if not self._atom(literal, state).holds(state):

@@ -42,7 +42,7 @@ SAMPLE_COUNT = 100
 
 ZERO_SIZE: Vector = (0.0, 0.0, 0.0)
 
-# The height above a surface at which a thing is released, and its minimum gap to other things.
+# The height above a surface at which a thing is released, and the minimum gap between it and other things.
 RELEASE_HEIGHT, MIN_GAP = 0.02, 0.01
 
 # Things are dropped into a container from a height in this range above its bottom.
@@ -130,12 +130,15 @@ def _operators(vocabulary: Vocabulary) -> tuple[Operator, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StandingPlaceSampler:
-    """Samples where the robot stands: beside a thing, but in front of windows, shelves and cupboards."""
+    """Samples where the robot stands to reach a thing.
+
+    It stands in front of windows, shelves and cupboards, and on any side of other things.
+    """
 
     worlds: WorldCache
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return an offset from the thing, in a frame with the thing's yaw."""
+        """Return the offset of the robot from the thing, in a frame with the thing's yaw."""
         (target,) = objects
         category = CATEGORIES[target.type.name]
         if category.fixed and (category.hinge or len(category.surfaces) > 1):
@@ -157,7 +160,7 @@ class StandingPlaceSampler:
         return x, y
 
     def _bounds(self, state: State, target: Object, rotation: np.ndarray) -> Box:
-        """Return a box whose ground area covers a thing (even a tilted one), in a frame with its yaw."""
+        """Return a flat box that covers a thing seen from above, in a frame with the thing's yaw."""
         low, high = map(np.array, self.worlds.of(state).bounds(state, target))
         x, y = (rotation.T @ ((low + high)[:2] / 2 - state[target][:2])).tolist()
         hx, hy = (np.abs(rotation.T) @ (high - low)[:2] / 2).tolist()
@@ -187,7 +190,7 @@ class CavitySampler:
     """Samples where the hand releases the held object: above a container, the operator's second object."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return an offset from the container's origin to a point above the container's middle."""
+        """Return the offset of the release point from the container's origin."""
         _, container = objects
         hx, hy = state.get(container, "hx"), state.get(container, "hy")
         low, high = (-hx / 2, -hy / 2, DROP_HEIGHTS[0]), (hx / 2, hy / 2, DROP_HEIGHTS[1])
@@ -201,7 +204,10 @@ class SurfaceSampler:
     worlds: WorldCache
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the first sampled offset that is free and in range; if none is, the first sampled one."""
+        """Return the offset of the release point from the operator's second object.
+
+        It is the first of several samples that is free and in range, or the first sample if none is.
+        """
         held, target = objects
         world = self.worlds.of(state)
         low, high = map(np.array, world.bounds(state, held))
@@ -225,7 +231,7 @@ def _other_things(state: State, objects: Sequence[Object]) -> list[Object]:
 def _overlaps_others(
     positions: np.ndarray, half: np.ndarray, others: Sequence[tuple[Vector, Vector]]
 ) -> np.ndarray:
-    """Return for each position whether a box with its bottom there overlaps one of the other boxes."""
+    """Return, for each position, whether a box that stands at this position overlaps another box."""
     lows, highs = (np.array([box[i] for box in others]).reshape(-1, 3) for i in (0, 1))
     middles = (positions + half * (0, 0, 1))[:, None, :]
     apart = np.any((middles - half >= highs) | (middles + half <= lows), axis=2)
@@ -233,10 +239,10 @@ def _overlaps_others(
 
 
 def _sample_surface_offsets(target: Object, half: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Sample offsets from the target at which a thing is released above one of the target's surfaces.
+    """Sample points slightly above the target's surfaces at which a held thing is released.
 
-    `half` has the half-extents of the thing. It lies completely on the surface. On a side where the surface
-    is too short for this, the thing is centred.
+    Returns their offsets from the target. `half` has the half-extents of the thing. The thing does not
+    project beyond the surface. In a direction in which the surface is too short, the thing is centred.
     """
     category = CATEGORIES[target.type.name]
     surfaces = category.surfaces or (bounding_box(category),)

@@ -60,9 +60,13 @@ class Footprints:
     def of(
         cls, centres: np.ndarray, axes: np.ndarray, halves: np.ndarray, round_: np.ndarray
     ) -> Footprints:
-        """Return footprints that cover geoms, exactly if they are upright; `round_` marks the cylinders."""
+        """Return footprints that cover the given geoms; those of upright geoms are exact.
+
+        `round_` is a mask of the geoms that are cylinders; the others are boxes.
+        """
         half_axes = axes * halves[:, None, :]
-        # One side lies along the axis that looks longest from above: exact for boxes that are not tilted.
+        # The first side has the direction of the box axis that is longest when seen from above. The
+        # footprint of a box that is not tilted is then exact.
         lengths = np.hypot(half_axes[:, 0, :], half_axes[:, 1, :])
         longest = np.take_along_axis(half_axes[:, :2, :], lengths.argmax(axis=1)[:, None, None], axis=2)[
             :, :, 0
@@ -107,7 +111,7 @@ class Footprints:
         return self[(self.low < high) & (self.high > low)]
 
     def gaps(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the distance of each point to each footprint, at most 0 inside.
+        """Return the distance from each point to each footprint; it is 0 or negative inside a footprint.
 
         The last axis of the result is the index of the footprint.
         """
@@ -129,7 +133,10 @@ class Disc:
 
 
 class OccupancyGrid:
-    """A grid over a house, with the distances of cells to fixed obstacles in a disc's range of heights."""
+    """A grid over a house that shows where discs are free of obstacles.
+
+    For each range of heights of a disc, the distances of all cells to the fixed obstacles are cached.
+    """
 
     def __init__(self, scene: Scene, fixed: Footprints) -> None:
         low = np.min([room.low for room in scene.rooms], axis=0)
@@ -177,9 +184,9 @@ class OccupancyGrid:
         free[window] &= gaps >= min_gap
 
     def _window(self, one: Footprints, distance: float) -> tuple[tuple[slice, slice], np.ndarray]:
-        """Return a block of cells, as slices, and the distance of each of them to a footprint.
+        """Return the slices of a block of cells, and the distance of each of these cells to a footprint.
 
-        The block contains all cells within `distance` of the footprint.
+        The block is a rectangle that contains all cells within `distance` of the footprint.
         """
         (x, y), far = one.centre[0], one.corner_radius[0] + distance
         u, v = np.abs(one.direction[0])
@@ -194,7 +201,7 @@ class OccupancyGrid:
 def has_clearance(
     discs: Sequence[Disc], obstacles: Footprints, points: np.ndarray, clearance: float
 ) -> bool:
-    """Return whether the discs, centred at each point in turn, keep a clearance from all obstacles."""
+    """Return whether the discs keep a clearance from all obstacles at every one of the given points."""
     for disc in discs:
         gaps = obstacles.between(disc.low, disc.high).gaps(points[:, 0], points[:, 1])
         if (gaps < disc.radius + clearance).any():
@@ -242,10 +249,11 @@ class BasePlanner:
         return (self._start, *((float(xs[i]), float(ys[j])) for i, j in cells), goal)
 
     def _entry_cells(self, point: Point) -> dict[int, Cell]:
-        """Return the cells at which a path from or to a point may enter the grid, by component.
+        """Return, for each component near a point, the cell at which paths from or to the point join it.
 
-        A component is a connected set of free cells. Its entry is the nearest cell that is connected to the
-        point by a clear straight line.
+        A component is a connected set of free cells; the keys of the result are component labels. The cell
+        is the nearest one with a clear straight line to the point of at most `ENTRY_DISTANCE`. Components
+        without such a cell are left out.
         """
         xs, ys = self._grid.xs, self._grid.ys
         i, j = self._grid.cell(point)

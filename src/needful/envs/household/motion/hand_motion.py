@@ -21,21 +21,22 @@ from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
 LineTest: TypeAlias = Callable[[np.ndarray, np.ndarray], bool]
 Path: TypeAlias = tuple[np.ndarray, ...]
 
-# The distance between the points of a path that are checked for collisions. Small penetrations are not
-# collisions, because bodies at rest overlap slightly.
+# Collisions are checked at points of a path that are at most CHECK_STEP apart. Geoms may overlap by
+# PENETRATION_TOLERANCE without a collision, because bodies at rest overlap slightly. Both are in metres.
 CHECK_STEP = 0.02
 PENETRATION_TOLERANCE = 0.003
 
-# The hand counts as touching a thing at this distance.
+# The hand touches a thing if their distance is less than this.
 CONTACT_GAP = 0.002
 
 # If the straight line to the goal is not free, detours lead via a point this far above or beside the goal.
 APPROACH_HEIGHTS = (0.1, 0.3)
 APPROACH_DISTANCES = (0.25, 0.45)
 
-# A point beside the goal lies in the direction of the robot, or in the direction of +x, -x, +y or -y if the
-# cosine of its angle to the direction of the robot exceeds MIN_ALIGNMENT. Each detour via such a point is
-# also tried LIFT_HEIGHT higher, with a final descent, so that a held thing does not scrape a surface.
+# A point beside the goal lies in one of these directions: towards the robot, or +x, -x, +y or -y. An axis
+# direction is tried only if the cosine of its angle to the direction of the robot exceeds MIN_ALIGNMENT.
+# Each detour via such a point is also tried LIFT_HEIGHT higher, with a final descent, so that a held thing
+# does not scrape a surface.
 MIN_ALIGNMENT = 0.3
 LIFT_HEIGHT = 0.02
 
@@ -44,7 +45,13 @@ RRT_STEP, RRT_MAX_ITERATIONS = 0.15, 80
 
 @dataclass(frozen=True)
 class Payload:
-    """The hand and the thing it holds, by geom: index, centre relative to the hand, and half-extents."""
+    """The MuJoCo geoms that move together: that of the hand, and those of the thing that it holds.
+
+    Attributes:
+        geoms: the indices of the geoms; the hand is the first.
+        offsets: their centres relative to the hand.
+        half_extents: the half-extents of their bounding boxes.
+    """
 
     geoms: np.ndarray
     offsets: np.ndarray
@@ -52,7 +59,7 @@ class Payload:
 
 
 class HandPlanner:
-    """Plan paths of the hand among things whose poses are those of one snapshot of the simulation."""
+    """Plan paths of the hand; all other things stay where they are in a snapshot of the simulation."""
 
     def __init__(self, geometry: SnapshotGeometry) -> None:
         self._model = geometry.model
@@ -63,7 +70,10 @@ class HandPlanner:
         self._solid = np.flatnonzero(geometry.model.owner >= OWNER_HOUSE)
 
     def payload(self, hand: np.ndarray, thing: int) -> Payload:
-        """Return the hand and the held thing for a hand at `hand`; `thing` is the thing's index, or -1."""
+        """Return the geoms of the hand and the held thing.
+
+        `hand` is the position of the hand, and `thing` the index of the held thing (-1 for an empty hand).
+        """
         held = np.flatnonzero(self._model.owner == thing) if thing >= 0 else np.empty(0, dtype=int)
         geoms = np.array([self._hand, *held])
         boxes = self._house.geom_boxes()
@@ -72,9 +82,9 @@ class HandPlanner:
         return Payload(geoms, offsets, (boxes.high[geoms] - boxes.low[geoms]) / 2)
 
     def is_free(self, payload: Payload, points: Sequence[np.ndarray], ignored: int = -1) -> bool:
-        """Return whether the hand and the held thing can move from point to point in straight lines.
+        """Return whether the hand and the held thing can follow straight lines between successive points.
 
-        Collisions with the thing that has the index `ignored` do not count.
+        Collisions with the thing whose index is `ignored` do not count.
         """
         centres = _interpolate(points)[:, None, :] + payload.offsets
         low, high = centres - payload.half_extents, centres + payload.half_extents
@@ -215,7 +225,10 @@ class _Tree:
         self._parents = [0]
 
     def extend(self, target: np.ndarray, free: LineTest, step: float) -> int | None:
-        """Add a point one step nearer to a target; return its index, or None if the step is not free."""
+        """Add a point one step from the nearest point of the tree towards a target.
+
+        Returns the index of the new point, or None if the line to it is not free.
+        """
         apart = np.array(self.points) - target
         nearest = int((apart**2).sum(axis=1).argmin())
         origin = self.points[nearest]
@@ -229,7 +242,10 @@ class _Tree:
         return len(self.points) - 1
 
     def connect(self, target: np.ndarray, free: LineTest, step: float) -> int | None:
-        """Add points one step apart up to a target; return its index, or None if a step is not free."""
+        """Extend the tree step by step until it contains a target.
+
+        Returns the index of the target, or None if a line on the way is not free.
+        """
         while True:
             tip = self.extend(target, free, step)
             if tip is None or self.points[tip] is target:
