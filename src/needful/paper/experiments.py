@@ -17,22 +17,24 @@ from needful.paper.methods import LEARNERS, NO_COMPLEXITY, NOT_IN_HOUSEHOLDS, OU
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.sweeps.jobs import Job
 
-# The numbers of demonstrations in Figure 3 that are smaller than in the other experiments.
+# The numbers of demonstrations in Figure 3, besides the larger number that all experiments use.
 FEWER_DEMOS = (5, 10, 25)
 
 
 @dataclass(frozen=True, slots=True)
 class SweepSettings:
-    """The settings of a comparison of learners; None selects the paper's value for each domain.
+    """The settings of a comparison of learners.
 
     Attributes:
         domains: the domains; by default the six that are not household domains.
-        learners: the learners; by default all learners of the paper. In households, the default leaves out
-            the learners that the paper omits there.
+        learners: the learners; None for all learners of the paper, except that household domains leave
+            out the learners that the paper omits there.
         seeds: the number of seeds, counted from 0.
-        demos, tasks, timeout: the size of each job; by default 50, 50 and 10 s, in households 10, 10
-            and 60 s.
-        learning_timeout, planner: the settings of each job.
+        demos: demonstrations per job; None for the paper's number, which is 50, in households 10.
+        tasks: test tasks per job; None for the paper's number, which is 50, in households 10.
+        timeout: seconds per test task; None for the paper's limit, which is 10, in households 60.
+        learning_timeout: seconds of learning per job; None for no limit.
+        planner: the name of the planner.
     """
 
     domains: tuple[str, ...] = ANALYTIC
@@ -52,7 +54,7 @@ class SweepSettings:
             raise InvalidInputError(f"There must be at least one seed, got {self.seeds}.")
 
     def job(self, domain: str, learner: str, seed: int) -> Job:
-        """Return one job of the comparison."""
+        """Return the job of a learner on a domain with a seed, with these settings."""
         protocol = DOMAINS[domain].protocol
         return Job(
             domain,
@@ -112,7 +114,10 @@ class RequestedOutputs:
 
     @classmethod
     def of(cls, tables: Sequence[str] = (), figures: Sequence[str] = ()) -> RequestedOutputs:
-        """Check the names and remove duplicates; without any names, request all tables and figures."""
+        """Return a request for the named tables and figures, or for all if no names are given.
+
+        Duplicate names are removed. Raises if a name is unknown.
+        """
         for kind, names, known in (("table", tables, TABLES), ("figure", figures, FIGURES)):
             for name in names:
                 if name not in known:

@@ -17,7 +17,8 @@ from needful.paper.methods import ABLATIONS, LEARNERS, OPERATOR_LEARNERS, OURS
 
 BLANK = "-"
 
-# The name of both GNN policies in the table of learning times: they share one network and its time.
+# The table of learning times has one column with this name for both GNN policies, because they use the same
+# network.
 GNN = "gnn"
 
 
@@ -72,7 +73,7 @@ sorting-books        69.00±11.61  0.00±0.00  -          0.00±0.00   0.00±0.0
     LEARNERS,
 )
 
-# On Sorting Books CI+QE ran out of 192 GB of memory.
+# The learner CI+QE has no learning time on Sorting Books: it exceeded 192 GB of memory.
 LEARNING_SECONDS = _published(
     """
 painting             69.35±3.58  92.26±11.41    135.73±6.45    70.95±5.07   67.08±5.86      2220.19±181.29

@@ -36,8 +36,8 @@ class DeferringStream:
 class TrimmedPlans(DeferringStream):
     """The plans of a stream, trimmed: without superfluous steps. No plan is returned twice.
 
-    If a trimmed plan was returned before, the untrimmed plan is returned instead. No plan is lost: after
-    the stream ends, the original versions of the trimmed plans are returned.
+    If a trimmed plan was returned before, the untrimmed plan is returned instead. After the last plan of
+    the stream, the untrimmed versions that were not returned yet follow.
     """
 
     def __init__(self, plans: PlanStream, problem: GroundProblem, budget: Budget) -> None:

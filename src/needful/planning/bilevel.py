@@ -29,14 +29,17 @@ Subgoals: TypeAlias = Callable[[AbstractPlan, AbstractState, AbstractState], tup
 def necessary_subgoals(
     plan: AbstractPlan, initial: AbstractState, goal: AbstractState
 ) -> tuple[AbstractState, ...]:
-    """Return the atoms that later steps and the goal need: before the plan, then after each step."""
+    """Return the atoms that the remaining steps and the goal need, as one set per point in the plan.
+
+    The first set is for the start of the plan; then there is one set after each step.
+    """
     return necessary_atoms(plan, goal)
 
 
 def predicted_subgoals(
     plan: AbstractPlan, initial: AbstractState, goal: AbstractState
 ) -> tuple[AbstractState, ...]:
-    """Return all atoms predicted to hold: the initial atoms, then the atoms after each step."""
+    """Return all atoms that the operators predict: the initial atoms, then those after each step."""
     states = [initial]
     for step in plan:
         states.append(step.apply(states[-1]))
@@ -54,7 +57,8 @@ class PlanningConfig:
         horizon: the maximum number of low-level actions in a plan.
         max_nodes: how many search nodes may be created per task, or None for no limit.
         max_ground_operators: how many ground operators a problem may have, or None for no limit.
-        allow_noops: whether to plan with operators that have no effects, or only quantified deletes.
+        allow_noops: whether to plan with operators that neither add atoms nor delete single atoms. Their
+            only possible effects are quantified deletes.
         subgoals: computes the atoms that must hold after each step: `necessary_subgoals` or
             `predicted_subgoals`.
         planner: finds the abstract plans; see `make_planner`.
@@ -236,9 +240,10 @@ class _Attempt:
 
 
 def _deeper(one: PlanningResult | None, other: PlanningResult) -> PlanningResult:
-    """Return the result that failed at the later step; on a tie, return `other`.
+    """Return the one of two failed results that failed at the later step; on a tie, return `other`.
 
-    A failure for which the simulator blames objects ranks lowest, because the next search avoids it.
+    A failure that the simulator blames on objects counts as earlier than any other failure, because the
+    next search avoids it.
     """
     return other if one is None or _depth(other) >= _depth(one) else one
 

@@ -25,8 +25,8 @@ from needful.core.plans import AbstractPlan
 from needful.core.tasks import AbstractTask
 from needful.planning.budget import Budget
 
-# An integer with a single bit set is created per atom, so memory is quadratic in the number of atoms: 1 GB
-# for 130,000 atoms.
+# The maximum number of atoms. Each atom needs an integer with as many bits as its number, so memory is
+# quadratic in the number of atoms: about 1 GB at this limit.
 _MAX_ATOMS = 130_000
 # The memory limit, in bytes, for the bit masks of all ground operators; a mask can have one bit per atom.
 _MAX_OPERATOR_BYTES = 1 << 31
@@ -278,7 +278,7 @@ def _sort_key(keyed: tuple[GroundAtom, tuple[int, ...]]) -> tuple[str, tuple[int
 
 
 def _mask(atoms: Iterable[GroundAtom], table: AtomTable) -> int:
-    """Return the bit mask of atoms. Bytes are set first: changing a long integer per atom would be slow."""
+    """Return the bit mask of atoms. It is built in a byte array: updating a long int would be slow."""
     ones = bytearray(len(table) // 8 + 1)
     for atom in atoms:
         number = table.number(atom)
@@ -308,7 +308,7 @@ class _Encoder:
         mask = 0
         for predicate, indices in atoms:
             number = self.table.find((predicate.name, tuple(binding[i] for i in indices)))
-            # An atom without a number never holds. Only a delete can mention it, and then has no effect.
+            # An atom without a number never holds. It occurs only as a delete effect, and is left out.
             if number is not None:
                 mask |= 1 << number
         return mask

@@ -42,7 +42,7 @@ class RelaxedPlan(NamedTuple):
 
 
 class Ff:
-    """The FF heuristic for one problem; atoms and operators are numbers that index lists."""
+    """The FF heuristic for one problem. Atoms and operators are represented by numbers."""
 
     def __init__(self, problem: GroundProblem, budget: Budget) -> None:
         self._atom_count = problem.atom_count
@@ -97,7 +97,7 @@ class Ff:
                     costs[effect] = cost
                     achievers[effect] = operator
                     heapq.heappush(queue, (cost, effect))
-                # At the maximum cost, the new achiever may depend on the old one, so keep the old one.
+                # At _MAX_COST, the new operator may itself need this effect, so keep the old achiever.
                 elif cost == costs[effect] < _MAX_COST and operator < achievers[effect]:
                     achievers[effect] = operator
 
@@ -142,7 +142,7 @@ class _Graph(NamedTuple):
 
 
 class LmCut:
-    """The LM-cut heuristic for one problem; atoms and operators are numbers that index lists.
+    """The LM-cut heuristic for one problem. Atoms and operators are represented by numbers.
 
     The last operator stands for the goal: its preconditions are the goal and it adds nothing. Its supporter
     is thus the goal atom with the greatest h-max value. The next cut separates this atom from the state.
@@ -196,7 +196,7 @@ class LmCut:
         return HeuristicEstimate(len(landmarks), tuple(landmarks))
 
     def _mask(self, cut: list[int]) -> int:
-        """Return the bit mask of a cut. Bytes are set first: shifting long integers would be slow."""
+        """Return the bit mask of a cut. It is built in a byte array: updating a long int would be slow."""
         marks = bytearray(self._original_index[-1] // 8 + 1)
         for operator in cut:
             number = self._original_index[operator]
@@ -215,10 +215,11 @@ class LmCut:
         return graph
 
     def _lower_values(self, pending: list[int], graph: _Graph) -> None:
-        """Find the supporters of the pending operators, and lower the h-max values of their add effects.
+        """Update the h-max values of atoms and the supporters of operators in a justification graph.
 
-        If the value of an atom decreases, the operators that it supports become pending too. Values only
-        decrease, each time by at least 1, and the result does not depend on the order.
+        `pending` lists the operators whose supporters must be found again. This can lower the values of
+        their add effects. If the value of an atom decreases, the operators that it supports become pending
+        too. Values only decrease, each time by at least 1. The result does not depend on the order.
         """
         _, values, costs, supporters, supported = graph
         preconditions, effects = self._preconditions, self._effects

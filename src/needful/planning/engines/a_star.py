@@ -1,9 +1,10 @@
 """A* search that yields a stream of abstract plans, cheapest first.
 
-A tree search would find the same plans, but it keeps all paths to a state and grows exponentially. Here, a
-node is postponed if its state was already expanded K times, each time from a path of at most the same cost.
-Each of these K paths continues to the goal at no greater cost, so K plans come before any plan through the
-postponed node. K is 1 for the first plan, as in plain A*, and grows by 1 with each requested plan.
+A tree search would find the same plans, but it keeps all paths to a state and grows exponentially. A node
+stands for one path to its state. Here, a node is postponed if its state was already expanded for K other
+paths that cost no more. Any plan through the postponed node could use one of these K paths instead and
+would cost no more. The first K plans therefore do not need the node. K is 1 for the first plan, as in plain
+A*, and grows by 1 with each requested plan.
 
 Evaluation is deferred: a child enters the queue with a lower bound from its parent's landmarks. The
 heuristic is computed when the child is first popped.
@@ -85,7 +86,7 @@ class AStarStream(SearchStream):
         super().__init__(space, seed, budget, statistics)
         self._heuristic = heuristic
         self._weight = weight
-        # For each state: the costs of the paths with which it was expanded, and its heuristic estimate.
+        # For each state: the costs of the paths for which it was expanded, and its heuristic estimate.
         self._expansions: dict[int, list[int]] = {}
         self._estimates: dict[int, _CachedEstimate] = {}
         self._queue: list[QueueEntry] = []
@@ -119,7 +120,7 @@ class AStarStream(SearchStream):
             if not self._tree.may_grow(self._budget, self._statistics):
                 return Outcome.OUT_OF_NODES
             self._expand(node, bound, estimate)
-        # The deadline may have interrupted the last expansion and left the queue empty.
+        # If the deadline interrupted the last expansion, an empty queue does not prove that no plan exists.
         return Outcome.TIMEOUT if self._budget.expired() else Outcome.NO_ABSTRACT_PLAN
 
     def _expanded_enough(self, state: int, cost: int) -> bool:

@@ -26,7 +26,7 @@ from needful.planning.heuristics import Ff, RelaxedPlan
 QueueEntry: TypeAlias = tuple[int, int, int, int]
 
 _ALL, _PREFERRED = 0, 1
-# The number of extra turns of the queue of preferred operators after a new lowest estimate.
+# When an estimate is the lowest so far, the queue of preferred operators gets this many extra turns.
 _BOOST = 1000
 
 
@@ -94,7 +94,7 @@ class GreedyStream(SearchStream):
             if not self._tree.may_grow(self._budget, self._statistics):
                 return Outcome.OUT_OF_NODES
             self._expand(node, relaxed_plan)
-        # The deadline may have interrupted the last expansion and left the queues empty.
+        # If the deadline interrupted the last expansion, empty queues do not prove that no plan exists.
         return Outcome.TIMEOUT if self._budget.expired() else Outcome.NO_ABSTRACT_PLAN
 
     def _next_queue(self) -> int:

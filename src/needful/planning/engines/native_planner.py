@@ -91,12 +91,12 @@ def _stage_tuple(stage: Stage) -> StageTuple | None:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NativeProblem:
-    """A problem inside the engine; see `Problem`.
+    """A ground problem that the C++ engine stores; see `Problem`.
 
     Attributes:
         operators: the lifted operators.
         objects: the objects, sorted; an object's number is its index.
-        grounded: the engine's problem.
+        grounded: the C++ object with the atoms and ground operators.
         portfolio: the searches to run.
         failures: the failures discovered so far in simulation, as pairs: the index of the ground operator
             that failed, and the index of the object that made it fail. The engine adds them to the problem

@@ -90,7 +90,10 @@ def with_failure(problem: GroundProblem, step: int, offending: Iterable[Object])
 def failures_at(
     step: int, offending: Iterable[Object], ground_operators: int, objects: Sequence[Object]
 ) -> list[tuple[int, int]]:
-    """Return the pair (step, object index) for each offending object; raise if one is unknown."""
+    """Return the pair (step, index of the object) for each object that made a step fail.
+
+    `step` is the index of a ground operator. Raises if it is out of range or an object is unknown.
+    """
     if not 0 <= step < ground_operators:
         raise InvalidInputError(
             f"The step must be the index of a ground operator, got {step}. There are {ground_operators} "

@@ -50,12 +50,12 @@ def controller_comment(action: str, controller: str, arguments: Sequence[str]) -
 
 @dataclass(frozen=True, slots=True)
 class Comments:
-    """The comments of a PDDL file; comments of any other form are ignored.
+    """The information in the comments that `write_pddl` wrote; other comments are ignored.
 
     Attributes:
         names: original names, except those of variables, by kind (such as "type") and lower-case PDDL name.
-        variables: the renamed variables of all actions, each as the line of the comment, the lower-case
-            PDDL name and the original name.
+        variables: the renamed variables of all actions. Each entry is the line number of the comment, the
+            lower-case PDDL name and the original name.
         controllers: the controller of each action and its arguments, by lower-case action name.
     """
 
@@ -87,9 +87,10 @@ class Comments:
         return self.names.get((kind, pddl.lower()), str(pddl))
 
     def variables_before(self, line: int, after: int) -> dict[str, str]:
-        """Return the original names of renamed variables, by lower-case PDDL name.
+        """Return the original names of the renamed variables of one action, by lower-case PDDL name.
 
-        Only comments between the lines `after` and `line` are used.
+        The action starts at line number `line`, and the previous one at line number `after`. Comments
+        between the two lines belong to this action.
         """
         return {pddl: original for number, pddl, original in self.variables if after < number < line}
 

@@ -1,7 +1,8 @@
 """Read actions of a PDDL domain as operators without controllers.
 
-PDDL allows an action to use the same object for several parameters, but operators do not. Such parameters
-are merged into one parameter of the operator. A delete pattern is a quantified delete effect.
+PDDL allows an action to use the same object for several parameters, but operators do not. On request, an
+action is also read as operators in which such parameters are merged into one. A delete pattern is a
+quantified delete effect.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ class ActionBody:
     Attributes:
         action: the parsed action.
         name: the original name of the action. Merged parameters are appended, as in `move[?b=?a]`.
-        arguments: the variable of each parameter that the action lists. Parameters that stand for the same
-            object are merged: they have the same variable.
+        arguments: the operator's variable for each parameter of the action, in order. Merged parameters
+            stand for the same object and have the same variable.
         parameters: the variables in `arguments`, each once, and one for each constant in the action.
-        terms: the variable that each parameter or constant in the text stands for, by lower-case name.
+        terms: the operator's variable for each parameter and constant, by lower-case PDDL name.
     """
 
     action: Action
@@ -178,9 +179,10 @@ class _Scope:
         )
 
     def conditions(self, expression: Expression) -> Iterator[LiftedAtom | bool]:
-        """Yield an atom, or whether an equality or inequality is true, for each part of a precondition.
+        """Yield one item for each atom, equality and inequality in a precondition.
 
-        An equality is true if both sides stand for the same parameter of the operator.
+        For an atom, the item is the lifted atom. For an equality or inequality, it is a bool: whether it
+        is true. An equality is true if both sides stand for the same parameter of the operator.
         """
         if not self.symbols.syntax.form(expression):
             return

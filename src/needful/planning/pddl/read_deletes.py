@@ -50,9 +50,9 @@ class DeleteEffect:
 def merge_deletes(
     deletes: Iterable[DeleteEffect], adds: frozenset[LiftedAtom], syntax: PddlSyntax
 ) -> frozenset[DeletePattern]:
-    """Return delete patterns without conditions that are equivalent to the delete effects of an action.
+    """Return the delete patterns of an action; the conditions of its delete effects are dropped.
 
-    Raises if a condition excludes an atom that the action does not add.
+    This changes nothing if the conditions exclude only atoms that the action adds. Raises otherwise.
     """
     by_pattern: dict[DeletePattern, list[DeleteEffect]] = {}
     for delete in deletes:
@@ -86,10 +86,10 @@ def _candidates(pattern: DeletePattern, parameters: Iterable[Variable]) -> list[
 def _deleted(
     choice: Sequence[Variable | None], effects: Sequence[DeleteEffect], syntax: PddlSyntax
 ) -> bool:
-    """Return whether one of the delete effects deletes an atom.
+    """Return whether at least one of the delete effects, which share one pattern, deletes an atom.
 
-    All effects have the same pattern. `choice` has the arguments of the atom; None is any object that no
-    parameter stands for.
+    The atom matches the pattern and has the arguments `choice`. Each argument is a parameter of the action,
+    or None: any object that no parameter stands for.
     """
     for effect in effects:
         quantified = {name: one for name, one in zip(effect.names, choice, strict=True) if name is not None}

@@ -1,4 +1,4 @@
-"""Read the types, predicates and constants that a PDDL domain declares; errors name the line."""
+"""Read the types, predicates and constants that a PDDL domain declares; errors give the line number."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class PddlSyntax:
-    """Reads names and lists from parsed PDDL; error messages call the text `source`."""
+    """Reads names and lists from parsed PDDL; `source` is the name of the PDDL text in error messages."""
 
     source: str
 
     def fault(self, at: Expression, message: str) -> InvalidInputError:
-        """Return an error with the line of an expression."""
+        """Return an error whose message starts with the source and the line number of an expression."""
         return InvalidInputError(f"{self.source}, line {at.line}: {message}")
 
     def unknown(self, kind: str, name: Word, known: Iterable[str]) -> UnknownNameError:
-        """Return an error with the line of an undeclared name."""
+        """Return an error about an undeclared name, with the line number of the name."""
         return UnknownNameError(f"{kind} in {self.source}, line {name.line},", name, known)
 
     @contextmanager
     def locate_errors(self, at: Expression) -> Iterator[None]:
-        """Add the line of an expression to errors raised inside the `with` block."""
+        """Add the line number of an expression to errors raised inside the `with` block."""
         try:
             yield
         except InvalidInputError as error:
@@ -112,7 +112,8 @@ def read_symbols(
 ) -> Symbols:
     """Read the types, predicates and constants that a domain declares.
 
-    With a vocabulary, return its types and predicates of the same names, which must agree with the domain.
+    With a vocabulary, the types and predicates are those of the vocabulary that have the declared names.
+    They must agree with the declarations.
     """
     types_section, constants_section, predicates_section = (
         sections.get(name, [])[1:] for name in (":types", ":constants", ":predicates")

@@ -20,7 +20,7 @@ from needful.planning.pddl.names import Comments
 from needful.planning.pddl.read_actions import ActionBody, read_action
 from needful.planning.pddl.read_symbols import PddlSyntax, Symbols, read_symbols
 
-# Conditional effects and quantifiers are supported only in delete effects.
+# The requirements that a domain may declare. Conditions and quantifiers are read only in delete effects.
 REQUIREMENTS = (
     ":strips",
     ":typing",
@@ -140,9 +140,9 @@ def _check_requirements(requirements: Iterable[Expression], syntax: PddlSyntax) 
 
 
 def _vocabulary(given: Vocabulary | None, symbols: Symbols, created: Iterable[Controller]) -> Vocabulary:
-    """Return a vocabulary, extended by the types of the constants and by the created controllers.
+    """Return the given vocabulary, extended by the types of the constants and the created controllers.
 
-    Without a given vocabulary, the types and predicates are those that the domain declares.
+    If none is given, start from the types and predicates that the domain declares.
     """
     given = given or Vocabulary(tuple(symbols.types.values()), tuple(symbols.predicates.values()), ())
     return Vocabulary(
