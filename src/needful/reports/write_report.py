@@ -96,9 +96,9 @@ class Issue:
     """A problem to check before reading the numbers.
 
     Attributes:
-        where: the job or file.
-        what: one sentence.
-        detail: the traceback, if there is one.
+        where: the description of the job, or the path of the file, that has the problem.
+        what: a short description of the problem.
+        detail: more text about the problem, such as the traceback of an error.
     """
 
     where: str
@@ -138,7 +138,10 @@ def write_report(
 
 
 def check_names(kind: str, names: Sequence[str], known: Iterable[str]) -> None:
-    """Raise `UnknownNameError` with the nearest match if a table or figure is unknown."""
+    """Raise `UnknownNameError`, which suggests the most similar name, unless all names are in `known`.
+
+    `kind` is what the names stand for, such as "figure"; the error message contains it.
+    """
     known = tuple(known)
     for name in names:
         if name not in known:
@@ -146,7 +149,7 @@ def check_names(kind: str, names: Sequence[str], known: Iterable[str]) -> None:
 
 
 def render_figure(name: str, groups: Sequence[RunGroup]) -> FigureFiles | None:
-    """Return the files of one of `FIGURES`, None if the results contain nothing to draw."""
+    """Draw the figure `name` of `FIGURES` and return its files; None if there is nothing to draw."""
     with report_style():
         figure = FIGURES[name].draw(groups)
         return None if figure is None else render_files(figure)
@@ -226,7 +229,7 @@ def _issue_lines(issues: Sequence[Issue]) -> list[str]:
     for issue in issues:
         lines.append(f"- **{escape_markdown(issue.where)}**: {escape_markdown(issue.what)}")
         if issue.detail:
-            # Six spaces make any text a code block inside the list entry.
+            # Markdown shows lines indented by six spaces inside a list entry as code, without formatting.
             lines += ["", *(f"      {line}" for line in issue.detail.splitlines()), ""]
     return ["\n".join(lines) + "\n"]
 

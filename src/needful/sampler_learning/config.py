@@ -13,12 +13,13 @@ class TrainingSchedule:
 
     Attributes:
         iterations: the maximum number of full-batch steps.
-        patience: stop training an operator's network after this many steps without improvement.
-        tolerance: the loss must decrease by more than this to count as an improvement.
-        folds: the number of folds of cross-validation. For each fold, one network is trained without it
-            and validated on it. The network that is kept is trained on all examples, for the number of
-            steps with the lowest total validation loss. With 0, the training loss replaces the
-            validation loss.
+        patience: stop after this many steps in which the validation loss has not improved.
+        tolerance: the validation loss must decrease by more than this to count as an improvement.
+        folds: the number of folds of cross-validation. For each fold, one network is trained on all other
+            folds and validated on this fold. These networks only determine the number of training steps:
+            the number with the lowest sum of their validation losses. The network that is kept is
+            trained on all examples for this number of steps. With 0 there are no folds, and the loss on
+            the training examples is used as the validation loss.
     """
 
     iterations: int

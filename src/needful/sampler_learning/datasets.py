@@ -43,16 +43,17 @@ MAX_CANDIDATES = 100_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SamplerExamples:
-    """The examples of one operator.
+    """The examples from which the sampler of one operator is learned.
 
     Attributes:
-        operator: the operator.
-        inputs: the input vector v of each positive example, one per row.
+        operator: the operator of the sampler.
+        inputs: the input vector v (see `input_vector`) of each positive example, one per row.
         parameters: the controller parameters θ of each positive example, one per row.
         negative_inputs, negative_parameters: the same for the negative examples. There are at most as many
             negative as positive examples.
         anchors: for each parameter, the index of its anchor in v, or `NO_ANCHOR`. The anchor is the input
-            for which the difference parameter − input varies least over the positive examples.
+            (an entry of v) for which the difference parameter − input varies least over the positive
+            examples.
     """
 
     operator: Operator
@@ -68,13 +69,13 @@ class SamplerExamples:
 
     @property
     def offsets(self) -> np.ndarray:
-        """The parameters of the positive examples minus their anchors' values; one row per example."""
+        """The offsets (parameter minus value of its anchor), one row per positive example."""
         offsets: np.ndarray = self.parameters - anchor_values(self.inputs, self.anchors)
         return offsets
 
     @property
     def varying(self) -> np.ndarray:
-        """For each parameter, whether its offset varies; constant offsets need no network."""
+        """For each parameter, whether its offset differs between the positive examples."""
         varying: np.ndarray = np.ptp(self.offsets, axis=0) >= CONSTANT_RANGE
         return varying
 
@@ -136,9 +137,10 @@ class _ControllerUse:
 def _controller_uses(
     own: OperatorData, data: Sequence[OperatorData], transitions: Sequence[Sequence[Transition]]
 ) -> list[_ControllerUse]:
-    """Return the transitions that executed the controller of the operator in `own`.
+    """Return all transitions that executed the controller of the operator `own.operator`.
 
-    Transitions of other operators with this controller are included, but none without a recorded state.
+    They may belong to this operator or to another one with the same controller. Transitions without a
+    recorded state are omitted.
     """
     uses = []
     for other in data:

@@ -29,9 +29,11 @@ def learn_samplers(
     - operators named in `noop_names`; their transitions are only negative examples for other operators;
     - operators without a recorded state in any transition; `PlanningModel.missing_samplers` lists them.
 
-    A parameter is predicted as an offset from its anchor, a feature of an argument; without an anchor, the
-    offset is the parameter itself. If all offsets of an operator are constant, its sampler is an
-    `AnchoredSampler`. Otherwise it is a `NeuralSampler`, whose networks are trained with torch.
+    A sampler does not predict a controller parameter itself, but its offset from an anchor. The anchor is a
+    feature of one of the operator's objects, such as a position, that is usually close to the parameter.
+    For a parameter without an anchor, the offset is the parameter itself. If all offsets of an operator are
+    constant, its sampler is an `AnchoredSampler`. Otherwise it is a `NeuralSampler`, whose networks are
+    trained with torch.
     """
     examples = sampler_examples(data, demonstrations, seed, noop_names, deadline)
     varied = [each for each in examples if each.varying.any()]

@@ -29,12 +29,12 @@ class NetworkShape:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The interpretation of a network's outputs.
+    """How the outputs of a network are compared with the targets, the values to learn.
 
     Attributes:
-        outputs_per_target: the number of adjacent outputs that predict one target.
+        outputs_per_target: the number of outputs that predict one target; these are adjacent.
         losses: maps outputs of shape (networks, examples, outputs) and targets of shape
-            (networks, examples, targets) to one loss per target.
+            (networks, examples, targets) to losses of the same shape as the targets.
     """
 
     outputs_per_target: int

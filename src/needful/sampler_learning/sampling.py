@@ -32,14 +32,15 @@ CONSTANT_RANGE = 1e-6
 LARGEST_SPREAD = 0.9
 
 VARIANCE_FLOOR = 1e-6
-# One draw and at most 100 more after rejections.
+# The maximum number of draws per sample: the first one, and up to 100 more while draws are rejected.
 MAX_DRAWS = 101
-# Usually one of the first draws is accepted: this many are classified first, the others only if needed.
+# The number of draws that are classified first. The others are classified only if these are all rejected.
 FIRST_BATCH = 8
 
-# The kinds of samplers as files name them, and then the number of layers of every network.
+# The names of the two kinds of samplers in files.
 ANCHORED = "anchored"
 NEURAL = "neural"
+# The number of layers of every network.
 LAYERS = 3
 
 
@@ -90,7 +91,10 @@ def anchor_values(inputs: np.ndarray, anchors: np.ndarray) -> np.ndarray:
 
 
 def classifier_inputs(inputs: np.ndarray, parameters: np.ndarray, anchors: np.ndarray) -> np.ndarray:
-    """Return the classifier's inputs: each row has inputs v, parameters θ and offsets θ − v[anchors]."""
+    """Return the inputs of the classifier, one row per example.
+
+    A row is the input vector v, the parameters θ and the offsets of θ from their anchors, in this order.
+    """
     return np.concatenate((inputs, parameters, parameters - anchor_values(inputs, anchors)), axis=1)
 
 
@@ -168,7 +172,10 @@ class NeuralSampler:
         return f"NeuralSampler({reprlib.repr(self.operator.name)}, {parameters})"
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the first of `MAX_DRAWS` draws that `accepts` accepts; if there is none, the last draw."""
+        """Draw parameters up to `MAX_DRAWS` times; return the first accepted draw, or else the last draw.
+
+        The method `accepts` decides which draws are accepted.
+        """
         vector = input_vector(self.operator, state, objects)
         mean, deviation = self.distribution(vector)
         noise = rng.standard_normal((MAX_DRAWS, len(mean)))

@@ -2,10 +2,10 @@
 
 A sampler has two networks. The generator maps an input vector v (features of objects) to a Gaussian
 distribution of the parameters θ; it is trained on the positive examples. The classifier maps v, θ and the
-offsets of θ to {0, 1}; it is trained on positive and negative examples. Inputs are shifted by their minimum
-and divided by max(range, 1). The generator predicts offsets that are normalised to mean 0 and variance 1
-over the positive examples. The untrained generator returns N(0, 1), so its mean and variance are already
-those of the examples.
+offsets of θ to a logit; its targets are 1 for positive and 0 for negative examples. Inputs are shifted by
+their minimum and divided by max(range, 1). The generator predicts offsets that are normalised to mean 0 and
+variance 1 over the positive examples. The untrained generator returns N(0, 1), so its mean and variance are
+already those of the examples.
 
 All networks of one kind are trained as one batch, by full-batch Adam with early stopping per group. A group
 consists of the networks of one operator: one per fold of cross-validation, and one trained on all examples.
@@ -39,7 +39,7 @@ from needful.seeding import rng_for, seed_for
 from needful.torch_training import Adam, single_thread
 
 LEARNING_RATE = 1e-3
-# Computing the validation losses costs about as much as a step, and they change little in ten steps.
+# The number of steps between two checks of the validation losses, which change little in ten steps.
 CHECK_EVERY = 10
 
 
@@ -98,12 +98,12 @@ def train_networks(
     schedule: TrainingSchedule,
     deadline: Deadline = NO_DEADLINE,
 ) -> list[list[np.ndarray]]:
-    """Train one network per problem; return for each its weights and biases, layer by layer.
+    """Train one network per problem; return the weights and biases of each network, layer by layer.
 
-    They are taken from the step at which the total validation loss of the network's group was lowest. A
-    group consists of the networks of one operator. Each group is stopped on its own, when its validation
-    loss has not improved for `schedule.patience` steps. Torch is limited to one thread, so that the weights
-    do not depend on the number of cores.
+    A group consists of the networks of one operator. Its networks keep their weights and biases of the same
+    step: the step at which the sum of their validation losses was lowest. Each group stops independently,
+    when this sum has not improved for `schedule.patience` steps. Torch is limited to one thread,
+    so that the weights do not depend on the number of cores.
     """
     shapes = [
         NetworkShape(problem.inputs.shape[1], problem.targets.shape[1] * head.outputs_per_target)
@@ -120,9 +120,14 @@ def train_networks(
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _TrainingSet:
-    """The training examples of one kind of network, generator or classifier, of one operator.
+    """The training examples for the generator or for the classifier of one operator.
 
-    `learned_targets` has one flag per target: whether it counts in the loss. Constant offsets do not count.
+    Attributes:
+        name: the name of the operator.
+        inputs: the inputs of the network, one example per row.
+        targets: the values to predict, one example per row.
+        learned_targets: for each column of `targets`, whether it counts in the loss. Columns of constant
+            offsets do not count.
     """
 
     name: str
@@ -161,9 +166,9 @@ def _train(
     stream: tuple[str, int],
     deadline: Deadline,
 ) -> dict[str, Network]:
-    """Return the trained networks by operator name.
+    """Train one kind of network for all operators; return the networks by operator name.
 
-    `stream` has the kind of network, "generator" or "classifier", and the root seed of its random numbers.
+    `stream` is the kind of network ("generator" or "classifier") and the root seed of all random numbers.
     """
     kind, seed = stream
     problems = []
@@ -183,7 +188,8 @@ def _train(
                 )
             )
     trained = train_networks(problems, head, schedule, deadline)
-    # Keep the last network of each group, which was trained on all examples; it overwrites earlier ones.
+    # Of each group, only the last network is kept, which was trained on all examples: later entries of the
+    # dict overwrite earlier ones.
     kept = {problem.group: layers for problem, layers in zip(problems, trained, strict=True)}
     return {
         each.name: normalise.network(kept[group])

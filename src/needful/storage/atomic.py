@@ -98,7 +98,7 @@ def staged_directory(
         shutil.rmtree(staging, ignore_errors=True)
         raise
     try:
-        check_output_directory(path, kind, force)  # another process may have written to this path
+        check_output_directory(path, kind, force)  # checked again: it may exist by now
         with _translate_os_errors(path):
             _sync_folder(staging)
             _move_into_place(staging, path)
@@ -136,7 +136,7 @@ def disk_is_full(error: OSError) -> bool:
 def compressed(data: bytes) -> bytes:
     """Return the data as one complete gzip stream; the same data gives the same bytes.
 
-    Several such streams can be written to a file one after the other. The file decompresses to all data.
+    Such streams can be appended to one file. Decompressing the file returns the data of all its streams.
     """
     # GzipFile is used because gzip.compress may write the time and the operating system into the header.
     buffer = io.BytesIO()
@@ -173,7 +173,7 @@ def _check_replaceable(path: Path, kind: FolderKind) -> None:
         raise OutputExistsError(
             f"{path} contains the current folder, so it is not replaced. Choose another path."
         )
-    if path.is_symlink():  # safe: only the link is replaced, not the folder
+    if path.is_symlink():  # only the link will be replaced, not its target
         return
     with _translate_os_errors(path):
         foreign_entry = kind.foreign_entry(path)
@@ -219,7 +219,7 @@ def _temporary_beside(path: Path) -> Path:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make sure that the list of files in a folder is on disk, on systems where folders can be opened."""
+    """Write a folder's list of files to disk (fsync); do nothing on systems that do not support this."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -43,7 +43,10 @@ Evidence: TypeAlias = Mapping[str, tuple[TransitionEvidence, ...]]
 
 @dataclass(frozen=True, slots=True)
 class RecordedClimb:
-    """The steps of hill climbing, and the number of demonstrated transitions that were to be explained."""
+    """The steps of the hill climbing that found the operators, and the number of demonstrated transitions.
+
+    Each step contains the number of transitions that its operators do not explain.
+    """
 
     transitions: int
     steps: tuple[ClimbStep, ...]

@@ -17,7 +17,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The file and line of a JSON text, and the exception class for errors in it."""
+    """Where a JSON text was read from, and the class of the exceptions to raise for faults in it.
+
+    `line` is a line number; it is None if the text is the whole file.
+    """
 
     file: str
     error: type[InvalidInputError]
@@ -96,7 +99,7 @@ class Field:
         return [self.item(index) for index in range(len(self.value))]
 
     def item(self, index: int) -> Field:
-        """Return one element of the value, which must be an array."""
+        """Return the element at `index` of the value, which must be an array."""
         assert isinstance(self.value, list)
         return Field(self.value[index], self.source, f"{self.path}[{index}]")
 
@@ -107,13 +110,13 @@ class Field:
         return self.value
 
     def entries(self) -> dict[str, Field]:
-        """Return the members of the value, a JSON object whose keys may be any names."""
+        """Return the fields of the value by key; the value must be a JSON object, with any keys."""
         return {
             key: Field(value, self.source, self._child_path(key)) for key, value in self.as_dict().items()
         }
 
     def record(self, *required: str, optional: Sequence[str] = ()) -> dict[str, Field]:
-        """Return the members of the value, a JSON object with fixed keys.
+        """Return the fields of the value by key; the value must be a JSON object, with the given keys.
 
         Raises if a required key is missing, or if a key is neither required nor optional.
         """
@@ -184,7 +187,7 @@ def parse_json(data: bytes, source: Source) -> Field:
         raise source.fault("the JSON is nested too deeply.", "Is this the right file?") from None
     except _InvalidJson as error:
         raise source.fault(str(error)) from None
-    except ValueError:  # an integer has more digits than Python accepts
+    except ValueError:  # Python limits the number of digits of integers
         raise source.fault(
             "a number has too many digits.", "Numbers must fit into 64-bit floats."
         ) from None

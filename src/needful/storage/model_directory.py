@@ -169,10 +169,10 @@ def load_policy(path: str | Path) -> StoredPolicy:
 def _samplers_to_arrays(
     model: PlanningModel,
 ) -> tuple[dict[str, dict[str, JsonValue]], dict[str, np.ndarray]]:
-    """Return the samplers in the form in which they are stored.
+    """Return what model.json and samplers.safetensors store about the samplers of a model.
 
-    The first result maps an operator's name to its `sampler` field in model.json: `{"kind": "neural"}`, for
-    example. The second one maps the names in samplers.safetensors to arrays.
+    The first result maps the names of operators to their `sampler` fields in model.json, such as
+    `{"kind": "neural"}`. The second result maps the names of arrays in samplers.safetensors to the arrays.
     """
     kinds: dict[str, dict[str, JsonValue]] = {}
     arrays: dict[str, np.ndarray] = {}

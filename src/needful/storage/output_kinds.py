@@ -67,7 +67,10 @@ class FolderKind:
 
 
 def _is_leftover(path: str) -> bool:
-    """Return whether a path is a temporary file of a killed process, or is inside a temporary folder."""
+    """Return whether the file or a folder in the path has the name of a temporary file of needful.
+
+    Such files and folders remain if a process is killed while it writes.
+    """
     return any(fnmatch(part, TEMPORARY_NAME.format("*")) for part in PurePosixPath(path).parts)
 
 

@@ -51,7 +51,10 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class RecordedFailure:
-    """Where and why the attempt that got furthest failed; see `needful.core.plans.Failure`."""
+    """Where and why the deepest attempt (the one with the most progress) failed.
+
+    The attributes are explained in `needful.core.plans.Failure`.
+    """
 
     step: int
     outcome: str
@@ -67,12 +70,14 @@ class RecordedPlan:
         task: the index of the task among the test tasks.
         outcome: `solved` or the reason for the failure, as in the task's record.
         goal: the atoms to achieve.
-        steps: the abstract plan; empty if there is none, and for policies.
+        steps: the abstract plan; empty if none was found or if a policy acted.
         actions: the ground controllers that were executed.
         states: the initial state and the state after each action.
-        subgoals: the atoms that had to hold before the plan and after each step; empty for policies.
-        holding: for each state, the atoms of the goal and the subgoals that hold in it.
-        end: where and why the attempt that got furthest failed; None if solved or without an attempt.
+        subgoals: the atoms that had to hold in the initial state, then those that had to hold after each
+            step; empty if a policy acted.
+        holding: for each state, which atoms of the goal and of all subgoals hold in it.
+        end: where and why the attempt with the most progress failed; None if the task was solved or if
+            there was no attempt.
     """
 
     task: int
@@ -116,7 +121,7 @@ def header_line(vocabulary: Vocabulary) -> bytes:
 
 
 def plan_line(plan: RecordedPlan) -> bytes:
-    """Return the line of one task, compressed."""
+    """Return the line of a file of plans with the result of one task, compressed."""
     atoms = sorted(plan.goal.union(*plan.subgoals))
     indices: dict[GroundAtom, JsonValue] = {atom: index for index, atom in enumerate(atoms)}
 

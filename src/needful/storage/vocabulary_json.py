@@ -134,7 +134,7 @@ class GroundAtomReader:
     def atoms(self, field: Field) -> AbstractState:
         """Read a set of atoms."""
         if not isinstance(field.value, list):
-            field.items()  # raises the error for a value that is not an array
+            field.items()  # raises an error: the value is not an array
         assert isinstance(field.value, list)
         return frozenset(
             self._cached(raw) or self.atom(field.item(position)) for position, raw in enumerate(field.value)
@@ -155,7 +155,7 @@ class GroundAtomReader:
     def _cached(self, raw: object) -> GroundAtom | None:
         try:
             return self._cache.get(tuple(raw)) if type(raw) is list else None
-        except TypeError:  # unhashable: `raw` contains an array or a JSON object
+        except TypeError:  # `raw` contains a list or dict, so it cannot be a key
             return None
 
 

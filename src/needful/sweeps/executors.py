@@ -43,7 +43,10 @@ class WorkerCrash:
 
 
 class Workers(Protocol):
-    """Run several jobs at a time; call `submit` only while fewer than `capacity` jobs run."""
+    """Run several jobs at the same time.
+
+    Call `submit` only if the number of running jobs is less than `capacity()`.
+    """
 
     def capacity(self) -> int:
         """Return the number of jobs that can run at the same time; it may change."""
@@ -142,7 +145,7 @@ class _WorkerProcess:
         process = context.Process(target=_worker_loop, args=(far_end, job_function), daemon=True)
         with _interrupts_blocked(), _single_torch_thread():
             process.start()
-        far_end.close()  # Only the process holds this end now, so the pipe closes with it.
+        far_end.close()  # Now only the new process has it open, so the pipe closes when it ends.
         return cls(process, connection)
 
     def receive(self) -> JobResult | WorkerCrash:
@@ -168,7 +171,8 @@ def _interrupts_blocked() -> Iterator[None]:
 
     A terminal sends Ctrl-C to all processes, but the main process of the sweep ends its workers itself.
     """
-    # Start the resource tracker now: it would otherwise start with the first process and unblock SIGINT.
+    # Python's resource tracker unblocks SIGINT when it starts. It would start with the first process, so
+    # start it before SIGINT is blocked.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -252,7 +256,8 @@ class RayWorkers:
 
     def __init__(self, ray: ModuleType, job_function: JobFunction) -> None:
         self._ray = ray
-        # No retries by Ray: it would repeat a job that runs out of memory forever. The sweep limits tries.
+        # Ray must not retry crashed jobs: it would retry a job that runs out of memory forever. The sweep
+        # itself retries them, a limited number of times.
         self._task = ray.remote(num_cpus=1, max_retries=0)(job_function)
         self._running: dict[Any, Job] = {}
 

@@ -83,10 +83,10 @@ class SweepFolder:
     @classmethod
     @contextmanager
     def open(cls, path: str | Path) -> Iterator[SweepFolder]:
-        """Lock a new folder, or the folder of an earlier sweep, while the block runs.
+        """Lock a new folder, or the folder of an earlier sweep, inside a `with` block.
 
         Raises `OutputError` if another process has locked it, and `OutputExistsError` if the folder
-        contains files but no results of a sweep.
+        contains files, but neither the lock file nor the results of a sweep.
         """
         path = Path(path)
         _check_sweep_folder(path)
@@ -171,7 +171,7 @@ def read_result(path: Path) -> JobResult:
 
 
 def _check_sweep_folder(path: Path) -> None:
-    """Raise unless the folder is new, empty, or holds a sweep: a lock file or results."""
+    """Raise if the folder contains files, but neither the lock file nor the results of a sweep."""
     held = set(os.listdir(path)) if path.is_dir() else set()
     if held and LOCK_FILE not in held and not any(results_files(path)):
         raise OutputExistsError(
@@ -204,7 +204,7 @@ def _locked(folder: Path) -> Iterator[None]:
                 f"{folder} is in use by another sweep, {holder}. "
                 "Wait for it, stop it, or choose another path."
             ) from None
-        with suppress(OSError):  # disk full: the lock holds, only its owner is not named
+        with suppress(OSError):  # a full disk: the lock is held, but its file is empty
             file.truncate(0)
             os.write(file.fileno(), f"process {os.getpid()} on {socket.gethostname()}\n".encode())
         yield

@@ -126,9 +126,9 @@ class RemainingTime:
                 self._durations[key].append(seconds)
 
     def estimate(self, jobs: Iterable[Job], parallel_jobs: int = 1) -> float | None:
-        """Return the expected seconds for jobs if `parallel_jobs` of them run at the same time.
+        """Return how many seconds the given jobs will take if `parallel_jobs` of them run at a time.
 
-        Returns None if no job has finished.
+        Returns None if no job has been added yet, so that there is no duration to estimate from.
         """
         if not self._durations:
             return None
@@ -149,9 +149,9 @@ def seconds_of(result: JobResult) -> float:
 
 
 def _lookup_keys(job: Job) -> tuple[tuple[str, ...], ...]:
-    """Return the keys under which the duration of a job is stored and looked up.
+    """Return the keys under which the duration of a job is stored, from the most to the least specific.
 
-    Jobs with the same first key are the most similar; the last key is shared by all jobs.
+    The first key is shared only by jobs with the same learner, domain and size, the last one by all jobs.
     """
     size = (str(job.demos), str(job.tasks))
     return (job.learner, job.domain, *size), (job.learner, job.domain), (job.learner,), ()
