@@ -199,7 +199,10 @@ def held_object(state: State) -> Object | None:
 
 
 def _pick(state: State, robot: Object, obj: Object, grasp: float) -> State:
-    """Pick up an object from the table; a grasp near 0.5 is neither from the side nor from the top."""
+    """Pick up an object from the table.
+
+    `grasp` is between 0 (from the side) and 1 (from the top). Near 0.5 it is neither, and nothing happens.
+    """
     grasp = min(max(grasp, 0.0), 1.0)
     ambiguous = SIDE_GRASP_BELOW <= grasp <= TOP_GRASP_ABOVE
     if ambiguous or not lies_within(state.get(obj, "pose_y"), TABLE_RANGE):
@@ -257,21 +260,21 @@ def _sample_obj(y: float, rng: np.random.Generator) -> tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ReceptacleColorSampler:
-    """Samples the colour of an operator's second object."""
+    """Samples the colour to paint with: that of the operator's second object, the box or the shelf."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the colour."""
+        """Return the colour of the second object as the only parameter."""
         return (state.get(objects[1], "color"),)
 
 
 @dataclass(frozen=True, slots=True)
 class RangeSampler:
-    """Samples a pose for an operator's first object: uniform in a range of y, at height `RESTING_Z`."""
+    """Samples a pose for an operator's first object: y is uniform in a range, z is `RESTING_Z`."""
 
     span: tuple[float, float]
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return a pose."""
+        """Return x, y and z: the current x of the first object, a random y, and `RESTING_Z`."""
         return (state.get(objects[0], "pose_x"), rng.uniform(*self.span), RESTING_Z)
 
 
@@ -280,7 +283,7 @@ class CurrentPoseSampler:
     """Samples the current pose of an operator's first object, clipped to the bounds of Place."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the pose."""
+        """Return the current x, y and z of the first object, clipped to the bounds of Place."""
         return PLACE.clip(state[objects[0]][:3])
 
 

@@ -33,7 +33,7 @@ INK: Colour = (0.13, 0.15, 0.17)
 # The number of steps in which a hinge is opened to compute the region that it sweeps.
 SWEEP_STEPS = 20
 
-# The thickness of surfaces; only the height of their top matters.
+# The thickness of the boxes that represent surfaces. The value is arbitrary: only their top is used.
 SURFACE_THICKNESS = 0.005
 
 WINDOW_WIDTH, WINDOW_HEIGHT, WINDOW_SILL = 0.7, 0.6, 0.8
@@ -46,7 +46,7 @@ def _box(low: Vector, high: Vector) -> Box:
 
 
 def _upright(width: float, depth: float, bottom: float, top: float) -> Box:
-    """Return a box whose centre lies on the z axis of its body's frame."""
+    """Return a box between two heights, centred on the z axis of the body's frame."""
     return _box((-width / 2, -depth / 2, bottom), (width / 2, depth / 2, top))
 
 
@@ -55,7 +55,7 @@ def _surface(width: float, depth: float, height: float) -> Box:
 
 
 def _block(name: str, size: Vector, colour: Colour, mass: float, *, round_: bool = False) -> Category:
-    """Return a small graspable thing of one box or upright cylinder."""
+    """Return the category of small graspable things that consist of one box or one upright cylinder."""
     width, depth, height = size
     part = Part(_upright(width, depth, 0.0, height), colour, round_)
     return Category(name, (part,), mass, graspable=True)

@@ -22,8 +22,8 @@ DOOR_WIDTH = 0.95
 ROOM_NAMES = ("living_room", "bedroom", "kitchen", "study", "bathroom")
 ROOM_COUNTS = (3, 4, 5)
 ROOM_AREA = (15.0, 18.0)  # the range of the average area per room, in square metres
-# A cut divides the area in proportion to the rooms on its two sides. The area on the first side is then
-# multiplied by a random factor in this range.
+# A cut first divides the area in proportion to the numbers of rooms on its two sides. The area of the
+# first side is then multiplied by a random factor in this range.
 SPLIT_RANGE = (0.9, 1.3)
 MIN_ROOM_WIDTH = 3.0
 EXTRA_DOOR_PROBABILITY = 0.4
@@ -63,14 +63,14 @@ class Rect:
         return Rect((x0 - margin, y0 - margin), (x1 + margin, y1 + margin))
 
     def gap(self, x: float, y: float) -> float:
-        """Return the distance to a point; 0 inside."""
+        """Return the distance from this rectangle to a point; 0 if the point lies inside."""
         dx = max(self.low[0] - x, 0.0, x - self.high[0])
         dy = max(self.low[1] - y, 0.0, y - self.high[1])
         return hypot(dx, dy)
 
     @property
     def size(self) -> Point:
-        """The width and the depth."""
+        """The lengths of the sides along x and y."""
         return self.high[0] - self.low[0], self.high[1] - self.low[1]
 
 
@@ -84,7 +84,7 @@ class Wall:
         low: the coordinate of its beginning on its own axis.
         high: the coordinate of its end.
         rooms: the rooms on its sides; outer walls have one.
-        inward: +1 if the first room lies on the side of higher coordinates, -1 otherwise.
+        inward: +1 if `rooms[0]` lies on the side of higher coordinates, -1 otherwise.
     """
 
     axis: int
@@ -100,10 +100,10 @@ class Wall:
         return self.high - self.low
 
     def strip(self, centre: float, width: float, depth: Point) -> Rect:
-        """Return a rectangle parallel to the wall.
+        """Return a rectangle on the floor, parallel to the wall.
 
         `centre` and `width` are its position and its length along the wall. `depth` has the distances of
-        its two long sides from the centre line of the wall; they are positive in the first room.
+        its two sides along the wall from the wall's centre line; they are positive in `rooms[0]`.
         """
         across = sorted(self.offset + self.inward * d for d in depth)
         along = (centre - width / 2, centre + width / 2)
@@ -183,7 +183,7 @@ def _split(rect: Rect, count: int, rng: np.random.Generator) -> list[Rect]:
 
 
 def _name_rooms(rects: list[Rect], rng: np.random.Generator) -> tuple[Room, ...]:
-    """Return named rooms: the largest has the first of `ROOM_NAMES`; the others are in random order."""
+    """Return the rooms sorted by name; the largest is the living room, the others are named at random."""
     largest = max(rects, key=lambda rect: rect.size[0] * rect.size[1])
     others = [rect for rect in rects if rect is not largest]
     order = [largest, *(others[i] for i in rng.permutation(len(others)))]

@@ -75,12 +75,12 @@ class Furnishing:
     windows: list[Opening] = field(default_factory=list)
 
     def doorways(self) -> Iterator[Rect]:
-        """Yield the ground around each door, on both sides."""
+        """Yield for each door the rectangle of floor in front of it, on both sides of the wall."""
         for door in self.plan.doors:
             yield door.wall.strip(door.centre, door.width, (-DOORWAY_DEPTH, DOORWAY_DEPTH))
 
     def zones(self) -> Iterator[Rect]:
-        """Yield the ground on which no furniture may stand."""
+        """Yield the rectangles that stay free of furniture: at doors, and in front of placed pieces."""
         yield from self.doorways()
         for piece in self.pieces:
             yield from piece.zones
@@ -133,7 +133,7 @@ def furnish(plan: FloorPlan, definition: ActivityDefinition, rng: np.random.Gene
 
 
 class _NameCounter:
-    """Name things by category and number; numbers start after those of the things in the definition."""
+    """Make names such as `table_2`; for each category, the numbers continue those of the definition."""
 
     def __init__(self, named: Mapping[str, str]) -> None:
         self._last = {category: list(named.values()).count(category) for category in CATEGORIES}
@@ -149,7 +149,7 @@ class _NameCounter:
 def _place_window(
     furnishing: Furnishing, name: str, room: str, opened: float, rng: np.random.Generator
 ) -> None:
-    """Place a window in an outer wall, and keep the floor free over which the window turns."""
+    """Place a window in an outer wall; the floor in front of it stays free, so that it can open."""
     wide = WINDOW_WIDTH + 2 * WINDOW_MARGIN
     walls = [
         wall
@@ -254,7 +254,7 @@ class FreeSpace:
 
     @classmethod
     def around(cls, obstacles: Iterable[Rect], outline: Rect, radius: float) -> FreeSpace:
-        """Return the grid for a disc that must not overlap the obstacles."""
+        """Return a grid over `outline`; a cell is free if a disc of this radius hits no obstacle there."""
         (x0, y0), (x1, y1) = outline.low, outline.high
         xs, ys = np.arange(x0 + CELL / 2, x1, CELL), np.arange(y0 + CELL / 2, y1, CELL)
         space = cls(xs, ys, np.ones((len(xs), len(ys)), dtype=bool))
@@ -274,11 +274,11 @@ class FreeSpace:
         return np.asarray(labels == sizes.argmax())
 
     def count_standing_cells(self, target: Rect, within: float, room: Rect) -> int:
-        """Count the cells of `connected` in a room whose distance to a target is at most `within`."""
+        """Count the cells of `connected` that lie in the room and at most `within` metres from `target`."""
         return self._count(self.connected, target, within, room)
 
     def count_isolated_cells(self, target: Rect, within: float, room: Rect) -> int:
-        """Count the free cells in a room, at most `within` from a target, that are not in `connected`."""
+        """Like `count_standing_cells`, but count the free cells that are not in `connected`."""
         return self._count(self.free & ~self.connected, target, within, room)
 
     def _count(self, cells: np.ndarray, target: Rect, within: float, room: Rect) -> int:
@@ -292,7 +292,11 @@ class FreeSpace:
         return count
 
     def _near(self, target: Rect, distance: float) -> Iterator[tuple[tuple[slice, slice], np.ndarray]]:
-        """Yield slices of the cells around a target, and their squared distances; nothing without cells."""
+        """Find the cells in the bounding box of `target` grown by `distance`.
+
+        Yield their slices of `xs` and `ys`, and their squared distances to `target`. Yield nothing if there
+        are no such cells.
+        """
         slices, gaps = [], []
         for axis, coordinates in enumerate((self.xs, self.ys)):
             low, high = target.low[axis], target.high[axis]

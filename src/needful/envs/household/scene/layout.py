@@ -41,7 +41,8 @@ ON_FURNITURE_PROBABILITY = 0.5
 # The height above a surface at which things are placed before they settle.
 DROP_HEIGHT = 0.002
 
-# The minimum gap between things, and the larger one around things that the hand must grasp.
+# The minimum gap around clutter (GAP), and around the things of the activity (HAND_GAP): the hand needs
+# room to grasp them.
 GAP, HAND_GAP = 0.03, 0.12
 
 # Within MAX_STANDING_DISTANCE of each thing of the activity, there must be at least MIN_STANDING_CELLS grid
@@ -49,10 +50,11 @@ GAP, HAND_GAP = 0.03, 0.12
 MAX_STANDING_DISTANCE = 0.75
 MIN_STANDING_CELLS = 20
 
-# Paths leave this much room on each side of the robot beyond its clearance: motion planning can find them.
+# Houses are checked for paths with this extra clearance around the robot, so that motion planning, which
+# needs less, can find the paths.
 EXTRA_CLEARANCE = 0.03
 
-# The maximum number of attempts per house: first to place the activity's things, then to add clutter.
+# The maximum number of attempts to place the activity's things in a house, and then to add clutter.
 MAX_ARRANGEMENTS = 5
 
 
@@ -61,8 +63,8 @@ class PlacedThing:
     """A movable thing in the house.
 
     Attributes:
-        thing: the thing.
-        body: the rectangle of floor below it and below its lid at any hinge angle.
+        thing: its name, category and pose.
+        body: its bounding rectangle seen from above; large enough for its lid at every hinge angle.
         room: the room in which it is.
         on: the furniture on which it stands; None for the floor.
     """
@@ -166,8 +168,9 @@ def _check_access(
     if not space.connected[np.abs(space.xs - x).argmin(), np.abs(space.ys - y).argmin()]:
         raise NoPlaceError("Things enclose the robot.")
     lids = [one for one in arrangement.placed if CATEGORIES[one.thing.category].hinge]
-    # On an isolated cell, an opened lid may enclose the robot. Without the extra clearance, more cells are
-    # free and may be isolated, so both clearances are tested.
+    # The obstacles include the space that opened lids need. A robot on a free cell that they isolate would
+    # be enclosed when the lid opens. Without the extra clearance, more cells are free, and these may be
+    # isolated, so both clearances are tested.
     for candidate in (space, _free_space(plan, obstacles, extra_clearance=0.0)) if lids else ():
         for lid in lids:
             if candidate.count_isolated_cells(lid.body, MAX_STANDING_DISTANCE, plan.interior(lid.room)):
@@ -189,7 +192,10 @@ def _check_access(
 def sample_start(
     furnishing: Furnishing, definition: ActivityDefinition, space: FreeSpace, rng: np.random.Generator
 ) -> Vector:
-    """Sample the robot's start in its room; the robot cannot reach furniture of the goal from there."""
+    """Sample the robot's start pose (x, y, yaw) in the room that the definition names.
+
+    Furniture and windows that occur in the goal are out of reach from there.
+    """
     room = furnishing.plan.interior(_room_of_floor(_support(definition, ROBOT_OBJECT.name)))
     goal_objects = _goal_objects(definition)
     away_from = [piece.body for piece in furnishing.pieces if piece.thing.name in goal_objects]
@@ -308,7 +314,7 @@ def _place_clutter(
 def _sample_on_floor(
     arrangement: Arrangement, name: str, category: str, room: str, gap: float, rng: np.random.Generator
 ) -> PlacedThing | None:
-    """Sample a position on the floor of a room; None if it is not free."""
+    """Place a thing at a random pose on the floor of a room; return None if that place is not free."""
     interior = arrangement.furnishing.plan.interior(room).grown(-gap)
     sample = _sample_thing(name, category, interior, 0.0, rng)
     if sample is None:
@@ -322,7 +328,7 @@ def _sample_on_floor(
 def _sample_on_furniture(
     arrangement: Arrangement, name: str, category: str, piece: Piece, gap: float, rng: np.random.Generator
 ) -> PlacedThing | None:
-    """Sample a position on the top of a piece of furniture; None if it is not free."""
+    """Place a thing at a random pose on top of furniture; return None if that place is not free."""
     top = CATEGORIES[piece.thing.category].surfaces[-1]
     surface = _ground_rect(piece.thing, top).grown(-GAP)
     height = piece.thing.position[2] + top.centre[2] + top.half[2]
@@ -338,7 +344,10 @@ def _sample_on_furniture(
 def _sample_thing(
     name: str, category: str, surface: Rect, height: float, rng: np.random.Generator
 ) -> tuple[Thing, Rect] | None:
-    """Sample a thing on a surface; return it and the rectangle below it, or None if it overhangs."""
+    """Sample the position and yaw of a thing on a surface.
+
+    Return the thing and its `PlacedThing.body`, or None if this rectangle extends beyond the surface.
+    """
     u, v, turn = rng.random(3).tolist()
     x = surface.low[0] + u * (surface.high[0] - surface.low[0])
     y = surface.low[1] + v * (surface.high[1] - surface.low[1])
@@ -348,7 +357,10 @@ def _sample_thing(
 
 
 def _ground_rect(thing: Thing, box: Box) -> Rect:
-    """Return the bounding rectangle, seen from above, of a box in the frame of an upright thing."""
+    """Return the bounding rectangle of a box, seen from above, in the frame of the house.
+
+    `box` is given in the frame of the thing.
+    """
     c, s = cos(thing.yaw), sin(thing.yaw)
     x = thing.position[0] + c * box.centre[0] - s * box.centre[1]
     y = thing.position[1] + s * box.centre[0] + c * box.centre[1]

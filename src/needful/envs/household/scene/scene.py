@@ -18,7 +18,8 @@ from needful.core.objects import Object, Type
 RADIUS = 0.22
 HEIGHT = 0.75
 
-# Maximum distances from the shoulder: things within REACH are reachable; the hand moves within HAND_RANGE.
+# Distances from the shoulder: a thing is reachable if its nearest point is closer than REACH and in sight;
+# the hand can move up to HAND_RANGE.
 SHOULDER_HEIGHT = 0.7
 REACH = 1.0
 HAND_RANGE = 1.2
@@ -29,8 +30,8 @@ EYE_HEIGHT = 1.0
 # The minimum distance between the base and all obstacles at the position where the base stops.
 CLEARANCE = 0.01
 
-# The hand is a ball. While the robot drives, a vertical cylinder above the base must be free; its radius is
-# at least HAND_CLEARANCE. A held thing is above the base, with its bottom at CARRY_HEIGHT.
+# The hand is a ball. While the robot drives, the hand and a held thing are above the base, the thing with
+# its bottom at CARRY_HEIGHT. They need a free vertical cylinder with a radius of at least HAND_CLEARANCE.
 HAND_RADIUS = 0.035
 HAND_CLEARANCE = 0.12
 CARRY_HEIGHT = 0.8
@@ -55,7 +56,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a body: a box, or the upright cylinder that a box bounds."""
+    """A piece of a body: a box or, if `round`, the upright cylinder whose bounding box is `box`."""
 
     box: Box
     colour: Colour
@@ -92,8 +93,8 @@ class Category:
         fixed: whether it cannot move; true for furniture and windows.
         graspable: whether the hand can carry it.
         hinge: the hinge about which it opens; None if it cannot be opened.
-        cavities: the boxes in which things count as inside.
-        surfaces: thin boxes on which things can be placed: the top of a table, the boards of a shelf.
+        cavities: its hollow spaces; another thing is inside if its centre lies in one of these boxes.
+        surfaces: thin boxes on which things can be placed, such as the top of a table.
     """
 
     name: str
@@ -122,7 +123,7 @@ class Thing:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A rectangle of the floor plan; `floor` is the name of the object for its floor."""
+    """A rectangular room; `floor` is the name of the planning object that represents its floor."""
 
     name: str
     floor: str

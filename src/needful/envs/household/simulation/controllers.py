@@ -1,8 +1,8 @@
 """Run the six controllers by name. NavigateTo, which drives to a thing and faces it, is defined here.
 
-The continuous parameters (`theta`) are an offset from the origin of the target's body; for Open and Close,
-from the handle. The frame of the offset has the target's yaw and is upright. Floors are never reachable, so
-they cannot be targets.
+The continuous parameters (`theta`) are an offset: from the handle for Open and Close, otherwise from the
+origin of the target's body. The offset is rotated about the vertical axis by the target's yaw. Floors are
+never reachable, so they cannot be targets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from needful.envs.household.simulation.snapshot import POSE, Snapshot, rotate_po
 from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
 from needful.errors import EnvironmentFailure, UnknownNameError
 
-# Open and Close turn a hinge to this fraction of its angle when fully open.
+# The hinge angle after each controller, as a fraction of the angle when fully open.
 HINGE_TARGETS = MappingProxyType({"Open": 1.0, "Close": 0.0})
 
 CONTROLLER_NAMES = ("Close", "Grasp", "NavigateTo", "Open", "PlaceInside", "PlaceOnTop")
@@ -64,9 +64,10 @@ def run_controller(
 
 
 def navigate_failure(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> FailureReason | None:
-    """Return why the robot cannot stand at an offset from a thing and reach it, or None.
+    """Return why NavigateTo cannot start, or None.
 
-    The path itself is not planned; a fast test finds whether one exists.
+    The robot must fit at the offset from the thing, and the thing must be reachable from there.
+    The path is not planned; a fast test finds whether one exists.
     """
     goal = _goal(geometry, thing, offset)
     if not geometry.grid.contains(goal):

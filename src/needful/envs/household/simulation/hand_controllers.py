@@ -43,9 +43,10 @@ def grasp_failure(geometry: SnapshotGeometry, thing: int) -> FailureReason | Non
 
 
 def grasp(geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters) -> Motion:
-    """Grasp a thing from the direction of an offset, and bring it above the robot's base.
+    """Grasp a thing, and bring it above the robot's base.
 
-    The hand comes from this direction, straight towards the thing's centre, until it touches the thing.
+    `offset` selects the direction of the approach: from the point at this offset towards the thing's
+    centre. The hand moves straight in this direction until it touches the thing.
     """
     planner, snapshot = HandPlanner(geometry), geometry.snapshot
     centre = geometry.boxes.centre[thing]
@@ -113,7 +114,10 @@ def hinge_failure(
 def turn_hinge(
     geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters, fraction: float
 ) -> Motion:
-    """Move the hand from an offset straight to the handle; turn the hinge to a fraction of its limit."""
+    """Move the hand to the handle, then turn the hinge to a fraction of its limit (fully open is 1).
+
+    The hand first moves to the point at `offset` from the handle, then straight to the handle.
+    """
     planner = HandPlanner(geometry)
     handle, before = _handle(geometry, thing), _point_from_handle(geometry, thing, offset)
     outwards, distance = _direction(before - handle)
@@ -140,7 +144,8 @@ def hits_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> bool:
 def encloses_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> bool:
     """Return whether the robot would be enclosed after a hinge turns to a fraction of its limit.
 
-    Enclosed means that no path leads to the largest free region. If it is enclosed already, return False.
+    Enclosed means that no path leads from the robot to the largest free region of the floor. Return False
+    if the robot is enclosed even before the hinge turns.
     """
     if geometry.base_planner.is_enclosed():
         return False
@@ -154,10 +159,10 @@ def encloses_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> b
 
 
 def swept_footprints(geometry: SnapshotGeometry, thing: int, fraction: float) -> Footprints:
-    """Return the footprints of a lid or door while its hinge turns to a fraction of its limit.
+    """Return the areas that a lid or door covers, seen from above, while its hinge turns.
 
-    They are computed at `SWEEP_STEPS` angles, from the current angle to the final one. The rows are
-    grouped by angle; each group has one row per part of the lid or door.
+    They are computed at `SWEEP_STEPS` angles, from the current one to the given fraction of the hinge's
+    limit. For each angle in turn, there is one footprint per part of the lid or door.
     """
     model, house = geometry.model, geometry.house
     hinge = model.categories[thing].hinge
@@ -196,7 +201,7 @@ def _reach_failure(geometry: SnapshotGeometry, thing: int, hand: np.ndarray) -> 
 
 
 def _sweep_failure(geometry: SnapshotGeometry, thing: int, fraction: float) -> FailureReason | None:
-    """Return why a lid or door cannot turn with the robot at its current position, or None."""
+    """Return why a lid or door cannot turn: it would hit or enclose the robot. None if it can."""
     if (thing, fraction) not in geometry.sweep_failures:
         reason = None
         if hits_robot(geometry, thing, fraction):
@@ -208,7 +213,7 @@ def _sweep_failure(geometry: SnapshotGeometry, thing: int, fraction: float) -> F
 
 
 def _point_at_offset(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> np.ndarray:
-    """Return the point at an offset from a thing's origin."""
+    """Return the point at an offset, rotated by the thing's yaw, from a thing's origin."""
     row = geometry.snapshot.rows[thing]
     point: np.ndarray = row[:3] + rotate_yaw(np.array(offset), heading(row[3:7].tolist()))
     return point
@@ -225,7 +230,7 @@ def _handle(geometry: SnapshotGeometry, thing: int) -> np.ndarray:
 
 
 def _point_from_handle(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> np.ndarray:
-    """Return the point at an offset from a thing's handle."""
+    """Return the point at an offset, rotated by the thing's yaw, from a thing's handle."""
     yaw = heading(geometry.snapshot.rows[thing, 3:7].tolist())
     point: np.ndarray = _handle(geometry, thing) + rotate_yaw(np.array(offset), yaw)
     return point

@@ -26,7 +26,7 @@ from needful.envs.household.scene.scene import (
     type_of,
 )
 
-# MuJoCo's geom groups: solid geoms (they block rays), the ground, geoms that are only drawn, the robot.
+# The numbers of MuJoCo's geom groups. Only solid geoms block rays, which are used to test lines of sight.
 SOLID, GROUND, VISUAL_ONLY, ROBOT_PARTS = 0, 1, 2, 3
 
 # The owner of a geom is the index of its thing; other geoms have one of these owners.
@@ -240,7 +240,7 @@ def _add_house(world: Any, scene: Scene) -> None:
 
 
 def _add_robot(world: Any) -> None:
-    """Add the robot's base, with a face that marks its front, and its hand; neither collides."""
+    """Add the robot's base, with a face that marks its front, and its hand, all without contacts."""
     no_contacts = {"group": ROBOT_PARTS, "contype": 0, "conaffinity": 0}
     trunk = Part(Box((0, 0, HEIGHT / 2), (RADIUS, RADIUS, HEIGHT / 2)), BODY_COLOUR, round=True)
     face = Part(Box((RADIUS - 0.03, 0, HEIGHT - 0.1), (0.035, 0.08, 0.05)), FACE_COLOUR)
@@ -297,7 +297,7 @@ def _shape(part: Part) -> dict[str, Any]:
 
 
 def _surface(collides: int) -> dict[str, Any]:
-    """Return the contact options of a geom; two geoms collide only if `collides` is 1 for one or both."""
+    """Return a geom's contact options; two geoms with `collides` 0 do not collide with each other."""
     return {
         "contype": collides,
         "conaffinity": 1,

@@ -135,12 +135,12 @@ class HouseQueries:
         return found
 
     def move_geom(self, geom: int, centre: np.ndarray) -> None:
-        """Move a geom; call this only inside a block of `restoring_geoms`."""
+        """Move a geom; call this only in a `with` block of `restoring_geoms`."""
         self._data.geom_xpos[geom] = centre
 
     @contextmanager
     def restoring_geoms(self, geoms: np.ndarray) -> Iterator[None]:
-        """Restore the positions of geoms at the end of the block."""
+        """Return a context manager that restores the current positions of geoms when it exits."""
         before = self._data.geom_xpos[geoms].copy()
         try:
             yield
@@ -155,7 +155,7 @@ class HouseQueries:
         return sorted(set(beside[(beside >= 0) & (beside != thing)].tolist()))
 
     def footprints(self) -> Footprints:
-        """Return the footprints of all geoms."""
+        """Return the footprints of all geoms: the areas that they cover, seen from above."""
         round_ = self._model.physics_model.geom_type == mujoco.mjtGeom.mjGEOM_CYLINDER
         return Footprints.of(self.centres, self.axes, self._model.half_sizes, round_)
 

@@ -38,7 +38,7 @@ class Physics:
         return self._run_until_rest(snapshot)
 
     def settle(self, snapshot: Snapshot, woken: Iterable[int]) -> Snapshot:
-        """Return the snapshot after the woken things, and the things they touch or hit, came to rest."""
+        """Return the snapshot after simulating the things in `woken`, and all that they touch, to rest."""
         trees = sorted({int(self._model.tree[thing]) for thing in woken} - {-1})
         if not trees:
             return snapshot
@@ -63,7 +63,7 @@ class Physics:
         return self._run_until_rest(snapshot)
 
     def _advance(self, steps: int) -> None:
-        """Simulate some steps."""
+        """Advance MuJoCo's simulation by a number of steps."""
         mujoco.mj_step(self._model.physics_model, self._data, nstep=steps)
 
     def _restore(self, snapshot: Snapshot) -> None:

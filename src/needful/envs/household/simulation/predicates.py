@@ -41,7 +41,7 @@ class Facts:
     def extensions(self) -> Mapping[str, Extension]:
         """For each predicate, all tuples of objects for which it holds.
 
-        Objects are in the order of the model's things, followed by the floors.
+        The tuples are ordered by the positions of their objects in `HouseModel.objects`.
         """
         model, snapshot = self.geometry.model, self.geometry.snapshot
         held, things = snapshot.held, np.arange(len(model.things))

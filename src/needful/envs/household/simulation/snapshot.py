@@ -49,17 +49,17 @@ class Snapshot:
         return self.robot[3:6]
 
     def with_robot(self, robot: np.ndarray) -> Snapshot:
-        """Return this snapshot with other features of the robot."""
+        """Return a copy of this snapshot in which the robot has the given features."""
         return Snapshot(self.rows, robot)
 
     def with_pose(self, thing: int, pose: np.ndarray) -> Snapshot:
-        """Return this snapshot with another pose of a thing."""
+        """Return a copy of this snapshot in which a thing has the given pose."""
         rows = self.rows.copy()
         rows[thing, POSE] = pose
         return Snapshot(rows, self.robot)
 
     def with_feature(self, thing: int, feature: int, value: float) -> Snapshot:
-        """Return this snapshot with another value of one feature of a thing; `feature` is an index."""
+        """Return a copy in which one feature of a thing has the given value; `feature` is its column."""
         rows = self.rows.copy()
         rows[thing, feature] = value
         return Snapshot(rows, self.robot)
@@ -146,7 +146,10 @@ def _angles(model: HouseModel, snapshot: Snapshot) -> np.ndarray:
 
 
 def apply_snapshot(model: HouseModel, data: Any, snapshot: Snapshot) -> None:
-    """Set the positions of all bodies in `data` of the query model; derived quantities are not computed."""
+    """Set the positions in `data`, the `MjData` of the query model, to those of a snapshot.
+
+    Derived quantities, such as the poses of geoms, are not computed.
+    """
     data.qpos[:] = to_qpos(model, snapshot)
     x, y, yaw = snapshot.robot[:3]
     body, hand = (model.query_model.body(name).mocapid[0] for name in (ROBOT_BODY, ROBOT_HAND))

@@ -38,12 +38,13 @@ class SnapshotGeometry:
         self.grid = grid
         self.snapshot = snapshot
         self._house = house
-        # A cache by thing and fraction: why its hinge cannot turn to this fraction of its limit, or None.
+        # A cache. Its keys are a thing and a hinge angle, as a fraction of the angle when fully open. Its
+        # values are the reasons why the hinge cannot turn to this angle, or None.
         self.sweep_failures: dict[tuple[int, float], FailureReason | None] = {}
 
     @property
     def house(self) -> HouseQueries:
-        """The queries on the house, set to this snapshot."""
+        """The object that answers queries about the house; its current snapshot is set to this one."""
         self._house.set_snapshot(self.snapshot)
         return self._house
 
@@ -54,7 +55,7 @@ class SnapshotGeometry:
 
     @cached_property
     def loose(self) -> Footprints:
-        """The footprints of all movable geoms, except those of the held thing."""
+        """The areas, seen from above, of all movable geoms except those of the held thing."""
         model = self.model
         return self.house.footprints()[model.is_loose & (model.owner != self.snapshot.held)]
 
@@ -87,14 +88,15 @@ class SnapshotGeometry:
         return BasePlanner(self.grid, self.discs, self.loose, (x, y))
 
     def contact_free_distance(self, thing: int, point: np.ndarray) -> float:
-        """Return a distance from the point at which the hand, in any direction, cannot touch the thing."""
+        """Return a distance; a hand that is this far from `point`, or farther, does not touch the thing."""
         corner = np.maximum(np.abs(self.boxes.low[thing] - point), np.abs(self.boxes.high[thing] - point))
         return float(np.sqrt(corner @ corner)) + 2 * HAND_RADIUS
 
     def reachable_from(self, base: np.ndarray, things: np.ndarray) -> np.ndarray:
-        """Return for each thing whether it is near enough and in sight if the base is at a position.
+        """Return for each thing whether a robot whose base is at `base` could reach it.
 
-        A thing is in sight if the nearest point or the centre of its bounding box is in sight.
+        A thing is reachable if it is not held, is less than `REACH` from the shoulder, and is in sight. It
+        is in sight if the robot's camera sees the nearest point or the centre of its bounding box.
         """
         shoulder, eye = np.array([*base, SHOULDER_HEIGHT]), np.array([*base, EYE_HEIGHT])
         boxes = BoundingBoxes(self.boxes.low[things], self.boxes.high[things])

@@ -55,14 +55,17 @@ SEED_LIMIT = 2**53
 MAX_WORLDS = 8
 MAX_CACHED_STATES = 32
 
-# Between two frames: the motion of the base and of the hand in metres, and the number of physics steps.
+# The spacing of the snapshots of a motion: metres driven by the base, metres moved by the hand, and
+# physics steps while things move.
 BASE_STEP = 0.08
 HAND_STEP = 0.05
 STEPS_PER_FRAME = 10
 
 
 def make_house(identity: Vector) -> tuple[ActivityDefinition, Scene]:
-    """Return the activity's definition and the scene; `identity` has the activity, the split and the seed.
+    """Return the definition of an activity, and a scene for it.
+
+    `identity` has three numbers: the index of the activity, the index of the split, and the seed.
 
     Raises `NoPlaceError` if this seed yields no house.
     """
@@ -135,7 +138,7 @@ class World:
         return tuple(changed_state(self.model, state, snapshot) for snapshot in snapshots)
 
     def start_failure(self, state: State, controller: str, target: Object, theta: Parameters) -> str | None:
-        """Return why a controller cannot start, or None; its motion is not planned and may still fail."""
+        """Return why a controller cannot start, or None; it may still fail later, if no path is found."""
         thing = self._index_of(target)
         if thing is None:
             return FailureReason.NOT_REACHABLE.value

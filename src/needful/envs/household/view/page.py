@@ -69,7 +69,7 @@ def shapes(model: HouseModel) -> list[dict[str, Any]]:
 
 
 def arm(model: HouseModel) -> dict[str, Any]:
-    """Return the bodies that the arm connects, the height of the shoulder, and the arm's appearance."""
+    """Return how to draw the arm: its two bodies' indices, the shoulder's height, radius and colour."""
     return {
         "from": int(model.query_model.body(ROBOT_BODY).id),
         "shoulder": SHOULDER_HEIGHT,
@@ -157,7 +157,7 @@ def _data(world: World, result: PlanningResult, goal: AbstractState) -> dict[str
 
 
 def _focus(scene: Scene, keyframes: Sequence[Keyframe], goal: AbstractState) -> list[list[float]]:
-    """Return the lower and the upper corner of the rectangle of rooms that the page shows at first."""
+    """Return the low and high corner of the page's initial view, which covers the `rooms_shown`."""
     shown = rooms_shown(scene, keyframes, goal)
     rooms = [room for room in scene.rooms if room.name in shown]
     low = np.min([room.low for room in rooms], axis=0)

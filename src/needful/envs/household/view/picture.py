@@ -75,7 +75,8 @@ def _draw_house(scene: Scene, axes: Axes) -> None:
         ],
         linewidths=0,
     )
-    # The walls never move. The report page stores artists with equal ids only once.
+    # The walls of a house are the same in all pictures, so they get the same id in each. The report page
+    # stores Matplotlib artists with equal ids only once.
     walls.set_gid(f"walls {scene.identity}")
     axes.add_collection(walls, autolim=False)
 

@@ -78,11 +78,11 @@ def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4
 
 
 def _fit_camera(corners: np.ndarray, aspect: float) -> tuple[float, float]:
-    """Return the vertical extent of the corners in the picture, and the camera's distance.
+    """Return how high or low the corners reach in the picture, and the camera's distance.
 
-    The extent is the largest vertical distance of a corner from the middle of the picture. The camera's
-    distance is the smallest from which it shows all corners. `corners` are relative to the point in the
-    middle of the picture.
+    The first number is the largest vertical distance of a corner from the middle of the picture. The second
+    is the smallest distance from which the camera shows all corners. `corners` are relative to the point
+    that the camera looks at.
     """
     down = np.radians(-ELEVATION)
     ahead, up = np.array([0.0, np.cos(down), -np.sin(down)]), np.array([0.0, np.sin(down), np.cos(down)])
