@@ -30,7 +30,7 @@ class AutoPlanner:
     search: Search = field(default_factory=anytime_portfolio)
 
     def __call__(self, operators: Sequence[Operator], task: AbstractTask, budget: Budget) -> Problem | None:
-        """Ground the operators and the task; return the problem, whose method `plans` starts the search.
+        """Ground the operators and the task; return the ground problem. Its method `plans` starts a search.
 
         Returns None if time ran out or the problem is too large.
         """
@@ -106,7 +106,7 @@ def _catalogue() -> Mapping[str, Callable[[], Planner]]:
     }
 
 
-# The modules that start external programs are imported only when one of their planners is made.
+# Modules that start external programs are imported late: only when such a planner is created.
 def _fast_downward_lama() -> Planner:
     from needful.planning.external.programs import LAMA_FIRST, FastDownward
 

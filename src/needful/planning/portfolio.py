@@ -78,7 +78,7 @@ class Portfolio:
     ) -> PlanStream:
         """Start the first search and return the stream of the plans of all searches.
 
-        Ties in the searches are broken by `seed` alone.
+        `seed` decides how the searches break ties.
         """
         plans = StagedPlans(self.stages, problem, seed, budget, statistics)
         return DistinctPlans(plans, problem) if self.distinct else plans

@@ -1,7 +1,7 @@
 """Refine an abstract plan: find parameters for its controllers, with chronological backtracking.
 
-Deviation E22, E23, docs/paper_to_code.md: a subgoal must be a subset of the atoms that hold, and when a
-step has used up its tries, refinement backtracks to the previous step.
+Deviations E22 and E23, docs/paper_to_code.md: a subgoal is reached if all its atoms hold; other atoms
+may hold as well. When a step has used up its tries, refinement backtracks to the previous step.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ MAX_DRAWS_PER_TRY = 100
 SAMPLER_DRAWS_PER_TRY = 50
 SPREAD_FACTOR = 3.0
 # If the sampler repeats parameters that were already tried in a state, Gaussian noise is added to them. Its
-# standard deviation is this fraction of the distance between the controller's bounds.
+# standard deviation is this fraction of each parameter's range (upper bound minus lower bound).
 NOISE_FRACTION = 0.1
 # The number of rejected draws whose reasons are collected for the failure message.
 MAX_EXPLAINED_DRAWS = 10
 
-# Reasons why a step failed, from the least to the most progress.
+# The reasons why a step can fail. If two attempts fail at the same step, the one whose reason is later in
+# this list made more progress.
 _PROGRESS = (
     Outcome.NOT_INITIABLE,
     Outcome.CONTROLLER_FAILED,
@@ -66,9 +67,9 @@ class Refinement:
 
     Attributes:
         actions: the ground controllers of the plan, with their parameters. If the plan was not refined,
-            those of the deepest attempt before its failed step. It is the attempt that got furthest.
+            only the actions before the failed step, in the failed attempt that `refine` returns.
         states: the simulated states: the first state and the state after each action.
-        failure: where and why the deepest attempt failed; None if the plan was refined.
+        failure: where and why this attempt failed; None if the plan was refined.
         offending: the objects that the simulator reports as the cause of the failure.
         samples: how many times parameters were drawn.
     """
@@ -91,10 +92,10 @@ def refine(
 ) -> Refinement:
     """Simulate the steps of a plan, resample and backtrack until each step reaches its subgoal.
 
-    Returns the refined plan, or the attempt that failed at the latest step. `subgoals[i]` must hold after
-    step i (counted from 1); other atoms may hold as well. When a step has used up its tries, the previous
-    step is tried again; then the later step gets new tries. The tries of the previous step are not reset,
-    so the search tree is finite. If the simulator blames objects for a failure, the refinement ends.
+    Returns the refined plan, or the failed attempt that got furthest. `subgoals[i]` must hold after step i
+    (counted from 1); other atoms may hold as well. When a step has used up its tries, the previous step is
+    tried again; then the later step gets new tries. The tries of the previous step are not reset, so the
+    search tree is finite. If the simulator blames objects for a failure, this attempt is returned at once.
     """
     steps = [
         _Step(index, operator, subgoal, samplers.get(operator.operator.name), limits)
@@ -120,7 +121,7 @@ def refine(
             execution = execute(trace.states[-1], action)
             reason = step.check_execution(execution, trace.action_counts[-1])
             if reason is None:
-                tried_parameters[index].add(action.parameters)  # try others after backtracking
+                tried_parameters[index].add(action.parameters)  # after backtracking, try other parameters
                 trace.push(action, execution)
                 index += 1
                 continue
@@ -128,7 +129,7 @@ def refine(
                 return replace(trace.to_refinement(reason), offending=execution.offending, samples=samples)
             failure = reason
             tried_parameters[index].add(action.parameters)
-        if limits.budget.expired():  # the deadline may have caused the failure: do not record it
+        if limits.budget.expired():  # the step may have failed only for lack of time: do not record it
             continue
         deepest = _deeper(deepest, trace.to_refinement(failure))
         while tries[index] == steps[index].max_tries:
@@ -167,7 +168,7 @@ class _Trace:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One step of the plan: draws parameters for its controller and checks the executions."""
+    """One step of the plan: draws its parameters and checks whether an execution reached its subgoal."""
 
     index: int
     operator: GroundOperator
@@ -186,9 +187,10 @@ class _Step:
     def draw(
         self, state: State, tried_parameters: Set[Parameters], rng: np.random.Generator
     ) -> tuple[GroundController | None, int, list[GroundController]]:
-        """Return an action that can start (or None), the number of draws, and the rejected actions.
+        """Draw parameters until the controller can start with them.
 
-        An action is the controller with its drawn parameters. It is rejected if it cannot start.
+        Returns the controller with these parameters, or None if it can start with none of the drawn ones.
+        Also returns the number of draws, and the controller with each of the rejected parameters.
 
         A sampler may be wrong in a new state, and it is cheap to check whether a controller can start.
         So if every draw of the sampler is rejected, more parameters are drawn around these draws.
@@ -276,7 +278,11 @@ class _Step:
 
 
 def _deeper(one: Refinement | None, other: Refinement) -> Refinement:
-    """Return the failed attempt with more progress, such as a later failed step; on a tie, return `one`."""
+    """Return the failed attempt that got further; if both got equally far, return `one`.
+
+    Attempts are compared by the failed step, then by the reason (see `_PROGRESS`), then by the number of
+    missing subgoal atoms.
+    """
     return other if one is None or _progress(other.failure) > _progress(one.failure) else one
 
 

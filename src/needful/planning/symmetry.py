@@ -59,9 +59,9 @@ class Symmetry:
 
     @classmethod
     def of(cls, problem: GroundProblem, relevant_atoms: int, budget: Budget) -> Symmetry | None:
-        """Return the classes of a problem, or None if no two objects are interchangeable.
+        """Return the `Symmetry` of a problem, or None if no two objects are interchangeable.
 
-        `relevant_atoms` is a bit mask of atoms. States given to the methods must contain no other atoms.
+        `relevant_atoms` is a bit mask of atoms. The methods accept only states without other atoms.
         """
         classes = interchangeable_objects(problem, budget)
         return cls(problem, relevant_atoms, classes, budget) if classes else None
@@ -112,7 +112,7 @@ class Symmetry:
         return image
 
     def renamed_step(self, step: int, renaming: Renaming) -> int:
-        """Return the index of a ground operator after renaming its objects."""
+        """Return the index of the ground operator that results from renaming the objects of `step`."""
         operator = self._operators[step]
         return self._step[operator.operator, tuple(renaming[obj] for obj in operator.objects)]
 
@@ -120,14 +120,14 @@ class Symmetry:
 def interchangeable_objects(problem: GroundProblem, budget: Budget) -> tuple[tuple[int, ...], ...]:
     """Return the classes of two or more interchangeable objects, as object numbers in ascending order.
 
-    An object is in no class if it made a step fail in simulation, or if such a step acts on it.
+    Objects that the simulator blamed for a failed step are in no class, nor are the objects of that step.
     """
     fixed = {obj for step, obj in problem.failures}
     for step, _ in problem.failures:
         fixed.update(problem.ground_operators[step].objects)
     facts = _facts(problem, budget)
     classes: list[list[int]] = []
-    # The classes found so far: by the description of their first object, and by this object itself.
+    # The classes found so far, by the description (see below) and by the number of their first object.
     by_description: dict[frozenset[Fact], list[list[int]]] = defaultdict(list)
     by_first: dict[int, list[int]] = {}
     for obj in budget.until_deadline(range(len(problem.objects))):

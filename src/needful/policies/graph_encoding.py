@@ -47,7 +47,7 @@ class Graph:
 
 
 def batch_graphs(graphs: Sequence[Graph]) -> Graph:
-    """Return several graphs as one batch; the nodes and graphs are numbered anew across the batch."""
+    """Join graphs into one batch; the numbers of nodes and graphs continue from each graph to the next."""
     first_node = np.cumsum([0, *(len(graph.nodes) for graph in graphs)])
     first_graph = np.cumsum([0, *(len(graph.globals) for graph in graphs)])
     offsets = {"senders": first_node, "receivers": first_node}

@@ -105,7 +105,7 @@ class GraphPolicy:
         return None
 
     def bound_to(self, vocabulary: Vocabulary) -> GraphPolicy:
-        """Return this policy over a domain's predicates and controllers, in the policy's order.
+        """Return this policy with the types, predicates and controllers of a domain, in the policy's order.
 
         A policy read from a file has only signatures; the domain's predicates have classifiers and its
         controllers have initiation tests. Raises if a type, predicate or controller of the policy is
@@ -122,7 +122,10 @@ class GraphPolicy:
 
 
 def _bound(kind: str, trained: Sequence[Named], domain: Sequence[Named]) -> tuple[Named, ...]:
-    """Return the domain's types, predicates or controllers that the policy was trained with."""
+    """Return the domain's definition of each type, predicate or controller in `trained`, in this order.
+
+    Raises if a definition is missing in the domain or differs there.
+    """
     by_name = {each.name: each for each in domain}
     for each in trained:
         if each.name not in by_name:

@@ -30,13 +30,16 @@ VARIANCE_FLOOR = 1e-5
 # and its value before the first round. It reads the sums over nodes or edges in `_SUMS` once.
 _READ = {"edge": ("edge", "sender", "receiver", "whole"), "node": ("node", "whole"), "whole": ("whole",)}
 _SUMS = {"edge": (), "node": ("incoming",), "whole": ("nodes", "edges")}
-# The other weights of a block, besides the matrices of its first layer.
+# The weights of a block without the matrices of its first layer, which are named `from_` and the input.
 _PARTS = ("hidden_bias", "weight", "bias", "gain", "shift")
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkSize:
-    """The widths of the rows of nodes, edges and graphs, and of the outputs per node and per graph."""
+    """The number of input columns per node, edge and graph, and of outputs per node and graph.
+
+    As in the names of weights, `whole` stands for the graph.
+    """
 
     node: int
     edge: int
@@ -46,7 +49,7 @@ class NetworkSize:
 
 
 class ArrayBackend(Protocol):
-    """The array operations of the network besides sums and matrix products."""
+    """The array operations of the network that numpy and torch call differently."""
 
     def take(self, rows: Array, index: Array) -> Array:
         """Return the rows at the indices, which may repeat."""
@@ -153,10 +156,11 @@ class _Evaluation:
         )
 
     def _hidden(self, prefix: str, edge: Array, node: Array, whole: Array) -> tuple[Array, Array, Array]:
-        """Return what the given rows contribute to the hidden layers of edges, nodes and graphs.
+        """Multiply rows by first-layer matrices; return the sum of the products per edge, node and graph.
 
-        The inputs in `_SUMS` are not included. `prefix` selects the weights: "encoded_" for the rows before
-        the first round, "" for the current rows.
+        These sums are inputs of the hidden layers of the message-passing blocks. The inputs in `_SUMS` are
+        not included. `prefix` selects the matrices: "encoded_" for rows before the first round, "" for
+        current rows.
         """
         graph, take = self.graph, self.backend.take
 
@@ -174,7 +178,10 @@ class _Evaluation:
         )
 
     def _block(self, name: str, hidden: Array) -> Array:
-        """Return a block's output; `hidden` is its inputs times the matrices of its first layer."""
+        """Return a block's output.
+
+        `hidden` is the first layer without its bias: the sum of all inputs, each times its matrix.
+        """
         block = {part: self.weights[f"{name}.{part}"] for part in _PARTS}
         rectified = self.backend.rectify(hidden + block["hidden_bias"])
         return self.backend.normalise(

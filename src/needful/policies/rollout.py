@@ -125,10 +125,10 @@ def _without_noise(state: State, proposed: GroundController) -> tuple[GroundCont
 def shoot(
     policy: GraphPolicy, task: Task, execute: Execute, limits: RolloutLimits, rng: np.random.Generator
 ) -> PlanningResult:
-    """Plan for a task: the first simulated rollout that reaches the goal is the plan.
+    """Plan for a task: simulate noisy rollouts until one reaches the goal, and return it as the plan.
 
-    A rollout without random draws ends the search, because the next one would be the same. If no plan is
-    found in time, the result describes the longest rollout.
+    If a rollout fails without any random draw, the search ends, because the next rollout would be the same.
+    If no plan is found in time, the result describes the longest rollout.
     """
     statistics = SearchStatistics()
     longest: Rollout | None = None

@@ -34,7 +34,7 @@ from needful.seeding import seed_for
 from needful.torch_training import Adam, single_thread
 
 LEARNING_RATE = 1e-3
-# Features and parameters with a smaller standard deviation than this are constant and not rescaled.
+# Features and parameters whose standard deviation is below this count as constant and are not rescaled.
 CONSTANT_DEVIATION = 1e-6
 
 

@@ -63,7 +63,7 @@ class TableSpec:
         spread: computes the spread of these values.
         text: formats a number.
         higher_is_better: whether larger values are better.
-        bold: the rule for entries that count as good as the best and are bold; None for no bold entries.
+        bold: decides which entries count as good as the best; these are bold. None for no bold entries.
         include_unknown: whether methods that are not in the paper get a column.
         about_tasks: whether the values depend on the number of tasks per run; if so, this number is part of
             notes about sample sizes, such as "n = 10 × 50" for 10 seeds with 50 tasks each.
@@ -210,10 +210,10 @@ def _row(spec: TableSpec, columns: Sequence[Column], domain: str, groups: Sequen
 
 
 def _comparable(spec: TableSpec, cell: Cell) -> Estimate | None:
-    """Return the estimate of a cell if the cell can be the best of its row, otherwise None.
+    """Return the estimate of a cell, or None if the cell is excluded from the comparison within its row.
 
-    A cell is excluded if smaller is better and the learner ran out of time in some runs: its value could be
-    small only because learning was stopped.
+    A cell is excluded if smaller values are better and the learner ran out of time in some runs: the value
+    may be small only because learning was stopped.
     """
     return cell.measured if spec.higher_is_better or not cell.unlearned else None
 

@@ -26,7 +26,7 @@ class RunGroup:
 
     Attributes:
         domain, method: the domain and the method of all runs.
-        setting: the job of each run, with its seed replaced by 0; it is the same for all runs.
+        setting: the job of the runs, with seed 0. The jobs of the runs differ from it only in their seed.
         runs: the runs that ended without an error, including those whose learner ran out of time.
         errors: the number of runs that ended with an error.
     """

@@ -75,10 +75,10 @@ def mark_best(
     higher_is_better: bool,
     rule: Callable[[Estimate, Estimate], bool],
 ) -> tuple[bool, ...]:
-    """Return a flag for each estimate: whether it is as good as the best estimate.
+    """Return one flag per estimate: whether it counts as good as the best one; False for None.
 
-    `rule(best, other)` decides whether another estimate is as good as the best. The best estimate has the
-    best mean; if several have the same mean, the one with the largest spread. None gets the flag False.
+    `rule(best, estimate)` decides whether an estimate counts as good as the best. The best estimate has the
+    best mean; if several have the same mean, it is the one with the largest spread.
     """
     known = [one for one in estimates if one is not None]
     if not known:

@@ -72,7 +72,7 @@ class Cell:
         unlearned: the number of seeds whose learner ran out of time.
         best: whether the entry is shown in bold.
         notes: differences from the paper's protocol, and failed runs.
-        setting: the job of the runs (the same for all except the seed), with seed 0; None without runs.
+        setting: the job of the runs, which differ only in their seed, with seed 0; None without runs.
     """
 
     measured: Estimate | None
@@ -174,7 +174,7 @@ def as_text(table: Table) -> str:
 
 
 def as_markdown(table: Table) -> str:
-    """Return a table in Markdown; a cell has the measured and published numbers, difference and notes."""
+    """Return a table in Markdown. A cell shows the measured and published numbers, difference and notes."""
     lines = [
         _markdown_line(["Domain", *map(escape_markdown, table.columns)]),
         _markdown_line([":---", *("---:" for _ in table.columns)]),

@@ -29,7 +29,7 @@ DOTS_PER_INCH = 160
 FONT_SIZE = 9
 SMALL_FONT_SIZE = 7.5
 MAX_NAME_LENGTH = 28
-LEGEND_LETTERS = 115  # per line of a legend; each entry counts 6 more for its symbol
+LEGEND_LETTERS = 115  # maximum per line of a legend; an entry counts its letters plus 6
 
 
 @dataclass(frozen=True, slots=True)

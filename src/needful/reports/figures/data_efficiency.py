@@ -93,7 +93,7 @@ def _draw_published(axes: Axes, domain: str, method: str, most_demos: int) -> bo
     protocol, published = protocol_of(domain), SUCCESS.get(domain, {}).get(method)
     if protocol is None or published is None or protocol.demos > most_demos:
         return False
-    # The star is behind the curve and larger than its points, so that both stay visible.
+    # The star is drawn behind the curve and is larger than the curve's points, so that both stay visible.
     star = _star(method_style(method).colour, zorder=1.5, size=15.0)
     star.set_data([protocol.demos], [published.mean])
     axes.add_line(star)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SEARCH_TIMEOUT = "timeout in search"
 REFINEMENT_TIMEOUT = "timeout in refinement"
 
-# Failures are sorted by stage, from learning to execution. Those of one stage differ only in lightness.
+# Failures are sorted by their stage, from learning to execution. Each stage has shades of one colour.
 OUTCOME_COLOURS: Mapping[str, str] = MappingProxyType(
     {
         "solved": "#e4e6ea",

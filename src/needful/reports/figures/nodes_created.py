@@ -27,10 +27,11 @@ MAX_OPAQUE_POINTS = 60  # if there are more, they overlap and are drawn paler
 
 
 def draw_nodes_created(groups: Sequence[RunGroup]) -> Figure | None:
-    """Draw a point for each task, and for each method a violin and the median of its solved tasks.
+    """Draw a point for each task: its x value is the number of nodes that the search created.
 
-    The position of a point is the number of nodes. Unsolved tasks are drawn at the end of the x
-    axis, with their percentage. Policies create no nodes and are omitted.
+    A method with enough solved tasks also gets a violin of their points and a line at their median.
+    Unsolved tasks are drawn at the end of the x axis, with their percentage. Policies create no nodes and
+    are omitted.
     """
     searching = [group for group in main_groups(groups) if group.method not in POLICIES and group.records]
     if not searching:
@@ -50,7 +51,8 @@ def draw_nodes_created(groups: Sequence[RunGroup]) -> Figure | None:
 def _end_of_scale(groups: Sequence[RunGroup]) -> int:
     """Return the x value at which unsolved tasks are drawn.
 
-    It is the paper's value for the domain or `FAILED_NODES`, and larger if a solved task has more nodes.
+    It is the paper's value for the domain, or `FAILED_NODES` if the domain is not in the paper. It is at
+    least the next power of ten above the largest number of nodes of a solved task.
     """
     protocol = protocol_of(groups[0].domain)
     paper_end = protocol.failed_nodes if protocol else FAILED_NODES

@@ -111,9 +111,9 @@ def draw_paired_differences(groups: Sequence[RunGroup]) -> Figure | None:
 
 
 def _lowest_tick(comparisons: Sequence[Comparison]) -> int:
-    """Return the lowest tick of the x axis: 0, or a negative multiple of 25.
+    """Return the lowest tick of the x axis: 0, -25, -50 and so on.
 
-    It is the largest such number that is not above any mean difference or any lower end of an interval.
+    It is the largest of these numbers that leaves all intervals and all mean differences visible.
     """
     differences = [comparison.difference for comparison in comparisons]
     lowest = min(found.mean if found.low is None else found.low for found in differences)

@@ -52,10 +52,10 @@ def operator_cards(model: RecordedModel) -> list[dict[str, Any]]:
 
 
 def demonstration_steps(model: RecordedModel, atoms: AtomList) -> dict[int, list[dict[str, Any]]]:
-    """Return, for each demonstration, the steps that operators were learned from, in order.
+    """Return, by the number of a demonstration, its steps that operators were learned from, in order.
 
-    The data of a step has the atoms that later steps or the goal need after it, and the atoms that it added
-    and deleted. The changes that the operator predicts are listed apart from the others.
+    The data of a step has the atoms that it added, the atoms that it deleted, and the atoms that must hold
+    after it for later steps or the goal. Changes that the operator does not predict are listed separately.
     """
     found: dict[int, list[dict[str, Any]]] = {}
     for number, operator in enumerate(model.stored.model.operators):

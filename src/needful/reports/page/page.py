@@ -40,7 +40,10 @@ FindEnvironment: TypeAlias = Callable[[str], Environment]
 
 @dataclass(frozen=True, slots=True)
 class RendererCache:
-    """For each domain, the renderer of its pictures, created on demand, or the reason why there is none."""
+    """Creates the renderers of domains on demand; each draws the pictures of its domain.
+
+    For a domain that cannot be drawn, `renderers` has the reason as a text.
+    """
 
     find_environment: FindEnvironment
     renderers: dict[str, StateRenderer | str] = field(default_factory=dict)
@@ -52,11 +55,11 @@ class RendererCache:
         return self.renderers[domain]
 
     def disable(self, domain: str, reason: str) -> None:
-        """Draw no further pictures of a domain."""
+        """Replace the renderer of a domain by the reason why it cannot be used."""
         self.renderers[domain] = reason
 
     def as_json(self) -> dict[str, Any]:
-        """Return for each domain the size of its pictures and the shapes that they consist of."""
+        """Return, for each domain with a renderer, the size of its pictures and its `MarkTable`."""
         return {
             domain: {"size": renderer.size, **renderer.mark_table.as_json()}
             for domain, renderer in self.renderers.items()
@@ -81,7 +84,10 @@ def page_data(runs: Sequence[RecordedRun], find_environment: FindEnvironment) ->
 
 
 def run_labels(runs: Sequence[RecordedRun]) -> list[str]:
-    """Return a label for each run, as short as possible but unique within its domain."""
+    """Return a label for each run, unique within its domain.
+
+    A label is the learner; the seed and the name of the folder follow only if labels would be equal.
+    """
     levels: tuple[Callable[[RecordedRun], str], ...] = (
         lambda run: run.learner,
         lambda run: f"{run.learner}, seed {run.seed}",

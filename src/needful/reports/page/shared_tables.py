@@ -1,4 +1,7 @@
-"""Tables whose entries the page's data refers to by number: drawn marks of pictures, and atoms as text."""
+"""Numbered tables of the marks that pictures consist of, and of the texts of atoms.
+
+Each entry is stored once. Other data of the page refers to it by its number, which keeps the page small.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,9 @@ Frame: TypeAlias = tuple[int, ...]
 class MarkTable:
     """The marks of many pictures, each stored once.
 
-    A mark is a form (a path, a text or an image), drawn at a point in a style. Each dictionary maps its
-    entries to consecutive numbers from 0.
+    A mark is one drawn item: a form (a path, a text or an image), a point and a style. A style can refer to
+    an outline in `clips`: then only the part of the mark inside the outline is visible. Each dictionary
+    maps its entries to consecutive numbers from 0.
     """
 
     forms: dict[Form, int] = field(default_factory=dict)
@@ -37,7 +41,7 @@ class MarkTable:
         return self.marks.setdefault((form_number, *point, style_number), len(self.marks))
 
     def clip(self, outline: str) -> int:
-        """Return the number of an outline that marks are clipped to; add it if it is new."""
+        """Return the number of a clip outline, given as SVG path data; add it if it is new."""
         return self.clips.setdefault(outline, len(self.clips))
 
     def as_json(self) -> dict[str, Any]:
@@ -53,9 +57,10 @@ class MarkTable:
 
 
 def run_length_pairs(frame: Iterable[int]) -> list[int]:
-    """Return a list of mark numbers as ranges: the first number and the length of each range, in one list.
+    """Return the runs of consecutive numbers in a picture: the first number and the length of each.
 
-    Marks that do not move have consecutive numbers, so most pictures consist of a few ranges.
+    For example, the marks 3, 4, 5, 9 become [3, 3, 9, 1]. Marks that do not move have consecutive numbers,
+    so most pictures consist of a few runs.
     """
     pairs: list[int] = []
     for number in frame:

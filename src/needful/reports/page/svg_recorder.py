@@ -41,10 +41,10 @@ MOVE, LINE, QUADRATIC, CUBIC, CLOSE = map(
     int, (Path.MOVETO, Path.LINETO, Path.CURVE3, Path.CURVE4, Path.CLOSEPOLY)
 )
 COMMANDS = {MOVE: "M", LINE: "L", QUADRATIC: "Q", CUBIC: "C"}
-# How many points a curve segment has after its first one, which is a control point.
+# The number of points of a curve segment that follow its first control point.
 FURTHER_POINTS = {QUADRATIC: 1, CUBIC: 2}
 CAPS = {"projecting": "square", "round": "round"}
-# For each alignment of a text: the SVG anchor, and its distance from the left as a fraction of the width.
+# For each alignment: SVG's `text-anchor`, and the position of this anchor, from 0 (left) to 1 (right).
 ANCHORS = {"left": ("start", 0.0), "center": ("middle", 0.5), "right": ("end", 1.0)}
 BOLD = 600
 
@@ -160,10 +160,10 @@ class RecordingRenderer(RendererBase):
         self._known_lengths: dict[tuple[Hashable, ...], tuple[float, float, float]] = {}
 
     def record(self, axes: Axes) -> Frame:
-        """Return the marks of everything on the axes.
+        """Return the numbers of the marks of everything on the axes.
 
-        Artists with the same group id must look the same if the axes have the same limits. They are
-        recorded once and then repeated, because artists such as legends are slow to draw.
+        Artists such as legends are slow to draw. An artist with a group id is therefore recorded only once
+        per position and limits of the axes; it must look the same in all pictures with these.
         """
         axes.apply_aspect()
         self._setting = (axes.bbox.bounds, axes.viewLim.bounds)
@@ -267,7 +267,7 @@ class RecordingRenderer(RendererBase):
         return self.mark_table.mark(form, (rounded(point[0]), rounded(point[1])), attributes)
 
     def _new_path(self, path: Path, style: PathStyle, clip: str | tuple[float, ...] | None) -> Frame:
-        """Return the number of a path's mark as a tuple, which is empty if the path is invisible."""
+        """Add the mark of a path; return a tuple with its number, or an empty one if it is invisible."""
         outline, attributes = _finite(path), style.attributes()
         points = np.asarray(outline.vertices)
         if not attributes or not len(points):
@@ -280,21 +280,21 @@ class RecordingRenderer(RendererBase):
         return (self._mark(path_to_svg(outline, points[0]), (x, self.size[1] - y), attributes),)
 
     def _clip_shape(self, gc: GraphicsContextBase) -> str | tuple[float, ...] | None:
-        """Return the region that a path is clipped to: SVG path data, bounds of a rectangle, or None."""
+        """Return the region in which a path is visible: SVG path data, rectangle bounds, or None (all)."""
         bounds = gc.get_clip_rectangle()
         found: tuple[Any, Any] = gc.get_clip_path()  # A path and its transform, or (None, None).
         if found[0] is not None:
             return path_to_svg(found[0].transformed(found[1]), self._top_left)
         if bounds is None:
             return None
-        # The marks of an artist share one `bounds` object, whose extents are slow to compute. The cache
-        # keeps the object alive, so no other object gets its id.
+        # Many paths share one `bounds` object, whose extents are slow to compute, so they are cached by its
+        # id. The cache also holds the object itself: as long as it exists, no other object gets its id.
         if id(bounds) not in self._known_bounds:
             self._known_bounds[id(bounds)] = (bounds, tuple(map(float, bounds.extents)))
         return self._known_bounds[id(bounds)][1]
 
     def _clip_rectangle(self, points: np.ndarray, *extents: float) -> str | None:
-        """Return a clip rectangle as SVG path data; None if it contains all points."""
+        """Return a clip rectangle as SVG path data, or None if it hides nothing: all points are inside."""
         low, high = np.array(extents[:2]), np.array(extents[2:])
         if ((points >= low) & (points <= high)).all():
             return None
@@ -309,7 +309,7 @@ def _repeat(marks: Frame, renderer: RendererBase) -> None:
 
 
 def _finite(path: Path) -> Path:
-    """Return a path without its points that are not finite; lines are interrupted there."""
+    """Return a path without points that are NaN or infinite; its line has gaps there."""
     if np.isfinite(path.vertices).all():
         return path
     cleaned = path.cleaned(remove_nans=True)

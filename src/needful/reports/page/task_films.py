@@ -26,18 +26,22 @@ ENOUGH_FILMS = 50
 
 @dataclass(frozen=True, slots=True)
 class FilmSelection:
-    """The tasks that get films. Every `stride`-th state of a plan is drawn, and always the last one."""
+    """The tasks that get films, which are pictures of the states of their plans.
+
+    Every `stride`-th state of a plan is drawn, and always the last one.
+    """
 
     tasks: frozenset[int]
     stride: int = 1
 
 
 def choose_films(run: RecordedRun) -> FilmSelection:
-    """Choose the tasks that get films: all if their plans have at most `MAX_PICTURES` states in total.
+    """Choose the tasks that get films, so that about `MAX_PICTURES` states are drawn.
 
-    Otherwise only some tasks are chosen. At most half of them are failed tasks; only if there are too few
-    solved tasks for the other half, more failed tasks are chosen. If the plans of the chosen tasks still
-    have too many states, only every `stride`-th state is drawn.
+    If the plans of all tasks have more states, only some tasks are chosen, but at least `ENOUGH_FILMS` (or
+    all if there are fewer). Up to half of the chosen tasks are failed ones, or more if there are too few
+    solved tasks. If the plans of the chosen tasks still have too many states, only every `stride`-th state
+    is drawn.
     """
     planned = [record for record in run.records if record.task in run.plans]
     pictures = sum(len(run.plans[record.task].states) for record in planned)
