@@ -98,8 +98,8 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra.
+    """Return the shell command that installs a group of optional dependencies of this package.
 
-    Without the constraints file, pip would add gigabytes of GPU packages for torch.
+    The command uses constraints.txt. Without it, pip would install gigabytes of GPU packages for torch.
     """
     return f"pip install -c constraints.txt '.[{extra}]'"

@@ -23,7 +23,7 @@ ROBOT_X, SCENE_X = 1.15, 1.65
 TABLE_HEIGHT, OBJ_HEIGHT, OBJ_RADIUS = 0.2, 0.13, 0.03
 RESTING_Z = TABLE_HEIGHT + OBJ_HEIGHT / 2
 
-# RESTING_TOLERANCE is relative, and large enough for states stored in single precision.
+# RESTING_TOLERANCE is a fraction of RESTING_Z. It exceeds the rounding error of single precision.
 RESTING_TOLERANCE = 1e-5
 POSE_TOLERANCE = 0.01
 COLOR_TOLERANCE = 0.01

@@ -38,7 +38,7 @@ CLEARANCE = 2 * RADIUS
 ID_TOLERANCE = 1e-3
 NO_READING = -1.0
 
-# The values of the feature `instrument` for each instrument: ranges without their ends.
+# The range of the feature `instrument` that stands for each instrument; both ends are excluded.
 CAMERA, INFRARED, GEIGER = (0.0, 0.33), (0.33, 0.66), (0.66, 1.0)
 
 # The oracle samples positions whose distance to the object lies between these two.
@@ -70,7 +70,7 @@ OBJECT = Type("object", ("id", "x", "y", "has_chem_x", "has_chem_y"))
 
 
 def _position(state: State, entity: Object) -> Point:
-    start = entity.type.features.index("x")  # in both types, y follows x
+    start = entity.type.features.index("x")  # features of satellites and objects list y after x
     x, y = state[entity][start : start + 2]
     return x, y
 
@@ -100,7 +100,7 @@ def _hides(entity: Point, satellite: Point, target: Point, occlusion: Occlusion)
 def _sees(state: State, objects: Sequence[Object], occlusion: Occlusion) -> bool:
     satellite, target = objects
     start, end = _position(state, satellite), _position(state, target)
-    # `entity not in objects` comes second, so it runs only for the few entities near the line of sight.
+    # For speed, `entity not in objects` is tested last: few entities are near the line of sight.
     return _in_view(start, state.get(satellite, "theta"), end) and not any(
         _hides(_position(state, entity), start, end, occlusion) and entity not in objects
         for entity in state
@@ -242,7 +242,7 @@ class Satellites(Environment):
         return Task(state, frozenset(goal))
 
     def oracle_model(self) -> PlanningModel:
-        """Return the seven operators; after MoveTo, only the atom of Sees that it adds is known to hold."""
+        """Return the seven operators; MoveTo deletes all atoms of Sees except the one that it adds."""
         satellite, target = Variable("?satellite", SATELLITE), Variable("?object", OBJECT)
         sees = self.sees.lifted(satellite, target)
         calibrated = IS_CALIBRATED.lifted(satellite)
@@ -349,7 +349,7 @@ class NearTargetSampler:
     """Samples a position in a ring around an operator's second object, clipped to the unit square."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return a position."""
+        """Return the coordinates of a random position near `objects[1]`."""
         x, y = _position(state, objects[1])
         distance, angle = rng.uniform(NEAREST, FARTHEST), rng.uniform(-math.pi, math.pi)
         return MOVE_TO.clip((x + distance * math.cos(angle), y + distance * math.sin(angle)))

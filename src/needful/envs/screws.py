@@ -50,7 +50,8 @@ GRIPPER = Type("gripper", ("pose_x", "pose_y"))
 def _within(inner: float, inner_width: float, outer: float, outer_width: float) -> bool:
     """Return whether one interval, given by centre and width, lies strictly inside another.
 
-    The edges are compared. Comparing centres would give other results for touching edges, due to rounding.
+    The ends of the intervals are computed and compared. If two ends are equal, an equivalent formula with
+    the distance of the centres could give another result, due to rounding.
     """
     return (
         outer - outer_width / 2 < inner - inner_width / 2

@@ -49,11 +49,12 @@ class RunConfig:
         seed: determines the tasks, learning and planning.
         planning: the settings of planning.
         samplers: how samplers are trained.
-        experiments: if given, preconditions that the simulator shows to be accidental are dropped.
+        experiments: limits of the simulator experiments that find unnecessary preconditions, which are then
+            dropped; None for no experiments.
         oracle_samplers: whether tasks are solved with the domain's hand-written samplers.
-        learning_timeout: the maximum seconds of learning, without collecting demonstrations. It decides
-            whether learning succeeds, never what is learned.
-        policy: how policies are trained.
+        learning_timeout: the maximum seconds of learning; collecting demonstrations does not count. If the
+            time runs out, nothing is learned. Otherwise the limit does not affect the result.
+        policy: how policies are trained; only used by approaches that learn a policy.
     """
 
     learner: str = "necessary"
@@ -193,7 +194,7 @@ def solve_tasks(
     folder: RunFolder | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Solve the first `count` test tasks, which `identity.seed` determines."""
+    """Solve the first `count` test tasks of the seed `identity.seed`; return their evaluation."""
     report = (progress or SilentProgress()).stage("Solving unseen tasks", count)
     tasks = environment.tasks(Split.TEST, count, identity.seed)
     records: list[RunRecord] = []

@@ -29,7 +29,7 @@ def _content(value: object) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
-        if "<" in value.__qualname__:  # <lambda> and <locals> do not identify a function
+        if "<" in value.__qualname__:  # names with <lambda> or <locals> are not unique
             raise InvalidInputError(
                 f"A configuration cannot contain {value.__qualname__}, because its name is not unique. "
                 "Define it at module level."

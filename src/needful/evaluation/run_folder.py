@@ -41,9 +41,10 @@ class RunFolder:
     def replacing(cls, path: str | Path, force: bool = False) -> Iterator[RunFolder]:
         """Yield a folder for one run; with `force`, replace an earlier run when the block succeeds.
 
-        If the path exists, results go to a temporary folder until the block succeeds. Otherwise they go
-        to the path directly. If the block then fails, the folder is deleted, unless it has a record. If the
-        user interrupts the block, it is deleted only if nothing was written.
+        If the path exists, results are written to a temporary folder until the block succeeds. Otherwise a
+        folder is created at the path. If the block fails, the created folder is deleted unless it has the
+        record of a task. If the user interrupts the block, the created folder is deleted only if no result
+        was written to it.
         """
         path = Path(path)
         if os.path.lexists(path):

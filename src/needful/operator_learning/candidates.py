@@ -2,8 +2,9 @@
 
 Hill climbing searches over sets of such stripped operators. A stripped operator has parameters, a
 controller, add effects and keep effects (atoms that are both preconditions and add effects). Its other
-preconditions and its deletes are induced from the transitions that it explains, again for each set. Only
-quantified deletes to which `merge_types` gave wider types are kept, beside the induced deletes.
+preconditions and its deletes are induced from the transitions that it explains. These depend on the other
+operators of the set, so they are induced again for each set. A stripped operator may also have quantified
+deletes to which `merge_types` gave wider types. They are not induced again.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Candidate:
             it without changing the operator. Its own index is included.
         hints: for some transitions, the preferred objects (by number) of some variables. On such a
             transition, groundings that bind these variables to these objects are preferred.
-        pinned: transitions that are assigned to this candidate whatever their scores.
+        pinned: transitions that are assigned to this candidate even if others match them better.
     """
 
     operator: Operator
@@ -50,7 +51,8 @@ class Candidate:
     def agrees(self, objects: Sequence[int], transition: TransitionId) -> bool:
         """Return whether a grounding agrees with the transition's hint; True if the transition has none.
 
-        `objects` has the number of each parameter's object. Interchangeable variables may swap objects.
+        `objects` has the number of each parameter's object. The hint has preferred objects of variables.
+        Interchangeable variables may swap objects.
         """
         hint = self.hints.get(transition, {})
         return all(
@@ -86,7 +88,10 @@ def canonical_candidate(
 
 
 def merge_duplicates(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Return one candidate per operator, sorted by text, with the hints and `pinned` of all duplicates."""
+    """Merge candidates that have the same operator, and return the candidates sorted by text.
+
+    A merged candidate has the hints and the pinned transitions of all its duplicates.
+    """
     merged: dict[Operator, Candidate] = {}
     for candidate in candidates:
         known = merged.get(candidate.operator)

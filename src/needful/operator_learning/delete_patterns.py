@@ -27,10 +27,11 @@ def predicate_pattern(predicate: Predicate) -> DeletePattern:
 
 
 def partly_bound(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> DeletePattern:
-    """Return the atom as a pattern: objects in `lifting` become their variables, others wildcards.
+    """Return a pattern for an atom: an operator's objects become variables, others become wildcards.
 
-    A wildcard has the type of its object. An object in `lifting` also becomes a wildcard if its variable
-    has a wider type than the predicate accepts.
+    `lifting` maps the objects that the operator's parameters are bound to, to these parameters. A wildcard
+    has the type of the object that it replaces. An object in `lifting` also becomes a wildcard if its
+    variable has a wider type than the predicate accepts.
     """
 
     def argument(obj: Object, kind: Type) -> PatternArgument:
@@ -62,7 +63,7 @@ def nearest_common_pattern(one: DeletePattern, other: DeletePattern) -> DeletePa
 
 
 def without_subsumed(patterns: Iterable[DeletePattern]) -> frozenset[DeletePattern]:
-    """Return the patterns, except each one whose atoms are all matched by a single other pattern."""
+    """Return the patterns without those that are subsumed: another pattern matches all their atoms."""
     found = set(patterns)
     return frozenset(
         pattern

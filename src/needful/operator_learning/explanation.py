@@ -110,8 +110,8 @@ class Reason:
     """How often one effect of an operator occurred, and where first.
 
     Attributes:
-        count: the number of transitions in which the effect occurred; `OperatorExplanation` says what
-            counts for each kind of effect.
+        count: the number of transitions in which the effect occurred. `OperatorExplanation` defines for
+            each kind of effect which transitions are counted.
         first: the occurrence in the first of these transitions, or None if there is none.
     """
 

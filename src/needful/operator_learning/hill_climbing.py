@@ -42,11 +42,17 @@ class Climb:
         return f"Climb({self.hypothesis!r}, steps={len(self.steps)})"
 
     def accept(self, move: str, reached: Hypothesis) -> Climb:
-        """Return this climb plus a step to `reached`; this climb if that does not lower the objective."""
+        """Return this climb continued by a move to `reached` if this lowers the objective.
+
+        Otherwise return the climb unchanged.
+        """
         return self.add_step(move, reached) if reached.objective < self.hypothesis.objective else self
 
     def add_step(self, move: str, reached: Hypothesis) -> Climb:
-        """Return this climb plus a step to `reached`, or this climb if it is already at `reached`."""
+        """Return this climb continued by a move to `reached`.
+
+        If `reached` already is the climb's hypothesis, return the climb unchanged.
+        """
         if reached is self.hypothesis:
             return self
         old, new = self.hypothesis.operator_texts, reached.operator_texts

@@ -49,8 +49,9 @@ def _with_operator_for(
 def _try_pinned_operators(start: Hypothesis, last: Hypothesis, problem: LearningProblem) -> Hypothesis:
     """Add one operator with a pinned transition so that more transitions are covered than by `start`.
 
-    The transitions at which backchaining stopped are tried in turn, first for `start`, then for `last`.
-    Return the first result that covers more transitions, or `start` if there is none.
+    The operator is added to `start` or, if this fails, to `last`: the operators that the loop of
+    `improve_coverage` ended with. In both, each transition at which backchaining stops is tried in turn.
+    Return the first result that covers more transitions than `start`, or `start` if there is none.
     """
     for base in (start, last):
         for transition in base.coverage.failing():

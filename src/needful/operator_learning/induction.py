@@ -16,7 +16,7 @@ from needful.operator_learning.encoding import EncodedTransition
 # A transition that an operator explains, and the numbers of the objects that its parameters are bound to.
 Datum: TypeAlias = tuple[EncodedTransition, tuple[int, ...]]
 
-# Lifted atoms of an operator: the predicate's name and the parameter indices -> the predicate.
+# Lifted atoms of an operator: each key is a predicate name with parameter indices, its value the predicate.
 LiftedAtomMap: TypeAlias = dict[AtomKey, Predicate]
 
 
@@ -53,7 +53,7 @@ def induce_operator(transition: EncodedTransition, necessary: int) -> tuple[Oper
 def lift(
     transition: EncodedTransition, atoms: int, lifting: dict[Object, Variable]
 ) -> frozenset[LiftedAtom]:
-    """Return the atoms of a mask with each object replaced by its variable in `lifting`."""
+    """Return the atoms of a mask, with objects replaced by the variables to which `lifting` maps them."""
     ground = (transition.table.atoms[number] for number in bits(atoms))
     return frozenset(
         LiftedAtom(atom.predicate, tuple(lifting[obj] for obj in atom.objects)) for atom in ground
@@ -61,7 +61,7 @@ def lift(
 
 
 class Inducer:
-    """Fits preconditions and deletes to transitions; caches results, also of single transitions."""
+    """Fits preconditions and deletes to transitions; caches the operators, and deletes per transition."""
 
     def __init__(self, generalise: Generalise) -> None:
         self._generalise = generalise
@@ -123,7 +123,7 @@ def liftable_atoms_before(operator: Operator, datum: Datum) -> LiftedAtomMap:
 
 
 def lifted_atoms(parameters: Sequence[Variable], lifted: LiftedAtomMap) -> frozenset[LiftedAtom]:
-    """Return the lifted atoms that a map encodes: its parameter indices are replaced by parameters."""
+    """Return the atoms of a map, with parameter indices replaced by the parameters themselves."""
     return frozenset(
         LiftedAtom(predicate, tuple(parameters[index] for index in indices))
         for (_, indices), predicate in lifted.items()

@@ -23,12 +23,13 @@ from needful.operator_learning.learning_problem import Hypothesis, LearningProbl
 
 
 def copies_with_keep_effects(hypothesis: Hypothesis, problem: LearningProblem) -> tuple[Candidate, ...]:
-    """Return a copy with keep effects per transition whose operator deletes necessary atoms (ENSURE_NEC).
+    """Copy operators that delete necessary atoms; the copies keep these atoms (ENSURE_NEC).
 
-    The copy has these atoms as keep effects. There is no copy if one of them did not hold before the
-    transition, because it cannot be kept: the transition needs a different operator. The `hints` of the
-    copy record the objects that its new variables were introduced for, so that these objects are preferred
-    when the copy is matched with the transition.
+    There is one copy for each transition whose operator deletes necessary atoms. It has these atoms as keep
+    effects. There is no copy if one of the atoms did not hold before the transition, because such an atom
+    cannot be kept: the transition needs a different operator. The `hints` of the copy record the objects
+    that its new variables were introduced for, so that these objects are preferred when the copy is matched
+    with the transition.
     """
     copies = []
     for fitted in hypothesis.fitted:
@@ -80,7 +81,7 @@ def with_keep_effects(
 def _narrowed(
     operator: Operator, transition: EncodedTransition, objects: tuple[int, ...], missing: int
 ) -> Operator:
-    """Return the operator with narrower types for variables that a missing atom's predicate rejects."""
+    """Return the operator with narrower types for variables whose types are too wide for a missing atom."""
     table = transition.table
     bound = dict(zip(objects, operator.parameters, strict=True))
     too_wide = {

@@ -40,7 +40,7 @@ class OperatorLearningConfig:
     types: TypeMerger = merge_types
 
     def describe(self) -> dict[str, str]:
-        """Return the names of the chosen functions, for provenance."""
+        """Return the name of the function chosen for each part, to be stored with the learned model."""
         return {
             "generalise": self.generalise.__name__,
             "reduce": self.reduce.__name__,

@@ -137,10 +137,11 @@ def reproduces_demonstration(
 ) -> bool:
     """Return whether an abstract plan that follows the demonstration's actions reaches its goal.
 
-    The plan has one ground operator per action, with the action's objects, and is applicable from the
-    initial abstract state by prediction alone. A demonstration that backchaining covers always has such a
-    plan, so callers need not check it. The search is depth-first and starts with the predictions that agree
-    most with the observed state. Predictions are limited to atoms that occur in the demonstration.
+    The plan has one ground operator per action, with the action's objects. Each operator must be applicable
+    in the state that the previous operators predict, not in the observed state. A
+    demonstration that backchaining covers always has such a plan, so callers need not check it. The search
+    is depth-first and starts with the predictions that agree most with the observed state. Predictions are
+    limited to atoms that occur in the demonstration.
     """
     transitions = demonstration.transitions
     start = transitions[0].before if transitions else demonstration.goal

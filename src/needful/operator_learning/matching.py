@@ -15,7 +15,8 @@ must add the necessary atoms that did not hold before: α_i \\ s_{i-1} ⊆ E+.
 Controller arguments are bound first, and atoms that mention only these are looked up. Then each necessary
 atom that became true is matched with an add effect, which binds further variables. A join over the other
 atoms binds all remaining variables. Groundings that differ only by swapping interchangeable variables have
-the same atoms, so the join yields only the one with its objects in ascending order: it would win a tie.
+the same atoms and thus the same score. The join yields only one of them, with its objects in ascending
+order, because this one is the best by the order of `Match`.
 """
 
 from __future__ import annotations
@@ -116,7 +117,8 @@ class Matcher:
 
     def __init__(self, deadline: Deadline = NO_DEADLINE) -> None:
         self._check = deadline.check
-        # Caches by the operator's text; the last two also by transition and by necessary or needed atoms.
+        # Caches. The keys of all contain the operator's text. Keys of `_consistent` also contain the
+        # transition and the necessary atoms, and keys of `_explaining` the transition and the needed atoms.
         self._compiled: dict[str, CompiledOperator] = {}
         self._consistent: dict[tuple[str, EncodedTransition, int], ChainLink | None] = {}
         self._explaining: dict[tuple[str, EncodedTransition, int], tuple[Match, ...]] = {}
@@ -198,7 +200,8 @@ def _consistent(
         if necessary & ~effects.predicted or effects.predicted & ~transition.after:
             continue
         deleted = transition.deleted
-        # Deleted atoms that never occur in the demonstration have no bit in the mask, but are wrong too.
+        # The number of delete effects that did not happen. Atoms that never occur in the demonstration have
+        # no bit in the mask, so lifted effects are counted.
         wrong_deletes = len(operator.deletes.all) - (effects.deletes & deleted).bit_count()
         unexplained = (deleted & ~effects.deletes).bit_count()
         match = _match(operator, transition, objects, effects, wrong_deletes + unexplained)
@@ -221,10 +224,10 @@ def _match(
     effects: _Effects,
     delete_errors: int,
 ) -> Match:
-    """Return the match of a grounding. Its score is the number of errors minus that of keep effects.
+    """Return the match of a grounding; its score is the number of errors minus that of keep effects.
 
-    There is an error for each add effect (except keep effects) that did not become true, and for each atom
-    that became true but is no add effect. `delete_errors` is the number of such errors of delete effects.
+    An add effect (except a keep effect) that did not become true is an error. So is an atom that became
+    true but is no add effect. `delete_errors` is the number of errors about atoms that become false.
     """
     changes = effects.adds & ~effects.keeps
     add_errors = (changes ^ transition.added).bit_count()
@@ -241,8 +244,8 @@ def _groundings(
 ) -> Iterator[tuple[int, ...]]:
     """Yield the groundings of an operator that fit a transition, as object numbers.
 
-    The atoms `needs` hold before the transition, and the add effects hold after it. The add effects
-    include the ground atoms `needed`.
+    A grounding fits if the lifted atoms `needs` hold before the transition, the add effects hold after it,
+    and the add effects include all ground atoms of the mask `needed`.
     """
     table = transition.table
     unbound = [UNBOUND] * len(operator.numbers)
@@ -267,9 +270,10 @@ def _pins(
 ) -> Iterator[tuple[list[int], tuple[AtomKey, ...]]]:
     """Yield each way to match every needed atom with a different add effect.
 
-    A result has two parts: `binding` extended by the variables of the matched add effects, and the add
-    effects without a needed atom. Variables are bound to different objects, so different add effects become
-    different atoms. Therefore no two results lead to the same grounding.
+    A result has two parts: a copy of `binding` that also binds the variables of the matched add effects,
+    and the add effects that were not matched with a needed atom. Variables are bound to different
+    objects, so different add effects become different atoms. Therefore no two results lead to the same
+    grounding.
     """
     if not needed:
         yield binding, adds
@@ -284,7 +288,7 @@ def _pins(
 
 
 def _bound(binding: list[int], variables: Sequence[int], objects: Sequence[int]) -> list[int] | None:
-    """Return `binding` with the variables bound to the objects; None if one is bound to another object."""
+    """Return a copy of `binding` that binds variables to objects; None if one has another object."""
     extended = binding.copy()
     for variable, number in zip(variables, objects, strict=True):
         if extended[variable] not in (UNBOUND, number):

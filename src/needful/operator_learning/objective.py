@@ -52,7 +52,10 @@ class Coverage:
         return sum(chain.uncovered for chain in self.chains)
 
     def necessary_after(self, transition: EncodedTransition) -> int | None:
-        """Return α_i, the atoms that must hold after a transition; None if not reached by backchaining."""
+        """Return α_i, the atoms that must hold after a transition.
+
+        Return None if they are unknown, because backchaining stopped at a later transition.
+        """
         return self.chains[transition.demonstration].necessary[transition.step + 1]
 
     def uses(self, operator: Operator, objects: tuple[int, ...], transition: EncodedTransition) -> bool:

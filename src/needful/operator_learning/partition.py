@@ -92,7 +92,7 @@ def partition(
                 fitted.append(FittedOperator(candidate, data, inducer.fit(candidate.operator, data)))
         elif candidate.text in unchanged:
             one = unchanged[candidate.text]
-            # The candidate's hints may have changed although its operator has not.
+            # The operator is the same, but hints or pinned transitions of the candidate may be new.
             fitted.append(one if one.candidate is candidate else replace(one, candidate=candidate))
     return Partition(previous.transitions, needed, tuple(matches), tuple(fitted))
 
@@ -126,9 +126,9 @@ def _transitions_to_rematch(
 def _match_still_best(match: Match | None, now: int, then: int) -> bool:
     """Return whether a transition's best match stays the best if its needed atoms change.
 
-    They change from `then` to `now`. The match stays the best if no atom of `then` is dropped, so that no
-    further candidate qualifies, and if the match adds all atoms of `now`. This ignores hints, which may
-    have excluded a better match; `_hinted` checks for them.
+    The needed atoms change from `then` to `now`. The match stays the best under two conditions: `now`
+    contains all atoms of `then`, so that no further candidate qualifies, and the match adds all atoms of
+    `now`. Hints are ignored here, although they may have excluded a better match; `_hinted` checks them.
     """
     return not then & ~now and (match is None or not now & ~match.adds)
 
@@ -158,7 +158,8 @@ def _preferred(
 ) -> Match | None:
     """Return the candidate's best match on a transition, or None if it has none.
 
-    Matches that bind the variables as the candidate's hint for the transition prefers come first.
+    If the candidate has a hint (preferred objects of variables) for the transition, the best match that
+    agrees with the hint is returned. If no match agrees, the hint is ignored.
     """
     matches = matcher.explaining_matches(candidate.operator, transition, needed)
     if not matches:
@@ -168,7 +169,8 @@ def _preferred(
         identity = transition.transition_id
         best = next((match for match in matches if candidate.agrees(match.objects, identity)), best)
     if candidate.pinned and transition.transition_id in candidate.pinned:
-        # If a transition is pinned to several candidates, the one whose text comes first gets it.
+        # If a transition is pinned to several candidates, their scores and arities are equal, so it is
+        # assigned to the candidate whose text comes first.
         return best._replace(score=PINNED, arity=0)
     return best
 

@@ -44,10 +44,10 @@ def cluster_and_intersect(
 def cluster_by_effects(
     demonstrations: Iterable[EncodedDemonstration], deadline: Deadline
 ) -> tuple[EncodedOperatorData, ...]:
-    """Return one operator without preconditions per set of effects, sorted by text, with its transitions.
+    """Return one cluster per set of effects: an operator without preconditions, and its transitions.
 
-    If effects are symmetric, so that variables can be bound in several ways, objects are bound in the
-    order of their names.
+    Clusters are sorted by the operator's text. If effects are symmetric, so that variables can be bound in
+    several ways, objects are bound in the order of their names.
     """
     found: dict[str, tuple[Operator, list[Datum]]] = {}
     for demonstration in demonstrations:
@@ -62,9 +62,10 @@ def cluster_by_effects(
 
 
 def operator_for_effects(transition: EncodedTransition) -> tuple[Operator, tuple[int, ...]]:
-    """Return the canonical operator whose effects are all changes of a transition, and its grounding.
+    """Return an operator whose effects are all atoms that changed in a transition, and its grounding.
 
-    The grounding has, for each parameter, the number of its object in the transition.
+    The operator has no preconditions, and its variables have canonical names. The grounding has, for each
+    parameter, the number of its object in the transition.
     """
     table = transition.table
     changed = bits(transition.added | transition.deleted)
@@ -90,6 +91,6 @@ def operator_for_effects(transition: EncodedTransition) -> tuple[Operator, tuple
 
 
 def with_common_preconditions(cluster: EncodedOperatorData) -> EncodedOperatorData:
-    """Return the cluster with new preconditions: the atoms that held before all its transitions."""
+    """Return the cluster with the atoms that held before all its transitions as preconditions."""
     preconditions = common_preconditions(cluster.operator, cluster.data)
     return EncodedOperatorData(replace(cluster.operator, preconditions=preconditions), cluster.data)

@@ -118,16 +118,17 @@ def split_by_preconditions(
 class LabelledExamples:
     """Positive and negative examples for preconditions, stored as bit masks for each atom.
 
-    The cost of a set of atoms follows from the unions of its atoms' masks. If one atom is removed, the
-    union of the masks before it and the union of those after it are reused, so all these costs are cheap.
+    The cost of a set of atoms is computed from the unions of its atoms' masks. `with_one_atom_removed`
+    needs the unions over all atoms but one, for each atom. It joins the union over the earlier atoms with
+    the union over the later atoms, so it never computes a union from scratch.
 
     Attributes:
         variables: for each atom the mask of the variables it mentions.
         positives: the number of positive examples.
-        failed_positives: for each atom the mask of the positive examples in which it fails.
-        rows: a mask with one bit (a row) per maximal set of atoms that hold together in a negative
-            example. The rows of one example are adjacent, and the next bit after them is unused.
-        separator_bits: the mask of these unused bits, one per negative example.
+        failed_positives: for each atom the mask of the positive examples before which it does not hold.
+        rows: a mask with one bit (a row) per maximal set of atoms that hold together before a negative
+            example. The rows of one example are adjacent. The bit after them is 0.
+        separator_bits: the mask of the bits that follow the rows of each negative example.
         failed_rows: for each atom the mask of the rows whose set does not contain it.
         always_matched: the number of negative examples that count as matching any preconditions.
     """
@@ -196,8 +197,9 @@ class LabelledExamples:
         true_positives = self.positives - failed_positives.bit_count()
         if not true_positives:
             return math.inf
-        # A row whose set contains all preconditions keeps its bit. If an example has such a row, adding all
-        # row bits carries into the example's separator bit. So each matched example sets one separator bit.
+        # A negative example is matched if the set of one of its rows contains all preconditions. The bits
+        # of such rows are `rows & ~failed_rows`. Adding `rows` to them carries into the separator bit of
+        # each matched example, and into no other.
         matched = ((self.rows & ~failed_rows) + self.rows) & self.separator_bits
         false_positives = self.always_matched + matched.bit_count()
         return (
@@ -208,7 +210,7 @@ class LabelledExamples:
         )
 
     def with_one_atom_removed(self, atoms: int) -> Iterator[tuple[int, float]]:
-        """Yield each subset that has one atom fewer, with its cost."""
+        """Yield each set that results from removing one of the atoms, with its cost."""
         members = list(bits(atoms))
         later = [(0, 0, 0)]
         for atom in reversed(members):
@@ -220,7 +222,7 @@ class LabelledExamples:
             earlier = self._with(earlier, atom)
 
     def _with(self, unions: tuple[int, int, int], atom: int) -> tuple[int, int, int]:
-        """Return the unions (failed positives, failed rows, variables) after adding one atom's masks."""
+        """Return `unions` (failed positives, failed rows, variables), each joined with an atom's mask."""
         failed_positives, failed_rows, variables = unions
         return (
             failed_positives | self.failed_positives[atom],

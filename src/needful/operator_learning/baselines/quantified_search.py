@@ -100,9 +100,10 @@ def _moves(
 
 
 def quantified_variants(operator: Operator) -> Iterator[Operator]:
-    """Yield the operator with one add effect replaced by a quantified delete, for each add effect.
+    """Yield one variant of the operator per add effect: the effect becomes a quantified delete.
 
-    Parameters that are no longer mentioned are dropped. An operator with one add effect has no variants.
+    The quantified delete matches all atoms of the effect's predicate. Parameters that the variant no longer
+    mentions are dropped. An operator with only one add effect has no variants.
     """
     if len(operator.add_effects) < 2:
         return
@@ -220,7 +221,10 @@ class PredictionScorer:
 
 
 def _ground(atoms: Sequence[AtomKey], table: AtomTable, objects: Sequence[int]) -> int | None:
-    """Return atoms, grounded with `objects`, as a mask; None if one never occurs in the demonstration."""
+    """Replace parameter indices by `objects`, and return the mask of the resulting ground atoms.
+
+    Return None if one of these atoms never occurs in the demonstration.
+    """
     mask = 0
     for name, indices in atoms:
         number = table.find((name, tuple([objects[index] for index in indices])))
@@ -233,8 +237,9 @@ def _ground(atoms: Sequence[AtomKey], table: AtomTable, objects: Sequence[int]) 
 def _groundings(operator: Operator, transition: EncodedTransition) -> Iterator[tuple[int, ...]]:
     """Yield the groundings whose controller arguments are the action's objects, sorted by object names.
 
-    As in the authors' code, two parameters may be bound to one object. Without such groundings an operator
-    with many parameters would make no predictions, because none of its first groundings would apply.
+    As in the authors' code, two parameters may be bound to one object. Only the first `MAX_GROUNDINGS`
+    groundings are tested. Without repeated objects, none of these would apply for an operator with many
+    parameters, and it would make no predictions.
     """
     domains = [list(bits(transition.table.of_type(variable.type))) for variable in operator.parameters]
     for variable, number in zip(operator.controller_arguments, transition.arguments, strict=True):
