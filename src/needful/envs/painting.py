@@ -108,7 +108,7 @@ class Painting(Environment):
     def simulate(self, state: State, action: GroundController) -> State:
         """Open the lid, pick up an object, or wash, dry, paint or place the held object.
 
-        Raises `EnvironmentFailure` if an object is placed into the box and the lid is closed.
+        Raises `EnvironmentFailure` if an object is to be placed into the box while the lid is closed.
         """
         if action.controller not in self.vocabulary.controllers:
             known = (controller.name for controller in self.vocabulary.controllers)

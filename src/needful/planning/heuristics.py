@@ -243,8 +243,9 @@ class LmCut:
 
         The target is the goal atom with the greatest value. The goal zone contains the target and the atoms
         from which operators of cost 0 lead to the target. An operator is in the cut only if its supporter
-        can be reached without entering the zone. This is certain if the supporter has a lower value than
-        the target, because no atom of the zone has a lower value. Usually all supporters have lower values.
+        can be reached without entering the zone. A supporter with a lower value than the target always
+        can: its path contains only atoms of lower values, and no atom of the zone has a lower value. If all
+        supporters have lower values, which is usual, this needs no search.
         """
         _, values, costs, supporters, _ = graph
         target = supporters[-1]

@@ -215,7 +215,7 @@ def _sample_at_wall(
     body = wall.strip(centre, 2 * half_width, (GAP, depth))
     zones = [wall.strip(centre, 2 * half_width, (depth, depth + FRONT_DEPTH))]
     if category == "bed":
-        # The robot stands at the foot and at one side of a bed, so both zones stay free.
+        # The robot may need to stand at the foot of a bed or at one of its sides, so both zones stay free.
         beside = centre + float(rng.choice((-1, 1))) * (half_width + FRONT_DEPTH / 2)
         zones.append(wall.strip(beside, FRONT_DEPTH, (GAP, depth)))
     return Piece(_upright_thing(name, category, body, _yaw_facing_room(wall)), room, body, tuple(zones))
