@@ -77,8 +77,8 @@ from needful.evaluation.pipeline import RunResult as RunResult
 from needful.evaluation.pipeline import run as run
 from needful.evaluation.records import RunRecord as RunRecord
 from needful.evaluation.run_folder import RunFolder as RunFolder
-from needful.operator_learning.experiments import ExperimentConfig as ExperimentConfig
-from needful.operator_learning.experiments import (
+from needful.operator_learning.accidental_preconditions import ExperimentConfig as ExperimentConfig
+from needful.operator_learning.accidental_preconditions import (
     drop_accidental_preconditions as drop_accidental_preconditions,
 )
 from needful.operator_learning.explanation import explain_operator as explain_operator

@@ -18,7 +18,7 @@ from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, LearningTimeoutError
 from needful.evaluation.pipeline import RunConfig, run
 from needful.evaluation.run_folder import RunFolder
-from needful.operator_learning.experiments import ExperimentConfig
+from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.storage.demonstrations import write_demonstrations
 from toy_environment import ToyEnvironment
 

@@ -13,7 +13,7 @@ import pytest
 from needful.errors import InvalidInputError
 from needful.evaluation.pipeline import RunConfig
 from needful.evaluation.records import config_hash
-from needful.operator_learning.experiments import ExperimentConfig
+from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig, predicted_subgoals
 from needful.planning.planners import default_planner
 from needful.policies.graph_policy import PolicyConfig

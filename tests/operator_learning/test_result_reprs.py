@@ -7,11 +7,11 @@ import pytest
 from carrying_world import A, B, C, D, carrying
 from needful.core.deadline import NO_DEADLINE
 from needful.core.operators import Operator
+from needful.operator_learning.accidental_preconditions import AccidentalPrecondition
 from needful.operator_learning.baselines.cluster_intersect import cluster_by_effects
 from needful.operator_learning.baselines.loft import LabelledExamples
 from needful.operator_learning.baselines.quantified_search import PredictionScorer
 from needful.operator_learning.delete_patterns import partly_bound
-from needful.operator_learning.experiments import AccidentalPrecondition
 from needful.operator_learning.explanation import explain_operator, gather_evidence
 from needful.operator_learning.hill_climbing import alternate
 from needful.operator_learning.learn_operators import learn_operators

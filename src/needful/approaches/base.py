@@ -20,7 +20,7 @@ from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Environment
 from needful.errors import DemonstrationError, LearningTimeoutError
-from needful.operator_learning.experiments import ExperimentConfig
+from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig
 from needful.policies.graph_policy import PolicyConfig
 from needful.sampler_learning.config import SamplerConfig

@@ -25,7 +25,7 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError
-from needful.operator_learning.experiments import (
+from needful.operator_learning.accidental_preconditions import (
     AccidentalPrecondition,
     ExperimentConfig,
     drop_accidental_preconditions,

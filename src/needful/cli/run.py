@@ -16,7 +16,7 @@ from needful.cli.report import write_page
 from needful.envs.contract import Environment
 from needful.evaluation.pipeline import Evaluation, RunConfig, RunResult, run
 from needful.evaluation.run_folder import RunFolder
-from needful.operator_learning.experiments import ExperimentConfig
+from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.reports.page.recorded_run import read_run
 from needful.storage.atomic import write_bytes

@@ -31,7 +31,7 @@ from needful.evaluation.records import (
     run_summary,
 )
 from needful.evaluation.run_folder import RunFolder
-from needful.operator_learning.experiments import ExperimentConfig
+from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig
 from needful.policies.graph_policy import PolicyConfig
 from needful.sampler_learning.config import SamplerConfig

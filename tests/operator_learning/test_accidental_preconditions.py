@@ -20,7 +20,10 @@ from needful.core.objects import Type, Variable
 from needful.core.operators import Operator
 from needful.core.state import State
 from needful.errors import DemonstrationError, InvalidInputError
-from needful.operator_learning.experiments import ExperimentConfig, drop_accidental_preconditions
+from needful.operator_learning.accidental_preconditions import (
+    ExperimentConfig,
+    drop_accidental_preconditions,
+)
 from needful.operator_learning.learn_operators import learn_operators
 
 ROBOT = Type("robot", ("x", "wet"))
