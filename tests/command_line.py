@@ -14,12 +14,18 @@ from typing import Any
 from typer.testing import CliRunner
 
 from needful.cli.app import build_app
+from needful.planning.engines.native_planner import ENGINE_BUILT
 
 # Background processes may inherit an ignored SIGINT.
 PROGRAM = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     "from needful.cli import main; main()"
 )
+
+# Options of Python and pytest. Without the C++ engine, the warning about the fallback is ignored.
+WARNINGS_ARE_ERRORS = ("-W", "error")
+if not ENGINE_BUILT:
+    WARNINGS_ARE_ERRORS += ("-W", "ignore:needful was installed without:UserWarning")
 
 # Variables such as FORCE_COLOR and GITHUB_ACTIONS add colours to help and usage errors.
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")

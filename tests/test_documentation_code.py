@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import succeed
+from command_line import WARNINGS_ARE_ERRORS, succeed
 from documentation_pages import EXAMPLES, PAGES, Block, blocks_of, page_name
 
 # Parts of the output of each example.
@@ -81,7 +81,9 @@ class PageRunner:
             self.output += succeed(*arguments).out
             return
         assert program == "python", f"cannot run {line!r}: mark it with <!-- not run: reason -->"
-        done = subprocess.run([sys.executable, "-W", "error", *arguments], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, *WARNINGS_ARE_ERRORS, *arguments], capture_output=True, text=True
+        )
         assert (done.returncode, done.stderr) == (0, "")
         self.output += done.stdout
 
@@ -144,7 +146,7 @@ def test_every_example_is_tested() -> None:
 )
 def test_an_example_runs_in_any_folder(name: str, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error", EXAMPLES / f"{name}.py"],
+        [sys.executable, *WARNINGS_ARE_ERRORS, EXAMPLES / f"{name}.py"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

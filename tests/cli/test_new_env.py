@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import files_below, needful, succeed
+from command_line import WARNINGS_ARE_ERRORS, files_below, needful, succeed
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,7 +47,7 @@ def test_the_environment_has_no_findings(written: Path) -> None:
     [
         ("ruff", "check", "--isolated", "--no-cache", "."),
         ("ruff", "format", "--isolated", "--no-cache", "--check", "."),
-        ("pytest", "-q", "-p", "no:cacheprovider", "-W", "error"),
+        ("pytest", "-q", "-p", "no:cacheprovider", *WARNINGS_ARE_ERRORS),
     ],
     ids=lambda command: " ".join(command[:2]),
 )

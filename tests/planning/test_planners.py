@@ -14,7 +14,7 @@ from needful.evaluation.records import config_hash
 from needful.planning.bilevel import PlanningConfig
 from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
-from needful.planning.engines.native_planner import NativeProblem
+from needful.planning.engines.native_planner import ENGINE_BUILT, NativeProblem
 from needful.planning.engines.python_planner import PythonPlanner, PythonProblem
 from needful.planning.grounding import GroundProblem
 from needful.planning.interfaces import Heuristic, HeuristicEstimate, Planner
@@ -66,6 +66,7 @@ def test_each_name_makes_a_planner(name: str) -> None:
     assert [step.operator.name for step in problem.plan(steps)] == ["MoveTo", "Grasp", "Drop"]
 
 
+@pytest.mark.skipif(not ENGINE_BUILT, reason="needs the C++ search engine")
 def test_names_with_python_use_the_python_engine() -> None:
     engines = {name: type(grounded(make_planner(name))) for name in OWN}
     assert engines == {

@@ -31,6 +31,8 @@ from needful.planning.portfolio import (
 from planning_problems import Problem, family_problem, row_problem, toy_problem
 from toy_world import JAR
 
+NEEDS_ENGINE = pytest.mark.skipif(not native_planner.ENGINE_BUILT, reason="needs the C++ search engine")
+
 ENGINES = pytest.mark.parametrize("engine", [PythonPlanner, NativePlanner])
 TOY = toy_problem(balls=2)
 
@@ -60,6 +62,7 @@ def test_an_engine_that_is_not_built_is_reported_with_a_remedy(monkeypatch: pyte
         NativePlanner()
 
 
+@NEEDS_ENGINE
 def test_unsupported_portfolios_are_refused() -> None:
     for search in (AStar(heuristic=blind), Hasty(), Portfolio((Stage(AStar()),)), AStar(weight=2**31)):
         portfolio = Portfolio((Stage(Greedy(), max_work=100), Stage(search)))
@@ -130,6 +133,7 @@ def test_a_search_that_starts_too_late_prepares_nothing() -> None:
     assert list(stream) == []
 
 
+@NEEDS_ENGINE
 def test_one_name_for_predicates_of_different_arity_is_refused() -> None:
     other = Predicate("Near", ())
     with pytest.raises(InvalidInputError, match=r"'Near' have \d and \d arguments.*Rename"):

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from needful.planning.engines.native_planner import ENGINE_BUILT
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[3]
@@ -79,6 +81,7 @@ def test_the_command_warns_in_one_line(installed: Path) -> None:
     assert lines[0].startswith("warning: needful was installed without its C++ search engine")
 
 
+@pytest.mark.skipif(not ENGINE_BUILT, reason="needs the C++ search engine")
 def test_the_same_model_is_learned_with_and_without_the_engine(installed: Path, tmp_path: Path) -> None:
     command = "from needful.cli import main; main()"
     sources = {"without": installed, "with": ROOT / "src"}
