@@ -37,7 +37,7 @@ SEEDS, TASKS = 5, 10
 QUICK_DOMAINS, QUICK_SEEDS, QUICK_TASKS = ("collecting-cans", "sorting-books"), 1, 1
 
 OBJECTS, HOUSES, ABSTRACTIONS = 65, 10, 50
-QUICK_HOUSES = 1
+QUICK_HOUSES = 5
 BUILD_TARGET, ABSTRACT_TARGET = 250.0, 1.0  # milliseconds
 CONTROLLER_TARGETS = {"NavigateTo": 30.0, "Grasp": 5.0, "PlaceOnTop": 20.0, "PlaceInside": 80.0}
 SOLVE_TARGET = 2.0  # seconds
