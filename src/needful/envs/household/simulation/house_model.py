@@ -83,6 +83,11 @@ class HouseModel:
         return self.things + self.floors
 
     @cached_property
+    def singletons(self) -> tuple[tuple[Object], ...]:
+        """Each of `objects` as a tuple of one object."""
+        return tuple((obj,) for obj in self.objects)
+
+    @cached_property
     def owner(self) -> np.ndarray:
         """For each geom, the index of its thing, or a negative constant such as `OWNER_HOUSE`."""
         indices = {thing.name: index for index, thing in enumerate(self.things)}

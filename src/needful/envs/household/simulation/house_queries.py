@@ -48,6 +48,8 @@ class HouseQueries:
         # The index of each thing's first geom. Geoms of a thing are adjacent, in the order of the things.
         owned = np.flatnonzero(model.owner >= 0)
         self._starts = owned[np.diff(model.owner[owned], prepend=-1) > 0]
+        self._room_low = np.array([room.low for room in model.scene.rooms])
+        self._room_high = np.array([room.high for room in model.scene.rooms])
 
     def set_snapshot(self, snapshot: Snapshot) -> None:
         """Set the snapshot that all queries refer to."""
@@ -161,9 +163,7 @@ class HouseQueries:
 
     def _rooms(self, points: np.ndarray) -> np.ndarray:
         """Return for each point the index of the room that contains it, or of the nearest room."""
-        low = np.array([room.low for room in self._model.scene.rooms])
-        high = np.array([room.high for room in self._model.scene.rooms])
         flat = points[:, None, :2]
-        outside = np.maximum(np.maximum(low - flat, flat - high), 0.0)
+        outside = np.maximum(np.maximum(self._room_low - flat, flat - self._room_high), 0.0)
         nearest: np.ndarray = (outside**2).sum(axis=2).argmin(axis=1)
         return nearest

@@ -48,17 +48,16 @@ class Facts:
         openable = model.hinge_address >= 0
         is_open = snapshot.rows[:, JOINT] > OPEN_THRESHOLD
         reachable = self.geometry.reachable_from(snapshot.robot[:2], things)
-        floors = range(len(model.things), len(model.objects))
         return {
-            "Closed": self._singles(np.flatnonzero(openable & ~is_open)),
+            "Closed": self._singles(openable & ~is_open),
             "HandEmpty": ((),) if held < 0 else (),
-            "Holding": self._singles([held] if held >= 0 else []),
+            "Holding": () if held < 0 else (model.singletons[held],),
             "Inside": self._pairs(_inside(self.geometry)),
-            "NotOpenable": self._singles([*np.flatnonzero(~openable), *floors]),
+            "NotOpenable": self._singles(~openable) + model.singletons[len(model.things) :],
             "OnTop": self._pairs(self.geometry.house.supports()),
-            "Open": self._singles(np.flatnonzero(openable & is_open)),
-            "Openable": self._singles(np.flatnonzero(openable)),
-            "Reachable": self._singles(np.flatnonzero(reachable)),
+            "Open": self._singles(openable & is_open),
+            "Openable": self._singles(openable),
+            "Reachable": self._singles(reachable),
             "ReachableNothing": () if reachable.any() else ((),),
         }
 
@@ -70,13 +69,14 @@ class Facts:
         """Return whether a ground atom holds."""
         return objects in self._sets[predicate]
 
-    def _singles(self, indices: Iterable[int]) -> Extension:
-        objects = self.geometry.model.objects
-        return tuple((objects[index],) for index in indices)
+    def _singles(self, chosen: np.ndarray) -> Extension:
+        """Return the things for which a mask is true, each as a tuple of one object."""
+        singletons = self.geometry.model.singletons
+        return tuple([singletons[index] for index in chosen.nonzero()[0].tolist()])
 
     def _pairs(self, found: Iterable[tuple[int, int]]) -> Extension:
         objects = self.geometry.model.objects
-        return tuple((objects[one], objects[other]) for one, other in found)
+        return tuple([(objects[one], objects[other]) for one, other in found])
 
 
 def _inside(geometry: SnapshotGeometry) -> list[tuple[int, int]]:

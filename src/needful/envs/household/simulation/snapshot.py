@@ -5,6 +5,7 @@ This module also rotates points and poses about the vertical axis.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import cos, sin
@@ -112,7 +113,8 @@ def changed_state(model: HouseModel, state: State, snapshot: Snapshot) -> State:
 
 def as_snapshot(model: HouseModel, state: State) -> Snapshot:
     """Return a state as arrays."""
-    rows = np.array([state[thing] for thing in model.things]).reshape(-1, len(OBJ.features))
+    features = itertools.chain.from_iterable([state[thing] for thing in model.things])
+    rows = np.fromiter(features, dtype=float).reshape(-1, len(OBJ.features))
     return Snapshot(rows, np.array(state[ROBOT_OBJECT]))
 
 
