@@ -1,1 +1,1 @@
-"""Compute abstract states, encode sets of atoms as integers, and find groundings by joins."""
+"""Compute abstract states, encode sets of atoms as integers, and find groundings of lifted atoms."""

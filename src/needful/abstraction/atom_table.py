@@ -116,10 +116,10 @@ class AtomTable:
     def matching(
         self, pattern: DeletePattern, variables: dict[Variable, int], binding: Sequence[int]
     ) -> int:
-        """Return the mask of the numbered atoms that a delete pattern matches.
+        """Return the mask of the numbered atoms that a delete pattern (a quantified delete effect) matches.
 
-        `binding` holds the object numbers that replace the pattern's variables. `variables` maps each
-        variable to its index in `binding`.
+        A variable of the pattern stands for one object, and a wildcard for every object of its type. The
+        object number of the variable `v` is `binding[variables[v]]`.
         """
         name = pattern.predicate.name
         mask = self.with_predicate(name)

@@ -1,8 +1,9 @@
 """Joins: find all groundings (maps from variables to objects) of a list of lifted atoms.
 
-For each lifted atom, a set of allowed ground atoms is given. A grounding must turn each lifted atom into
-an atom of its set. It binds different variables to different objects of the variables' types. Each level of
-the search binds the variables of one lifted atom: the one with the fewest candidates left in its set.
+The caller gives a set of allowed ground atoms for each lifted atom. A grounding must turn each lifted atom
+into one of its allowed ground atoms, and must bind different variables to different objects. The search is
+recursive. Each level selects the lifted atom with the fewest allowed ground atoms that fit the variables
+bound so far, and binds its remaining variables.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ UNBOUND = -1
 
 
 class Constraint(NamedTuple):
-    """A lifted atom, and the set of ground atoms that must contain its grounding.
+    """A lifted atom, and the ground atoms that a grounding may turn it into.
 
     Attributes:
-        predicate: the predicate's name.
-        variables: the index of the variable at each position.
-        allowed: the mask of the atoms in the set.
+        predicate: the name of the lifted atom's predicate.
+        variables: the index of the variable at each argument position.
+        allowed: the mask of the allowed ground atoms.
     """
 
     predicate: str
@@ -39,16 +40,17 @@ def join(
 ) -> Iterator[tuple[int, ...]]:
     """Yield every injective grounding that satisfies all constraints, each exactly once.
 
+    A grounding is a tuple with the object number of each variable.
+
     Args:
         table: numbers the objects and atoms.
-        constraints: the lifted atoms, each with the set that must contain its grounding.
+        constraints: the lifted atoms, each with its allowed ground atoms.
         domains: for each variable, the mask of the objects that it may be bound to.
-        binding: the object number of each variable; `UNBOUND` for variables to bind.
-        stop: called at every level of the search; once it returns True, the join ends. A join can take
-            very long without finding a grounding, so callers cannot rely on their own loop to stop it.
-        ascending: groups of variables; only groundings that bind each group to objects in ascending
-            order are yielded. If the variables of a group are interchangeable, each such grounding
-            represents all permutations of its objects.
+        binding: the object number of each variable; `UNBOUND` for the variables that the join must bind.
+        stop: called at every level of the search; once it returns True, the join ends. Use it for
+            time limits, because the search can run for a long time without yielding a grounding.
+        ascending: groups of interchangeable variables. Within a group, the object numbers must increase
+            from variable to variable. So only one of the permutations of the same objects is yielded.
     """
     neighbours = {
         variable: (group[:index], group[index + 1 :])
@@ -70,7 +72,8 @@ def join(
 class _JoinContext(NamedTuple):
     """The inputs of a join that stay the same during the search.
 
-    `neighbours` maps each variable of an ascending group to the variables before and after it.
+    `neighbours` concerns the groups in the argument `ascending` of `join`. It maps each variable of a group
+    to the variables before it in the group and the variables after it.
     """
 
     table: AtomTable
@@ -133,10 +136,10 @@ def _unify(
     binding: list[int],
     used: int,
 ) -> list[int] | None:
-    """Bind each variable to the object number at its position in `arguments`; update `binding` in place.
+    """Bind each variable to the object number at the same position in `arguments`.
 
-    Returns the newly bound variables. If a variable may not be bound to its object, returns None and
-    leaves `binding` unchanged.
+    Updates `binding` and returns the newly bound variables. If a variable may not be bound to its object,
+    returns None and leaves `binding` unchanged. `used` is the mask of the objects in `binding`.
     """
     new_variables: list[int] = []
     for variable, argument in zip(variables, arguments, strict=True):
@@ -155,7 +158,7 @@ def _unify(
 
 
 def _bind_rest(context: _JoinContext, binding: list[int], used: int) -> Iterator[tuple[int, ...]]:
-    """Yield each way to bind the remaining variables, which occur in no constraint."""
+    """Yield all groundings that extend `binding` to the unbound variables, which occur in no constraint."""
     if context.stop():
         return
     if UNBOUND not in binding:
@@ -169,7 +172,7 @@ def _bind_rest(context: _JoinContext, binding: list[int], used: int) -> Iterator
 
 
 def _choices(context: _JoinContext, variable: int, binding: list[int], used: int) -> int:
-    """Return the mask of the objects that an unbound variable may be bound to."""
+    """Return the mask of the objects that an unbound variable may be bound to; `used` is excluded."""
     mask = context.domains[variable] & ~used
     if variable in context.neighbours:
         before, after = context.neighbours[variable]

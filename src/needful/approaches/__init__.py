@@ -1,1 +1,1 @@
-"""Approaches: everything that learns from demonstrations and solves tasks, behind one interface."""
+"""Approaches: methods that learn from demonstrations and then solve tasks. All have the same interface."""

@@ -1,6 +1,6 @@
-"""The interface of everything that learns from demonstrations and solves tasks.
+"""The interface of all approaches: methods that learn from demonstrations and then solve tasks.
 
-An `Approach` learns. The result is `Learned`: it can be saved, summarised and described, and it makes a
+`Approach.learn` returns a `Learned` object, which can be saved and described. `Learned.solver` returns a
 `Solver`, which solves tasks in an environment. A solver can also be loaded from a model directory.
 """
 
@@ -27,18 +27,21 @@ from needful.sampler_learning.config import SamplerConfig
 
 
 class Progress(Protocol):
-    """Receives the progress of long work."""
+    """Receives progress reports of a long computation, for example to show progress bars."""
 
     def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
-        """Begin a stage of `total` parts; return the function to call with the number of finished parts."""
+        """Begin a stage of `total` parts (None if unknown).
+
+        Returns a function. The caller passes it the number of finished parts whenever this changes.
+        """
         ...
 
 
 class SilentProgress:
-    """Ignores all progress."""
+    """Ignores all progress reports; the default."""
 
     def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
-        """Begin a stage and ignore its progress."""
+        """Return a function that does nothing."""
         return lambda done: None
 
 
@@ -50,13 +53,13 @@ class LearningConfig:
         seed: the seed of all random numbers.
         samplers: how samplers are trained.
         policy: how a graph network policy is trained.
-        experiments: if given, learned preconditions are tested in the simulator, with these limits.
-            Preconditions that prove unnecessary are dropped.
+        experiments: the limits of experiments that test learned preconditions in the simulator.
+            Preconditions that prove unnecessary are dropped. None means no experiments.
         timeout: the maximum number of seconds. Learning that takes longer fails; otherwise the timeout has
             no effect on the result.
         replays: random actions executed in the simulator; used if `Approach.replay_count` is not 0.
-        execute: the simulator, which experiments need.
-        progress: receives the stages of learning.
+        execute: executes an action in the simulator; needed for experiments.
+        progress: receives progress reports of the stages of learning.
     """
 
     seed: int = 0
@@ -96,18 +99,23 @@ class Learned(Protocol):
     def solver(
         self, environment: Environment, config: PlanningConfig, oracle_samplers: bool = False
     ) -> Solver:
-        """Return the solver for an environment, which must have the vocabulary used for learning.
+        """Return the solver for an environment.
 
-        With `oracle_samplers`, learned samplers are replaced by the environment's hand-written ones.
+        The environment must have the types, predicates and controllers that were used for learning. With
+        `oracle_samplers`, the environment's hand-written samplers replace the learned ones.
         """
         ...
 
     def save(self, path: str | Path, domain: str | None = None, force: bool = False) -> None:
-        """Write a directory that `load_solver` reads; equal results give identical files."""
+        """Write a directory that `load_solver` can read; the same result always gives the same files."""
         ...
 
     def summary(self) -> dict[str, Any]:
-        """Return the entries of summary.json: transitions, operators, coverage and seconds by stage."""
+        """Return the entries of summary.json that describe learning.
+
+        They are the numbers of transitions and operators, the coverage (the fraction of transitions that
+        the operators explain), and the seconds that each stage took.
+        """
         ...
 
     def describe(self) -> str:
@@ -173,7 +181,7 @@ def check_demonstrations(vocabulary: Vocabulary, demonstrations: Sequence[Demons
 
 @contextmanager
 def timed(stage: str, seconds: dict[str, float]) -> Iterator[None]:
-    """Store the duration of the block in `seconds[stage]`.
+    """Measure the duration of the `with` block and store it in `seconds[stage]`.
 
     If the block raises a `LearningTimeoutError`, all durations in `seconds` are added to the error.
     """

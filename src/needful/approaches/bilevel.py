@@ -51,7 +51,10 @@ DROPPED = "dropped_preconditions"
 
 @dataclass(frozen=True, slots=True)
 class BilevelSolver:
-    """Plans with a model, which must be bound to the environment's vocabulary."""
+    """Solves tasks by bilevel planning with a model.
+
+    The model must have the environment's own predicates and controllers; see `PlanningModel.bound_to`.
+    """
 
     model: PlanningModel
     execute: Execute
@@ -70,11 +73,11 @@ class BilevelSolver:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LearnedModel:
-    """A planning model with the data and the settings it was learned from.
+    """A planning model, with the data and the settings that it was learned from.
 
     Attributes:
         model: the planning model.
-        demonstrations: the demonstrations learned from, then the replays.
+        demonstrations: the demonstrations used for learning, followed by the replays (random actions).
         operators: the result of operator learning, before experiments dropped preconditions.
         evidence: for each operator's name, the transitions that it was learned from.
         seconds: the duration of learning by stage.
@@ -135,12 +138,12 @@ class LearnedModel:
         }
 
     def summary(self) -> dict[str, Any]:
-        """Return the number of transitions and operators, the coverage and the seconds."""
+        """Return the numbers of transitions and operators, the coverage and the seconds of each stage."""
         found = self.operators
         return learning_summary(found.transitions, len(found.operators), found.coverage, self.seconds)
 
     def describe(self) -> str:
-        """Return the operators and how well they explain the demonstrations."""
+        """Return a text that lists the operators and how many transitions they explain."""
         operators, seconds = self.operators, self.seconds
         covered = operators.transitions - operators.uncovered
         lines = [
@@ -182,11 +185,11 @@ class LearnOperators(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BilevelApproach:
-    """Learns operators with one of the operator learners, then samplers.
+    """Learns operators with the operator learner `learn_operators`, then learns samplers.
 
     Attributes:
         name: the name on the command line and in files.
-        description: one line about it.
+        description: one line that describes the approach.
         learn_operators: the operator learner.
         operator_config: the settings of the operator learner, as stored in model.json.
         replay_count: the number of replays that the operator learner needs.

@@ -23,7 +23,7 @@ from needful.policies.rollout import follow, shoot
 
 
 def necessary_approach(name: str, description: str, config: OperatorLearningConfig) -> BilevelApproach:
-    """Return the paper's approach, which learns operators with the settings in `config`."""
+    """Return an approach that learns operators as in the CoRL 2023 paper, with the settings in `config`."""
 
     def learn(
         demonstrations: Demonstrations, replays: Demonstrations = (), deadline: Deadline = NO_DEADLINE

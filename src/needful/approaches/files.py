@@ -71,8 +71,8 @@ def bind_model(model: PlanningModel, environment: Environment) -> PlanningModel:
 def dropped_preconditions(stored: StoredModel) -> dict[str, dict[str, int]]:
     """Return the preconditions that were dropped because experiments showed them to be unnecessary.
 
-    The result maps each operator's name to a dictionary. This maps each dropped precondition to the number
-    of experiments in which the operator succeeded without it.
+    The result has one dictionary for each operator's name. Its keys are the dropped preconditions, and its
+    values are the numbers of experiments in which the operator succeeded without the precondition.
     """
     field = Field(
         stored.provenance.get(DROPPED, {}), Source(MODEL_FILE, ModelError), f"provenance.{DROPPED}"

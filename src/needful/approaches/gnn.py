@@ -38,12 +38,12 @@ RollOut: TypeAlias = Callable[
 
 @dataclass(frozen=True, slots=True)
 class GnnApproach:
-    """Trains one network; approaches differ in how they roll it out.
+    """Trains a graph network policy; the instances differ only in `roll_out`, which uses it to solve tasks.
 
     Attributes:
         name: the name on the command line and in files.
-        description: one line about it.
-        roll_out: acts by the policy until a task is solved or a limit is reached.
+        description: one line that describes the approach.
+        roll_out: executes the policy's actions until the task is solved or a limit is reached.
     """
 
     name: str
@@ -91,9 +91,10 @@ class GnnApproach:
 
 @dataclass(frozen=True, slots=True)
 class PolicySolver:
-    """Acts by a policy, which must be bound to the environment's vocabulary.
+    """Solves tasks by executing the actions that a policy chooses.
 
-    Only the timeout and the horizon of the configuration apply.
+    The policy must have the environment's own predicates and controllers. Of the planning configuration,
+    only the timeout and the horizon (the maximum number of low-level actions) are used.
     """
 
     policy: GraphPolicy
@@ -108,18 +109,18 @@ class PolicySolver:
 
     @property
     def operator_count(self) -> int:
-        """A policy has no operators."""
+        """0: a policy has no operators."""
         return 0
 
     def solve(self, task: Task, seed: int) -> PlanningResult:
-        """Roll out the policy."""
+        """Roll out the policy from the initial state of the task."""
         limits = RolloutLimits(self.config.horizon, Budget.seconds(self.config.timeout).expired)
         return self.kind.roll_out(self.policy, task, self.execute, limits, rng_for(seed, "policy"))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LearnedPolicy:
-    """A policy with the data and the settings it was trained with."""
+    """A policy, with the data and the settings that it was trained with."""
 
     policy: GraphPolicy
     approach: GnnApproach
@@ -151,7 +152,7 @@ class LearnedPolicy:
         save_policy(path, StoredPolicy(self.policy, self.approach.name, provenance), force)
 
     def summary(self) -> dict[str, Any]:
-        """Return the number of transitions and the seconds; there are no operators."""
+        """Return the number of transitions and the seconds of training; there are no operators."""
         return learning_summary(self.transitions, 0, 0.0, self.seconds)
 
     def describe(self) -> str:

@@ -21,26 +21,26 @@ from needful.errors import InvalidInputError
 
 @dataclass(frozen=True, slots=True)
 class RemappedSampler:
-    """The sampler of an oracle operator, adapted to a learned operator.
+    """The sampler of an oracle (hand-written) operator, adapted to a learned operator.
 
-    The oracle operator may have fewer parameters, or have them in another order. For each of its
-    parameters, `indices` holds the index of the learned operator's parameter with the same object.
+    The oracle operator may have fewer parameters than the learned one, or another order of parameters. Its
+    parameter i corresponds to parameter `indices[i]` of the learned operator.
     """
 
     sampler: Sampler
     indices: tuple[int, ...]
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Sequence[float]:
-        """Draw continuous parameters; `objects` are bound to the learned operator's parameters."""
+        """Draw the controller's parameters; `objects` are bound to the learned operator's parameters."""
         return self.sampler.sample(state, [objects[index] for index in self.indices], rng)
 
 
 def with_oracle_samplers(model: PlanningModel, oracle: PlanningModel) -> PlanningModel:
-    """Return the model with the oracle's samplers instead of its own.
+    """Return a learned model with the samplers of the oracle (the hand-written model) instead of its own.
 
-    Among the oracle operators with the same controller, each operator gets the sampler of the one that
-    shares the most preconditions and add effects with it. Raises if there is no such oracle operator, or if
-    the operator has too few parameters for the objects that the sampler needs.
+    Each learned operator gets the sampler of the most similar oracle operator. This is the one with the
+    same controller that shares the most preconditions and add effects. Raises if no oracle operator has
+    the same controller, or if the learned operator lacks a parameter that the sampler needs.
     """
     samplers = {o.name: _best_oracle_sampler(o, oracle) for o in model.operators if o.controller.dimension}
     return replace(model, samplers=samplers)
@@ -72,8 +72,8 @@ def _renamed(atoms: Iterable[LiftedAtom], binding: Mapping[Variable, Variable]) 
 def _bindings(source: Operator, operator: Operator) -> list[dict[Variable, Variable]]:
     """Return all ways to map the parameters of the oracle operator `source` to those of `operator`.
 
-    Different parameters are mapped to different ones of fitting types. The controller arguments of `source`
-    are mapped to those of `operator`, in order.
+    Each mapping is injective, and maps the controller arguments of `source` to those of `operator`, in
+    order. The other parameters are mapped to parameters of the same type or a subtype.
     """
     fixed = dict(zip(source.controller_arguments, operator.controller_arguments, strict=True))
     unbound = [variable for variable in source.parameters if variable not in fixed]

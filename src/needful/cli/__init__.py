@@ -1,4 +1,4 @@
-"""The command line: one file per verb."""
+"""The command line: one file per verb (subcommand), such as `needful learn`."""
 
 from needful.cli.app import main
 

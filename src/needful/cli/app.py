@@ -1,4 +1,4 @@
-"""The command `needful` and its verbs."""
+"""The command `needful` and its verbs (subcommands)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ def main() -> None:
     try:
         build_app()()
     except OSError as error:
-        # An error without a file name comes from printing; only a full disk is reported here.
+        # An error without a file name comes from printing. If stdout is a file and the disk is full, the
+        # error is reported here. All other errors are raised again.
         if error.filename is not None or not disk_is_full(error):
             raise
         console.print_stderr(

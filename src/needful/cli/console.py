@@ -27,9 +27,10 @@ P = ParamSpec("P")
 
 
 def reporting_errors(verb: Callable[P, None]) -> Callable[P, None]:
-    """Print errors, warnings and interrupts of a verb on stderr, and exit with the matching code.
+    """Decorate a verb (subcommand): print its errors and warnings on stderr, and set the exit code.
 
-    Notes attached to an exception, such as where partial results are, are printed after its message.
+    The notes of an exception are printed after its message. For example, a note names the folder with
+    partial results.
     """
 
     @functools.wraps(verb)
@@ -93,7 +94,7 @@ class ProgressBars:
         self._current: TaskID | None = None
 
     def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
-        """Begin a stage and mark the previous one as finished."""
+        """Begin a stage and mark the previous one as finished; return the function that updates its bar."""
         self.finish()
         task = self._current = self._bars.add_task(name, total=total)
         return lambda done: self._bars.update(task, completed=done)
@@ -107,10 +108,10 @@ class ProgressBars:
 
 @contextmanager
 def progress_bars() -> Iterator[ProgressBars]:
-    """Show progress on stderr while the block runs, if stderr is a terminal."""
+    """Show progress bars on stderr during the `with` block, if stderr is a terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    # `console.is_terminal` obeys FORCE_COLOR, which would put progress bars into log files.
+    # Do not use `console.is_terminal`: if FORCE_COLOR is set, it is True even if stderr is a log file.
     with Progress(*columns, console=console, disable=not sys.stderr.isatty()) as bars:
         shown = ProgressBars(bars)
         yield shown
@@ -126,7 +127,7 @@ def describe_skipped(collected: CollectedDemonstrations) -> list[str]:
 
 
 def describe_evaluation(summary: Mapping[str, Any]) -> str:
-    """Return the numbers of solved and failed tasks and the mean planning time."""
+    """Return a text with the numbers of solved and failed tasks and the mean planning time."""
     seconds = summary["seconds"]
     lines = [
         f"Solved {summary['solved']}/{summary['tasks']} unseen tasks ({summary['success_rate']:.1%}), "
@@ -141,7 +142,7 @@ def describe_evaluation(summary: Mapping[str, Any]) -> str:
 
 
 def describe_plan(result: PlanningResult) -> str:
-    """Return the steps of a plan and, if it failed, the reason."""
+    """Return a text with the steps of a plan and, if the task was not solved, the reason."""
     if not result.abstract_plan and result.actions:
         return _describe_rollout(result)
     lines = []
@@ -171,7 +172,7 @@ def _conclusion(result: PlanningResult) -> str:
 
 
 def describe_failure(result: PlanningResult) -> str:
-    """Return the reason for a failure in one sentence."""
+    """Return one sentence that explains why the task was not solved."""
     if result.failure is not None:
         return f"{result.failure.detail} (step {result.failure.step + 1}, {result.outcome.value})"
     too_many = "search nodes" if result.statistics.nodes_created else "ground operators"

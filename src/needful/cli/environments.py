@@ -1,4 +1,4 @@
-"""Find the environment of the argument DOMAIN: a catalogue name, `module:Class` or `file.py:Class`."""
+"""Find the environment for the argument DOMAIN: a built-in name, `module:Class` or `file.py:Class`."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ MODULE_SEARCH_HINT = (
 def custom_environment(reference: str, findings: Findings) -> Iterator[Environment | None]:
     """Yield the user's environment; `reference` is `module:Class` or `file.py:Class`.
 
-    If importing the module or constructing the class raises, the exception is added to `findings` (the
-    problems to report) and None is yielded. If there is no such module, file or class, `UnknownNameError`
-    is raised. Inside the block, modules in the current folder and in the file's folder can be imported.
+    Raises `UnknownNameError` if there is no such module, file or class. If importing the module or
+    constructing the class raises an exception, adds it to `findings` (the problems to report) and yields
+    None. During the `with` block, modules in the current folder and in the file's folder can be imported.
     """
     source, _, class_name = reference.rpartition(":")
     if not source or not class_name:
@@ -40,7 +40,7 @@ def custom_environment(reference: str, findings: Findings) -> Iterator[Environme
     is_file = source.endswith(".py")
     folders = [Path(source).parent.absolute(), Path.cwd()] if is_file else [Path.cwd()]
     before = list(sys.path)
-    # Added at the end of the path, so that a local queue.py does not hide the standard library's.
+    # The folders are added at the end, so that a local queue.py does not hide the standard library's.
     sys.path.extend(map(str, folders))
     try:
         module = _import_file(Path(source), findings) if is_file else _import_module(source, findings)
@@ -73,7 +73,7 @@ def _import_module(name: str, findings: Findings) -> ModuleType | None:
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError as error:
-            # If the missing module is one that `name` imports, not `name` itself, report an import error.
+            # The module `name` was found, but a module that it imports is missing: report a failed import.
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
                 raise
             missing = error.name
@@ -115,8 +115,9 @@ def _make(module: ModuleType, source: str, class_name: str, findings: Findings) 
 def chosen_environment(reference: str) -> Iterator[Environment]:
     """Yield the environment that the argument DOMAIN names.
 
-    For a user's class, the block can import modules beside its file and in the current folder, and
-    everything it prints goes to stderr, so that stdout holds only results.
+    For a user's class, two things change during the `with` block. Modules in the current folder and in the
+    folder of the class's file can be imported. Everything printed goes to stderr, so that the output of the
+    user's code does not mix with the results on stdout.
     """
     if ":" not in reference:
         yield make_environment(reference)
@@ -135,7 +136,7 @@ def chosen_environment(reference: str) -> Iterator[Environment]:
 
 @contextmanager
 def _explaining_failures(reference: str) -> Iterator[None]:
-    """Convert exceptions of the user's environment into errors with their location and a remedy."""
+    """Convert exceptions of the user's environment into errors that name the code line and a remedy."""
     try:
         yield
     except (typer.BadParameter, typer.Exit):

@@ -1,4 +1,4 @@
-"""`needful explain`: show the data behind each part of an operator."""
+"""`needful explain`: show the transitions from which each part of an operator was learned."""
 
 from __future__ import annotations
 

@@ -244,10 +244,10 @@ def new_env(
 
 
 def _unedited(texts: Mapping[str, str]) -> FolderKind:
-    """Return a description of the folders that may be overwritten: those that the user has not edited.
+    """Return the kind of folders that `--force` may replace: those in which the user edited no file.
 
-    `texts` maps the name of each generated file to its text. A file with another text has been edited, so
-    its folder is not overwritten.
+    `texts` maps the name of each generated file to its text. If a file has another text, the user has
+    edited it, and the folder is not replaced.
     """
     marker_files = {
         file: FileKind(file, re.compile(re.escape(text.encode()) + rb"\Z")) for file, text in texts.items()
@@ -260,13 +260,13 @@ def _class_name(name: str) -> str:
 
 
 def _invalid_name_reason(name: str) -> str | None:
-    """Return why a module and its class cannot have this name, or None if they can."""
+    """Return why the new module and its class cannot have this name, or None if they can."""
     if not re.fullmatch("[a-z][a-z0-9_]*", name):
         return f"{name!r} is not a module name: use lower case letters, digits and underscores."
     if keyword.iskeyword(name):
         return f"{name!r} is a Python keyword."
     spec = importlib.util.find_spec(name)
-    # Python also finds a folder of this name, which is not a module: its spec has no origin.
+    # `find_spec` also finds folders without `__init__.py`. They are not modules, and have no origin.
     if spec is not None and spec.origin is not None:
         return f"A module {name!r} exists already, and yours would hide it."
     if re.search(rf"\b{_class_name(name)}\b", ENVIRONMENT + TESTS):

@@ -19,7 +19,7 @@ Member = TypeVar("Member", bound=Enum)
 
 
 def positive_seconds(seconds: float | None) -> float | None:
-    """Check that a number of seconds, if given, is positive and finite."""
+    """Return the given seconds; raise unless they are None or positive and finite."""
     if seconds is not None and not seconds > 0:
         raise typer.BadParameter(f"must be more than 0 seconds, got {seconds}.")
     if seconds == math.inf:
@@ -28,7 +28,7 @@ def positive_seconds(seconds: float | None) -> float | None:
 
 
 def require_suffix(*suffixes: str) -> Callable[[Path | None], Path | None]:
-    """Return a callback that checks the suffix of a file name, if one is given."""
+    """Return a callback that raises if the path given for an option has none of the suffixes."""
 
     def check(path: Path | None) -> Path | None:
         if path is not None and path.suffix.lower() not in suffixes:
@@ -39,7 +39,10 @@ def require_suffix(*suffixes: str) -> Callable[[Path | None], Path | None]:
 
 
 def enum_member(kind: type[Member], what: str, name: str) -> Member:
-    """Return the enumeration member with this value; if there is none, raise and suggest similar ones."""
+    """Return the member of the enumeration `kind` with the value `name`.
+
+    If there is none, raises an error that suggests similar values. `what` describes the value in the error.
+    """
     members = {str(one.value): one for one in kind}
     if name not in members:
         raise UnknownNameError(what, name, members)

@@ -28,7 +28,10 @@ KINDS = {"picture": PNG, "gif": GIF, "mp4": MP4, "page": PAGE}
 
 @dataclass(frozen=True, slots=True)
 class PlanDrawings:
-    """The paths of the requested drawings of a plan, named like the options; None if not requested."""
+    """The files to draw a plan to, one for each of the options --picture, --gif, --mp4 and --page.
+
+    A field is None if its option is not given.
+    """
 
     picture: Path | None = None
     gif: Path | None = None
@@ -37,12 +40,12 @@ class PlanDrawings:
 
     @property
     def requested(self) -> dict[str, Path]:
-        """The paths of the requested drawings, by option."""
+        """The options that are given, each with the path of its file."""
         paths = {field.name: getattr(self, field.name) for field in fields(self)}
         return {option: path for option, path in paths.items() if path is not None}
 
     def check(self, environment: Environment, force: bool) -> None:
-        """Raise before planning if a drawing cannot be made or its file cannot be written."""
+        """Raise if a drawing cannot be made or its file cannot be written; called before planning."""
         if self.page is not None and not isinstance(environment, Filmable):
             raise typer.BadParameter(
                 f"{environment.name} has no 3D view (household domains have). Use --gif or --picture.",
@@ -54,8 +57,11 @@ class PlanDrawings:
             check_output_file(path, KINDS[option], force)
 
     def write(self, environment: Environment, task: Task, result: PlanningResult) -> None:
-        """Make all drawings before writing any, so that an error leaves no files behind."""
-        # Cached, so that the GIF and the MP4 are made from the same frames, rendered once.
+        """Write the requested drawings.
+
+        All are made before the first is written, so that an error while drawing leaves no files.
+        """
+        # Cached, so that the frames are rendered only once for the GIF and the MP4.
         film = cache(lambda: film_plan(environment, result, task.goal))
         makers: dict[str, Callable[[], bytes]] = {
             "picture": lambda: _picture(environment, task, result),

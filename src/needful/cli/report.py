@@ -59,7 +59,7 @@ def report(
 
 
 def _runs_in(folder: Path) -> list[Path]:
-    """Return the folder if it is a run, otherwise the complete runs in it."""
+    """Return the folder itself if it is a run folder, otherwise the finished run folders inside it."""
     if (folder / "records.jsonl").exists():
         return [folder]
     inner = sorted(file.parent for file in folder.glob("[!.]*/summary.json"))
@@ -67,9 +67,10 @@ def _runs_in(folder: Path) -> list[Path]:
 
 
 def write_page(runs: Sequence[RecordedRun], out: Path, custom: Environment | None = None) -> None:
-    """Write the page; `custom` is the user's environment, which draws the states of its own domain.
+    """Write an HTML page about runs to the file `out`.
 
-    The states of other domains are drawn by the environments of the package.
+    `custom` is the user's environment, if any; it draws the states of runs in its domain. The states of all
+    other runs are drawn by the package's environments.
     """
 
     def find(domain: str) -> Environment:

@@ -1,4 +1,4 @@
-"""`needful reproduce`: run the paper's experiments and print results beside the published numbers."""
+"""`needful reproduce`: run the paper's experiments and print the results next to the paper's numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ from needful.sweeps.sweep import RemainingTime, sweep
 
 
 class SweepTable:
-    """A live table of jobs per domain; `rich` renders it from another thread."""
+    """A table of the progress of a sweep (all jobs of the requested experiments), with one row per domain.
+
+    The library `rich` renders it repeatedly, from another thread.
+    """
 
     def __init__(self) -> None:
         self.jobs: tuple[Job, ...] = ()
@@ -41,7 +44,7 @@ class SweepTable:
 
     @property
     def done(self) -> int:
-        """The number of jobs with a result."""
+        """The number of finished jobs, including failed ones."""
         return len(self.jobs) - len(self.waiting) - len(self.running)
 
     def on_sweep_start(self, jobs: Sequence[Job], to_do: Sequence[Job], earlier: Results) -> None:
@@ -92,7 +95,7 @@ class SweepTable:
 
 @contextmanager
 def sweep_table() -> Iterator[SweepTable]:
-    """Show a table on stderr while the block runs, if stderr is a terminal."""
+    """Show a table of the jobs on stderr during the `with` block, if stderr is a terminal."""
     table = SweepTable()
     if not sys.stderr.isatty():
         yield table
@@ -262,7 +265,7 @@ def _run(jobs: Sequence[Job], folder: SweepFolder, executor: Executor, retry_err
 
 
 def _print_failures(results: Results) -> bool:
-    """Print damaged files and failed jobs, and return whether there are any."""
+    """Print an error for each damaged result file and each failed job; return whether there are any."""
     for damaged in results.damaged:
         console.print_stderr(f"error: {damaged.reason}")
     failed = [result for result in results.results if result.error is not None]
@@ -276,7 +279,7 @@ def _print_failures(results: Results) -> bool:
 def _report(
     results: Results, folder: Path, requested: RequestedOutputs, wanted: AbstractSet[Job], as_json: bool
 ) -> None:
-    """Write the report of the whole folder, and print the requested tables."""
+    """Write a report about all results in the folder; print the requested tables for the `wanted` jobs."""
     from needful.reports.paper_tables import fill_table
     from needful.reports.runs import group_runs
     from needful.reports.table import as_text, table_rows

@@ -123,9 +123,10 @@ def _new_folder(name: str) -> Path:
 
 
 def draw_example(environment: Environment, evaluation: Evaluation, folder: RunFolder) -> Path | None:
-    """Draw the first solved task, if any, as a film strip; print a warning if drawing fails.
+    """Draw the plan of the first solved task as a film strip: one picture of each state.
 
-    Returns the path of the picture, relative to the folder.
+    Returns the path of the image file, relative to the run folder. If no task was solved, returns None.
+    If drawing fails, prints a warning and returns None.
     """
     if evaluation.example is None:
         return None

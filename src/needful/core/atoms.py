@@ -73,7 +73,7 @@ class Predicate:
         return self.classifier(state, objects)
 
     def fits(self, arguments: Sequence[Typed]) -> bool:
-        """Return whether each argument has the expected type; callers must pass the right number."""
+        """Return whether each argument has the expected type; the number of arguments must be right."""
         return all(a.type.is_subtype_of(kind) for a, kind in zip(arguments, self.types, strict=True))
 
     def check_arguments(self, arguments: Sequence[Typed]) -> None:

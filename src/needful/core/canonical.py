@@ -1,10 +1,10 @@
 """Canonical forms of operators: operators that differ only in variable names get the same form.
 
-Controller arguments come first, in the controller's order. Colour refinement orders the other variables by
-their types and by the atoms that mention them. If several orders remain, a search tries them and chooses
-the order that makes the operator's sorted list of atoms lexicographically smallest. If variables
-can be swapped without changing the operator, the search tries only one of them, so symmetric operators take
-little time.
+The form names the variables in a canonical order. Controller arguments come first, in the controller's
+order. Colour refinement orders the other variables by their types and by the atoms that contain them. If
+several orders remain, a search tries them. It chooses the order that makes the operator's sorted list of
+atoms lexicographically smallest. Orders that differ only by swapping two symmetric variables give the same
+list, so the search tries only one of them.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from needful.core.atoms import LiftedAtom
 from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator
 
-# One atom of an operator: a text and the indices of its variables. The text holds the atom's role (such as
-# "add" or "delete"), its predicate and the types of its wildcards.
+# One atom or delete pattern of an operator: a text and the indices of its variables. The text holds the
+# role (such as "add" or "delete"), the predicate and, for a delete pattern, the types of its wildcards.
 Incidence: TypeAlias = tuple[str, tuple[int, ...]]
 
-# An operator without the types of its variables: the controller's name, its arguments as indices, the
-# number of variables, and the atoms.
+# An operator without the names and types of its variables: the controller's name, the indices of the
+# controller's arguments, the number of variables, and the atoms.
 UntypedForm: TypeAlias = tuple[str, tuple[int, ...], int, tuple[Incidence, ...]]
 
 
 def canonical_form(operator: Operator) -> tuple[Operator, dict[Variable, Variable]]:
-    """Return the operator with variables renamed to ?x0, ?x1, ..., and the renaming."""
+    """Return the operator with variables renamed to ?x0, ?x1, ..., and the renaming (old to new)."""
     fixed = list(dict.fromkeys(operator.controller_arguments))
     free = [variable for variable in operator.parameters if variable not in set(fixed)]
     indices = {variable: index for index, variable in enumerate(fixed + free)}
@@ -40,7 +40,7 @@ def canonical_form(operator: Operator) -> tuple[Operator, dict[Variable, Variabl
 
 
 def rename(operator: Operator, renaming: dict[Variable, Variable]) -> Operator:
-    """Return the operator with renamed variables; its parameters get the order of `renaming`."""
+    """Return the operator with renamed variables; its parameters are the values of `renaming`, in order."""
 
     def atoms(old: frozenset[LiftedAtom]) -> frozenset[LiftedAtom]:
         return frozenset(LiftedAtom(a.predicate, tuple(renaming[v] for v in a.variables)) for a in old)
@@ -62,10 +62,10 @@ def rename(operator: Operator, renaming: dict[Variable, Variable]) -> Operator:
 
 
 def untyped_form(operator: Operator) -> tuple[UntypedForm, tuple[Variable, ...]]:
-    """Return an operator with indices instead of typed variables, and the variable of each index.
+    """Return an operator with indices instead of variables, and the variables in index order.
 
-    Operators with equal untyped forms differ only in the names and types of their variables, and
-    variables with the same index correspond. Symmetric variables are ordered by type and name.
+    Two operators with equal untyped forms differ only in the names and types of their variables. Their
+    variables with the same index correspond. Interchangeable variables are ordered by type and name.
     """
     fixed = tuple(dict.fromkeys(operator.controller_arguments))
     free = (variable for variable in operator.parameters if variable not in fixed)
@@ -82,8 +82,8 @@ def untyped_form(operator: Operator) -> tuple[UntypedForm, tuple[Variable, ...]]
 def interchangeable(operator: Operator) -> tuple[tuple[Variable, ...], ...]:
     """Return the groups of two or more parameters that can be swapped without changing the operator.
 
-    Groundings that differ only by a permutation within a group have the same atoms, so callers need to
-    list only one of them. Controller arguments are in no group.
+    If two groundings differ only by a permutation of the objects within a group, they have the same ground
+    atoms, and callers can skip one of them. Controller arguments are in no group.
     """
     indices = {variable: index for index, variable in enumerate(operator.parameters)}
     incidences = _incidences(operator, indices)
@@ -120,7 +120,11 @@ def _incidences(operator: Operator, indices: dict[Variable, int]) -> list[Incide
 
 
 def _best_order(fixed: int, labels: Sequence[str], incidences: list[Incidence]) -> list[int]:
-    """Return the indices of the variables in canonical order; the first `fixed` ones keep their order."""
+    """Return the indices of the variables in canonical order.
+
+    The first `fixed` variables (the controller arguments) keep their order. `labels` holds the type name of
+    each variable, or empty texts if types are ignored.
+    """
     colours = [index if index < fixed else fixed for index in range(len(labels))]
     if len(labels) - fixed <= 1:
         return list(range(len(labels)))
@@ -130,9 +134,9 @@ def _best_order(fixed: int, labels: Sequence[str], incidences: list[Incidence]) 
 def _refine(colours: list[int], labels: Sequence[str], incidences: list[Incidence]) -> list[int]:
     """Return the colour of each variable after colour refinement.
 
-    Each round splits variables of the same colour if their types differ, or if they occur in different
-    atoms or at different positions. Atoms count as different if their texts or the current colours of their
-    variables differ. Refinement ends after a round that does not increase the number of colours.
+    In each round, two variables of the same colour get different colours if their labels differ, or if they
+    occur in different atoms or at different positions. Two atoms count as different if their texts differ
+    or the colours of their variables differ. Refinement ends when a round adds no colour.
     """
     while True:
         seen: list[list[tuple[str, int, tuple[int, ...]]]] = [[] for _ in colours]
@@ -169,7 +173,7 @@ def _search(
         if any(_is_symmetric_pair(variable, other, incidences) for other in tried):
             continue
         tried.append(variable)
-        # Double all colours and subtract 1 for this variable, so that it comes just before the others.
+        # Double all colours and subtract 1 for this variable: it comes just before others of its colour.
         chosen = [2 * colour - (index == variable) for index, colour in enumerate(colours)]
         found = _search(_refine(chosen, labels, incidences), labels, incidences)
         if best is None or found[0] < best[0]:

@@ -54,7 +54,7 @@ class ControllerPolicy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """A skill: typed arguments, bounds of continuous parameters, a cheap initiation test.
+    """A skill with typed arguments, bounded continuous parameters and a fast initiation test.
 
     A controller without a policy is single-step: one call of the environment's `simulate` executes it.
     """
@@ -90,7 +90,7 @@ class Controller:
         return short_repr(self, signature, counted(self.low, "parameter"))
 
     def __call__(self, *objects: Object, parameters: Sequence[float] = ()) -> GroundController:
-        """Return the ground action of this controller."""
+        """Return the action that executes this controller with the given objects and parameters."""
         return GroundController(self, objects, tuple(float(p) for p in parameters))
 
     @property
@@ -117,7 +117,7 @@ class Controller:
         return None
 
     def check_parameter_count(self, parameters: Sequence[float]) -> None:
-        """Raise unless there is one parameter per dimension."""
+        """Raise unless the number of parameters is `dimension`."""
         if len(parameters) != self.dimension:
             raise InvalidInputError(
                 f"Controller {self.name!r} takes {self.dimension} parameters, got {len(parameters)}."
@@ -126,7 +126,7 @@ class Controller:
 
 @dataclass(frozen=True, slots=True)
 class GroundController:
-    """An action: a controller with its objects and parameters."""
+    """An action: a controller with the objects and the continuous parameters to execute it with."""
 
     controller: Controller
     objects: tuple[Object, ...]

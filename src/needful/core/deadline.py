@@ -16,7 +16,7 @@ from needful.errors import InvalidInputError, LearningTimeoutError
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment on a monotonic clock; created by `Deadline.after`.
+    """The time at which learning must stop; created by `Deadline.after`.
 
     Attributes:
         limit: the time limit in seconds.

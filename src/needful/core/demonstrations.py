@@ -18,10 +18,10 @@ class Transition:
     """One execution of a controller.
 
     Attributes:
-        before: s_{i-1}, the abstract state before the action.
-        action: u_i, the executed controller with its objects and parameters.
-        after: s_i, the abstract state after the action.
-        state: x_{i-1}, the state before the action; None if states were not recorded.
+        before: the abstract state before the action (s_{i-1} in the paper).
+        action: the executed controller with its objects and parameters (u_i).
+        after: the abstract state after the action (s_i).
+        state: the continuous state before the action (x_{i-1}); None if states were not recorded.
     """
 
     before: AbstractState
@@ -47,7 +47,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """A solved task: n actions, n + 1 abstract states and, if recorded, n + 1 states."""
+    """A solved task: n actions, n + 1 abstract states and, if recorded, n + 1 continuous states."""
 
     objects: tuple[Object, ...]
     goal: AbstractState
@@ -77,7 +77,7 @@ class Demonstration:
         listed = ", ".join(map(str, sorted(known)))
         if len({obj.name for obj in known}) != len(known):
             raise DemonstrationError(f"Two objects of a demonstration share a name: {listed}.")
-        # Most atoms hold in many states; the union is taken so that each atom is checked only once.
+        # Most atoms hold in many states. The union of the states contains each atom once, which saves time.
         checked: tuple[GroundController | GroundAtom, ...] = (
             *self.actions,
             *sorted(frozenset[GroundAtom]().union(*self.abstract_states)),

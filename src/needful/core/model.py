@@ -20,7 +20,7 @@ class Sampler(Protocol):
     """Draws continuous parameters for the controller of an operator."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Sequence[float]:
-        """Return drawn parameters; `objects` are bound to the operator's parameters, in order."""
+        """Draw the controller's parameters; `objects` are bound to the operator's parameters, in order."""
         ...
 
 
@@ -91,9 +91,9 @@ class PlanningModel:
     def bound_to(self, vocabulary: Vocabulary) -> PlanningModel:
         """Return this model with the predicates and controllers of a domain's vocabulary.
 
-        A model read from a file has only signatures. The domain's predicates have classifiers and its
-        controllers have initiation tests, which planning needs. Raises if a type, predicate or
-        controller of the model is missing in the vocabulary or is defined differently there.
+        Planning needs the classifiers of predicates and the initiation tests of controllers. A model read
+        from a file does not have them: it only has names and argument types. Raises if a type, predicate
+        or controller of the model is missing in the vocabulary or is defined differently there.
         """
         operators = tuple(_rebind(operator, vocabulary) for operator in self.operators)
         return PlanningModel(vocabulary, operators, self.samplers)

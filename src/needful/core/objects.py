@@ -124,12 +124,13 @@ class Variable(_TypedName):
 
 @dataclass(frozen=True, slots=True)
 class InjectiveTuples:
-    """All tuples with one object from each domain and no object twice, counted without listing them.
+    """All tuples that contain one object from each of several domains, and no object twice.
 
-    A domain holds all objects of one type. A type has at most one parent, so of two domains, one contains
-    the other or they share no object. Domains are processed from the smallest to the largest. If k earlier
-    domains lie inside a domain of n objects, exactly k of these objects are already used, so n - k are
-    left, whichever objects were chosen before. The number of tuples is the product of all n - k.
+    The tuples are counted without listing them. Each domain is the set of all objects of one type. A type
+    has at most one parent, so two domains are either nested or disjoint. Objects are chosen from the
+    smallest domain first. For a domain of n objects, let k be the number of earlier domains inside it. Then
+    k of its objects are already used, and n - k choices remain. The number of tuples is the product of
+    these numbers n - k.
     """
 
     domains: tuple[tuple[Object, ...], ...]
@@ -155,11 +156,11 @@ class InjectiveTuples:
 
 
 def short_repr(value: object, *parts: str) -> str:
-    """Return `Class(part, part, ...)` for a value of that class, cut off after `MAX_REPR` characters."""
+    """Return the text `Class(part, ...)` with the class of `value`, cut off at `MAX_REPR` characters."""
     text = f"{type(value).__name__}({', '.join(parts)})"
     return text if len(text) <= MAX_REPR else f"{text[: MAX_REPR - 4]}...)"
 
 
 def counted(items: Collection[object], noun: str) -> str:
-    """Return a count with its noun, such as "1 object" or "3 objects"."""
+    """Return the number of items with the noun, such as "1 object" or "3 objects"."""
     return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"

@@ -1,9 +1,10 @@
-"""Operators that predict only the necessary changes, their groundings and their data.
+"""Operators that predict only the necessary changes, ground operators, and operators with their data.
 
-An operator is ⟨args, P, E+, E-, Q, C, cargs⟩: `parameters`, `preconditions`, `add_effects`,
-`delete_effects`, `delete_patterns` (the quantified deletes), `controller`, `controller_arguments`.
+The paper writes an operator as a tuple ⟨args, P, E+, E-, Q, C, cargs⟩. In the same order, the attributes of
+`Operator` are `parameters`, `preconditions`, `add_effects`, `delete_effects`, `delete_patterns` (the
+quantified deletes), `controller` and `controller_arguments`.
 
-Applying an operator returns the atoms that are predicted to hold afterwards. Nothing is predicted about
+Applying an operator gives the atoms that are predicted to hold afterwards. Nothing is predicted about
 other atoms: they are unknown, not false.
 """
 
@@ -22,7 +23,7 @@ from needful.errors import InvalidInputError
 
 @dataclass(frozen=True, slots=True)
 class Wildcard:
-    """An argument of a delete pattern that matches every object of a type."""
+    """An argument of a delete pattern; it matches every object of its type."""
 
     type: Type
 
@@ -40,8 +41,8 @@ PatternArgument: TypeAlias = Variable | Wildcard
 class DeletePattern:
     """A quantified delete effect: matching atoms are no longer predicted to hold, but may still hold.
 
-    In the paper, all arguments are wildcards. Patterns that also have variables, such as
-    `OnTop(?book, *:obj)`, match fewer atoms.
+    In the paper, all arguments are wildcards. Here, arguments can also be variables of the operator, as in
+    `OnTop(?book, *:obj)`. Such patterns match fewer atoms.
     """
 
     predicate: Predicate
@@ -87,7 +88,11 @@ class GroundDeletePattern:
     arguments: tuple[Object | Wildcard, ...]
 
     def matches(self, atom: GroundAtom) -> bool:
-        """Return whether an atom has the pattern's predicate and its objects fit the arguments."""
+        """Return whether the pattern matches an atom.
+
+        The predicates must be equal. Each object of the atom must equal the pattern's object at the same
+        position, or have the type of the wildcard there.
+        """
         return atom.predicate == self.predicate and all(
             obj.type.is_subtype_of(argument.type) if isinstance(argument, Wildcard) else obj == argument
             for obj, argument in zip(atom.objects, self.arguments, strict=True)
@@ -105,7 +110,7 @@ class GroundDeletePattern:
 class Operator:
     """A symbolic model of one way to use a controller.
 
-    A grounding maps distinct parameters to distinct objects of the right types.
+    A grounding binds each parameter to a different object of the right type.
     """
 
     name: str
@@ -259,9 +264,9 @@ class GroundOperator:
     def apply(self, state: AbstractState) -> AbstractState:
         """Return the atoms that are predicted to hold after applying the operator in a state.
 
-        Atoms that match a delete pattern of Q or are delete effects E- are removed, then the add effects
-        E+ are added: F(s, ω) = ({a ∈ s : a matches no pattern of Q} \\ E-) ∪ E+. An atom that is both
-        deleted and added holds afterwards.
+        First, atoms that match a delete pattern or are delete effects are removed. Then the add effects
+        are added, so an atom that is both deleted and added holds afterwards. In the paper's notation, with
+        delete patterns Q: F(s, ω) = ({a ∈ s : a matches no pattern of Q} \\ E-) ∪ E+.
         """
         if not self.applicable(state):
             missing = ", ".join(map(str, sorted(self.preconditions - state)))
@@ -277,12 +282,14 @@ def _names(objects: Sequence[Object]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class GroundedTransition:
-    """A transition explained by an operator ω: one element (τ, δ) of the operator's dataset D_ω.
+    """A transition that an operator explains, and the objects bound to the operator's parameters.
+
+    In the paper, this is an element (τ, δ) of the dataset of an operator.
 
     Attributes:
         demonstration: the index of the demonstration.
-        step: the index of the transition in the demonstration; its action is `actions[step]`.
-        objects: δ, the objects bound to the operator's parameters, in their order.
+        step: the index of the transition (τ) in the demonstration; its action is `actions[step]`.
+        objects: the objects bound to the operator's parameters (δ), in the order of the parameters.
     """
 
     demonstration: int
@@ -292,7 +299,10 @@ class GroundedTransition:
 
 @dataclass(frozen=True, slots=True)
 class OperatorData:
-    """An operator ω and its dataset D_ω; each transition is in at most one dataset."""
+    """An operator and its dataset: the transitions that it was learned from.
+
+    Each transition is in the dataset of at most one operator.
+    """
 
     operator: Operator
     groundings: tuple[GroundedTransition, ...]

@@ -17,10 +17,11 @@ AbstractPlan: TypeAlias = tuple[GroundOperator, ...]
 
 
 def necessary_atoms(plan: Sequence[GroundOperator], goal: AbstractState) -> tuple[AbstractState, ...]:
-    """Return the atoms that must hold before a plan and after each of its steps: α_0..α_n of the paper.
+    """Return the atoms that must hold before a plan and after each step, so that it reaches the goal.
 
-    α_n is the goal. Before step i, its preconditions P_i must hold, and those atoms of α_i that its add
-    effects E+_i do not provide: α_{i-1} = P_i ∪ (α_i \\ E+_i).
+    The result has one set of atoms per point in time; the paper calls them α_0, ..., α_n. The last set α_n
+    is the goal. Before step i, two kinds of atoms must hold: the preconditions P_i of the step, and the
+    atoms of α_i that are not among its add effects E+_i. So α_{i-1} = P_i ∪ (α_i \\ E+_i).
     """
     backwards = [goal]
     for step in reversed(plan):
@@ -47,7 +48,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Where and why the deepest attempt (the one with the most progress) failed.
+    """Where and why the deepest attempt to solve a task (the one with the most progress) failed.
 
     Attributes:
         step: the index of the failed step of the plan.
@@ -70,7 +71,7 @@ class Failure:
 
 @dataclass(slots=True)
 class SearchStatistics:
-    """Counters and times of planning, summed over all restarts."""
+    """Counters and times of planning for one task, summed over all restarts of the search."""
 
     nodes_created: int = 0
     nodes_expanded: int = 0
@@ -88,12 +89,13 @@ class PlanningResult:
 
     Attributes:
         outcome: `Outcome.SOLVED` or the reason for the failure.
-        abstract_plan: the plan of the successful attempt, or of the deepest one if all failed; empty for
-            policies.
+        abstract_plan: the plan of the successful attempt. If all attempts failed, the plan of the attempt
+            with the most progress. Empty for policies.
         actions: the ground controllers found, in order.
         states: the simulated states x_0..x_k before and after the actions.
         subgoals: the atoms that had to hold before the plan and after each step; empty for policies.
-        failure: where and why the deepest attempt failed; None if solved or if no plan was found.
+        failure: where and why the attempt with the most progress failed; None if the task was solved or
+            no abstract plan was found.
         statistics: counters and times of the search.
     """
 

@@ -39,7 +39,7 @@ Expression: TypeAlias = Word | Form
 
 
 def read_expression(text: str, source: str) -> Expression:
-    """Parse a text that consists of one expression; `source` names its origin in errors.
+    """Parse a text that consists of one expression; error messages name `source` as its origin.
 
     A `;` starts a comment that lasts until the end of the line.
     """

@@ -1,4 +1,4 @@
-"""Tasks: an initial state and a goal; the state has continuous features or consists of atoms only."""
+"""Tasks: a goal and an initial state, which is continuous (`Task`) or a set of atoms (`AbstractTask`)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Collect demonstrations and replays, and convert recorded episodes."""
+"""Collect demonstrations and replays (random actions), and convert recorded episodes to demonstrations."""

@@ -29,7 +29,7 @@ class Segment:
 
     Attributes:
         action: the controller with its objects and parameters; None if no controller explains the steps.
-        end: the number of steps of the episode up to the end of this segment.
+        end: the number of steps from the start of the episode to the end of this segment.
     """
 
     action: GroundController | None
@@ -93,10 +93,10 @@ class RecordedEpisode(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A recorded episode: lists or arrays with one entry per step.
+    """A recorded episode: a list or array of observations, and a list or array of actions.
 
-    If an observation or action is a dictionary or a tuple (a composite space of Gymnasium), the episode
-    has a dictionary or a tuple of lists or arrays instead, as in Minari.
+    In some Gymnasium environments, an observation or action is a dictionary or a tuple. Then, as in Minari,
+    `observations` or `actions` is a dictionary or a tuple, in which each entry is a list or array.
     """
 
     observations: Any
@@ -175,9 +175,9 @@ class _Reader:
     def _executed_actions(
         self, number: int, states: Sequence[State], actions: Sequence[Any]
     ) -> Iterator[tuple[GroundController, int]]:
-        """Yield each executed action and the number of steps up to its end.
+        """Yield the action of each segment, with the number of steps from the start to the segment's end.
 
-        Errors name the first step of the invalid or missing segment.
+        `number` is the index of the episode. Errors name the first step of an invalid or missing segment.
         """
         start = 0
         segments = iter(self.segment(states, actions))
@@ -253,7 +253,11 @@ def _steps(episode: RecordedEpisode) -> tuple[list[Any], list[Any]]:
 
 
 def _unstacked(recorded: Any, name: str) -> list[Any]:
-    """Return a list with one entry per step; a dictionary of lists becomes a list of dictionaries."""
+    """Return recorded observations or actions as a list with one entry per step.
+
+    A dictionary of lists becomes a list of dictionaries, and a tuple of lists a list of tuples. `name`
+    describes `recorded` in errors.
+    """
     if isinstance(recorded, Mapping):
         rows = _rows([_unstacked(part, f"{name}[{key!r}]") for key, part in recorded.items()], name)
         return [dict(zip(recorded, row, strict=True)) for row in rows]
@@ -276,7 +280,7 @@ def _rows(columns: list[list[Any]], name: str) -> list[tuple[Any, ...]]:
 
 @contextmanager
 def _locate_errors(location: str) -> Iterator[None]:
-    """Prefix the errors raised inside the block with their location."""
+    """Put `location` in front of the messages of errors that the `with` block raises."""
     try:
         yield
     except InvalidInputError as error:

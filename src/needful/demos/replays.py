@@ -23,7 +23,7 @@ from needful.envs.contract import Environment
 from needful.errors import DemonstrationError
 from needful.seeding import rng_for
 
-# The maximum number of draws per requested replay, including rejected draws.
+# The maximum number of random actions to try, per requested replay; some of them cannot be executed.
 MAX_DRAWS_PER_REPLAY = 20
 
 
@@ -36,12 +36,12 @@ def collect_replays(
 ) -> tuple[Demonstration, ...]:
     """Execute random ground operators of the oracle in random states of demonstrations.
 
-    Each draw chooses a demonstration with probability proportional to its number of states, a state
-    other than the last, and a grounding of any operator, whether or not its preconditions hold. If the
-    controller cannot start or takes no step, the draw is rejected and a new one is made. `on_progress` is
-    called with the number of replays.
+    First, a demonstration is drawn with probability proportional to its number of states. Then one of its
+    states (not the last) and a ground operator are drawn; the operator's preconditions need not hold. If
+    its controller cannot start or fails, all draws are repeated. `on_progress` is called with the number of
+    replays so far.
 
-    Returns up to `count` replays; raises if there is none.
+    Returns `count` replays, or fewer if too many draws fail; raises if there is none.
     """
     if any(demonstration.states is None for demonstration in demonstrations):
         raise DemonstrationError(
@@ -101,7 +101,7 @@ def _replay(
 def random_ground_operator(
     model: PlanningModel, state: State, rng: np.random.Generator
 ) -> GroundOperator | None:
-    """Draw uniformly from the groundings of all operators of a model; return None if there are none."""
+    """Draw a ground operator uniformly from all groundings of all operators; None if there is none."""
     choices = [
         InjectiveTuples(tuple(state.of_type(variable.type) for variable in operator.parameters))
         for operator in model.operators

@@ -1,4 +1,4 @@
-"""Environments: their contract (what a domain must provide), its checker, the catalogue, and the domains.
+"""Environments: the contract that a domain must meet, a checker of the contract, and all domains by name.
 
 `needful` exports the names that most programs use, such as `Environment` and `make_environment`. These
 modules have further public names:

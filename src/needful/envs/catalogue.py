@@ -1,4 +1,4 @@
-"""The domains by name; the module of a domain is imported only when `make_environment` needs it."""
+"""The list of domains by name; the module of a domain is imported only when `make_environment` needs it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Sizes:
         types: number of types.
         predicates: number of predicates.
         controllers: number of controllers.
-        objects: range of the number of objects per task, by name of the split.
+        objects: for each split ("train" and "test"), the range of the number of objects per task.
     """
 
     types: int
@@ -31,7 +31,7 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """The class of a domain, and facts about it that need no import.
+    """The class of a domain, and facts about the domain that are known without importing its module.
 
     Attributes:
         module: the module of the class.
@@ -39,7 +39,7 @@ class CatalogueEntry:
         description: one line of text.
         extra: the optional dependency group that the domain needs, if any.
         required_module: a module that this group installs.
-        sizes: stored sizes, for domains whose tasks take long to sample; None if computed on demand.
+        sizes: the sizes, if computing them takes long; None if they are computed when needed.
     """
 
     module: str
