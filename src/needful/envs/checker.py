@@ -1,7 +1,7 @@
 """Check that an environment keeps its contract.
 
-The checks use the public methods only: they sample tasks and run random actions in them. All calls are
-repeated in the opposite order: if the environment has hidden state, the results differ.
+The checks use the public methods only: they sample tasks and run random actions in them. They also repeat
+calls in reverse order: if a result changes, the environment has hidden state.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _check_behaviour(
     starts = [task.initial_state for task in sampled.values()]
     steps = _explore(env, starts, rounds, rng_for(seed, "check", env.name), findings)
     _check_repeatability(env, steps, findings)
-    # Only every fifth state: some predicates have many groundings.
+    # Only every fifth state, to save time: some predicates have many groundings per state.
     states = starts + [step.after for step in steps[::5] if step.after is not None]
     for predicate in env.vocabulary.predicates:
         _check_predicate(predicate, states, findings)
@@ -294,7 +294,7 @@ def _check_oracle(env: Environment, states: Sequence[State], seed: int, findings
 
 
 def _check_use_of_controllers(env: Environment, model: PlanningModel, findings: Findings) -> None:
-    """Add a finding for each controller that no oracle operator calls: no demonstration can contain it."""
+    """Add a finding for each controller that no oracle operator calls: demonstrations cannot contain it."""
     used = {operator.controller.name for operator in model.operators}
     for controller in env.vocabulary.controllers:
         if controller.name not in used:
@@ -308,7 +308,7 @@ def _check_use_of_controllers(env: Environment, model: PlanningModel, findings: 
 def _check_sampler(
     sampler: Sampler, operator: Operator, state: State, make_rng: Callable[[], np.random.Generator]
 ) -> None:
-    """Raise if the parameters are invalid, or differ between two calls with the same random numbers."""
+    """Raise if a sampler returns invalid parameters, or different ones for the same random numbers."""
     objects = _random_objects([variable.type for variable in operator.parameters], state, make_rng())
     if objects is None:
         return
@@ -346,7 +346,7 @@ def _check_parameter_bounds(
 ) -> None:
     """Add a finding for each operator of the plan whose sampler returns parameters outside the bounds.
 
-    A sampler is called only in the state in which the plan applies its operator.
+    For each step of the plan, the sampler of its operator is called in the state before the step.
     """
     for step, state in zip(result.abstract_plan, result.states, strict=False):
         name, controller = step.operator.name, step.operator.controller
@@ -367,7 +367,7 @@ def _copy(state: State) -> State:
 def _random_action(
     controller: Controller, state: State, round_index: int, rng: np.random.Generator
 ) -> GroundController | None:
-    """Return an action with random objects, or None if a type has too few objects.
+    """Return an action with random objects, or None if the state has too few objects of some type.
 
     The parameters depend on the round: random within the bounds, all lower bounds, or all upper bounds.
     """
@@ -382,7 +382,7 @@ def _random_action(
 def _random_objects(
     types: Sequence[Type], state: State, rng: np.random.Generator
 ) -> tuple[Object, ...] | None:
-    """Return one random object per type, all distinct, or None if a type has too few objects."""
+    """Return distinct random objects, one per type; None if the state has too few of some type."""
     chosen: list[Object] = []
     for kind in types:
         fitting = [obj for obj in state.of_type(kind) if obj not in chosen]
@@ -393,7 +393,7 @@ def _random_objects(
 
 
 def _beyond_bounds(action: GroundController) -> GroundController:
-    """Return a copy of the action; parameters that equal a bound are moved outside the bounds by 1."""
+    """Return a copy of the action in which parameters that equal a bound are moved outside it by 1."""
     controller = action.controller
     bounds = zip(action.parameters, controller.low, controller.high, strict=True)
     parameters = tuple(value + (value == high) - (value == low) for value, low, high in bounds)

@@ -116,7 +116,7 @@ class Cluttered1D(Environment):
         return PlanningModel(self.vocabulary, (move, grasp), samplers)
 
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
-        """Draw dots in red (far), orange (next to the robot) or green (grasped), the robot in blue."""
+        """Draw the robot in blue, and dots in red (far), orange (next to the robot) or green (grasped)."""
         axes.set(xlim=(LEFT_END - 3, RIGHT_END + 3), ylim=(-1.2, 1.1))
         axes.axis("off")
         axes.plot((LEFT_END, RIGHT_END), (0, 0), color=palette.LIGHT_GREY, linewidth=1.5, zorder=1)

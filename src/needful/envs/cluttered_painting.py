@@ -1,7 +1,7 @@
 """Cluttered Painting: Painting with a robot that must move to the objects it works on.
 
 The table holds many objects that are not part of the goal, and each move brings some of them in or out of
-reach. A plan must predict only that the held object stays next to the robot.
+reach. A plan does not need to predict this, except that a held object stays next to the robot.
 """
 
 from __future__ import annotations
@@ -98,21 +98,21 @@ class ClutteredPainting(Painting):
         )
 
     def simulate(self, state: State, action: GroundController) -> State:
-        """Move, or run a controller of Painting; Pick and Place have no effect on targets out of reach."""
+        """Run a controller of this domain; Pick and Place do nothing if their target is out of reach."""
         match action.controller.name:
             case "MoveToObj" | "MoveToBox" | "MoveToShelf":
                 return _move(state, action.objects[0], *action.parameters)
             case "Pick" if not _next_to(state, action.objects):
                 return state
             case "Place":
-                # Place into a closed box raises a failure even if the box is out of reach.
+                # Reach is checked afterwards, so Place into a closed box that is too far raises a failure.
                 after = super().simulate(state, action)
                 return _after_placing(state, after, action)
             case _:
                 return super().simulate(state, action)
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Sample a task of Painting, and keep only the first and the last object in its goal."""
+        """Sample a task of Painting, and reduce its goal to the atoms of the first and the last object."""
         task = super().sample_task(split, index, rng)
         state, held = task.initial_state, held_object(task.initial_state)
         if held is not None:
@@ -122,7 +122,7 @@ class ClutteredPainting(Painting):
         return Task(state, frozenset(atom for atom in task.goal if atom.objects[0] in wanted))
 
     def oracle_model(self) -> PlanningModel:
-        """Return the operators of Painting with preconditions on reach, and three move operators."""
+        """Return the operators of Painting, which here need objects in reach, and three move operators."""
         painting = super().oracle_model()
         operators = tuple(map(_with_reach_precondition, painting.operators))
         samplers: dict[str, Sampler] = {
@@ -148,7 +148,7 @@ class ClutteredPainting(Painting):
 
 
 def _move(state: State, robot: Object, y: float) -> State:
-    """Move the robot and the held object."""
+    """Return the state after a move of the robot, with the held object if there is one, to `y`."""
     held = held_object(state)
     movers = (robot,) if held is None else (robot, held)
     return state.replace({mover: {"pose_y": y} for mover in movers})
@@ -198,8 +198,8 @@ class TargetPositionSampler:
 def _with_reach_precondition(operator: Operator) -> Operator:
     """Return an operator of Painting with the precondition that the robot is next to the object.
 
-    The effects on OnTable also change: here an object leaves the table when it is carried away, not when it
-    is placed in the box or on the shelf. OpenLid is returned unchanged.
+    The effects on OnTable also change. In Painting, an object leaves the table when it is placed in the box
+    or on the shelf; in this domain, when the robot carries it away. OpenLid is returned unchanged.
     """
     needs = operator.preconditions | {NEXT_TO.lifted(ROBOT_VARIABLE, OBJ_VARIABLE)}
     on_table, off_table = {ON_TABLE.lifted(OBJ_VARIABLE)}, {NOT_ON_TABLE.lifted(OBJ_VARIABLE)}

@@ -94,7 +94,7 @@ class Environment(ABC):
         """Draw a state on empty axes and highlight the objects of the goal."""
 
     def execute(self, state: State, action: GroundController) -> Execution:
-        """Run an action with its parameters clipped to the controller's bounds.
+        """Run an action, with its parameters clipped to the controller's bounds, and return the result.
 
         An `EnvironmentFailure` is returned in the `Execution`, not raised.
         """
@@ -127,7 +127,7 @@ class Environment(ABC):
 
 
 class MultiStepEnvironment(Environment):
-    """A domain in which every controller has a policy, run as a closed loop of low-level actions."""
+    """A domain in which every controller has a policy, which chooses low-level actions one by one."""
 
     @abstractmethod
     def step(self, state: State, low_level_action: np.ndarray) -> State:
@@ -150,7 +150,7 @@ class MultiStepEnvironment(Environment):
         memory: dict[str, object] = {}
         for steps in range(1, MAX_STEPS + 1):
             after = self.step(state, policy.act(state, action, memory))
-            # Every controller takes at least one low-level action, because 0 steps mean a failure.
+            # Tested after the action, so that a success has at least one step: 0 steps mean a failure.
             if policy.terminal(after, action, memory):
                 return after, steps
             if after.allclose(state, STUCK_TOLERANCE):
@@ -169,7 +169,7 @@ def oracle_operator(
     deletes: Iterable[LiftedAtom] = (),
     forgets: Iterable[Predicate | DeletePattern] = (),
 ) -> Operator:
-    """Return an operator.
+    """Return an operator for an oracle model.
 
     Args:
         name: the name of the operator.

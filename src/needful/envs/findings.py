@@ -44,7 +44,7 @@ class Findings:
 
     @contextmanager
     def catch(self, subject: str, location: str, remedy: str) -> Iterator[None]:
-        """Turn every exception raised in the block into a finding, except KeyboardInterrupt."""
+        """Turn every exception raised in the `with` block into a finding, except KeyboardInterrupt."""
         try:
             yield
         except CheckFailure as failure:
@@ -67,7 +67,7 @@ def check_type(value: object, expected: type) -> None:
 
 
 def error_location(error: BaseException) -> str:
-    """Return " (FILE, line N)" for the innermost traceback frame in user code, or "" without such a frame.
+    """Return " (FILE, line N)" for the innermost traceback frame in user code, or "" if there is none.
 
     User code is code outside the standard library, installed packages and this package.
     """

@@ -39,11 +39,11 @@ class GymEncoding:
 
     An observation has
 
-        features   float, objects x `columns`; zero if the type has no such feature
+        features   float, objects x `columns`; 0 where the object's type lacks the feature
         types      index of each object's type in the vocabulary
-        mask       1 for rows that are objects
+        mask       1 for rows of `features` and `types` that are in use
         goal       goal atoms x (1 + arguments): index of the predicate, then rows of objects
-        goal_mask  1 for rows of `goal` that are atoms
+        goal_mask  1 for rows of `goal` that are in use
 
     and an action has
 
@@ -94,11 +94,11 @@ class GymEncoding:
         )
 
     def fits(self, task: Task) -> bool:
-        """Return whether a task is within the limits."""
+        """Return whether a task has at most `max_objects` objects and `max_goal_atoms` goal atoms."""
         return len(task.objects) <= self.max_objects and len(task.goal) <= self.max_goal_atoms
 
     def observe(self, state: State, goal: AbstractState) -> Observation:
-        """Return the observation of a state and a goal; their task must be within the limits."""
+        """Return the observation of a state and a goal, which belong to a task for which `fits` is true."""
         objects = state.objects
         features = np.zeros((self.max_objects, len(self.columns)), dtype=np.float32)
         types = np.zeros(self.max_objects, dtype=np.int64)

@@ -1,6 +1,7 @@
 """Films of plans, as bytes of GIF and MP4 files.
 
-A frame shows one state, and beside it the step that led to the state and the atoms of its subgoal.
+A frame shows one state. Its caption has the step that led to the state, and the atoms that the plan expects
+in this state.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ FRAMES_PER_SECOND = 10  # of MP4 videos
 THUMBNAIL_DIVISOR = 3  # thumbnails are smaller than the pictures by this factor
 
 DOTS_PER_INCH = 100
-# In inches; below MIN_HEIGHT the longest caption would not fit.
+# The width of captions and the minimum height of frames, in inches. Long captions need this height.
 CAPTION_WIDTH, MIN_HEIGHT = 3.4, 2.0
 FRAME_MILLISECONDS = 1_200
 LAST_FRAME_MILLISECONDS = 3_000
@@ -54,7 +55,7 @@ class Film:
 
 @runtime_checkable
 class Filmable(Protocol):
-    """A domain that makes films and interactive pages of plans itself, in three dimensions."""
+    """A domain with its own methods to show a plan in 3D: as a film, or as an interactive page."""
 
     def film(self, result: PlanningResult, goal: AbstractState) -> Film:
         """Return a film of a planning result."""
@@ -64,7 +65,10 @@ class Filmable(Protocol):
 
 
 def film_plan(env: Environment, result: PlanningResult, goal: AbstractState) -> Film:
-    """Return a film of a planning result: from the domain if it is `Filmable`, else one frame per state."""
+    """Return a film of a planning result.
+
+    If the domain is `Filmable`, its own method makes the film. Otherwise the film has one frame per state.
+    """
     if isinstance(env, Filmable):
         return env.film(result, goal)
     captions = make_captions(result.steps, result.expected_atoms(goal), result.states)

@@ -13,11 +13,11 @@ PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 
 def fill_page(template: str, style: str, script: str, data: object, texts: Mapping[str, str]) -> str:
-    """Return a page as HTML; equal arguments give equal text.
+    """Return the template of an HTML page with its placeholders filled in.
 
-    The placeholders of the template are {{policy}}, {{style}}, {{script}}, {{data}} (JSON for a script
-    element) and the keys of `texts`, whose values are escaped. The content security policy allows only this
-    script, this style and images in data URLs.
+    The placeholders are {{policy}}, {{style}}, {{script}}, {{data}} (JSON for a script element) and the
+    keys of `texts`, whose values are escaped. {{policy}} is a content security policy that allows only this
+    script, this style and images in data URLs. Equal arguments give equal pages.
     """
     policy = (
         f"default-src 'none'; script-src {_policy_hash(script)}; style-src {_policy_hash(style)}; "
@@ -30,7 +30,7 @@ def fill_page(template: str, style: str, script: str, data: object, texts: Mappi
         "data": as_safe_json(data),
         **{name: html.escape(text) for name, text in texts.items()},
     }
-    # In one pass, so that text that looks like a placeholder is not replaced.
+    # In one pass, so that inserted text that looks like a placeholder is not replaced.
     return PLACEHOLDER.sub(lambda placeholder: values[placeholder[1]], template)
 
 
@@ -41,5 +41,5 @@ def as_safe_json(value: object) -> str:
 
 
 def _policy_hash(text: str) -> str:
-    """Return the hash of an inline script or style; a content security policy with this hash allows it."""
+    """Return the hash by which a content security policy allows this inline script or style."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -45,7 +45,8 @@ HIGHEST_Z = 0.6
 # The width of the border around a held object, in units of the scene; it is drawn outside the object.
 BORDER_Y, BORDER_Z = 0.05, 0.03
 
-# The size of a letter and of a line of text in small pictures, as in a film strip.
+# The width of a letter and the height of a line of text, in units of the scene. They are for pictures as
+# small as those of a film strip.
 LETTER_WIDTH, LINE_HEIGHT = 0.16, 0.1
 FONT_SIZE = 7
 
@@ -81,7 +82,7 @@ def draw_scene(state: State, axes: Axes, goal: AbstractState) -> None:
 
 
 def draw_robot(state: State, axes: Axes, robot: Object, reach: float, near: Iterable[str]) -> None:
-    """Draw a robot, shade its reach, and list the names of the things that are near."""
+    """Draw a robot, shade the region in its reach, and list the names of the things near it."""
     y = state.get(robot, "pose_y")
     axes.axvspan(y - reach, y + reach, color=palette.BLUE, alpha=0.08, linewidth=0, zorder=0)
     axes.scatter(y, TABLE_HEIGHT / 2, s=55, color=palette.BLUE, edgecolors=palette.WHITE, zorder=6)
@@ -109,7 +110,7 @@ def _draw_furniture(axes: Axes, span: Span, height: float, colour: str, name: st
 
 
 def _draw_obj(state: State, axes: Axes, obj: Object) -> None:
-    """Draw an object; its colour shows its condition, and its border shows how it is held."""
+    """Draw an object; `LEGEND` explains its colour (such as wet) and its border (how it is held)."""
     from matplotlib.patches import Rectangle
 
     corner = (

@@ -73,7 +73,7 @@ def make_captions(
     """Return one caption per state.
 
     State 0 is the initial state, and state i is the state after step i of the plan. The caption of state i
-    lists the atoms of subgoal i. If the plan was not executed completely, some states are missing.
+    lists the atoms of subgoal i. If the plan was not executed to its end, `states` is shorter.
     """
     titles = step_titles(plan)
     if len(states) > min(len(titles), len(subgoals)):
@@ -168,7 +168,7 @@ def draw_film_strip(
 
 
 def draw_panel(figure: Figure, bounds: Bounds, lines: Sequence[Line]) -> None:
-    """Draw the white panel behind a picture, with lines of text from its top downwards."""
+    """Draw a white panel with lines of text that start at its top."""
     left, bottom, wide, high = bounds
     panel = add_axes(figure, (left + GAP, bottom + GAP, wide - 2 * GAP, high - 2 * GAP))
     panel.set(xticks=(), yticks=())
@@ -187,7 +187,7 @@ def draw_panel(figure: Figure, bounds: Bounds, lines: Sequence[Line]) -> None:
 
 
 def add_axes(figure: Figure, bounds: Bounds) -> Axes:
-    """Add axes with bounds in inches."""
+    """Add axes with the given bounds to a figure, and return the axes."""
     width, height = figure.get_size_inches()
     left, bottom, wide, high = bounds
     return figure.add_axes((left / width, bottom / height, wide / width, high / height))

@@ -45,7 +45,8 @@ PREDICATES: dict[str, tuple[Type, ...]] = {
     "ReachableNothing": (),
 }
 
-# The bounds of the parameters: offsets from the target in metres, in a frame with the target's yaw.
+# The lower and upper bounds of each controller's parameters. The parameters are an offset from the target
+# in metres, in a frame that is rotated by the target's yaw.
 CONTROLLERS: dict[str, tuple[Parameters, Parameters]] = {
     "NavigateTo": ((-2.5, -2.5), (2.5, 2.5)),
     "Grasp": ((-0.2, -0.2, 0.0), (0.2, 0.2, 0.4)),
@@ -55,7 +56,8 @@ CONTROLLERS: dict[str, tuple[Parameters, Parameters]] = {
     "Close": ((-0.1, -0.1, -0.1), (0.1, 0.1, 0.1)),
 }
 
-# The name of our predicate for each BDDL literal, by the literal's BDDL predicate and sign.
+# Activities are defined by literals in BDDL, the language of BEHAVIOR. This maps the predicate and the sign
+# of a literal (False if it is negated) to the predicate of this package.
 LITERAL_PREDICATES = {
     ("inside", True): "Inside",
     ("ontop", True): "OnTop",
@@ -69,7 +71,8 @@ MAX_HOUSES = 100
 def make_vocabulary(worlds: WorldCache) -> Vocabulary:
     """Return the vocabulary of the household domains.
 
-    `worlds` has a simulator for each house; the classifiers and the initiation tests query it.
+    `worlds` provides the simulator of a house. The classifiers of the predicates query it, and so do the
+    initiation tests, which decide whether a controller can start.
     """
     return Vocabulary(
         TYPES,
@@ -120,7 +123,7 @@ class Household(Environment):
     """The base class of the household domains: an activity in procedural houses, simulated by MuJoCo."""
 
     picture_size = (8.0, 6.0)
-    size_sample_count = 5  # sampling a task takes a tenth of a second
+    size_sample_count = 5  # few, because sampling a task takes a tenth of a second
 
     def __init__(self) -> None:
         self._worlds = WorldCache()
@@ -135,8 +138,8 @@ class Household(Environment):
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
         """Sample houses until one fits, and return the task in this house.
 
-        A house fits if the initial state of the activity's definition still holds after all things have
-        come to rest. Raises `NoPlaceError` with the most common reasons if none of 100 houses fits.
+        A house fits if there is room for all things, and if `task_in` accepts it. Raises `NoPlaceError`
+        with the most common reasons if none of 100 houses fits.
         """
         activity = [one.name for one in ACTIVITIES].index(self.name)
         reasons: Counter[str] = Counter()
@@ -150,12 +153,13 @@ class Household(Environment):
         raise NoPlaceError(f"None of {MAX_HOUSES} houses fits {self.name}. Most common reasons: {listed}")
 
     def task_in(self, definition: ActivityDefinition, scene: Scene) -> Task:
-        """Return the task of an activity's definition in a house, after all things have come to rest.
+        """Return the task that an activity's definition describes in a house.
 
-        Raises `NoPlaceError` if an initial literal of the definition is then false, or if the robot can
-        reach an object of the goal without moving. Only the `MAX_WORLDS` most recently used simulators are
-        kept. If the house was not made by `make_house`, its simulator cannot be rebuilt: the task becomes
-        unusable when the simulator is dropped.
+        The task starts after all things have come to rest. Raises `NoPlaceError` if an initial literal of
+        the definition is false in this state, or if an object of the goal is within the robot's reach.
+
+        Only the `MAX_WORLDS` most recently used simulators are kept, and a dropped one can be rebuilt only
+        if `make_house` made the house. A task in another house is unusable once its simulator is dropped.
         """
         world = World(scene)
         self._worlds.add(world)
@@ -186,7 +190,7 @@ class Household(Environment):
         return make_page(self._worlds.of(result.states[0]), result, goal, self.name)
 
     def _atom(self, literal: Literal, state: State) -> GroundAtom:
-        """Return the atom of a literal; raise `InvalidInputError` if no predicate corresponds to it."""
+        """Return the ground atom that corresponds to a literal; raise `InvalidInputError` if none does."""
         name = LITERAL_PREDICATES.get((literal.predicate, literal.positive))
         if name is None:
             raise InvalidInputError(
@@ -199,7 +203,8 @@ class Household(Environment):
     def _check_start(self, definition: ActivityDefinition, state: State) -> None:
         """Raise `NoPlaceError` if an initial literal is false, or if a goal object is within reach."""
         for literal in definition.initial:
-            # Not checked: these literals have no predicate, and they stay true while things settle.
+            # The rooms of things and the place of the robot are not checked. No predicate describes them,
+            # and they do not change while things come to rest.
             if literal.predicate == "inroom" or ROBOT_OBJECT.name in literal.arguments:
                 continue
             if not self._atom(literal, state).holds(state):

@@ -1,7 +1,8 @@
 """The hand-written planning model of the household domains: operators and samplers.
 
-There is one operator per controller, and two for PlaceInside. Samplers propose plausible parameters; the
-initiation tests of the controllers reject the infeasible ones.
+There is one operator per controller. Only PlaceInside has two: for containers that are open, and for those
+that have no lid or door. Samplers propose plausible parameters. Before a controller starts, its initiation
+test rejects infeasible parameters.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ from needful.envs.household.scene.scene import (
 )
 from needful.envs.household.simulation.world import WorldCache
 
-# The range of distances between the robot's centre and a thing's bounding box, in metres.
+# How far the robot stands from a thing to reach it: the distance between the robot's centre and the thing's
+# bounding box, in metres.
 MIN_DISTANCE, MAX_DISTANCE = RADIUS + 0.02, 0.7
 
 # The maximum number of standing positions to try, and the number of positions on surfaces to sample.
@@ -48,7 +50,7 @@ RELEASE_HEIGHT, MIN_GAP = 0.02, 0.01
 # Things are dropped into a container from a height in this range above its bottom.
 DROP_HEIGHTS = (0.2, 0.5)
 
-# The parameters of operators are things, not floors: no controller acts on a floor.
+# The type is THING and not OBJ, which includes floors: no controller acts on a floor.
 OBJ_VARIABLE, HELD_VARIABLE = Variable("?obj", THING), Variable("?held", THING)
 
 
@@ -113,7 +115,7 @@ def _operators(vocabulary: Vocabulary) -> tuple[Operator, ...]:
             needs=[hand_empty, reachable],
             adds=[holding],
             deletes=[hand_empty, reachable],
-            # An object in the hand is in no OnTop or Inside atom.
+            # A grasped object is no longer on or inside anything, and nothing is on or inside it.
             forgets=[
                 DeletePattern(predicates[relation], arguments)
                 for relation in ("Inside", "OnTop")
@@ -138,7 +140,7 @@ class StandingPlaceSampler:
     worlds: WorldCache
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the offset of the robot from the thing, in a frame with the thing's yaw."""
+        """Return the offset of the robot from the thing, in a frame rotated by the thing's yaw."""
         (target,) = objects
         category = CATEGORIES[target.type.name]
         if category.fixed and (category.hinge or len(category.surfaces) > 1):
@@ -160,7 +162,7 @@ class StandingPlaceSampler:
         return x, y
 
     def _bounds(self, state: State, target: Object, rotation: np.ndarray) -> Box:
-        """Return a flat box that covers a thing seen from above, in a frame with the thing's yaw."""
+        """Return a flat box that covers a thing seen from above, in a frame rotated by the thing's yaw."""
         low, high = map(np.array, self.worlds.of(state).bounds(state, target))
         x, y = (rotation.T @ ((low + high)[:2] / 2 - state[target][:2])).tolist()
         hx, hy = (np.abs(rotation.T) @ (high - low)[:2] / 2).tolist()
@@ -172,7 +174,7 @@ class GraspOffsetSampler:
     """Samples the direction from which the hand approaches a thing: from the sides or from above."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return an offset of the hand from the origin of the thing."""
+        """Return a point relative to the thing's origin; the hand approaches from its direction."""
         return (*rng.uniform(-0.2, 0.2, size=2).tolist(), float(rng.uniform(0.0, 0.2)))
 
 
@@ -181,13 +183,13 @@ class HandleOffsetSampler:
     """Samples the direction from which the hand approaches a handle."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return an offset of the hand from the handle."""
+        """Return a point relative to the handle; the hand approaches from this point."""
         return tuple(rng.uniform(-0.1, 0.1, size=3).tolist())
 
 
 @dataclass(frozen=True, slots=True)
 class CavitySampler:
-    """Samples where the hand releases the held object: above a container, the operator's second object."""
+    """Samples where to release the held object: above the operator's second object, a container."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
         """Return the offset of the release point from the container's origin."""
@@ -199,14 +201,15 @@ class CavitySampler:
 
 @dataclass(frozen=True, slots=True)
 class SurfaceSampler:
-    """Samples a free position for the held object on the operator's second object, in the hand's range."""
+    """Samples where to release the held object: just above a surface of the operator's second object."""
 
     worlds: WorldCache
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
         """Return the offset of the release point from the operator's second object.
 
-        It is the first of several samples that is free and in range, or the first sample if none is.
+        Of `SAMPLE_COUNT` sampled points, the first one that is free and in the hand's range is chosen. If
+        there is none, the first point is chosen.
         """
         held, target = objects
         world = self.worlds.of(state)
@@ -231,7 +234,11 @@ def _other_things(state: State, objects: Sequence[Object]) -> list[Object]:
 def _overlaps_others(
     positions: np.ndarray, half: np.ndarray, others: Sequence[tuple[Vector, Vector]]
 ) -> np.ndarray:
-    """Return, for each position, whether a box that stands at this position overlaps another box."""
+    """Return a mask of the positions at which a box would overlap one of the boxes in `others`.
+
+    A position is the centre of the bottom of the box, and `half` has its half-extents. Each of the other
+    boxes is given by its lowest and its highest corner.
+    """
     lows, highs = (np.array([box[i] for box in others]).reshape(-1, 3) for i in (0, 1))
     middles = (positions + half * (0, 0, 1))[:, None, :]
     apart = np.any((middles - half >= highs) | (middles + half <= lows), axis=2)
@@ -239,10 +246,11 @@ def _overlaps_others(
 
 
 def _sample_surface_offsets(target: Object, half: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Sample points slightly above the target's surfaces at which a held thing is released.
+    """Return offsets from the target to random points slightly above its surfaces.
 
-    Returns their offsets from the target. `half` has the half-extents of the thing. The thing does not
-    project beyond the surface. In a direction in which the surface is too short, the thing is centred.
+    At such a point, a held thing can be released. `half` has the half-extents of this thing along x and y.
+    The thing does not extend beyond the surface; if the surface is too short along an axis, the thing is
+    centred on this axis.
     """
     category = CATEGORIES[target.type.name]
     surfaces = category.surfaces or (bounding_box(category),)
@@ -255,6 +263,6 @@ def _sample_surface_offsets(target: Object, half: np.ndarray, rng: np.random.Gen
 
 
 def _rotation(state: State, target: Object) -> np.ndarray:
-    """Return the 2D rotation matrix from a frame with the target's yaw to the frame of the house."""
+    """Return the 2D rotation matrix by the target's yaw: from the target's frame to that of the house."""
     yaw = heading(state[target][3:7])
     return np.array(((cos(yaw), -sin(yaw)), (sin(yaw), cos(yaw))))

@@ -16,29 +16,32 @@ from needful.envs.household.scene.scene import CLEARANCE, Scene
 Point: TypeAlias = tuple[float, float]
 Cell: TypeAlias = tuple[int, int]
 
-# A cylinder has a round footprint if the absolute z component of its axis exceeds this.
+# A cylinder is upright, with a circular footprint, if the |z| component of its unit axis exceeds this.
 UPRIGHT = 0.999
 
 # The side of a grid cell, in metres.
 CELL = 0.05
 
-# Distances to obstacles are computed up to this value; no disc may have a larger radius.
+# Distances to obstacles are computed only up to this value, in metres. So the radius of a `Disc` (a part of
+# the robot seen from above) must be smaller.
 MAX_DISTANCE = 0.6
 
-# The clearance that a disc must keep at the centre of a cell. It also keeps the disc clear of obstacles
-# on the way to a neighbouring cell.
+# A cell is free if each disc of the robot, centred on the cell, is at least this far from all obstacles.
+# With this clearance, the discs also hit no obstacle on the way to a neighbouring free cell.
 CELL_CLEARANCE = CLEARANCE / 2
 
 # The maximum distance from the start to the first cell of a path, and from the last cell to the goal.
 ENTRY_DISTANCE = 0.12
 
-# The weight of the heuristic in weighted A*; paths are longer than the shortest by at most this factor.
+# The weight of the heuristic in weighted A*; a path is at most this many times as long as the shortest.
 HEURISTIC_WEIGHT = 1.5
 
 
 @dataclass(frozen=True)
 class Footprints:
-    """The footprints of MuJoCo geoms, one per row: rotated rectangles with rounded corners.
+    """The footprints of MuJoCo geoms, seen from above: rotated rectangles with rounded corners.
+
+    Each attribute is an array with one row per footprint.
 
     Attributes:
         centre: their centres.
@@ -60,13 +63,14 @@ class Footprints:
     def of(
         cls, centres: np.ndarray, axes: np.ndarray, halves: np.ndarray, round_: np.ndarray
     ) -> Footprints:
-        """Return footprints that cover the given geoms; those of upright geoms are exact.
+        """Return the footprints of geoms; for a tilted geom, a rectangle that covers its footprint.
 
-        `round_` is a mask of the geoms that are cylinders; the others are boxes.
+        The arrays have one row per geom: its centre, its rotation matrix (`axes`), its half-extents, and
+        whether it is a cylinder (`round_`) or a box.
         """
         half_axes = axes * halves[:, None, :]
-        # The first side has the direction of the box axis that is longest when seen from above. The
-        # footprint of a box that is not tilted is then exact.
+        # The first side of a footprint follows the box axis that is longest when seen from above. So the
+        # footprint of a box that is not tilted is exact.
         lengths = np.hypot(half_axes[:, 0, :], half_axes[:, 1, :])
         longest = np.take_along_axis(half_axes[:, :2, :], lengths.argmax(axis=1)[:, None, None], axis=2)[
             :, :, 0
@@ -107,11 +111,11 @@ class Footprints:
         return Footprints(*(np.concatenate(pair) for pair in pairs))
 
     def between(self, low: float, high: float) -> Footprints:
-        """Return the footprints whose range of heights overlaps an interval."""
+        """Return the footprints of the geoms with a part between the heights `low` and `high`."""
         return self[(self.low < high) & (self.high > low)]
 
     def gaps(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the distance from each point to each footprint; it is 0 or negative inside a footprint.
+        """Return the distance from each point (x, y) to each footprint; inside, it is 0 or negative.
 
         The last axis of the result is the index of the footprint.
         """
@@ -133,9 +137,10 @@ class Disc:
 
 
 class OccupancyGrid:
-    """A grid over a house that shows where discs are free of obstacles.
+    """A grid over a house that shows in which cells the discs of the robot hit no obstacle.
 
-    For each range of heights of a disc, the distances of all cells to the fixed obstacles are cached.
+    The distances of all cells to the fixed obstacles are cached, in one array per range of heights: a disc
+    can hit only obstacles at its own heights.
     """
 
     def __init__(self, scene: Scene, fixed: Footprints) -> None:
@@ -186,7 +191,8 @@ class OccupancyGrid:
     def _window(self, one: Footprints, distance: float) -> tuple[tuple[slice, slice], np.ndarray]:
         """Return the slices of a block of cells, and the distance of each of these cells to a footprint.
 
-        The block is a rectangle that contains all cells within `distance` of the footprint.
+        The block is a rectangle that contains all cells within `distance` of the footprint. `one` has
+        this footprint only.
         """
         (x, y), far = one.centre[0], one.corner_radius[0] + distance
         u, v = np.abs(one.direction[0])
@@ -220,7 +226,7 @@ class BasePlanner:
         self._grid, self._discs, self._start = grid, discs, start
         loose = _not_touching(discs, loose, start)
         self._obstacles = grid.fixed.joined(loose)
-        # The connected components of free cells show whether a path exists much faster than A* does.
+        # Connected components of the free cells: they show quickly, without A*, whether a path exists.
         self._labels, _ = ndimage.label(grid.free(discs, loose), output=np.int16)
         self._start_cells = self._entry_cells(start)
 
@@ -249,11 +255,11 @@ class BasePlanner:
         return (self._start, *((float(xs[i]), float(ys[j])) for i, j in cells), goal)
 
     def _entry_cells(self, point: Point) -> dict[int, Cell]:
-        """Return, for each component near a point, the cell at which paths from or to the point join it.
+        """Return the cells at which a path from or to a point can enter the grid, one per component.
 
-        A component is a connected set of free cells; the keys of the result are component labels. The cell
-        is the nearest one with a clear straight line to the point of at most `ENTRY_DISTANCE`. Components
-        without such a cell are left out.
+        A component is a connected set of free cells; the keys of the result are component labels. Each cell
+        is the nearest in its component that has a clear straight line to the point. Cells farther from the
+        point than `ENTRY_DISTANCE` are not considered, so components may be left out.
         """
         xs, ys = self._grid.xs, self._grid.ys
         i, j = self._grid.cell(point)

@@ -29,14 +29,15 @@ PENETRATION_TOLERANCE = 0.003
 # The hand touches a thing if their distance is less than this.
 CONTACT_GAP = 0.002
 
-# If the straight line to the goal is not free, detours lead via a point this far above or beside the goal.
+# If the straight line to the goal is not free, detours are tried. They lead via a point above the goal (at
+# one of the heights) or beside it (at one of the distances), in metres.
 APPROACH_HEIGHTS = (0.1, 0.3)
 APPROACH_DISTANCES = (0.25, 0.45)
 
-# A point beside the goal lies in one of these directions: towards the robot, or +x, -x, +y or -y. An axis
-# direction is tried only if the cosine of its angle to the direction of the robot exceeds MIN_ALIGNMENT.
-# Each detour via such a point is also tried LIFT_HEIGHT higher, with a final descent, so that a held thing
-# does not scrape a surface.
+# A point beside the goal lies in the direction of the robot, or of +x, -x, +y or -y. These four are used
+# only if they point roughly to the robot: the cosine of the angle to its direction exceeds MIN_ALIGNMENT.
+# Each detour via a point beside the goal is also tried LIFT_HEIGHT higher, with a final descent, so that a
+# held thing does not scrape a surface.
 MIN_ALIGNMENT = 0.3
 LIFT_HEIGHT = 0.02
 
@@ -82,9 +83,9 @@ class HandPlanner:
         return Payload(geoms, offsets, (boxes.high[geoms] - boxes.low[geoms]) / 2)
 
     def is_free(self, payload: Payload, points: Sequence[np.ndarray], ignored: int = -1) -> bool:
-        """Return whether the hand and the held thing can follow straight lines between successive points.
+        """Return whether the hand and the held thing can move through the points without a collision.
 
-        Collisions with the thing whose index is `ignored` do not count.
+        They move in straight lines. Collisions with the thing whose index is `ignored` do not count.
         """
         centres = _interpolate(points)[:, None, :] + payload.offsets
         low, high = centres - payload.half_extents, centres + payload.half_extents
@@ -107,7 +108,7 @@ class HandPlanner:
     def contact_position(
         self, thing: int, towards: np.ndarray, outwards: np.ndarray, distance: float
     ) -> np.ndarray:
-        """Return the position at which the hand first touches a thing on a straight line.
+        """Return the position at which the hand first touches a thing when it moves along a straight line.
 
         The line ends at the point `towards`. It begins at `distance` from this point in the direction
         `outwards`. If the hand never touches the thing, the result is `towards`.

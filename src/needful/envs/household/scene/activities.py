@@ -1,7 +1,8 @@
-"""The four BEHAVIOR activities: their BDDL definitions, and the numbers of things in their tasks.
+"""The four BEHAVIOR activities: their definitions, and the numbers of things in their tasks.
 
-A definition lists objects, initial literals and a goal. Only the part of BDDL that these activities need is
-supported: goals are conjunctions of atoms, negated atoms and `forall`, which is expanded over the objects.
+A definition is a file in BDDL, the language of BEHAVIOR. It lists objects, initial literals and a goal.
+Only the part of BDDL that these activities need is supported: goals are conjunctions of atoms, negated
+atoms and `forall`, which is expanded over the objects.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from needful.envs.contract import Split
 from needful.envs.household.scene.scene import ROBOT_OBJECT
 from needful.errors import InvalidInputError, UnknownNameError
 
-# The arity of each predicate.
+# The number of arguments of each BDDL predicate.
 PREDICATES = {"inroom": 2, "inside": 2, "onfloor": 2, "ontop": 2, "open": 1}
 CONNECTIVES = ("and", "forall", "not")
 SECTIONS = (":domain", ":goal", ":init", ":objects", "problem")
 
-# The category of each WordNet synset that BDDL files use.
+# BDDL files name the classes of objects by WordNet synsets (word senses). This maps them to our categories.
 SYNSET_CATEGORIES = {
     "agent.n.01": "robot",
     "bed.n.01": "bed",
@@ -90,7 +91,7 @@ class Activity:
         return with_local_names(read_bddl(text, path.name, SYNSET_CATEGORIES))
 
     def sample(self, split: Split, rng: np.random.Generator) -> tuple[ActivityDefinition, int]:
-        """Sample a task of a split; return its definition and its number of pieces of clutter."""
+        """Sample a task of a split; return its definition and its number of unrelated things (clutter)."""
         counts = {
             category: int(rng.integers(low, high + 1))
             for category, (low, high) in sorted(self.counts[split].items())

@@ -22,8 +22,8 @@ DOOR_WIDTH = 0.95
 ROOM_NAMES = ("living_room", "bedroom", "kitchen", "study", "bathroom")
 ROOM_COUNTS = (3, 4, 5)
 ROOM_AREA = (15.0, 18.0)  # the range of the average area per room, in square metres
-# A cut first divides the area in proportion to the numbers of rooms on its two sides. The area of the
-# first side is then multiplied by a random factor in this range.
+# The house is cut into two parts, and each part again, until every part is a room. The first part's share
+# of the area is its share of the number of rooms, multiplied by a random factor in this range.
 SPLIT_RANGE = (0.9, 1.3)
 MIN_ROOM_WIDTH = 3.0
 EXTRA_DOOR_PROBABILITY = 0.4
@@ -81,10 +81,10 @@ class Wall:
     Attributes:
         axis: 0 if it runs along x, 1 if it runs along y.
         offset: its coordinate on the other axis.
-        low: the coordinate of its beginning on its own axis.
-        high: the coordinate of its end.
+        low: the coordinate on its own axis at which it begins.
+        high: the coordinate on its own axis at which it ends.
         rooms: the rooms on its sides; outer walls have one.
-        inward: +1 if `rooms[0]` lies on the side of higher coordinates, -1 otherwise.
+        inward: the direction from the wall to `rooms[0]` on the other axis, +1 or -1.
     """
 
     axis: int
@@ -102,8 +102,9 @@ class Wall:
     def strip(self, centre: float, width: float, depth: Point) -> Rect:
         """Return a rectangle on the floor, parallel to the wall.
 
-        `centre` and `width` are its position and its length along the wall. `depth` has the distances of
-        its two sides along the wall from the wall's centre line; they are positive in `rooms[0]`.
+        Along the wall, it has the length `width`, and its middle is at the coordinate `centre`. Across the
+        wall, it extends between the two distances in `depth`. They are measured from the wall's centre line
+        and are positive on the side of `rooms[0]`.
         """
         across = sorted(self.offset + self.inward * d for d in depth)
         along = (centre - width / 2, centre + width / 2)
@@ -231,7 +232,7 @@ def _uncovered_intervals(low: float, high: float, taken: Sequence[Point]) -> Ite
 def _doors(
     rooms: Sequence[Room], shared: list[Wall], rng: np.random.Generator
 ) -> tuple[Opening, ...] | None:
-    """Sample doors that connect all rooms, and some extra doors; None if shared walls are too short."""
+    """Sample doors that connect all rooms, and some extra doors; return None if walls are too short."""
     component = {room.name: room.name for room in rooms}
     doors: list[Opening] = []
     for wall in (shared[i] for i in rng.permutation(len(shared))):
@@ -247,7 +248,7 @@ def _doors(
 
 
 def wall_boxes(walls: Sequence[Wall], openings: Sequence[Opening]) -> tuple[Box, ...]:
-    """Return the walls as boxes that leave out the openings."""
+    """Return boxes that form the walls, with holes at the openings."""
     return tuple(
         box for wall in walls for box in _boxes_of_wall(wall, [one for one in openings if one.wall == wall])
     )

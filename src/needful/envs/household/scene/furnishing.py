@@ -86,7 +86,11 @@ class Furnishing:
             yield from piece.zones
 
     def fits(self, piece: Piece) -> bool:
-        """Return whether a piece lies within its room and does not conflict with other pieces or zones."""
+        """Return whether a new piece can be placed.
+
+        The piece and its zones must lie in its room. The piece must not overlap another piece or any zone,
+        and its zones must not overlap another piece.
+        """
         inner = self.plan.interior(piece.room)
         bodies = [other.body for other in self.pieces]
         return (
@@ -133,7 +137,7 @@ def furnish(plan: FloorPlan, definition: ActivityDefinition, rng: np.random.Gene
 
 
 class _NameCounter:
-    """Make names such as `table_2`; for each category, the numbers continue those of the definition."""
+    """Make names that the definition does not use: if it has one table, the next one is `table_2`."""
 
     def __init__(self, named: Mapping[str, str]) -> None:
         self._last = {category: list(named.values()).count(category) for category in CATEGORIES}
@@ -292,10 +296,10 @@ class FreeSpace:
         return count
 
     def _near(self, target: Rect, distance: float) -> Iterator[tuple[tuple[slice, slice], np.ndarray]]:
-        """Find the cells in the bounding box of `target` grown by `distance`.
+        """Yield the block of cells in and around `target`, or nothing if the block is empty.
 
-        Yield their slices of `xs` and `ys`, and their squared distances to `target`. Yield nothing if there
-        are no such cells.
+        The block covers `target` with a margin of `distance` on all sides. The result has the slices of
+        `xs` and `ys` that are the block, and the squared distance of each of its cells to `target`.
         """
         slices, gaps = [], []
         for axis, coordinates in enumerate((self.xs, self.ys)):

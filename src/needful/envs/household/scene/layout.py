@@ -93,7 +93,7 @@ class Arrangement:
     placed: tuple[PlacedThing, ...] = ()
 
     def obstacles(self) -> Iterator[Rect]:
-        """Yield the rectangles of floor on which things or furniture stand, so that the robot cannot."""
+        """Yield the rectangles of floor that things and furniture cover; the robot cannot stand there."""
         yield from (piece.body for piece in self.furnishing.pieces)
         yield from (one.body for one in self.placed if one.on is None)
 
@@ -106,8 +106,8 @@ def sample_scene(
 ) -> Scene:
     """Sample a house in which the initial literals of a definition hold, with `clutter` other things.
 
-    Raises `NoPlaceError`, which names the thing that does not fit, if the sampled house is too small or
-    too full; another draw may succeed.
+    `identity` is stored in the scene. Raises `NoPlaceError`, which names the thing that does not fit, if
+    the sampled house is too small or too full; another call may succeed.
     """
     plan = sample_floor_plan(rng)
     furnishing = furnish(plan, definition, rng)
@@ -168,9 +168,10 @@ def _check_access(
     if not space.connected[np.abs(space.xs - x).argmin(), np.abs(space.ys - y).argmin()]:
         raise NoPlaceError("Things enclose the robot.")
     lids = [one for one in arrangement.placed if CATEGORIES[one.thing.category].hinge]
-    # The obstacles include the space that opened lids need. A robot on a free cell that they isolate would
-    # be enclosed when the lid opens. Without the extra clearance, more cells are free, and these may be
-    # isolated, so both clearances are tested.
+    # The obstacles include the space that a lid needs to open. They may isolate some free cells from the
+    # other free cells. If the robot opened a lid from an isolated cell, the open lid would enclose it.
+    # Without the extra clearance, more cells are free, and some of these may be isolated. So both
+    # clearances are tested.
     for candidate in (space, _free_space(plan, obstacles, extra_clearance=0.0)) if lids else ():
         for lid in lids:
             if candidate.count_isolated_cells(lid.body, MAX_STANDING_DISTANCE, plan.interior(lid.room)):

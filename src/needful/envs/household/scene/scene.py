@@ -1,8 +1,8 @@
-"""The data model of a house: scenes as plain values, the object types of states, and the robot's size.
+"""The data model of a house: the classes of a scene, the object types of states, and the robot's size.
 
-Lengths are in metres, angles in radians, z points up, and floors are at z = 0. The simulator is built from
-a scene alone. A state is sufficient to restore the simulation exactly; the features of its object `house`
-identify the scene.
+Lengths are in metres, angles in radians, z points up, and floors are at z = 0. A scene has all data that
+are needed to build the simulator of a house. A state has all data that are needed to restore the simulation
+exactly; the features of its object `house` identify the scene.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from needful.core.objects import Object, Type
 RADIUS = 0.22
 HEIGHT = 0.75
 
-# Distances from the shoulder: a thing is reachable if its nearest point is closer than REACH and in sight;
-# the hand can move up to HAND_RANGE.
+# A thing is reachable if it is in sight and its nearest point is closer to the shoulder than REACH. The
+# hand can move to points that are up to HAND_RANGE away from the shoulder.
 SHOULDER_HEIGHT = 0.7
 REACH = 1.0
 HAND_RANGE = 1.2
@@ -30,8 +30,9 @@ EYE_HEIGHT = 1.0
 # The minimum distance between the base and all obstacles at the position where the base stops.
 CLEARANCE = 0.01
 
-# The hand is a ball. While the robot drives, the hand and a held thing are above the base, the thing with
-# its bottom at CARRY_HEIGHT. They need a free vertical cylinder with a radius of at least HAND_CLEARANCE.
+# The hand is a ball. While the robot drives, the hand and a held thing are above the base; the bottom of
+# the thing is at CARRY_HEIGHT. A vertical cylinder around them must be free of obstacles; its radius is at
+# least HAND_CLEARANCE.
 HAND_RADIUS = 0.035
 HAND_CLEARANCE = 0.12
 CARRY_HEIGHT = 0.8
@@ -109,7 +110,7 @@ class Category:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """One object of a scene: its category, and its pose before physics settles it.
+    """One object of a scene: its category, and its pose before it comes to rest in the simulator.
 
     `opened` is the hinge angle as a fraction of its limit.
     """
