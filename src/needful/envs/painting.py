@@ -1,6 +1,6 @@
 """Painting: a robot cleans, dries and paints objects, then puts them into a box or on a shelf.
 
-No predicate describes the lid of the box, so a plan that is valid abstractly may fail at a closed lid.
+No predicate describes the lid of the box, so an abstract plan may fail because the lid is closed.
 Objects in the box or on the shelf cannot be picked up again.
 """
 
@@ -132,7 +132,10 @@ class Painting(Environment):
                 return state
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Sample a task: objects lie on the table; the last belongs in the box, the others on the shelf."""
+        """Sample a task: the last object belongs in the box, the others on the shelf.
+
+        At the start one object may be held. All others lie on the table.
+        """
         counts = self.object_counts[split]
         objs = [OBJ(f"obj{number}") for number in range(counts[index % len(counts)])]
         robot, lid = ROBOT("robby"), LID("box_lid")

@@ -136,7 +136,7 @@ PLACE = Controller("Place", (ROBOT,), low=(1.64, LOWEST_Y, 0.255), high=(1.66, H
 OPEN_LID = Controller("OpenLid", (ROBOT, LID))
 
 TYPES = (OBJ, BOX, LID, SHELF, ROBOT)
-# Without IsOpen: by default the domains have no predicate for the lid.
+# IsOpen is not included: by default, no predicate of these domains describes the lid.
 PREDICATES = (
     *(IN_BOX, IN_SHELF, IS_BOX_COLOR, IS_SHELF_COLOR, GRIPPER_OPEN, ON_TABLE, NOT_ON_TABLE),
     *(HOLDING, HOLDING_TOP, HOLDING_SIDE, IS_WET, IS_DRY, IS_DIRTY, IS_CLEAN),

@@ -1,7 +1,7 @@
 """Satellites and Cluttered Satellites: satellites with instruments take readings of objects.
 
-Anything near the line of sight hides an object, so visibility depends on all other satellites and objects,
-and each move may change which objects any satellite sees.
+A satellite does not see an object if another satellite or object is near the line of sight. So each move
+may change which objects any satellite sees.
 """
 
 from __future__ import annotations
@@ -197,7 +197,10 @@ class Satellites(Environment):
         )
 
     def simulate(self, state: State, action: GroundController) -> State:
-        """Move a satellite, calibrate it, shoot a chemical or take a reading; all but moving need Sees."""
+        """Move a satellite, calibrate it, shoot a chemical or take a reading.
+
+        Except for moving, nothing changes unless the satellite sees the object.
+        """
         satellite, target = action.objects
         match action.controller.name:
             case "MoveTo":
@@ -310,7 +313,7 @@ class ClutteredSatellites(Satellites):
 def _move_to(state: State, satellite: Object, target: Object, position: Parameters) -> State:
     """Jump to a position and face the target; do nothing if any entity is too close to the position.
 
-    The satellite itself counts too, at its old position.
+    The satellite itself is one of these entities, so it cannot move by less than `CLEARANCE`.
     """
     x, y = position
     if any(math.dist((x, y), _position(state, entity)) < CLEARANCE for entity in state):
@@ -320,7 +323,7 @@ def _move_to(state: State, satellite: Object, target: Object, position: Paramete
 
 
 def _can_read(state: State, satellite: Object, target: Object) -> bool:
-    """Return whether a satellite is calibrated and the target has the chemical for its instrument."""
+    """Return whether a satellite is calibrated and the target has the chemical its instrument needs."""
     lacks_x = HAS_CAMERA.holds(state, (satellite,)) and not HAS_CHEM_X.holds(state, (target,))
     lacks_y = HAS_INFRARED.holds(state, (satellite,)) and not HAS_CHEM_Y.holds(state, (target,))
     return IS_CALIBRATED.holds(state, (satellite,)) and not (lacks_x or lacks_y)

@@ -48,10 +48,10 @@ GRIPPER = Type("gripper", ("pose_x", "pose_y"))
 
 
 def _within(inner: float, inner_width: float, outer: float, outer_width: float) -> bool:
-    """Return whether one interval, given by centre and width, lies strictly inside another.
+    """Return whether the inner interval, given by centre and width, lies strictly inside the outer one.
 
-    The ends of the intervals are computed and compared. If two ends are equal, an equivalent formula with
-    the distance of the centres could give another result, due to rounding.
+    The ends of the intervals are compared. Comparing the distance between the centres would be equivalent,
+    but rounding errors could change the result if two ends are equal.
     """
     return (
         outer - outer_width / 2 < inner - inner_width / 2
@@ -192,9 +192,9 @@ class Screws(Environment):
         return PlanningModel(self.vocabulary, (move_to_screw, magnetize, move_to_receptacle, demagnetize))
 
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
-        """Draw the cell, the receptacle as a green line, the gripper as a bracket, screws as squares.
+        """Draw walls, the receptacle as a green line, the gripper as a bracket, and screws as squares.
 
-        Screws of the goal are gold, with a halo.
+        Screws that the goal mentions are gold, each on a pale gold disc.
         """
         from matplotlib.patches import Circle, Rectangle
 

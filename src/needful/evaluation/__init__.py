@@ -1,1 +1,1 @@
-"""One run: the pipeline, the evaluation of test tasks, records and the run folder."""
+"""One run: learn from demonstrations, solve test tasks, and store the results in a folder."""

@@ -24,9 +24,9 @@ def evaluate(
     horizon: int,
     identity: RunIdentity,
 ) -> Iterator[tuple[RunRecord, PlanningResult]]:
-    """Yield the record of each finished task, with its planning result.
+    """Solve each task and execute its plan; yield the record of the task and the planning result.
 
-    A plan that needs more than `horizon` low-level actions fails.
+    A plan that needs more than `horizon` low-level actions counts as failed.
     """
     for index, task in enumerate(tasks):
         start = time.monotonic()
@@ -40,7 +40,7 @@ def evaluate(
 
 
 def planning_seed(seed: int, domain: str, task: int) -> int:
-    """Return the seed for planning a test task; all commands plan a task with the same seed."""
+    """Return the seed for planning a test task, so that all commands plan this task with the same seed."""
     return seed_for(seed, "plan", domain, task)
 
 
@@ -61,5 +61,5 @@ def achieves_goal(
 
 
 def not_learned(task: Task, seed: int) -> PlanningResult:
-    """Return a failure for any task; this replaces the solver if learning ran out of time."""
+    """Return a failure for every task; used instead of a solver if learning ran out of time."""
     return PlanningResult(Outcome.NOT_LEARNED)

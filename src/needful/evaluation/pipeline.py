@@ -85,7 +85,7 @@ class RunConfig:
             )
 
     def learning(self, replays: Demonstrations, execute: Execute, progress: Progress) -> LearningConfig:
-        """Return the settings and inputs of learning."""
+        """Return the settings of learning, combined with the given inputs."""
         return LearningConfig(
             self.seed,
             self.samplers,
@@ -194,7 +194,10 @@ def solve_tasks(
     folder: RunFolder | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Solve the first `count` test tasks of the seed `identity.seed`; return their evaluation."""
+    """Solve the first `count` test tasks that are sampled with `identity.seed`; return their evaluation.
+
+    If a folder is given, the record and the plan of each task are written there.
+    """
     report = (progress or SilentProgress()).stage("Solving unseen tasks", count)
     tasks = environment.tasks(Split.TEST, count, identity.seed)
     records: list[RunRecord] = []

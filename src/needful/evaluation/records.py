@@ -17,7 +17,7 @@ from needful.storage.json_fields import Field
 
 
 def config_hash(*parts: object) -> str:
-    """Return 16 hexadecimal digits that identify configurations by their content.
+    """Return a hash of configurations (16 hexadecimal digits); equal configurations have equal hashes.
 
     Configurations may be numbers, strings, functions, classes, and tuples and dataclasses of these.
     """
@@ -54,8 +54,8 @@ class RunRecord:
         domain, learner, seed, task: identify the task; `task` is its index among the test tasks.
         outcome: `solved`, or the kind of failure.
         seconds: wall-clock seconds by stage (grounding, search, refinement) and in total.
-        nodes_created, nodes_expanded, nodes_evaluated: counters of abstract search, which is a graph
-            search: it creates fewer nodes than a tree search.
+        nodes_created, nodes_expanded, nodes_evaluated: counters of the abstract search. It is a graph
+            search, so it creates fewer nodes than a tree search.
         abstract_plans: the number of abstract plans that were refined.
         samples: the number of parameter vectors drawn from samplers.
         plan_length: the number of actions in the plan, 0 if there is none.
@@ -95,7 +95,7 @@ class RunRecord:
 
     @classmethod
     def from_json(cls, line: Field) -> RunRecord:
-        """Read a record; raise with the position of the first invalid value."""
+        """Read a record from a line; an invalid value raises an error that states its position."""
         needed = [name for name in cls.__dataclass_fields__ if name != "objects"]
         found = line.record(*needed, optional=("objects",))
         failure = found["failure"]
@@ -139,7 +139,7 @@ class RunIdentity:
 
 
 def run_identity(domain: str, learner: str, seed: int, *configs: object) -> RunIdentity:
-    """Return the identity of a run whose results depend on the given configurations."""
+    """Return the identity of a run; `configs` are all other settings that affect its results."""
     return RunIdentity(domain, learner, seed, versions(), config_hash(domain, learner, seed, *configs))
 
 
@@ -214,7 +214,7 @@ def evaluation_summary(records: Sequence[RunRecord]) -> dict[str, Any]:
 def run_summary(
     domain: str, learning: dict[str, Any], collect_seconds: float, evaluation: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return summary.json from its parts."""
+    """Return the content of summary.json: the entries about learning and about test tasks, merged."""
     seconds = {"collect": collect_seconds, **learning["seconds"], **evaluation["seconds"]}
     return {"domain": domain, **learning, **evaluation, "seconds": seconds}
 

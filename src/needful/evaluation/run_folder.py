@@ -30,7 +30,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: str | Path, force: bool = False) -> RunFolder:
-        """Create a folder that has no records yet; with `force`, an earlier run is deleted at once."""
+        """Create a folder for a new run; with `force`, an earlier run at this path is deleted at once."""
         folder = cls(Path(path))
         prepare_output_directory(folder.path, RUN, force)
         folder._write_records()
@@ -39,12 +39,14 @@ class RunFolder:
     @classmethod
     @contextmanager
     def replacing(cls, path: str | Path, force: bool = False) -> Iterator[RunFolder]:
-        """Yield a folder for one run; with `force`, replace an earlier run when the block succeeds.
+        """Yield a folder for one run, to be used in a `with` block.
 
-        If the path exists, results are written to a temporary folder until the block succeeds. Otherwise a
-        folder is created at the path. If the block fails, the created folder is deleted unless it has the
-        record of a task. If the user interrupts the block, the created folder is deleted only if no result
-        was written to it.
+        If the path exists, `force` must be set. Results are then written to a temporary folder, which
+        replaces the path when the block succeeds.
+
+        If the path does not exist, the folder is created there. If the block fails, this folder is deleted
+        unless it has the record of a task. If the user interrupts the block, the folder is deleted only if
+        no result was written to it.
         """
         path = Path(path)
         if os.path.lexists(path):

@@ -5,8 +5,8 @@ preconditions. Demonstrations alone cannot refute them, because they contain no 
 simulator can: an experiment executes the controller in a state where all other preconditions hold and the
 atom does not. If the operator's prediction holds in every experiment, the atom was accidental.
 
-The states come from the demonstrations and from replaying each one with one action left out, which leads to
-states that lack the effects of that action.
+The states come from the demonstrations, and from replays of demonstrations in which one action is left out.
+Such replays lead to states that lack the effects of this action.
 """
 
 from __future__ import annotations
@@ -100,7 +100,10 @@ def drop_accidental_preconditions(
 
 @dataclass(frozen=True, slots=True)
 class _Situation:
-    """A state to experiment in, with its atoms as a set and as a mask over the atoms of `table`."""
+    """A state for experiments, and the atoms that hold in it.
+
+    `mask` contains the same atoms as `atoms`, as one bit per atom; `table` numbers the bits.
+    """
 
     state: State
     atoms: AbstractState
@@ -111,7 +114,7 @@ class _Situation:
 def _situations(
     model: PlanningModel, demonstrations: Sequence[Demonstration], execute: Execute
 ) -> list[_Situation]:
-    """Return the states of the demonstrations and of replays with one action left out, without repeats."""
+    """Return the states for experiments (see `_states`); no state occurs twice for a demonstration."""
     found = []
     for index, demonstration in enumerate(demonstrations):
         table = AtomTable(demonstration.objects)
@@ -122,7 +125,7 @@ def _situations(
 
 
 def _states(index: int, demonstration: Demonstration, execute: Execute) -> Iterator[State]:
-    """Yield the states of a demonstration, then those of replaying it with one action left out."""
+    """Yield the states of a demonstration, then those of its replays; each replay leaves out one action."""
     if demonstration.states is None:
         raise DemonstrationError(
             f"Experiments need states, but demonstration {index} has none. "
@@ -139,11 +142,12 @@ def _states(index: int, demonstration: Demonstration, execute: Execute) -> Itera
 def _situations_lacking(
     atom: LiftedAtom, operator: Operator, situations: Sequence[_Situation]
 ) -> Iterator[tuple[_Situation, tuple[Object, ...]]]:
-    """Yield situations and objects for which the operator's preconditions hold and `atom` does not.
+    """Yield situations in which `atom` does not hold, with the objects to ground the operator.
 
-    Objects for which all add effects hold already are skipped, because an experiment would prove nothing.
-    If there are several choices of objects per situation, the first choice in each situation comes first,
-    then the second choice in each situation, and so on.
+    `atom` was removed from the operator's preconditions; the other preconditions hold. Objects for which
+    all add effects hold already are skipped, because an experiment would prove nothing. If there are
+    several choices of objects per situation, the first choice in each situation comes first, then the
+    second choice in each situation, and so on.
     """
     searches = [(one, _groundings(operator, atom, one)) for one in situations]
     while searches:
@@ -177,7 +181,7 @@ def _groundings(
 
 @dataclass(frozen=True, slots=True)
 class _ExperimentRunner:
-    """The samplers, the simulator and the number of tries, which all experiments share."""
+    """Runs experiments; all use the same samplers, simulator (`execute`) and number of tries."""
 
     samplers: Mapping[str, Sampler]
     execute: Execute

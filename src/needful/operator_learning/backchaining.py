@@ -4,9 +4,9 @@ The result is a chain of grounded operators (links), built from the last transit
 explains one transition, which is then covered. The chain breaks at the first transition that no operator
 explains; this one and all earlier ones stay uncovered.
 
-α_i is `necessary[i]`: the atoms that must hold after step i, so that the chain's later steps reach the
-goal. The chain reaches a transition if it determines the atoms that must hold after it. It reaches all
-covered transitions, and the one at which it breaks.
+The paper's α_i is `necessary[i]`: the atoms that must hold after step i, so that the later steps of the
+chain reach the goal. A transition is reached if the atoms that must hold after it are known. These are all
+covered transitions, and the one at which the chain breaks.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ class Backchain:
 
     @cached_property
     def necessary(self) -> tuple[int | None, ...]:
-        """The atoms α_i that must hold in each state i; None for states that the chain did not reach."""
+        """For each state i the atoms α_i that must hold, as a bit mask; None if it is not reached."""
         reached = (*(link.necessary for link in self.links), self.demonstration.goal)
         return (None,) * self.uncovered + reached
 
     @cached_property
     def needed(self) -> tuple[int, ...]:
-        """For each transition the atoms that it must add; empty if the chain did not reach it.
+        """For each transition the atoms that it must add, as a bit mask; 0 if the chain did not reach it.
 
-        These atoms are necessary after the transition but do not hold before it: α_i \\ s_{i-1}.
+        These atoms must hold after transition i but do not hold before it: α_i \\ s_{i-1}.
         """
         pairs = zip(self.demonstration.transitions, self.necessary[1:], strict=True)
         return tuple((after or 0) & ~transition.before for transition, after in pairs)
@@ -76,8 +76,10 @@ def backchain(previous: Backchain, diff: OperatorDiff[Operator], matcher: Matche
     """Return the chain of a demonstration; each link is the best grounded operator for its transition.
 
     Only operators that predict all necessary atoms, and nothing false, are considered. `previous` is the
-    chain of the same demonstration under an earlier set of operators. A link of it is reused if its
-    operator and the necessary atoms are unchanged. If the chain does not change, `previous` is returned.
+    chain of the same demonstration for an earlier set of operators. `diff` compares that set with the
+    current one. If the operator of a previous link still exists, and the same atoms are necessary after its
+    transition, the link is compared only with new operators. If the chain does not change, `previous` is
+    returned.
     """
     unchanged = previous.operator_texts <= diff.unchanged_texts
     if unchanged and previous.controllers.isdisjoint(diff.new_by_controller):

@@ -1,8 +1,9 @@
 """Cluster and Intersect (CI), a baseline of the paper: one operator per set of lifted effects.
 
-Transitions of a controller belong to one cluster if their effects (added and deleted atoms, with the
-controller's arguments fixed) are equal up to a renaming of objects that respects types. The operator of a
-cluster has these effects. Its preconditions are the atoms that held before all transitions of the cluster.
+Two transitions belong to the same cluster if they have the same controller and the same lifted effects
+(added and deleted atoms). This means that one renaming of objects, which keeps their types, makes the
+arguments of the two actions equal and also their effects. The operator of a cluster has these effects. Its
+preconditions are the lifted atoms that held before all transitions of the cluster.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ def cluster_by_effects(
 ) -> tuple[EncodedOperatorData, ...]:
     """Return one cluster per set of effects: an operator without preconditions, and its transitions.
 
-    Clusters are sorted by the operator's text. If effects are symmetric, so that variables can be bound in
-    several ways, objects are bound in the order of their names.
+    Clusters are sorted by the operator's text. If effects are symmetric, the variables can be bound to the
+    objects in several ways. The objects are then bound in the order of their names.
     """
     found: dict[str, tuple[Operator, list[Datum]]] = {}
     for demonstration in demonstrations:
@@ -65,7 +66,7 @@ def operator_for_effects(transition: EncodedTransition) -> tuple[Operator, tuple
     """Return an operator whose effects are all atoms that changed in a transition, and its grounding.
 
     The operator has no preconditions, and its variables have canonical names. The grounding has, for each
-    parameter, the number of its object in the transition.
+    parameter, the index of its object in `transition.table.objects`.
     """
     table = transition.table
     changed = bits(transition.added | transition.deleted)
@@ -91,6 +92,6 @@ def operator_for_effects(transition: EncodedTransition) -> tuple[Operator, tuple
 
 
 def with_common_preconditions(cluster: EncodedOperatorData) -> EncodedOperatorData:
-    """Return the cluster with the atoms that held before all its transitions as preconditions."""
+    """Return the cluster with new preconditions: the lifted atoms that held before all its transitions."""
     preconditions = common_preconditions(cluster.operator, cluster.data)
     return EncodedOperatorData(replace(cluster.operator, preconditions=preconditions), cluster.data)

@@ -1,14 +1,15 @@
 """LOFT, a baseline of the paper: cluster by effects, then search for preconditions.
 
 The transitions of a cluster are positive examples; those of the controller's other clusters are negative
-examples. A search finds preconditions that hold before many positive examples and, under any grounding,
-before few negative ones. The covered transitions then become negative examples, and the search is repeated
-for the rest, so a cluster may be split into several operators.
+examples. A search finds preconditions that hold before many positive and few negative examples. The
+positive examples before which they hold are covered. They become negative examples, and the search is
+repeated for the rest. So a cluster may be split into several operators.
 
-Sets of atoms are integers with one bit per atom. Each grounding on the action of a negative example yields
-one set: the atoms that hold before the example under this grounding. The example is described by the
-maximal sets among these (`AtomSetEnumerator`). As in the authors' code, a grounding may bind two variables
-to one object.
+Sets of atoms are integers with one bit per atom. The action of a negative example binds only some
+variables, so the example has many groundings. Each grounding yields one set: the atoms that hold before the
+example under this grounding. Preconditions hold before the example if one of these sets contains them, so
+only the maximal sets are stored (see `AtomSetEnumerator`). As in the authors' code, a grounding may bind
+two variables to one object.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from needful.operator_learning.learned_operators import (
 # A transition with more groundings than this counts as matching any preconditions.
 MAX_GROUNDINGS = 10_000
 
-# Weights in hundredths, so that costs are integers.
+# The weights of the cost function, times 100, so that costs are integers.
 FALSE_POSITIVE_COST, TRUE_POSITIVE_REWARD, VARIABLE_COST, ATOM_COST = 100, 1000, 10, 1
 MAX_EXPANSIONS = 2_500
 
@@ -46,7 +47,10 @@ MAX_EXPANSIONS = 2_500
 def loft(
     demonstrations: Demonstrations, replays: Demonstrations = (), deadline: Deadline = NO_DEADLINE
 ) -> LearnedOperators:
-    """Learn operators for each set of effects, with preconditions that separate it from other sets."""
+    """Learn one or more operators for each set of effects.
+
+    Their preconditions are chosen to hold before few transitions that have other effects.
+    """
     encoded = encode_demonstrations((*demonstrations, *replays))
     clusters = cluster_by_effects(encoded, deadline)
     operators: list[EncodedOperatorData] = []
@@ -79,10 +83,11 @@ def loft_with_replays(
 def split_by_preconditions(
     cluster: EncodedOperatorData, competitors: Sequence[EncodedTransition], deadline: Deadline = NO_DEADLINE
 ) -> Iterator[EncodedOperatorData]:
-    """Yield the operators of a cluster, each with the transitions that its preconditions cover.
+    """Yield the operators of a cluster, each with the transitions before which its preconditions hold.
 
-    The search ends when it covers no further transition. If it covers none at all, the cluster is
-    yielded without preconditions.
+    `competitors` are the negative examples. Each search for preconditions yields one operator. The searches
+    end when all transitions are covered, or when a search covers none. If the first search covers none, the
+    cluster is yielded without preconditions.
     """
     operator, data = cluster.operator, cluster.data
     lifted = [liftable_atoms_before(operator, datum) for datum in data]
@@ -116,18 +121,18 @@ def split_by_preconditions(
 
 @dataclass(frozen=True, slots=True)
 class LabelledExamples:
-    """Positive and negative examples for preconditions, stored as bit masks for each atom.
+    """Positive and negative examples in the search for preconditions, stored as bit masks for each atom.
 
-    The cost of a set of atoms is computed from the unions of its atoms' masks. `with_one_atom_removed`
-    needs the unions over all atoms but one, for each atom. It joins the union over the earlier atoms with
-    the union over the later atoms, so it never computes a union from scratch.
+    The cost of a set of atoms is computed from the unions of its atoms' masks. To remove an atom,
+    `with_one_atom_removed` needs the union of all other atoms' masks. For speed, it joins two unions that
+    it already has: that of the earlier atoms and that of the later atoms.
 
     Attributes:
         variables: for each atom the mask of the variables it mentions.
         positives: the number of positive examples.
         failed_positives: for each atom the mask of the positive examples before which it does not hold.
-        rows: a mask with one bit (a row) per maximal set of atoms that hold together before a negative
-            example. The rows of one example are adjacent. The bit after them is 0.
+        rows: a mask. For each negative example, it has a block of bits 1, then one bit 0. Each bit 1 is
+            called a row. It stands for one maximal set of atoms that hold together before the example.
         separator_bits: the mask of the bits that follow the rows of each negative example.
         failed_rows: for each atom the mask of the rows whose set does not contain it.
         always_matched: the number of negative examples that count as matching any preconditions.
@@ -152,10 +157,11 @@ class LabelledExamples:
         positives: Sequence[int],
         negatives: Sequence[Sequence[int] | None],
     ) -> LabelledExamples:
-        """Convert examples to masks for each atom.
+        """Convert examples to bit masks for each atom.
 
-        A positive example is the set of atoms that hold before it. A negative example is the list of the
-        maximal such sets over all groundings, or None if it counts as matching any preconditions.
+        A positive example is given by the set of atoms that hold before it. A negative example is given by
+        the result of `AtomSetEnumerator.maximal_atom_sets`: a list of sets, or None, which counts as
+        matching any preconditions.
         """
         failed_positives, failed_rows = [0] * len(variables), [0] * len(variables)
         for index, held in enumerate(positives):
@@ -198,8 +204,8 @@ class LabelledExamples:
         if not true_positives:
             return math.inf
         # A negative example is matched if the set of one of its rows contains all preconditions. The bits
-        # of such rows are `rows & ~failed_rows`. Adding `rows` to them carries into the separator bit of
-        # each matched example, and into no other.
+        # of such rows are `rows & ~failed_rows`. Adding `rows` to them produces a carry, which sets the
+        # separator bit of each matched example and no other separator bit.
         matched = ((self.rows & ~failed_rows) + self.rows) & self.separator_bits
         false_positives = self.always_matched + matched.bit_count()
         return (
@@ -222,7 +228,7 @@ class LabelledExamples:
             earlier = self._with(earlier, atom)
 
     def _with(self, unions: tuple[int, int, int], atom: int) -> tuple[int, int, int]:
-        """Return `unions` (failed positives, failed rows, variables), each joined with an atom's mask."""
+        """Add an atom to three unions of masks (failed positives, failed rows, variables); return them."""
         failed_positives, failed_rows, variables = unions
         return (
             failed_positives | self.failed_positives[atom],
@@ -256,10 +262,11 @@ def best_preconditions(labelled_examples: LabelledExamples, start: int, deadline
 
 
 class AtomSetEnumerator:
-    """Finds which of an operator's atoms hold together, under one grounding, before a transition.
+    """Finds the sets of an operator's atoms that hold together before a transition.
 
-    A set of atoms is a mask in which bit i stands for `atoms[i]`. Variables that share no atom are bound
-    independently, so sets are enumerated per group of related variables and then combined.
+    Atoms hold together if one grounding makes all of them true. A set is a mask in which bit i stands for
+    `atoms[i]`. Variables that share no atom are bound independently, so sets are enumerated for each group
+    of related variables and then combined.
     """
 
     def __init__(self, operator: Operator, atoms: Sequence[AtomKey]) -> None:
@@ -293,10 +300,10 @@ class AtomSetEnumerator:
 def group_by_shared_variables(
     atoms: Sequence[AtomKey], free: set[int]
 ) -> dict[tuple[int, ...], list[tuple[int, AtomKey]]]:
-    """Group atoms so that no two groups share a free variable (one that is no controller argument).
+    """Group atoms so that no two groups share a variable in `free`, the indices of unbound variables.
 
-    Each group is a list of atoms with their indices. Its key in the returned dict has the indices of all
-    variables that its atoms mention, sorted.
+    In the returned dict, each group is a list of atoms with their indices in `atoms`. Its key has the
+    sorted indices of all variables that these atoms mention.
     """
     groups: list[tuple[set[int], list[tuple[int, AtomKey]]]] = []
     for number, atom in enumerate(atoms):
@@ -323,7 +330,7 @@ def _held(
 
 
 def maximal_masks(masks: Iterable[int]) -> tuple[int, ...]:
-    """Return the masks that are not subsets of another mask, those with most bits first."""
+    """Return the masks that are not contained in another mask, in order of decreasing number of bits."""
     kept: list[int] = []
     for mask in sorted(set(masks), key=lambda one: (-one.bit_count(), one)):
         if all(mask & ~other for other in kept):

@@ -1,4 +1,4 @@
-"""The result of a controller, and the reasons for which controllers fail."""
+"""The motion that a controller produces, and the reasons why controllers fail."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Motion:
     """The motion of the robot under a controller, and its result.
 
     Attributes:
-        after: the snapshot at the end.
+        after: the snapshot after the motion.
         base_path: the path of the base; empty if it did not drive.
         hand_path: the path of the hand to the point where it grasped, released or turned something.
-        return_path: the path of the hand back from this point; a grasped thing moves with it.
+        return_path: the path of the hand back from this point; a grasped thing moves with the hand.
     """
 
     after: Snapshot

@@ -1,4 +1,4 @@
-"""Run the six controllers by name. NavigateTo, which drives to a thing and faces it, is defined here.
+"""Run one of the six controllers, given its name; the controller NavigateTo is defined here.
 
 The continuous parameters (`theta`) are an offset: from the handle for Open and Close, otherwise from the
 origin of the target's body. The offset is rotated about the vertical axis by the target's yaw. Floors are
@@ -82,7 +82,10 @@ def navigate_failure(geometry: SnapshotGeometry, thing: int, offset: Parameters)
 
 
 def navigate(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> Motion:
-    """Drive to an offset from a thing and face it; `navigate_failure` must have returned None."""
+    """Drive to the point at an offset from a thing, and turn towards the thing.
+
+    Call this only if `navigate_failure` returned None.
+    """
     goal = _goal(geometry, thing, offset)
     path = geometry.base_planner.path((float(goal[0]), float(goal[1])))
     assert path is not None, "navigate_failure reports NO_PATH otherwise"
@@ -91,7 +94,7 @@ def navigate(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> Moti
 
 
 def with_robot_at(snapshot: Snapshot, position: np.ndarray, yaw: float) -> Snapshot:
-    """Return a snapshot with the robot, its hand and the held thing at another position and yaw."""
+    """Return the snapshot after the robot, its hand and the held thing moved to a position and yaw."""
     before = snapshot.robot
     base, target = np.array([*before[:2], 0.0]), np.array([*position, 0.0])
 

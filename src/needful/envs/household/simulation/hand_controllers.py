@@ -161,8 +161,8 @@ def encloses_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> b
 def swept_footprints(geometry: SnapshotGeometry, thing: int, fraction: float) -> Footprints:
     """Return the areas that a lid or door covers, seen from above, while its hinge turns.
 
-    They are computed at `SWEEP_STEPS` angles, from the current one to the given fraction of the hinge's
-    limit. For each angle in turn, there is one footprint per part of the lid or door.
+    The hinge turns from its current angle to a fraction of its limit, in `SWEEP_STEPS` angles. There is one
+    footprint per angle and part: first all parts at the first angle, then all parts at the next angle.
     """
     model, house = geometry.model, geometry.house
     hinge = model.categories[thing].hinge
@@ -213,7 +213,7 @@ def _sweep_failure(geometry: SnapshotGeometry, thing: int, fraction: float) -> F
 
 
 def _point_at_offset(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> np.ndarray:
-    """Return the point at an offset, rotated by the thing's yaw, from a thing's origin."""
+    """Return the point at `offset` from a thing's origin; `offset` is rotated by the thing's yaw."""
     row = geometry.snapshot.rows[thing]
     point: np.ndarray = row[:3] + rotate_yaw(np.array(offset), heading(row[3:7].tolist()))
     return point
@@ -230,7 +230,7 @@ def _handle(geometry: SnapshotGeometry, thing: int) -> np.ndarray:
 
 
 def _point_from_handle(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> np.ndarray:
-    """Return the point at an offset, rotated by the thing's yaw, from a thing's handle."""
+    """Return the point at `offset` from a thing's handle; `offset` is rotated by the thing's yaw."""
     yaw = heading(geometry.snapshot.rows[thing, 3:7].tolist())
     point: np.ndarray = _handle(geometry, thing) + rotate_yaw(np.array(offset), yaw)
     return point

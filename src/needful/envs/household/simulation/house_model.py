@@ -1,4 +1,4 @@
-"""Compile a scene into a MuJoCo model, and map things to the indices in MuJoCo's arrays."""
+"""Compile a scene into a MuJoCo model, and store the index of each thing in MuJoCo's arrays."""
 
 from __future__ import annotations
 
@@ -32,20 +32,21 @@ SOLID, GROUND, VISUAL_ONLY, ROBOT_PARTS = 0, 1, 2, 3
 # The owner of a geom is the index of its thing; other geoms have one of these owners.
 OWNER_HOUSE, OWNER_GROUND, OWNER_ROBOT = -1, -2, -3
 
-# The names of the robot's two bodies, and the suffix in the name of a body that turns on a hinge.
 ROBOT_BODY, ROBOT_HAND = "robot/body", "robot/hand"
+
+# A lid or door, and its joint, have the name of their thing with this suffix.
 HINGE_SUFFIX = "/hinge"
 
 TIMESTEP = 0.004
 
-# With MuJoCo's defaults a pile of cans in a bucket takes long to come to rest. Therefore contacts resist
-# rolling, bodies lose speed at these rates (per second), and slow bodies fall asleep.
+# With MuJoCo's defaults, a pile of cans in a bucket takes long to come to rest. With these values, contacts
+# resist rolling, damping slows bodies down, and slow bodies sleep (they are no longer simulated).
 FRICTION = (0.9, 0.01, 0.004)
 CONTACT_DIMENSIONS = 6
 LINEAR_DAMPING, ANGULAR_DAMPING = 0.5, 6.0
 SLEEP_TOLERANCE = 0.02
 
-# A lid keeps its angle: gravity does not act on it, and it is hard to turn.
+# A lid keeps its angle: gravity does not act on it, and these values make it hard to turn.
 HINGE_ARMATURE, HINGE_DAMPING = 10.0, 10.0
 
 # In queries, bodies that are closer than this distance count as touching.
@@ -64,7 +65,7 @@ class HouseModel:
     Attributes:
         scene: the scene.
         physics_model: the MuJoCo model for simulation, in which bodies at rest sleep.
-        query_model: the same model, but bodies never sleep, and bodies that nearly touch are in contact.
+        query_model: the same model, but bodies never sleep, and bodies that nearly touch count as touching.
         things: the planning object of each thing, in the order of `scene.things`.
         floors: the planning object of each room's floor, in the order of `scene.rooms`.
         categories: the category of each thing.
@@ -245,7 +246,7 @@ def _add_house(world: Any, scene: Scene) -> None:
 
 
 def _add_robot(world: Any) -> None:
-    """Add the robot's base, with a face that marks its front, and its hand, all without contacts."""
+    """Add the robot: a base, a small box that marks its front, and a hand. Nothing collides with them."""
     no_contacts = {"group": ROBOT_PARTS, "contype": 0, "conaffinity": 0}
     trunk = Part(Box((0, 0, HEIGHT / 2), (RADIUS, RADIUS, HEIGHT / 2)), BODY_COLOUR, round=True)
     face = Part(Box((RADIUS - 0.03, 0, HEIGHT - 0.1), (0.035, 0.08, 0.05)), FACE_COLOUR)

@@ -13,7 +13,8 @@ from needful.envs.household.motion.base_motion import Footprints
 from needful.envs.household.simulation.house_model import OWNER_GROUND, OWNER_HOUSE, SOLID, HouseModel
 from needful.envs.household.simulation.snapshot import Snapshot, to_qpos
 
-# The minimum vertical component of a contact's normal for the lower body to support the upper one.
+# The lower of two touching bodies supports the upper one if the vertical component of the contact's normal
+# is greater than this.
 MIN_SUPPORT_NORMAL = 0.5
 
 _SOLID_ONLY = np.array([group == SOLID for group in range(6)], dtype=np.uint8)
@@ -39,13 +40,13 @@ class BoundingBoxes:
 
 
 class HouseQueries:
-    """Answer queries about a house in the snapshot that was set last."""
+    """Answers queries about a house in one snapshot, which `set_snapshot` selects."""
 
     def __init__(self, model: HouseModel) -> None:
         self._model = model
         self._data = mujoco.MjData(model.query_model)
         self._snapshot: Snapshot | None = None
-        # The index of each thing's first geom. Geoms of a thing are adjacent, in the order of the things.
+        # The index of each thing's first geom; geoms of one thing are adjacent.
         owned = np.flatnonzero(model.owner >= 0)
         self._starts = owned[np.diff(model.owner[owned], prepend=-1) > 0]
         self._room_low = np.array([room.low for room in model.scene.rooms])
@@ -114,7 +115,7 @@ class HouseQueries:
     def in_sight(self, eye: np.ndarray, points: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Return for each point whether it is visible from the position `eye`.
 
-        `owners` has the thing to which each point belongs; this thing does not hide the point. The robot
+        `owners` has for each point the index of its thing; a thing does not hide its own points. The robot
         and the held thing hide nothing.
         """
         assert self._snapshot is not None

@@ -18,7 +18,7 @@ from needful.envs.household.simulation.house_model import HouseModel
 from needful.envs.household.simulation.snapshot import FAR_AWAY, Snapshot, to_qpos, with_qpos
 from needful.errors import EnvironmentFailure
 
-# The maximum number of steps until things rest, and the number of steps between two checks.
+# The maximum number of steps until all things rest, and the number of steps between two tests for rest.
 MAX_STEPS, STEPS_PER_CHECK = 1000, 5
 
 # The speed of lids and windows, in radians per second.
@@ -38,7 +38,10 @@ class Physics:
         return self._run_until_rest(snapshot)
 
     def settle(self, snapshot: Snapshot, woken: Iterable[int]) -> Snapshot:
-        """Return the snapshot after simulating the things in `woken`, and all that they touch, to rest."""
+        """Simulate the things in `woken`, and all things in contact with them, until they rest.
+
+        Return the final snapshot. Other things are simulated only if a moving thing touches them.
+        """
         trees = sorted({int(self._model.tree[thing]) for thing in woken} - {-1})
         if not trees:
             return snapshot
@@ -47,7 +50,7 @@ class Physics:
         return self._run_until_rest(snapshot)
 
     def drive_hinge(self, snapshot: Snapshot, thing: int, fraction: float) -> Snapshot:
-        """Return the snapshot after a hinge was turned to a fraction of its limit and all things rest."""
+        """Turn a hinge to a fraction of its limit; return the snapshot after all things came to rest."""
         model, data = self._model, self._data
         self._restore(snapshot)
         self._sleep_all_except([int(model.tree[thing])])

@@ -1,4 +1,4 @@
-"""The ten predicates, evaluated for all objects of a snapshot at once."""
+"""The ten predicates of a house, evaluated for all objects of a snapshot at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
 
 Extension: TypeAlias = tuple[tuple[Object, ...], ...]
 
-# A thing is open if its hinge angle exceeds this fraction of its limit.
+# A thing is open if its hinge angle exceeds this fraction of the angle when fully open.
 OPEN_THRESHOLD = 0.05
 
 PREDICATE_NAMES = (
@@ -80,9 +80,9 @@ class Facts:
 
 
 def _inside(geometry: SnapshotGeometry) -> list[tuple[int, int]]:
-    """Return the pairs (a, b), as indices of things, in which the centre of a lies in a cavity of b.
+    """Return the pairs (a, b) of things, as indices, such that the centre of a lies in a cavity of b.
 
-    The held thing is in no pair.
+    Thing a must be movable. The held thing is in no pair.
     """
     model, held = geometry.model, geometry.snapshot.held
     owners, centres, halves = model.cavities

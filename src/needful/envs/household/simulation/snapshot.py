@@ -60,7 +60,7 @@ class Snapshot:
         return Snapshot(rows, self.robot)
 
     def with_feature(self, thing: int, feature: int, value: float) -> Snapshot:
-        """Return a copy in which one feature of a thing has the given value; `feature` is its column."""
+        """Return a copy in which a thing's feature has the given value; `feature` is a column of `rows`."""
         rows = self.rows.copy()
         rows[thing, feature] = value
         return Snapshot(rows, self.robot)
@@ -88,7 +88,7 @@ def _row(model: HouseModel, index: int, thing: Thing) -> list[float]:
 
 
 def as_state(model: HouseModel, snapshot: Snapshot) -> State:
-    """Return the state of a snapshot."""
+    """Convert a snapshot to a state."""
     vectors: dict[Object, tuple[float, ...]] = dict(
         zip(model.things, map(tuple, snapshot.rows.tolist()), strict=True)
     )
@@ -102,7 +102,7 @@ def as_state(model: HouseModel, snapshot: Snapshot) -> State:
 
 
 def changed_state(model: HouseModel, state: State, snapshot: Snapshot) -> State:
-    """Return the state of a snapshot; unchanged things share their feature vectors with `state`."""
+    """Convert a snapshot to a state; unchanged things share their feature vectors with `state`."""
     changes = {ROBOT_OBJECT: dict(zip(ROBOT_OBJECT.type.features, snapshot.robot.tolist(), strict=True))}
     before = as_snapshot(model, state).rows
     for index in np.flatnonzero((before != snapshot.rows).any(axis=1)):
@@ -112,14 +112,14 @@ def changed_state(model: HouseModel, state: State, snapshot: Snapshot) -> State:
 
 
 def as_snapshot(model: HouseModel, state: State) -> Snapshot:
-    """Return a state as arrays."""
+    """Convert a state to a snapshot."""
     features = itertools.chain.from_iterable([state[thing] for thing in model.things])
     rows = np.fromiter(features, dtype=float).reshape(-1, len(OBJ.features))
     return Snapshot(rows, np.array(state[ROBOT_OBJECT]))
 
 
 def to_qpos(model: HouseModel, snapshot: Snapshot) -> np.ndarray:
-    """Return MuJoCo's position vector `qpos` of a snapshot."""
+    """Convert a snapshot to MuJoCo's position vector `qpos`."""
     qpos = np.array(model.physics_model.qpos0)
     free, hinged = model.free_address >= 0, model.hinge_address >= 0
     qpos[model.free_address[free][:, None] + np.arange(7)] = snapshot.rows[free, POSE]
@@ -128,13 +128,14 @@ def to_qpos(model: HouseModel, snapshot: Snapshot) -> np.ndarray:
 
 
 def with_qpos(model: HouseModel, snapshot: Snapshot, qpos: np.ndarray) -> Snapshot:
-    """Return a snapshot with the poses and hinge angles in `qpos`; the held thing does not move."""
+    """Return a copy of a snapshot with the poses and angles in `qpos`; the held thing keeps its pose."""
     rows = snapshot.rows.copy()
     free = model.free_address >= 0
     if snapshot.held >= 0:
         free[snapshot.held] = False
     rows[free, POSE] = qpos[model.free_address[free][:, None] + np.arange(7)]
-    # If an angle did not change, its stored fraction is kept: a new division could change the last bit.
+    # Snapshots store an angle as a fraction of its limit. If an angle did not change, the stored fraction
+    # is kept, because a new division could change its last bit.
     angles, hinged = _angles(model, snapshot), model.hinge_address >= 0
     hinged[hinged] = qpos[model.hinge_address[hinged]] != angles[hinged]
     fractions = qpos[model.hinge_address[hinged]] / model.hinge_limit[hinged]

@@ -1,4 +1,7 @@
-"""The geometry of one snapshot: bounding boxes, obstacles, reachability; each computed once, on demand."""
+"""The geometry of one snapshot: bounding boxes, obstacles and reachable things.
+
+Bounding boxes and obstacles are computed when they are first used, and then stored.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ _CORNERS = np.array([(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1
 
 
 class SnapshotGeometry:
-    """A snapshot and the geometry that follows from it."""
+    """A snapshot, and the geometry that is computed from it."""
 
     def __init__(
         self, model: HouseModel, house: HouseQueries, grid: OccupancyGrid, snapshot: Snapshot
@@ -44,7 +47,7 @@ class SnapshotGeometry:
 
     @property
     def house(self) -> HouseQueries:
-        """The object that answers queries about the house; its current snapshot is set to this one."""
+        """The object that answers queries about the house; it is set to this snapshot."""
         self._house.set_snapshot(self.snapshot)
         return self._house
 
@@ -68,7 +71,7 @@ class SnapshotGeometry:
     def discs(self) -> tuple[Disc, ...]:
         """Two discs that cover the robot, seen from above, at any yaw.
 
-        The first covers the base. The second covers the hand and the held thing, above the base.
+        The first covers the base. The second covers the hand and the held thing, which are above the base.
         """
         apart = self.snapshot.hand[:2] - self.snapshot.robot[:2]
         upper = max(HAND_CLEARANCE, HAND_RADIUS + float(np.hypot(apart[0], apart[1])))
@@ -88,7 +91,7 @@ class SnapshotGeometry:
         return BasePlanner(self.grid, self.discs, self.loose, (x, y))
 
     def contact_free_distance(self, thing: int, point: np.ndarray) -> float:
-        """Return a distance; a hand that is this far from `point`, or farther, does not touch the thing."""
+        """Return a distance from `point` at which the hand, in any direction, cannot touch the thing."""
         corner = np.maximum(np.abs(self.boxes.low[thing] - point), np.abs(self.boxes.high[thing] - point))
         return float(np.sqrt(corner @ corner)) + 2 * HAND_RADIUS
 
@@ -96,7 +99,8 @@ class SnapshotGeometry:
         """Return for each thing whether a robot whose base is at `base` could reach it.
 
         A thing is reachable if it is not held, is less than `REACH` from the shoulder, and is in sight. It
-        is in sight if the robot's camera sees the nearest point or the centre of its bounding box.
+        is in sight if the robot's camera sees the centre of its bounding box, or the point of the box that
+        is nearest to the shoulder.
         """
         shoulder, eye = np.array([*base, SHOULDER_HEIGHT]), np.array([*base, EYE_HEIGHT])
         boxes = BoundingBoxes(self.boxes.low[things], self.boxes.high[things])

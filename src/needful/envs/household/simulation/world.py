@@ -1,6 +1,7 @@
 """The simulator of a house: run controllers and evaluate predicates as functions of states.
 
-The features of a state's object `house` identify its house, so the simulator can be rebuilt from any state.
+In each state, the features of the object `house` identify the house. So the simulator can be rebuilt from
+any state.
 """
 
 from __future__ import annotations
@@ -51,12 +52,14 @@ SPLITS = tuple(Split)
 # States store seeds as floats, which represent all integers exactly only up to this limit.
 SEED_LIMIT = 2**53
 
-# The number of worlds in a cache, and the number of states whose true atoms a world keeps.
+# The maximum number of worlds in a `WorldCache`.
 MAX_WORLDS = 8
+
+# The maximum number of states whose true atoms a world caches.
 MAX_CACHED_STATES = 32
 
-# The spacing of the snapshots of a motion: metres driven by the base, metres moved by the hand, and
-# physics steps while things move.
+# The spacing of the snapshots of a motion: in metres along the path of the base, in metres along the path
+# of the hand, and in physics steps while things come to rest.
 BASE_STEP = 0.08
 HAND_STEP = 0.05
 STEPS_PER_FRAME = 10
@@ -76,7 +79,7 @@ def make_house(identity: Vector) -> tuple[ActivityDefinition, Scene]:
 
 
 class WorldCache:
-    """A cache of the most recently used worlds, because building one is slow."""
+    """A cache of the most recently used worlds (simulators of one house), which are slow to build."""
 
     def __init__(self) -> None:
         self._worlds: OrderedDict[Vector, World] = OrderedDict()
@@ -205,7 +208,7 @@ def trace(
 ) -> Iterator[Snapshot]:
     """Yield closely spaced snapshots of a controller's motion, including the first and the last.
 
-    `physics` must have recorded this controller and no other.
+    `physics` must have recorded this motion and no other.
     """
     after = motion.after
     yield before
@@ -234,7 +237,7 @@ def _base_positions(path: tuple[Point, ...]) -> Iterator[tuple[np.ndarray, float
 
 
 def _move_hand(snapshot: Snapshot, path: Path) -> Iterator[Snapshot]:
-    """Yield snapshots in which the hand moves along a path, with the thing that it holds."""
+    """Yield closely spaced snapshots while the hand moves along a path; the held thing moves with it."""
     for one, other in itertools.pairwise(path):
         count = max(1, ceil(float(np.sqrt(((other - one) ** 2).sum())) / HAND_STEP))
         for step in range(1, count + 1):

@@ -21,7 +21,7 @@ from needful.errors import InvalidInputError
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-# Without a GPU, rendering one picture takes about 0.2 s.
+# Limits the number of pictures per film: without a GPU, rendering one takes about 0.2 s.
 MAX_PICTURES = 80
 WIDTH, HEIGHT = 640, 480
 MILLISECONDS, STEP_MILLISECONDS = 100, 400
@@ -32,7 +32,7 @@ class Keyframe:
     """A moment in the execution of a plan.
 
     Attributes:
-        step: the number of the current step; 0 is the start.
+        step: the number of the current step; 0 before the first step.
         state: the state at this moment.
         last: whether the step ends here.
     """
@@ -88,7 +88,7 @@ def _position(state: State, obj: Object) -> tuple[float, float]:
 
 
 def film_house(world: World, result: PlanningResult, goal: AbstractState) -> Film:
-    """Return a film of a plan, up to the failure if it failed; needs OpenGL."""
+    """Return a film of a plan; a failed plan is shown up to the failure. This needs OpenGL."""
     from PIL import Image
 
     scene = world.model.scene

@@ -1,6 +1,6 @@
 """Make an HTML page that plays a plan in a 3D view of the house.
 
-The data of the page are the shapes in the house, their motion, the steps, and the atoms that hold.
+The page contains the shapes in the house, their motion, the steps of the plan, and the atoms that hold.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ KINDS = {
 def shapes(model: HouseModel) -> list[dict[str, Any]]:
     """Return the box, cylinder or ball of every visible geom, with its body, position, size and colour.
 
-    Walls are cut off and transparent, so that the rooms are visible.
+    Walls are transparent and end at `WALL_CUT_HEIGHT`, so that the rooms are visible.
     """
     query_model, found = model.query_model, []
     for geom, owner in enumerate(model.owner):
@@ -69,7 +69,11 @@ def shapes(model: HouseModel) -> list[dict[str, Any]]:
 
 
 def arm(model: HouseModel) -> dict[str, Any]:
-    """Return how to draw the arm: its two bodies' indices, the shoulder's height, radius and colour."""
+    """Return how to draw the arm: as a line from the shoulder to the hand.
+
+    The dict has the indices of the robot's base and hand, the height of the shoulder above the base, and
+    the radius and colour of the line.
+    """
     return {
         "from": int(model.query_model.body(ROBOT_BODY).id),
         "shoulder": SHOULDER_HEIGHT,
@@ -90,7 +94,7 @@ def bodies_of(model: HouseModel) -> dict[str, list[int]]:
 def movements(model: HouseModel, states: Sequence[State]) -> Iterator[list[list[float]]]:
     """Yield for each state the bodies that moved since the previous state; for the first state, all bodies.
 
-    A body is a list of its index, its position (3 numbers) and its quaternion (4 numbers, w first).
+    Each body is a list: its index, its position (3 numbers) and its quaternion (4 numbers, w first).
     """
     data = mujoco.MjData(model.query_model)
     before: list[list[float] | None] = [None] * model.query_model.nbody
@@ -106,7 +110,7 @@ def movements(model: HouseModel, states: Sequence[State]) -> Iterator[list[list[
 
 
 def _rounded(numbers: Sequence[float] | np.ndarray, digits: int) -> list[float]:
-    """Return rounded numbers, whole ones as int, to keep the JSON text short."""
+    """Return rounded numbers; whole numbers become int, so that the JSON text is short."""
     rounded = (round(float(number), digits) for number in numbers)
     return [int(number) if number.is_integer() else number for number in rounded]
 
@@ -157,7 +161,7 @@ def _data(world: World, result: PlanningResult, goal: AbstractState) -> dict[str
 
 
 def _focus(scene: Scene, keyframes: Sequence[Keyframe], goal: AbstractState) -> list[list[float]]:
-    """Return the low and high corner of the page's initial view, which covers the `rooms_shown`."""
+    """Return two opposite corners of the area that the page shows first: all rooms in `rooms_shown`."""
     shown = rooms_shown(scene, keyframes, goal)
     rooms = [room for room in scene.rooms if room.name in shown]
     low = np.min([room.low for room in rooms], axis=0)

@@ -87,7 +87,7 @@ def _rectangle(box: Box) -> list[tuple[float, float]]:
 
 
 def _draw_things(state: State, things: Sequence[Object], axes: Axes, goal_objects: set[Object]) -> None:
-    """Draw things in the given order, as one collection, because hundreds of patches would be slow."""
+    """Draw things in the given order, as one collection; hundreds of separate patches would be slow."""
     from matplotlib.collections import PolyCollection
 
     drawn = [
@@ -106,9 +106,9 @@ def _draw_things(state: State, things: Sequence[Object], axes: Axes, goal_object
 
 @lru_cache(maxsize=MAX_CACHED_OUTLINES)
 def _outlines(name: str, pose: tuple[float, ...], joint: float) -> tuple[tuple[np.ndarray, Colour], ...]:
-    """Return the outline of each part of a thing seen from above, and its colour.
+    """Return for each part of a thing its outline, seen from above, and its colour.
 
-    The cache pays off because most things do not move between two pictures of a plan.
+    Results are cached, because most things do not move between two pictures of a plan.
     """
     category = CATEGORIES[name]
     parts = [(part, np.eye(3), np.zeros(3)) for part in category.parts]

@@ -22,7 +22,7 @@ from needful.envs.household.simulation.house_model import OWNER_HOUSE, HouseMode
 from needful.envs.household.simulation.snapshot import apply_snapshot, as_snapshot
 from needful.errors import InvalidInputError
 
-# Walls are cut off at this height and transparent, so that the rooms are visible.
+# Walls are transparent and end at this height (metres), so that the rooms are visible.
 WALL_CUT_HEIGHT = 0.9
 WALL_OPACITY = 0.35
 
@@ -69,6 +69,7 @@ def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4
     corners = np.array(list(product((low[0], high[0]), (low[1], high[1]), (0.0, MAX_FURNITURE_HEIGHT))))
     x, y = ((low + high) / 2).tolist()
     # Perspective enlarges near objects, so the best centre of the picture is not the centre of the rooms.
+    # Therefore several centres are compared.
     cameras = [
         (*_fit_camera(corners - (x, y + shift, 0.3), aspect), y + shift)
         for shift in np.linspace(-1.5, 1.5, 61).tolist()
@@ -93,7 +94,7 @@ def _fit_camera(corners: np.ndarray, aspect: float) -> tuple[float, float]:
 
 
 class HouseRenderer:
-    """Render the states of one house; use it in a `with` statement, or close it.
+    """Renders pictures of one house; use it in a `with` statement, or call `close` at the end.
 
     Raises `InvalidInputError`, which states what to install, if OpenGL does not work.
     """
@@ -192,9 +193,10 @@ def _options() -> Any:
 
 
 def _start_opengl(model: HouseModel, width: int, height: int) -> tuple[Any, Any]:
-    """Return an OpenGL context, made current, and MuJoCo's rendering context.
+    """Create an OpenGL context and make it current; return it and MuJoCo's rendering context.
 
-    Any failure, even an AttributeError from a missing library, becomes an error with the remedy.
+    Any failure, even an AttributeError from a missing library, is raised as an `InvalidInputError` that
+    describes the remedy.
     """
     backend = os.environ.get("MUJOCO_GL", "")
     # On Linux, EGL replaces MuJoCo's default, which needs a display.
