@@ -2,9 +2,11 @@
 
 Hill climbing searches over sets of such stripped operators. A stripped operator has parameters, a
 controller, add effects and keep effects (atoms that are both preconditions and add effects). Its other
-preconditions and its deletes are induced from the transitions that it explains. These depend on the other
-operators of the set, so they are induced again for each set. A stripped operator may also have quantified
-deletes to which `merge_types` gave wider types. They are not induced again.
+preconditions and its deletes are induced from the transitions that it explains. Which transitions an
+operator explains depends on the other operators of the set, so induction is repeated for each set.
+
+After hill climbing, `merge_types` may add quantified deletes with wider types to a stripped operator. They
+are called widened. Induction does not change them.
 """
 
 from __future__ import annotations
@@ -24,13 +26,14 @@ class Candidate:
     """A stripped operator in canonical form, with preferences for the transitions that it explains.
 
     Attributes:
-        operator: has only add effects, keep effects and widened quantified deletes.
+        operator: the stripped operator. It has add effects, keep effects (atoms that are also
+            preconditions) and widened quantified deletes (from `merge_types`), but no induced parts.
         text: the operator's text, by which candidates are sorted.
-        interchangeable_indices: for each variable, the indices of the parameters that can be swapped with
-            it without changing the operator. Its own index is included.
-        hints: for some transitions, the preferred objects (by number) of some variables. On such a
-            transition, groundings that bind these variables to these objects are preferred.
-        pinned: transitions that are assigned to this candidate even if others match them better.
+        interchangeable_indices: for each parameter, the indices of the parameters that can be swapped with
+            it without changing the operator, including its own index.
+        hints: for some transitions, a map from some parameters to the numbers of preferred objects. For
+            such a transition, groundings with these objects are preferred.
+        pinned: transitions that are assigned to this candidate even if other candidates match them better.
     """
 
     operator: Operator
@@ -49,10 +52,11 @@ class Candidate:
         return self.operator.controller
 
     def agrees(self, objects: Sequence[int], transition: TransitionId) -> bool:
-        """Return whether a grounding agrees with the transition's hint; True if the transition has none.
+        """Return whether a grounding binds the objects that the candidate prefers for a transition.
 
-        `objects` has the number of each parameter's object. The hint has preferred objects of variables.
-        Interchangeable variables may swap objects.
+        `objects` contains one object number per parameter. The preferred objects are given by `hints`; if
+        there is no hint for the transition, the result is True. A preferred object may also be bound to
+        another parameter that is interchangeable with the hinted one.
         """
         hint = self.hints.get(transition, {})
         return all(
@@ -62,7 +66,10 @@ class Candidate:
 
 
 def strip(operator: Operator) -> Operator:
-    """Return the operator with keep effects as its only preconditions, and without `delete_effects`."""
+    """Return the operator without `delete_effects`, and with only its keep effects as preconditions.
+
+    Keep effects are atoms that are both preconditions and add effects.
+    """
     return replace(operator, preconditions=operator.keep_effects, delete_effects=frozenset())
 
 
@@ -71,7 +78,10 @@ def canonical_candidate(
     hints: Mapping[TransitionId, Mapping[Variable, int]],
     pinned: frozenset[TransitionId] = frozenset(),
 ) -> Candidate:
-    """Strip an operator and rename its variables canonically, also in `hints`; return the candidate."""
+    """Return the candidate of an operator: without induced parts, and with canonical variable names.
+
+    The variables in `hints` (preferred objects per transition) are renamed in the same way.
+    """
     stripped, renaming = canonical_form(strip(operator))
     renamed = {
         transition: {renaming[variable]: number for variable, number in hint.items()}

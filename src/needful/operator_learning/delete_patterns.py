@@ -1,7 +1,8 @@
 """Two ways to turn a mispredicted atom into a quantified delete.
 
-An operator mispredicts an atom if the atom became false and names an object outside the operator's
-arguments, so that no atomic delete can express it.
+An atom is mispredicted if it became false, but the operator predicts that it still holds. This happens if
+no parameter of the operator is bound to one of the atom's objects, so that no atomic delete can name it. A
+quantified delete is a pattern with wildcards. `whole_predicate` and `partly_bound` are the two ways.
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ Generalise: TypeAlias = Callable[[GroundAtom, Mapping[Object, Variable]], Delete
 
 
 def whole_predicate(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> DeletePattern:
-    """Return the pattern that matches every atom with the atom's predicate, as in the paper."""
+    """Return the pattern that matches all atoms of the given atom's predicate, as in the paper."""
     return predicate_pattern(atom.predicate)
 
 
 def predicate_pattern(predicate: Predicate) -> DeletePattern:
-    """Return the pattern that every atom of a predicate matches."""
+    """Return the pattern that matches all atoms of a predicate."""
     return DeletePattern(predicate, tuple(Wildcard(kind) for kind in predicate.types))
 
 
 def partly_bound(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> DeletePattern:
-    """Return a pattern for an atom: an operator's objects become variables, others become wildcards.
+    """Return the atom as a pattern, with its objects replaced by variables and wildcards.
 
-    `lifting` maps the objects that the operator's parameters are bound to, to these parameters. A wildcard
-    has the type of the object that it replaces. An object in `lifting` also becomes a wildcard if its
-    variable has a wider type than the predicate accepts.
+    `lifting` maps objects to the operator's parameters. An object in `lifting` becomes its parameter, any
+    other object becomes a wildcard of the object's type. An object in `lifting` also becomes a wildcard if
+    its parameter has a wider type than the predicate accepts.
     """
 
     def argument(obj: Object, kind: Type) -> PatternArgument:
@@ -43,10 +44,10 @@ def partly_bound(atom: GroundAtom, lifting: Mapping[Object, Variable]) -> Delete
 
 
 def nearest_common_pattern(one: DeletePattern, other: DeletePattern) -> DeletePattern | None:
-    """Return the narrowest pattern that matches all atoms that either of two patterns matches.
+    """Return the narrowest pattern that matches every atom that `one` or `other` matches.
 
-    Return None unless the two patterns differ only in the types of wildcards, and these types have a common
-    ancestor.
+    Return None if the patterns differ in more than the types of their wildcards, or if two of these types
+    have no common ancestor.
     """
     if one.predicate != other.predicate:
         return None
@@ -63,7 +64,7 @@ def nearest_common_pattern(one: DeletePattern, other: DeletePattern) -> DeletePa
 
 
 def without_subsumed(patterns: Iterable[DeletePattern]) -> frozenset[DeletePattern]:
-    """Return the patterns without those that are subsumed: another pattern matches all their atoms."""
+    """Drop each pattern whose atoms are all matched by another pattern, and return the other patterns."""
     found = set(patterns)
     return frozenset(
         pattern

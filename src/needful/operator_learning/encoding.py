@@ -12,7 +12,7 @@ from needful.core.atoms import AbstractState
 from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 
-# The index of the demonstration and the step in it.
+# A transition, identified by the index of its demonstration and its step, both from 0.
 TransitionId: TypeAlias = tuple[int, int]
 
 
@@ -20,9 +20,10 @@ TransitionId: TypeAlias = tuple[int, int]
 class EncodedTransition:
     """One transition: `controller`, executed on `arguments`, led from the state `before` to `after`.
 
-    `number` is the index among the transitions of all demonstrations. `demonstration` and `step`, both from
-    0, locate the transition. `arguments` are object numbers; `before` (s_{i-1} in the paper) and `after`
-    (s_i) are masks of atoms. The numbers of objects and atoms refer to the demonstration's `table`.
+    `number` is the index of the transition among those of all demonstrations. `demonstration` is the index
+    of its demonstration, and `step` is its index in this demonstration. `arguments` are object numbers.
+    `before` (s_{i-1} in the paper) and `after` (s_i) are masks of atoms. The numbers of objects and atoms
+    are defined by the demonstration's `table`.
     """
 
     number: int
@@ -40,7 +41,7 @@ class EncodedTransition:
 
     @property
     def transition_id(self) -> TransitionId:
-        """The index of the demonstration, and the step in it."""
+        """The index of the demonstration, and the transition's step in this demonstration."""
         return (self.demonstration, self.step)
 
     @property

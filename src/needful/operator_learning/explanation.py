@@ -1,7 +1,7 @@
-"""Explain operators: the transitions behind each one, and why each of its effects is there.
+"""Explain learned operators: from which transitions they were induced, and why they have their effects.
 
-`gather_evidence` collects the transitions that each operator was induced from, and `explain_operator` finds
-the reasons for its effects in them.
+`gather_evidence` collects the transitions that each operator was induced from. `explain_operator` finds the
+reasons for the operator's effects in these transitions.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class TransitionEvidence:
             backchaining did not reach it.
         added: the atoms that became true.
         deleted: the atoms that became false.
-        needed_by: for each necessary atom that became true, its consumer: `goal`, or the operator and
-            the step whose precondition it is.
+        needed_by: for each necessary atom that became true, what needs it, as text: `goal`, or the first
+            later operator that has the atom as a precondition, and the step of this operator.
     """
 
     demonstration: int
@@ -89,7 +89,7 @@ class Occurrence:
         demonstration: the index of the demonstration.
         step: the index of the transition in it.
         atom: the ground atom that became true, became false or was kept.
-        needed_by: the later step that needs the atom, if any.
+        needed_by: for an add effect, what needs the atom: a later step or the goal. None for other effects.
     """
 
     demonstration: int
@@ -107,12 +107,12 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """How often one effect of an operator occurred, and where first.
+    """The reason for one effect of an operator: how often it occurred, and its first occurrence.
 
     Attributes:
         count: the number of transitions in which the effect occurred. `OperatorExplanation` defines for
             each kind of effect which transitions are counted.
-        first: the occurrence in the first of these transitions, or None if there is none.
+        first: the effect in the first counted transition, or None if no transition is counted.
     """
 
     count: int
@@ -124,18 +124,20 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class OperatorExplanation:
-    """The reasons for each effect of an operator.
+    """The reason for each effect of an operator.
+
+    Each `Reason` counts transitions that the operator was induced from.
 
     Attributes:
         operator: the explained operator.
         transitions: the number of transitions that it was induced from.
         demonstrations: the number of demonstrations that these transitions belong to.
-        adds: for each add effect the transitions in which it became true and was necessary.
-        keeps: for each keep effect the transitions in which it was necessary afterwards.
-        deletes: for each atomic delete the transitions in which it became false.
-        patterns: for each quantified delete the transitions in which it matches an atom that became
-            false and that no atomic delete names.
-        not_predicted: how often atoms of a predicate became true without being predicted.
+        adds: for each add effect, the transitions in which it became true and was necessary.
+        keeps: for each keep effect, the transitions after which it was necessary.
+        deletes: for each atomic delete, the transitions in which its atom became false.
+        patterns: for each quantified delete, the transitions in which it matches an atom that became
+            false and that no atomic delete of the operator deletes.
+        not_predicted: for each predicate, how often an atom became true that is not an add effect.
     """
 
     operator: Operator
@@ -191,7 +193,10 @@ def explain_operator(operator: Operator, evidence: Sequence[TransitionEvidence])
 
 
 def _find_consumer(atom: GroundAtom, learned: LearnedOperators, demonstration: int, step: int) -> str:
-    """Return, as text, the first later step that has the atom as a precondition, or `goal`."""
+    """Return a text that names what needs the atom after a step.
+
+    This is the first later operator with the atom as a precondition, or `goal` if there is none.
+    """
     chain = learned.chains[demonstration]
     for later in range(step + 1, len(chain)):
         operator = chain[later]

@@ -42,16 +42,16 @@ class Climb:
         return f"Climb({self.hypothesis!r}, steps={len(self.steps)})"
 
     def accept(self, move: str, reached: Hypothesis) -> Climb:
-        """Return this climb continued by a move to `reached` if this lowers the objective.
+        """Return this climb with a further step to `reached` if `reached` has a lower objective.
 
-        Otherwise return the climb unchanged.
+        Otherwise return this climb itself.
         """
         return self.add_step(move, reached) if reached.objective < self.hypothesis.objective else self
 
     def add_step(self, move: str, reached: Hypothesis) -> Climb:
-        """Return this climb continued by a move to `reached`.
+        """Return this climb with a further step, named `move`, to the hypothesis `reached`.
 
-        If `reached` already is the climb's hypothesis, return the climb unchanged.
+        If `reached` is already the climb's hypothesis, return this climb itself.
         """
         if reached is self.hypothesis:
             return self
@@ -61,10 +61,11 @@ class Climb:
 
 
 def alternate(problem: LearningProblem, reduce: Move) -> Climb:
-    """Improve coverage once, then delete operators while this helps; repeat both (LEARN, §3).
+    """Learn operators by alternating between two phases (HillClimbing of the paper).
 
-    The loop ends when neither changes anything.
-    Poor early operators are deleted before they can influence the operators that are added later.
+    The first phase adds operators once, to cover more transitions. The second phase deletes operators with
+    `reduce` as long as this lowers the objective. The loop ends when neither phase changes anything. Poor
+    operators are thus deleted before they can influence the operators that are added later.
     """
     climb = Climb(problem.empty_hypothesis())
     while True:
@@ -78,9 +79,10 @@ def alternate(problem: LearningProblem, reduce: Move) -> Climb:
 
 
 def steepest_descent(problem: LearningProblem, reduce: Move) -> Climb:
-    """Try to improve coverage and to delete an operator; keep the better result and repeat.
+    """Learn operators by always applying the better of two moves, as in the authors' code.
 
-    This is the schedule of the authors' code. The loop ends when neither lowers the objective.
+    One move adds operators to cover more transitions, the other deletes an operator with `reduce`. Both
+    are tried in each iteration. The loop ends when neither lowers the objective.
     """
     climb = Climb(problem.empty_hypothesis())
     while True:

@@ -1,9 +1,9 @@
 """Add operators until more transitions are covered (ImproveCoverage of the paper).
 
-Deviations E9, E10 and E21, docs/paper_to_code.md: The loop runs while coverage has not improved and some
-transition is uncovered. It terminates, because it stops at a set of operators that it has seen before. If
-coverage has not improved by then, single transitions are pinned to new operators: a pinned transition is
-assigned to its operator regardless of scores.
+Deviations E9, E10 and E21, docs/paper_to_code.md: The loop ends when coverage has improved or all
+transitions are covered. It also ends when a set of operators occurs for the second time, so it always
+terminates. If coverage has not improved by then, an operator with a pinned transition is added: the
+transition is assigned to this operator, even if other operators have better scores.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def improve_coverage(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
 def _with_operator_for(
     transition: EncodedTransition, current: Hypothesis, problem: LearningProblem
 ) -> Hypothesis:
-    """Add an operator for a transition that backchaining could not explain.
+    """Return `current` with a new operator for a transition that backchaining could not explain.
 
-    Then add copies of operators that would delete necessary atoms; the copies keep these atoms.
+    If some operators then delete necessary atoms, also add copies of them that keep these atoms.
     """
     necessary = current.coverage.necessary_after(transition)
     assert necessary is not None, "a failing transition is reached by its chain"
@@ -49,9 +49,9 @@ def _with_operator_for(
 def _try_pinned_operators(start: Hypothesis, last: Hypothesis, problem: LearningProblem) -> Hypothesis:
     """Add one operator with a pinned transition so that more transitions are covered than by `start`.
 
-    The operator is added to `start` or, if this fails, to `last`: the operators that the loop of
-    `improve_coverage` ended with. In both, each transition at which backchaining stops is tried in turn.
-    Return the first result that covers more transitions than `start`, or `start` if there is none.
+    Each transition at which backchaining stops is tried as the pinned one. The operator is first added to
+    `start`. If this fails, it is added to `last`, the operators at the end of the loop of
+    `improve_coverage`. Return the first result that covers more transitions, or `start` if there is none.
     """
     for base in (start, last):
         for transition in base.coverage.failing():
@@ -64,11 +64,12 @@ def _try_pinned_operators(start: Hypothesis, last: Hypothesis, problem: Learning
 def cover_with_pinned_operator(
     transition: EncodedTransition, base: Hypothesis, problem: LearningProblem
 ) -> Hypothesis:
-    """Add an operator that keeps all necessary atoms of one transition, and pin the transition to it.
+    """Return `base` with a new operator that predicts all necessary atoms of one transition.
 
-    Pinning assigns the transition to the operator regardless of scores. Keeping an atom may add objects to
-    the operator. This changes its deletes, and thus the atoms that must be kept. The loop repeats until
-    the operator predicts all necessary atoms. It ends, because the set of kept atoms only grows.
+    The transition is pinned: it is assigned to the new operator, even if other operators have better
+    scores. Necessary atoms that the operator would delete become keep effects. They may add parameters to
+    the operator. This changes its deletes, so further atoms may have to be kept. The loop ends when all
+    necessary atoms are predicted. It terminates, because the set of kept atoms only grows.
     """
     necessary = base.coverage.necessary_after(transition)
     assert necessary is not None, "a failing transition is reached by its chain"

@@ -13,20 +13,21 @@ from needful.core.operators import DeletePattern, Operator
 from needful.operator_learning.delete_patterns import Generalise, without_subsumed
 from needful.operator_learning.encoding import EncodedTransition
 
-# A transition that an operator explains, and the numbers of the objects that its parameters are bound to.
+# A transition that an operator explains, and the numbers of the objects bound to the operator's parameters.
 Datum: TypeAlias = tuple[EncodedTransition, tuple[int, ...]]
 
-# Lifted atoms of an operator: each key is a predicate name with parameter indices, its value the predicate.
+# A set of lifted atoms. The key of an atom is its predicate's name with the indices of the parameters that
+# are its arguments. The value is the predicate.
 LiftedAtomMap: TypeAlias = dict[AtomKey, Predicate]
 
 
 def induce_operator(transition: EncodedTransition, necessary: int) -> tuple[Operator, tuple[int, ...]]:
-    """Return an operator that adds the necessary atoms that became true (INDUCE), and its objects.
+    """Return an operator that adds the necessary atoms that became true, and the objects of its parameters.
 
-    Its add effects are (s_i \\ s_{i-1}) ∩ α_i: the atoms that hold after the transition, not before it, and
-    are necessary. There may be none. The variables stand for the controller's arguments in order, then for
-    the other objects of the add effects by name. Each variable has the type of its object. The second value
-    holds the object numbers that the variables stand for.
+    This is InduceOpToCover of the paper. The add effects are (s_i \\ s_{i-1}) ∩ α_i: the necessary atoms
+    that hold after the transition but not before it. There may be none. The parameters stand for the
+    controller's arguments in order, then for the other objects of the add effects, sorted by name. Each
+    parameter has the type of its object. The second returned value contains the numbers of these objects.
     """
     table = transition.table
     added = necessary & transition.added
@@ -53,7 +54,7 @@ def induce_operator(transition: EncodedTransition, necessary: int) -> tuple[Oper
 def lift(
     transition: EncodedTransition, atoms: int, lifting: dict[Object, Variable]
 ) -> frozenset[LiftedAtom]:
-    """Return the atoms of a mask, with objects replaced by the variables to which `lifting` maps them."""
+    """Return the atoms of the mask `atoms`, with each object replaced by its variable in `lifting`."""
     ground = (transition.table.atoms[number] for number in bits(atoms))
     return frozenset(
         LiftedAtom(atom.predicate, tuple(lifting[obj] for obj in atom.objects)) for atom in ground
@@ -61,7 +62,10 @@ def lift(
 
 
 class Inducer:
-    """Fits preconditions and deletes to transitions; caches the operators, and deletes per transition."""
+    """Induces the preconditions and deletes of operators from transitions.
+
+    The induced operators are cached, and so are the deletes that were induced from each transition.
+    """
 
     def __init__(self, generalise: Generalise) -> None:
         self._generalise = generalise
@@ -71,11 +75,13 @@ class Inducer:
     def fit(self, stripped: Operator, data: tuple[Datum, ...]) -> Operator:
         """Return the operator with preconditions and deletes induced from the transitions it explains.
 
-        A stripped operator has only add effects, keep effects and widened quantified deletes. The
-        preconditions are the intersection of the lifted states before the transitions. The delete effects
-        are the union of the lifted deleted atoms. The delete patterns (quantified deletes) are those of the
-        stripped operator and one for every deleted atom that cannot be lifted to the operator's parameters:
-        without it, the atom would be predicted to hold. Patterns that another pattern subsumes are dropped.
+        The stripped operator has no induced parts: it has add effects, keep effects and the quantified
+        deletes that `merge_types` gave it. The induced preconditions are the intersection of the lifted
+        states before the transitions. The delete effects are the union of the lifted deleted atoms.
+
+        Some deleted atoms cannot be lifted to the operator's parameters. For each of them, a quantified
+        delete is added; otherwise the atom would be predicted to hold. A quantified delete is dropped if
+        another one matches all of its atoms.
         """
         known = self._fitted.get((stripped, data))
         if known is None:
@@ -123,7 +129,7 @@ def liftable_atoms_before(operator: Operator, datum: Datum) -> LiftedAtomMap:
 
 
 def lifted_atoms(parameters: Sequence[Variable], lifted: LiftedAtomMap) -> frozenset[LiftedAtom]:
-    """Return the atoms of a map, with parameter indices replaced by the parameters themselves."""
+    """Return the lifted atoms of a map, with `parameters` in place of the parameter indices in its keys."""
     return frozenset(
         LiftedAtom(predicate, tuple(parameters[index] for index in indices))
         for (_, indices), predicate in lifted.items()
@@ -133,8 +139,8 @@ def lifted_atoms(parameters: Sequence[Variable], lifted: LiftedAtomMap) -> froze
 def _split_liftable(operator: Operator, datum: Datum, atoms: int) -> tuple[LiftedAtomMap, list[GroundAtom]]:
     """Divide atoms into those that can be lifted to the operator's parameters, and the others.
 
-    An atom can be lifted if parameters are bound to all of its objects and their types fit the predicate.
-    A parameter may have a wider type than its object, and then the predicate may not accept the parameter.
+    An atom can be lifted if each of its objects is bound to a parameter, and the predicate accepts the
+    types of these parameters. The predicate may reject a parameter with a wider type than its object.
     """
     transition, objects = datum
     index_of = {number: index for index, number in enumerate(objects)}

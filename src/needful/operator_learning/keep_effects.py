@@ -1,8 +1,8 @@
 """Keep necessary atoms that an operator would delete (EnsureNecAtomsSat of the paper).
 
 An operator's deletes, in particular the quantified ones, may match an atom that the rest of the plan needs.
-A copy of the operator then has the atom as a precondition and as an add effect: it predicts that the atom
-still holds. Such an atom is called a keep effect.
+In this case, the learner adds a copy of the operator that has the atom both as a precondition and as an add
+effect. The copy predicts that the atom still holds. Such an atom is called a keep effect.
 
 Deviation E18, docs/paper_to_code.md: all operators are considered, not only the newest, and there is one
 copy per distinct set of missing atoms.
@@ -23,13 +23,12 @@ from needful.operator_learning.learning_problem import Hypothesis, LearningProbl
 
 
 def copies_with_keep_effects(hypothesis: Hypothesis, problem: LearningProblem) -> tuple[Candidate, ...]:
-    """Copy operators that delete necessary atoms; the copies keep these atoms (ENSURE_NEC).
+    """Return copies of the operators that delete necessary atoms; the copies keep these atoms.
 
-    There is one copy for each transition whose operator deletes necessary atoms. It has these atoms as keep
-    effects. There is no copy if one of the atoms did not hold before the transition, because such an atom
-    cannot be kept: the transition needs a different operator. The `hints` of the copy record the objects
-    that its new variables were introduced for, so that these objects are preferred when the copy is matched
-    with the transition.
+    There is one copy for each transition whose operator deletes necessary atoms. The copy has these atoms
+    as keep effects. There is no copy if one of the atoms did not hold before the transition: this atom
+    cannot be kept, so the transition needs a different operator. A copy may have new variables. Its `hints`
+    record the objects of these variables, so that matching it with the transition prefers these objects.
     """
     copies = []
     for fitted in hypothesis.fitted:
@@ -54,9 +53,9 @@ def with_keep_effects(
 ) -> tuple[Operator, tuple[int, ...]]:
     """Return the operator with the missing atoms as keep effects, and the objects of its parameters.
 
-    Missing atoms are necessary atoms that the operator would delete. Objects outside the operator get new
-    variables, in the order of their names. Variables whose type is too wide for a kept atom are narrowed to
-    their object's type.
+    Missing atoms are necessary atoms that the operator would delete. If no parameter is bound to an object
+    of a missing atom, a new parameter is added for the object. New parameters are in the order of the
+    objects' names. A parameter whose type is too wide for a missing atom gets the type of its object.
     """
     table = transition.table
     operator = _narrowed(operator, transition, objects, missing)
@@ -81,7 +80,10 @@ def with_keep_effects(
 def _narrowed(
     operator: Operator, transition: EncodedTransition, objects: tuple[int, ...], missing: int
 ) -> Operator:
-    """Return the operator with narrower types for variables whose types are too wide for a missing atom."""
+    """Narrow the parameters whose types are too wide for the predicate of a missing atom.
+
+    Each of them gets the type of the object to which it is bound. Return the resulting operator.
+    """
     table = transition.table
     bound = dict(zip(objects, operator.parameters, strict=True))
     too_wide = {

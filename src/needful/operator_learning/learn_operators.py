@@ -25,13 +25,13 @@ TypeMerger: TypeAlias = Callable[[Climb, LearningProblem], Climb]
 
 @dataclass(frozen=True, slots=True)
 class OperatorLearningConfig:
-    """Choose the parts of the learner; each choice is a function.
+    """The functions that implement the exchangeable parts of the learner.
 
     Attributes:
-        generalise: turns a mispredicted atom into a quantified delete.
+        generalise: turns a mispredicted atom into a quantified delete (a pattern that matches atoms).
         reduce: deletes an operator if the others make it redundant.
-        schedule: decides when operators are added for coverage, and when `reduce` deletes one.
-        types: widens types after hill climbing.
+        schedule: the hill climbing. It decides when operators are added, and when `reduce` is called.
+        types: merges operators and quantified deletes that differ only in types, after hill climbing.
     """
 
     generalise: Generalise = partly_bound

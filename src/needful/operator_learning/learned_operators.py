@@ -1,8 +1,8 @@
 """The result of operator learning: named operators, and how well they explain the demonstrations.
 
-Every learner ends with `evaluate_operators`. It names the operators, lists the ground operators by which
-backchaining explains each demonstration, and checks whether the operators can plan the demonstrations that
-backchaining does not fully explain (`reproduces_demonstration`).
+Every learner ends with `evaluate_operators`. This function names the operators and lists the ground
+operators by which backchaining explains each demonstration. If backchaining does not explain a whole
+demonstration, `reproduces_demonstration` checks whether a plan with the operators can follow its actions.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ class LearnedOperators:
         data: the operators, each with the transitions it was induced from.
         necessary: for each demonstration the atoms that must hold in each state (α_0..α_n of the paper);
             None for states that backchaining did not reach.
-        chains: for each demonstration the ground operator that explains each step, or None.
+        chains: for each demonstration the ground operator that explains each step; None for steps that
+            backchaining does not explain.
         transitions: N, the number of transitions in the demonstrations.
         uncovered: U, the number of transitions that backchaining does not explain.
-        not_reproduced: the indices of demonstrations that `reproduces_demonstration` rejects.
+        not_reproduced: the indices of demonstrations for which `reproduces_demonstration` is False.
         steps: the accepted moves of hill climbing.
         noop_names: the names of operators that change nothing and are excluded from planning.
     """
@@ -137,11 +138,13 @@ def reproduces_demonstration(
 ) -> bool:
     """Return whether an abstract plan that follows the demonstration's actions reaches its goal.
 
-    The plan has one ground operator per action, with the action's objects. Each operator must be applicable
-    in the state that the previous operators predict, not in the observed state. A
-    demonstration that backchaining covers always has such a plan, so callers need not check it. The search
-    is depth-first and starts with the predictions that agree most with the observed state. Predictions are
-    limited to atoms that occur in the demonstration.
+    The plan has one ground operator per action, with the action's controller and objects. Each operator
+    must be applicable in the state that the previous operators predict, which may differ from the observed
+    state. If backchaining covers the whole demonstration, such a plan always exists, so callers skip this
+    check.
+
+    The search is depth-first. It first tries the predicted states that agree most with the observed state.
+    Predicted states contain only atoms that occur in the demonstration.
     """
     transitions = demonstration.transitions
     start = transitions[0].before if transitions else demonstration.goal
@@ -163,8 +166,8 @@ def reproduces_demonstration(
             if operator.controller.name == hypothetical.controller.name
             for prediction in matcher.predictions(operator, hypothetical)
         }
-        # The stack expands its last item first, so the best prediction is last: most observed atoms, then
-        # fewest others.
+        # The last item of the stack is expanded first, so the best prediction is put last. It has the most
+        # observed atoms and, among equals, the fewest atoms that were not observed.
         order = sorted(reached, key=lambda s: ((s & observed).bit_count(), -(s & ~observed).bit_count(), s))
         stack += [(step + 1, prediction) for prediction in order]
     return False

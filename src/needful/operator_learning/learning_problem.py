@@ -26,7 +26,11 @@ from needful.operator_learning.partition import FittedOperator, Partition, parti
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A set of operators Ω, each fitted to its transitions, and how far it explains the demonstrations."""
+    """A set of operators Ω, and which transitions of the demonstrations it covers.
+
+    `partition` assigns transitions to operators. Each operator is induced from its transitions. `coverage`
+    is the result of backchaining with these operators.
+    """
 
     partition: Partition
     coverage: Coverage
@@ -41,7 +45,7 @@ class Hypothesis:
 
     @property
     def objective(self) -> Objective:
-        """The objective J(Ω): the number of uncovered transitions, then the number of operators."""
+        """The objective J(Ω): fewest uncovered transitions first, then fewest operators."""
         return Objective(self.coverage.uncovered, len(self.fitted))
 
     @property
@@ -57,7 +61,10 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearningProblem:
-    """Encoded demonstrations, and the caches of learning: a matcher and an inducer of operators."""
+    """The encoded demonstrations of one learning run, with objects that cache intermediate results.
+
+    `matcher` caches how operators match transitions, `inducer` caches induced operators.
+    """
 
     demonstrations: tuple[EncodedDemonstration, ...]
     transitions: TransitionIndex
@@ -75,7 +82,10 @@ class LearningProblem:
         generalise: Generalise,
         deadline: Deadline = NO_DEADLINE,
     ) -> LearningProblem:
-        """Encode demonstrations; `generalise` turns a mispredicted atom into a quantified delete."""
+        """Encode demonstrations and return them as a learning problem.
+
+        `generalise` turns a mispredicted atom into a quantified delete (a pattern that matches atoms).
+        """
         encoded = encode_demonstrations(demonstrations)
         return cls(encoded, TransitionIndex.of(encoded), Matcher(deadline), Inducer(generalise), deadline)
 
@@ -89,11 +99,12 @@ class LearningProblem:
         return Hypothesis(Partition.empty(self.transitions), Coverage.empty(self.demonstrations))
 
     def fit(self, candidates: Iterable[Candidate], base: Hypothesis) -> Hypothesis:
-        """Fit candidates to the transitions and return them as a hypothesis (RECOMPUTE, COVERAGE).
+        """Fit candidates to the transitions and return the resulting hypothesis.
 
-        Each transition is assigned to a candidate that adds the atoms which the transition must add
-        according to `base`. Operators are induced from the assigned transitions, and backchaining computes
-        their coverage. Unchanged results are copied from `base`, only to save time.
+        The chains of `base` determine which atoms each transition must add. The transition is assigned to a
+        candidate that adds these atoms. An operator is induced from the transitions of each candidate, and
+        backchaining computes the coverage of all operators. Unchanged results are copied from `base` to
+        save time.
         """
         self.deadline.check()
         needed = tuple(chain.from_iterable(one.needed for one in base.coverage.chains))

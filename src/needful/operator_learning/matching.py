@@ -1,22 +1,22 @@
 """Find the groundings under which an operator fits a transition, and score them.
 
-This is the function BEST of the specification, in two modes. In both, the operator must have the
-transition's controller and the controller's arguments. s_{i-1} and s_i are the abstract states before and
-after the transition; α_i are the atoms that must hold after it.
+There are two functions with different conditions. In both, the operator must have the transition's
+controller, and its controller arguments are bound to the objects of the action. s_{i-1} and s_i are the
+abstract states before and after the transition; α_i are the atoms that must hold after it.
 
 `best_consistent_link` is for backchaining. The preconditions P must hold before: P ⊆ s_{i-1}. The
 prediction F(s_{i-1}, ω) must contain all necessary atoms and no atom that is false afterwards:
 α_i ⊆ F(s_{i-1}, ω) ⊆ s_i.
 
-`explaining_matches` is for partitioning, where an operator has only add effects E+ and keep effects K. Keep
-effects must hold before and add effects afterwards: K ⊆ s_{i-1}, E+ ⊆ s_i. Where α_i is known, the operator
-must add the necessary atoms that did not hold before: α_i \\ s_{i-1} ⊆ E+.
+`explaining_matches` is for assigning transitions to operators. Here an operator has only add effects E+ and
+keep effects K. Keep effects must hold before and add effects afterwards: K ⊆ s_{i-1}, E+ ⊆ s_i. Where α_i
+is known, the operator must add the necessary atoms that did not hold before: α_i \\ s_{i-1} ⊆ E+.
 
-Controller arguments are bound first, and atoms that mention only these are looked up. Then each necessary
-atom that became true is matched with an add effect, which binds further variables. A join over the other
-atoms binds all remaining variables. Groundings that differ only by swapping interchangeable variables have
-the same atoms and thus the same score. The join yields only one of them, with its objects in ascending
-order, because this one is the best by the order of `Match`.
+Groundings are found in three steps. The controller arguments are bound first, and atoms that mention only
+these are looked up. Then each necessary atom that became true is matched with an add effect, which binds
+further variables. Finally, a join over the other atoms binds the remaining variables. Groundings that
+differ only by swapping interchangeable variables have the same score. The join yields only the best of them
+according to `Match`: the one with its objects in ascending order.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ from needful.operator_learning.encoding import EncodedTransition
 class Match(NamedTuple):
     """An operator grounded on a transition; the smallest match is the best.
 
-    Matches compare by their fields in order: score, number of parameters, the operator's text, the objects
-    (numbered in the order of their names). This order is total, so no choice depends on the order of
-    enumeration or on the last field, the mask of the added atoms.
+    Matches are compared by score, then by number of parameters, by the operator's text, and by the objects
+    (numbered in the order of their names). Two different matches on a transition always differ in one of
+    these fields, so the best match does not depend on the order in which matches are found. The last field,
+    the mask of the added atoms, never decides.
     """
 
     score: int
@@ -53,9 +54,9 @@ class Match(NamedTuple):
 class ChainLink(NamedTuple):
     """A grounded operator that explains one transition in backchaining.
 
-    `necessary` contains the atoms that must hold before the transition: the operator's preconditions P, and
-    the atoms that must hold afterwards (α_i) and are not add effects (E+): α_{i-1} = P ∪ (α_i \\ E+). The
-    link with the smallest match is the best.
+    `necessary` contains the atoms that must hold before the transition: α_{i-1} = P ∪ (α_i \\ E+). These
+    are the operator's preconditions P, and the atoms α_i that must hold afterwards, except the add effects
+    E+. The link with the smallest match is the best.
     """
 
     match: Match
@@ -63,7 +64,10 @@ class ChainLink(NamedTuple):
 
 
 class LiftedAtoms(NamedTuple):
-    """Sorted atoms of an operator; `argument_atoms` are those that mention only controller arguments."""
+    """Sorted atoms of an operator: all of them, and divided into two groups.
+
+    `argument_atoms` mention only controller arguments; `other_atoms` also mention other parameters.
+    """
 
     all: tuple[AtomKey, ...]
     argument_atoms: tuple[AtomKey, ...]
@@ -111,14 +115,15 @@ def compile_operator(operator: Operator) -> CompiledOperator:
 class Matcher:
     """Matches operators with transitions and caches every result.
 
-    A result depends only on the arguments, so hill climbing matches only the operators that it changes.
-    Most of the learning time is spent here, so this class checks the deadline.
+    Results depend only on the arguments of the methods. Therefore only the operators that a step of hill
+    climbing changes have to be matched again. Most of the learning time is spent here, so this class checks
+    the deadline.
     """
 
     def __init__(self, deadline: Deadline = NO_DEADLINE) -> None:
         self._check = deadline.check
-        # Caches. The keys of all contain the operator's text. Keys of `_consistent` also contain the
-        # transition and the necessary atoms, and keys of `_explaining` the transition and the needed atoms.
+        # Three caches. The key of `_compiled` is the operator's text. The other keys are the arguments of
+        # `best_consistent_link` and of `explaining_matches`, with the operator's text for the operator.
         self._compiled: dict[str, CompiledOperator] = {}
         self._consistent: dict[tuple[str, EncodedTransition, int], ChainLink | None] = {}
         self._explaining: dict[tuple[str, EncodedTransition, int], tuple[Match, ...]] = {}
@@ -126,9 +131,10 @@ class Matcher:
     def best_consistent_link(
         self, operator: Operator, transition: EncodedTransition, necessary: int
     ) -> ChainLink | None:
-        """Return the best grounding that backchaining can use, as a link of its chain, or None.
+        """Return the best grounding of an operator that explains a transition in backchaining, or None.
 
-        Its prediction contains all necessary atoms, and all predicted atoms hold after the transition.
+        The grounding must predict all necessary atoms, and all atoms that it predicts must hold after the
+        transition.
         """
         key = (operator.text, transition, necessary)
         if key not in self._consistent:
@@ -139,9 +145,10 @@ class Matcher:
     def explaining_matches(
         self, operator: Operator, transition: EncodedTransition, needed: int
     ) -> tuple[Match, ...]:
-        """Return the groundings of an operator whose add effects include `needed`, best first.
+        """Return the groundings of an operator that add all atoms of the mask `needed`, best first.
 
-        The operator is stripped: it has only add effects, keep effects and widened quantified deletes.
+        The keep effects must hold before the transition, the add effects after it. The operator is a
+        stripped one: its preconditions and delete effects have not been induced yet.
         """
         key = (operator.text, transition, needed)
         if key not in self._explaining:
@@ -150,13 +157,17 @@ class Matcher:
         return self._explaining[key]
 
     def predict(self, operator: Operator, transition: EncodedTransition, objects: tuple[int, ...]) -> int:
-        """Return the mask of atoms predicted by an operator on objects for which its preconditions hold."""
+        """Return the mask of the atoms that an operator on `objects` predicts after a transition.
+
+        The preconditions must hold before the transition; this is not checked.
+        """
         return _effects(self._compile(operator), transition, objects).predicted
 
     def predictions(self, operator: Operator, transition: EncodedTransition) -> Iterator[int]:
-        """Yield the mask of predicted atoms for each applicable grounding on the action's objects.
+        """Yield the mask of predicted atoms for each grounding that is applicable before a transition.
 
-        Groundings with an add effect that does not hold after the transition are left out.
+        The controller arguments are bound to the objects of the transition's action. Groundings with an add
+        effect that does not hold after the transition are left out.
         """
         compiled = self._compile(operator)
         for objects in _groundings(compiled, compiled.preconditions, transition, 0, self._check):
@@ -170,7 +181,7 @@ class Matcher:
 
 
 class _Effects(NamedTuple):
-    """The ground effects of an operator on a transition, and the atoms predicted after it, as masks."""
+    """The effects of a grounded operator on a transition, and the atoms that it predicts, as masks."""
 
     adds: int
     keeps: int
@@ -200,8 +211,8 @@ def _consistent(
         if necessary & ~effects.predicted or effects.predicted & ~transition.after:
             continue
         deleted = transition.deleted
-        # The number of delete effects that did not happen. Atoms that never occur in the demonstration have
-        # no bit in the mask, so lifted effects are counted.
+        # The number of delete effects that did not happen. It starts from the number of lifted effects,
+        # because ground atoms that never occur in the demonstration have no bit in a mask.
         wrong_deletes = len(operator.deletes.all) - (effects.deletes & deleted).bit_count()
         unexplained = (deleted & ~effects.deletes).bit_count()
         match = _match(operator, transition, objects, effects, wrong_deletes + unexplained)
@@ -224,10 +235,11 @@ def _match(
     effects: _Effects,
     delete_errors: int,
 ) -> Match:
-    """Return the match of a grounding; its score is the number of errors minus that of keep effects.
+    """Return the match of a grounding, with its score (lower is better).
 
-    An add effect (except a keep effect) that did not become true is an error. So is an atom that became
-    true but is no add effect. `delete_errors` is the number of errors about atoms that become false.
+    The score is the number of add errors plus `delete_errors`, minus the number of keep effects. There are
+    two kinds of add errors: an add effect that did not become true (keep effects do not count), and an atom
+    that became true but is not an add effect. `delete_errors` counts the errors in the deletes.
     """
     changes = effects.adds & ~effects.keeps
     add_errors = (changes ^ transition.added).bit_count()
@@ -270,10 +282,9 @@ def _pins(
 ) -> Iterator[tuple[list[int], tuple[AtomKey, ...]]]:
     """Yield each way to match every needed atom with a different add effect.
 
-    A result has two parts: a copy of `binding` that also binds the variables of the matched add effects,
-    and the add effects that were not matched with a needed atom. Variables are bound to different
-    objects, so different add effects become different atoms. Therefore no two results lead to the same
-    grounding.
+    Each result is a copy of `binding` that also binds the variables of the matched add effects, and a tuple
+    of the add effects that were not matched. A grounding binds different variables to different objects, so
+    its add effects are different atoms. Therefore two results never lead to the same grounding.
     """
     if not needed:
         yield binding, adds
@@ -288,7 +299,10 @@ def _pins(
 
 
 def _bound(binding: list[int], variables: Sequence[int], objects: Sequence[int]) -> list[int] | None:
-    """Return a copy of `binding` that binds variables to objects; None if one has another object."""
+    """Return a copy of `binding` in which each of the variables is bound to its object in `objects`.
+
+    Return None if one of the variables is already bound to a different object.
+    """
     extended = binding.copy()
     for variable, number in zip(variables, objects, strict=True):
         if extended[variable] not in (UNBOUND, number):

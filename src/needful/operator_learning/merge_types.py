@@ -1,16 +1,17 @@
 """Widen types to their nearest common ancestors, where the demonstrations allow it.
 
-Variables and wildcards get the types of the objects in the demonstrations. For example, there are operators
-Grasp(?x:book) and Grasp(?x:hardback), and moving deletes Reachable(*:mug) and Reachable(*:shoe). After hill
-climbing, operators that differ only in the types of their variables are merged. Quantified deletes that
-differ only in the types of their wildcards are merged too. The result then applies to types that were never
-seen. If types have no ancestors, nothing changes.
+Hill climbing gives variables and wildcards the types of the objects in the demonstrations. For example, it
+learns two operators Grasp(?x:book) and Grasp(?x:hardback), and an operator Move with the two quantified
+deletes Reachable(*:mug) and Reachable(*:shoe). Afterwards, operators that differ only in the types of their
+variables are merged, and so are quantified deletes that differ only in the types of their wildcards. The
+result also applies to types that were never seen. If types have no ancestors, nothing changes.
 
-A wider operator has weaker preconditions, those that its transitions have in common, and a wider delete
-matches more atoms. Successful demonstrations contain no counter-examples, so full coverage alone would
-allow too many merges. For example, if things are put into bags and into fridges, the merged operator would
-not need an open fridge. But then no later step would need the step that opens the fridge. Therefore a merge
-is accepted only if every needed effect of a demonstrated step is still needed.
+A merged operator has weaker preconditions: only those that hold in the transitions of all merged operators.
+A merged delete matches more atoms. Full coverage alone would allow too many merges, because successful
+demonstrations contain no counter-examples. For example, things are put into bags and into fridges. The
+merged operator would not require that the fridge is open, so no later step would need the step that opens
+the fridge. Therefore a merge is accepted only if every needed effect of a demonstrated step is still
+needed.
 """
 
 from __future__ import annotations
@@ -34,7 +35,11 @@ Types: TypeAlias = tuple[Type, ...]
 
 
 def merge_types(climb: Climb, problem: LearningProblem) -> Climb:
-    """Merge operators until no two can be merged, then merge quantified deletes in the same way."""
+    """Merge operators until no merge is possible, then merge quantified deletes until none is possible.
+
+    Two operators, or two deletes of one operator, can be merged only if they differ in nothing but types.
+    Return the climb with one further step per merge.
+    """
     for name, move in (("merge", merge_operators), ("widen", widen_deletes)):
         while (further := climb.add_step(name, move(climb.hypothesis, problem))) is not climb:
             climb = further
@@ -47,22 +52,22 @@ def keep_types(climb: Climb, problem: LearningProblem) -> Climb:
 
 
 def merge_operators(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Return `start` with operators that differ only in types merged, or `start` if none can be merged.
+    """Merge operators that differ only in types; return `start` if no merge is possible.
 
-    The types of two operators are widened until the operators are equal. Other operators that differ from
-    them only in types are merged too if their types are narrower than the result's. If they remained, a
-    planner could always use the merged operator instead, which has weaker preconditions. The transitions
-    are then assigned again, and the merged operator is induced from those that it gets. If several merges
-    are possible, the one with the narrowest types is chosen.
+    The types of two operators are widened to their nearest common ancestors, so that the operators become
+    equal. Further operators that differ only in types are merged too if the widened types include theirs:
+    a planner could always use the merged operator instead of them, because it has weaker preconditions. The
+    transitions are then assigned to operators again, and the operators are induced from them. If several
+    merges are possible, the one with the narrowest types is chosen.
     """
     return _first_as_good(_merged(start.candidates), start, problem)
 
 
 def widen_deletes(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Return `start` with two quantified deletes of one operator merged, or `start` if none can be merged.
+    """Merge two quantified deletes of one operator; return `start` if no merge is possible.
 
-    The first operator that allows a merge is chosen. If it allows several, the one with the narrowest
-    wildcard types is chosen.
+    The first operator that allows a merge is chosen. If it allows several merges, the one with the
+    narrowest wildcard types is chosen.
     """
     return _first_as_good(_widened(start.fitted), start, problem)
 
@@ -70,19 +75,21 @@ def widen_deletes(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
 def _first_as_good(
     proposals: Iterable[Iterable[Candidate]], start: Hypothesis, problem: LearningProblem
 ) -> Hypothesis:
-    """Fit the proposed sets of candidates in turn; return the first that is as good as `start`.
+    """Fit the proposed sets of candidates in turn, and return the first accepted hypothesis.
 
-    `explains_as_well` decides this. If no set is as good, return `start`.
+    A hypothesis is accepted if it explains the demonstrations as well as `start` (`explains_as_well`). If
+    none is accepted, return `start`.
     """
     fitted = (problem.fit(candidates, start) for candidates in proposals)
     return next((one for one in fitted if explains_as_well(one.coverage, start.coverage)), start)
 
 
 def explains_as_well(now: Coverage, before: Coverage) -> bool:
-    """Return whether `now` explains each demonstration as well as `before`.
+    """Return whether the operators of `now` explain each demonstration as well as those of `before`.
 
-    It must cover no fewer transitions of the demonstration, and every needed effect of a step must still be
-    needed. The needed effects of a step are the atoms that it must add for later steps or for the goal.
+    `now` must cover at least as many transitions of the demonstration, and every effect of a step that is
+    needed in `before` must be needed in `now`. The needed effects of a step are the atoms that it must add
+    for later steps or for the goal.
     """
     return all(
         new.uncovered <= old.uncovered
@@ -95,7 +102,7 @@ def explains_as_well(now: Coverage, before: Coverage) -> bool:
 class _Member:
     """A candidate in a group of candidates that differ only in types.
 
-    Variables with the same index in `variables` correspond to each other across the group.
+    Two members become equal if variables with the same index in `variables` get the same name and type.
     """
 
     candidate: Candidate
@@ -122,7 +129,7 @@ class _Member:
 
 
 class _Merge(NamedTuple):
-    """Candidates to merge, which differ only in types, and types wide enough for all of them."""
+    """A possible merge: candidates that differ only in types, and the wider types that make them equal."""
 
     width: int
     types: Types
@@ -130,7 +137,10 @@ class _Merge(NamedTuple):
 
 
 def _merged(candidates: Sequence[Candidate]) -> Iterator[Iterable[Candidate]]:
-    """Yield one set of candidates per possible merge of operators, narrowest merged types first."""
+    """Yield the set of candidates after each possible merge of operators, narrowest types first.
+
+    A set contains one copy of the merged candidate per original; `merge_duplicates` unites them later.
+    """
     for merge in _merges(candidates):
         absorbed = [member.candidate for member in merge.members]
         rest = (candidate for candidate in candidates if candidate not in absorbed)
@@ -153,16 +163,19 @@ def _merges(candidates: Iterable[Candidate]) -> list[_Merge]:
 
 
 def _common_types(one: Types, other: Types) -> Types | None:
-    """Return the nearest common ancestor of the two types at each index; None if two types have none."""
+    """Return, for each index, the nearest common ancestor of the two types at this index.
+
+    Return None if the two types at some index have no common ancestor.
+    """
     found = [mine.nearest_common_ancestor(theirs) for mine, theirs in zip(one, other, strict=True)]
     ancestors = tuple(kind for kind in found if kind is not None)
     return ancestors if len(ancestors) == len(found) else None
 
 
 def _widened(fitted: Sequence[FittedOperator]) -> Iterator[Iterable[Candidate]]:
-    """Yield one set of candidates per possible merge of two quantified deletes of one operator.
+    """Yield the set of candidates after each possible merge of two quantified deletes of one operator.
 
-    In each set, one candidate has the merged, wider delete and all others are unchanged.
+    In each set, one candidate has the merged delete and all others are unchanged.
     """
     for widened in fitted:
         candidate = widened.candidate
@@ -174,12 +187,12 @@ def _widened(fitted: Sequence[FittedOperator]) -> Iterator[Iterable[Candidate]]:
 
 
 def _wider_patterns(patterns: Iterable[DeletePattern]) -> list[DeletePattern]:
-    """Return the merged pattern of each pair of delete patterns that can be merged, narrowest first."""
+    """Merge each pair of delete patterns that can be merged; return the results, narrowest first."""
     pairs = itertools.combinations(patterns, 2)
     found = {wider for pair in pairs if (wider := nearest_common_pattern(*pair)) is not None}
     return sorted(found, key=lambda one: (_width([argument.type for argument in one.arguments]), str(one)))
 
 
 def _width(types: Iterable[Type]) -> int:
-    """Return how wide types are in total: larger for types closer to the roots of the type hierarchy."""
+    """Return the total width of types; a type closer to the root of the type hierarchy is wider."""
     return -sum(len(list(kind.ancestry())) for kind in types)

@@ -30,8 +30,9 @@ class Objective(NamedTuple):
 class Coverage:
     """A set of operators, and one chain per demonstration.
 
-    A chain is the sequence of grounded operators by which backchaining explains the demonstration, from its
-    goal backwards, until no operator explains a transition.
+    A chain is the sequence of grounded operators by which backchaining explains a demonstration.
+    Backchaining starts at the goal, goes backwards and stops at the first transition that no operator
+    explains.
     """
 
     operators: tuple[Operator, ...]
@@ -83,8 +84,8 @@ class Coverage:
 def cover(operators: Iterable[Operator], previous: Coverage, matcher: Matcher) -> Coverage:
     """Backchain through every demonstration with the operators, and return their coverage.
 
-    `previous` is the coverage of other operators. It saves time, because unchanged chains are taken from
-    it, but does not affect the result.
+    `previous` is the coverage of an earlier set of operators. Unchanged chains are copied from it. This
+    saves time, but does not affect the result.
     """
     operators = tuple(operators)
     diff = OperatorDiff.between(previous.operators, operators)

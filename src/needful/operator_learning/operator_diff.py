@@ -1,9 +1,10 @@
 """The difference between two sets of operators.
 
-Partitioning and backchaining find the best operator for every transition. They do so for many sets in turn,
-and each differs from the previous one in one or two operators. If the same atoms are required of a
-transition as before, only new operators can be better than its previous best operator. All operators of the
-controller are compared again only if the required atoms changed or the previous best operator was removed.
+Partitioning and backchaining find the best operator for every transition. They do so for many sets of
+operators in turn, and each set differs from the previous one in one or two operators. Therefore results are
+reused. If the atoms that a transition requires are unchanged, only new operators can be better than its
+previous best operator. All operators of the transition's controller are compared again only if the required
+atoms changed or the previous best operator was removed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class OperatorLike(Protocol):
 
     @property
     def text(self) -> str:
-        """The operator's text."""
+        """The operator as text; it identifies the operator within a set."""
         ...
 
     @property
@@ -34,11 +35,11 @@ AnyOperator = TypeVar("AnyOperator", bound=OperatorLike)
 
 @dataclass(frozen=True, slots=True)
 class OperatorDiff(Generic[AnyOperator]):
-    """The operators of a new set by controller, and how they differ from an earlier set.
+    """The difference between a new and an earlier set of operators.
 
     Attributes:
-        by_controller: the operators of the new set by the name of their controller.
-        new_by_controller: the same for the operators that are not in the earlier set.
+        by_controller: for each controller's name, the operators of the new set with this controller.
+        new_by_controller: the same map, but only with operators that are not in the earlier set.
         unchanged_texts: the texts of the operators that are in both sets.
     """
 
@@ -54,7 +55,7 @@ class OperatorDiff(Generic[AnyOperator]):
     def between(
         cls, earlier: Iterable[AnyOperator], operators: Iterable[AnyOperator]
     ) -> OperatorDiff[AnyOperator]:
-        """Compare an earlier set of operators with a new one."""
+        """Return the difference between the `earlier` operators and the new set `operators`."""
         earlier_by_text = {operator.text: operator for operator in earlier}
         by_controller: dict[str, list[AnyOperator]] = {}
         new_by_controller: dict[str, list[AnyOperator]] = {}

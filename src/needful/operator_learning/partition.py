@@ -1,6 +1,7 @@
-"""Assign transitions to candidates, and induce an operator from the transitions of each (RECOMPUTE).
+"""Assign transitions to candidates, and induce operators from them (PartitionData of the paper).
 
-Candidates are stripped operators. Their hints are, for some transitions, preferred objects of variables.
+Candidates are stripped operators: their preconditions and deletes are induced from the transitions that are
+assigned to them. The hint of a candidate for a transition is a map from variables to preferred objects.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from needful.operator_learning.induction import Datum, Inducer
 from needful.operator_learning.matching import Match, Matcher
 from needful.operator_learning.operator_diff import OperatorDiff
 
-# The score of a match on a transition that is pinned to its candidate: better (lower) than any other.
+# The score of a match if the transition is pinned to the candidate: lower, thus better, than any other.
 PINNED = -1_000_000_000
 
 
@@ -39,8 +40,8 @@ class Partition:
 
     Attributes:
         transitions: the divided transitions; `needed` and `matches` are indexed by their numbers.
-        needed: for each transition the atoms that its candidate has to add.
-        matches: for each transition the best match, None if no candidate explains it.
+        needed: for each transition, the mask of the atoms that its candidate has to add.
+        matches: for each transition, the best match of a candidate, or None if no candidate explains it.
         fitted: the candidates with at least one transition, and the operators induced for them.
     """
 
@@ -54,7 +55,7 @@ class Partition:
 
     @classmethod
     def empty(cls, transitions: TransitionIndex) -> Partition:
-        """Return the partition without candidates."""
+        """Return the partition without candidates, in which no transition is assigned."""
         count = len(transitions.by_number)
         return cls(transitions, (0,) * count, (None,) * count, ())
 
@@ -66,11 +67,11 @@ def partition(
     matcher: Matcher,
     inducer: Inducer,
 ) -> Partition:
-    """Assign each transition to the candidate that explains it best; drop candidates that get none.
+    """Assign each transition to the candidate that explains it best; drop candidates without transitions.
 
-    A transition is only assigned to candidates that add its `needed` atoms. `previous` is a partition among
-    other candidates or with other needed atoms. It saves time, because unchanged parts are taken from it,
-    but does not affect the result.
+    A transition is only assigned to a candidate that adds all of its `needed` atoms. `previous` is an
+    earlier partition of the same transitions; its candidates and needed atoms may differ. Unchanged parts
+    are copied from it. This saves time, but does not affect the result.
     """
     merged = merge_duplicates(candidates)
     diff = OperatorDiff.between((one.candidate for one in previous.fitted), merged)
@@ -92,7 +93,7 @@ def partition(
                 fitted.append(FittedOperator(candidate, data, inducer.fit(candidate.operator, data)))
         elif candidate.text in unchanged:
             one = unchanged[candidate.text]
-            # The operator is the same, but hints or pinned transitions of the candidate may be new.
+            # The induced operator is unchanged, but the candidate may have new hints or pinned transitions.
             fitted.append(one if one.candidate is candidate else replace(one, candidate=candidate))
     return Partition(previous.transitions, needed, tuple(matches), tuple(fitted))
 
@@ -102,9 +103,9 @@ def _transitions_to_rematch(
 ) -> Iterator[tuple[EncodedTransition, Sequence[Candidate], Match | None]]:
     """Yield each transition whose best match may change, the candidates to try, and the match to beat.
 
-    All candidates of the controller are tried if the previous best candidate is gone, or if the needed
-    atoms changed so that another candidate may be better. The match to beat is then None. Otherwise only
-    new candidates are tried, and the match to beat is the previous best match.
+    All candidates of the transition's controller are tried in two cases: if the previous best candidate was
+    removed, or if the needed atoms changed so that another candidate may be better. The match to beat is
+    then None. Otherwise only new candidates are tried, and they must beat the previous best match.
     """
     rows = zip(previous.transitions.by_number, needed, previous.needed, previous.matches, strict=True)
     open_to_all = {
@@ -126,9 +127,10 @@ def _transitions_to_rematch(
 def _match_still_best(match: Match | None, now: int, then: int) -> bool:
     """Return whether a transition's best match stays the best if its needed atoms change.
 
-    The needed atoms change from `then` to `now`. The match stays the best under two conditions: `now`
-    contains all atoms of `then`, so that no further candidate qualifies, and the match adds all atoms of
-    `now`. Hints are ignored here, although they may have excluded a better match; `_hinted` checks them.
+    The needed atoms change from `then` to `now`. The match stays the best under two conditions. First, it
+    adds all atoms of `now`. Second, `now` contains all atoms of `then`, so that every match that is allowed
+    now was allowed before. This is only valid without hints, because a better match may have been rejected
+    for disagreeing with a hint. Callers therefore check `_hinted` too.
     """
     return not then & ~now and (match is None or not now & ~match.adds)
 
@@ -159,7 +161,8 @@ def _preferred(
     """Return the candidate's best match on a transition, or None if it has none.
 
     If the candidate has a hint (preferred objects of variables) for the transition, the best match that
-    agrees with the hint is returned. If no match agrees, the hint is ignored.
+    agrees with the hint is returned. If no match agrees, the hint is ignored. If the transition is pinned
+    to the candidate, the score is `PINNED`.
     """
     matches = matcher.explaining_matches(candidate.operator, transition, needed)
     if not matches:
@@ -169,8 +172,8 @@ def _preferred(
         identity = transition.transition_id
         best = next((match for match in matches if candidate.agrees(match.objects, identity)), best)
     if candidate.pinned and transition.transition_id in candidate.pinned:
-        # If a transition is pinned to several candidates, their scores and arities are equal, so it is
-        # assigned to the candidate whose text comes first.
+        # All candidates to which the transition is pinned get the same score and arity. Among them, the
+        # order of their texts decides.
         return best._replace(score=PINNED, arity=0)
     return best
 

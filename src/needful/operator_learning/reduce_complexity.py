@@ -6,11 +6,11 @@ from needful.operator_learning.learning_problem import Hypothesis, LearningProbl
 
 
 def reduce_complexity(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Delete one operator so that the objective is lowest; return `start` if no deletion lowers it.
+    """Delete the operator whose deletion lowers the objective most; return `start` if none lowers it.
 
-    The transitions of the deleted operator are assigned to the other operators. Each must add the atoms
-    that are needed in its transitions according to `start`. Among equally good deletions, the operator
-    whose text comes first is deleted.
+    The transitions of the deleted operator are assigned to other operators that add the atoms needed in
+    them, if there are any. If several deletions are equally good, the operator whose text comes first is
+    deleted.
     """
     best = start
     for deleted in start.candidates:
@@ -22,5 +22,5 @@ def reduce_complexity(start: Hypothesis, problem: LearningProblem) -> Hypothesis
 
 
 def keep_all_operators(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Delete nothing: the ablation in which the number of operators has weight λ = 0."""
+    """Return `start` unchanged; in this ablation, the number of operators has weight λ = 0."""
     return start

@@ -1,4 +1,4 @@
-"""The ten domains of the paper in its order, each with a title and the protocol of its experiments."""
+"""The ten domains of the paper, in the paper's order, each with its title and experiment settings."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ SEEDS = 10
 
 @dataclass(frozen=True, slots=True)
 class PaperProtocol:
-    """The size of the paper's experiments in a domain.
+    """The settings of the paper's experiments in a domain.
 
     Attributes:
         demos, tasks: the numbers of demonstrations and of test tasks per seed.
         timeout: seconds of planning per task.
-        failed_nodes: the number of created nodes that the paper's Figure 4 plots for unsolved tasks.
+        failed_nodes: Figure 4 of the paper plots the number of created nodes per task. An unsolved task is
+            plotted with this number.
         seeds: the number of seeds.
     """
 
@@ -29,7 +30,7 @@ class PaperProtocol:
 
 @dataclass(frozen=True, slots=True)
 class PaperDomain:
-    """The title of a domain in the paper, and its protocol."""
+    """The title of a domain in the paper, and the settings of its experiments."""
 
     title: str
     protocol: PaperProtocol
@@ -62,7 +63,7 @@ def domain_title(domain: str) -> str:
 
 
 def protocol_of(domain: str) -> PaperProtocol | None:
-    """Return the paper's protocol in a domain, None if the domain is not in the paper."""
+    """Return the settings of the paper's experiments in a domain; None if it is not in the paper."""
     return DOMAINS[domain].protocol if domain in DOMAINS else None
 
 

@@ -17,7 +17,7 @@ from needful.paper.methods import LEARNERS, NO_COMPLEXITY, NOT_IN_HOUSEHOLDS, OU
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.sweeps.jobs import Job
 
-# The numbers of demonstrations in Figure 3, besides the larger number that all experiments use.
+# Figure 3 also shows results for these smaller numbers of demonstrations.
 FEWER_DEMOS = (5, 10, 25)
 
 
@@ -27,12 +27,11 @@ class SweepSettings:
 
     Attributes:
         domains: the domains; by default the six that are not household domains.
-        learners: the learners; None for all learners of the paper, except that household domains leave
-            out the learners that the paper omits there.
+        learners: the learners; None for all that the paper compares in the domain.
         seeds: the number of seeds, counted from 0.
-        demos: demonstrations per job; None for the paper's number, which is 50, in households 10.
-        tasks: test tasks per job; None for the paper's number, which is 50, in households 10.
-        timeout: seconds per test task; None for the paper's limit, which is 10, in households 60.
+        demos: demonstrations per job; None for the paper's number (50; in household domains 10).
+        tasks: test tasks per job; None for the paper's number (50; in household domains 10).
+        timeout: seconds of planning per task; None for the paper's limit (10; in household domains 60).
         learning_timeout: seconds of learning per job; None for no limit.
         planner: the name of the planner.
     """
@@ -54,7 +53,7 @@ class SweepSettings:
             raise InvalidInputError(f"There must be at least one seed, got {self.seeds}.")
 
     def job(self, domain: str, learner: str, seed: int) -> Job:
-        """Return the job of a learner on a domain with a seed, with these settings."""
+        """Return the job for a learner, a domain and a seed; all other options come from these settings."""
         protocol = DOMAINS[domain].protocol
         return Job(
             domain,
@@ -71,7 +70,7 @@ class SweepSettings:
 def comparison(job: Job, learners: tuple[str, ...] | None) -> Iterator[Job]:
     """Yield a copy of `job` for each learner.
 
-    By default these are all learners of the paper, in households without those that it omits there.
+    If `learners` is None, yield one for each learner that the paper compares in the job's domain.
     """
     omitted = NOT_IN_HOUSEHOLDS if learners is None and job.domain in HOUSEHOLD else ()
     for learner in learners or LEARNERS:
@@ -80,16 +79,20 @@ def comparison(job: Job, learners: tuple[str, ...] | None) -> Iterator[Job]:
 
 
 def ablations(job: Job, learners: tuple[str, ...] | None) -> Iterator[Job]:
-    """Yield the given job of `necessary` and its two ablations.
+    """Yield `job`, which uses the learner `necessary`, and two ablations of it.
 
-    One learns without complexity reduction, the other refines only one abstract plan per task.
+    The first ablation never deletes operators. The second refines only one abstract plan per task. If
+    `learners` is given, only jobs with one of these learners are yielded.
     """
     variants = (job, replace(job, learner=NO_COMPLEXITY), replace(job, abstract_plans=1))
     yield from (variant for variant in variants if learners is None or variant.learner in learners)
 
 
 def data_efficiency(job: Job, learners: tuple[str, ...] | None) -> Iterator[Job]:
-    """Yield copies of the given job of `necessary` with increasing numbers of demonstrations."""
+    """Yield copies of `job` with fewer demonstrations, in increasing order, and then `job` itself.
+
+    Yield nothing if `learners` is given and does not contain the job's learner.
+    """
     if learners is None or job.learner in learners:
         yield from (replace(job, demos=demos) for demos in FEWER_DEMOS if demos < job.demos)
         yield job
@@ -134,8 +137,8 @@ class RequestedOutputs:
 def jobs_for(requested: RequestedOutputs, settings: SweepSettings) -> tuple[Job, ...]:
     """Return all jobs that the requested tables and figures need, without duplicates.
 
-    The seed is the outermost loop, so a sweep that is stopped early has results for every learner and
-    domain.
+    Jobs are ordered by seed. A sweep that is stopped after the first seed thus has results for every
+    learner and domain.
     """
     jobs = tuple(
         dict.fromkeys(

@@ -16,8 +16,8 @@ ONE_PLAN = ", one abstract plan"
 OURS = "necessary"
 NO_COMPLEXITY = "necessary-no-complexity"
 DOWN_EVAL = OURS + ONE_PLAN
-# Learners that are omitted in households. LOFT+Replay needs thousands of simulations, which is too slow
-# there; the paper omits it too.
+# Learners that are not run in household domains, as in the paper. LOFT+Replay needs thousands of
+# simulations, which are slow in these domains.
 NOT_IN_HOUSEHOLDS = frozenset({"loft-replay"})
 
 
@@ -37,7 +37,7 @@ _OPERATOR_LEARNERS = {
     "ci": MethodStyle("CI", "#44aa99", "s"),
     "ci-qe": MethodStyle("CI+QE", "#117733", "D"),
 }
-# Policies have no operators: they search no abstract plans and create no nodes.
+# Learned policies have no operators, so they do not search for abstract plans and create no nodes.
 _POLICIES = {
     "gnn-shooting": MethodStyle("GNN Shoot", "#cc6677", "P"),
     "gnn-model-free": MethodStyle("GNN MF", "#882255", "X"),
@@ -48,7 +48,7 @@ _ABLATIONS = {
 }
 _VARIANTS = {"necessary-paper": MethodStyle("Necessary, paper", "#661100", "h")}
 
-# The order is that of the paper's columns.
+# In the order of the columns in the paper's tables.
 METHODS: Mapping[str, MethodStyle] = MappingProxyType(
     {**_OPERATOR_LEARNERS, **_POLICIES, **_ABLATIONS, **_VARIANTS}
 )

@@ -24,9 +24,9 @@ GNN = "gnn"
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over `count` values with its spread: a standard error or a standard deviation.
+    """The mean of `count` values, and their spread: a standard error or a standard deviation.
 
-    `spread` is None if it is unknown, for example for a single value.
+    `spread` is None if it is unknown, for example if there is only one value.
     """
 
     mean: float
@@ -34,7 +34,7 @@ class Estimate:
     count: int
 
 
-# A table of the paper: the estimates by domain, then by method. Entries that are blank there are missing.
+# A table of the paper: for each domain and method the estimate. Blank entries of the table are left out.
 PublishedTable: TypeAlias = Mapping[str, Mapping[str, Estimate]]
 
 

@@ -16,7 +16,7 @@ from needful.planning.interfaces import PlanStream
 
 
 class DeferringStream:
-    """Base of `PlanStream`s that pass on the plans of another stream, but return some of them later."""
+    """Base class of plan streams that return the plans of another stream, but some of them later."""
 
     def __init__(self, plans: PlanStream, problem: GroundProblem) -> None:
         self._plans = plans
@@ -26,7 +26,7 @@ class DeferringStream:
 
     @property
     def end_reason(self) -> Outcome | None:
-        """Why there are no more plans; None while some deferred plans have not been returned."""
+        """Why there are no more plans; None while deferred plans remain to be returned."""
         return None if self._deferred else self._plans.end_reason
 
     def __iter__(self) -> Self:
@@ -34,10 +34,10 @@ class DeferringStream:
 
 
 class TrimmedPlans(DeferringStream):
-    """The plans of a stream, trimmed: without superfluous steps. No plan is returned twice.
+    """The plans of a stream without superfluous steps (trimmed). No plan is returned twice.
 
-    If a trimmed plan was returned before, the untrimmed plan is returned instead. After the last plan of
-    the stream, the untrimmed versions that were not returned yet follow.
+    If a trimmed plan was returned before, the original plan is returned instead. After the last plan of the
+    stream, the original plans that have not been returned yet are returned.
     """
 
     def __init__(self, plans: PlanStream, problem: GroundProblem, budget: Budget) -> None:

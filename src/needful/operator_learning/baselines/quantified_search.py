@@ -1,11 +1,13 @@
 """Cluster and Intersect with quantified effects (CI + QE), a baseline of the paper.
 
-Hill climbing from the operators of Cluster and Intersect minimises the prediction error FP − 10 TP. A move
-deletes an operator, or replaces one of its add effects by a quantified delete of the effect's predicate.
+Hill climbing starts with the operators of Cluster and Intersect and minimises their prediction error. A
+move deletes an operator, or changes one of its add effects into a quantified delete, which deletes all
+atoms of the effect's predicate.
 
-Each grounding of an operator on the action of a transition makes one prediction, if its preconditions hold.
-The prediction is correct if the add effects and atomic delete effects are exactly the observed changes. FP
-is the number of incorrect predictions, TP the number of transitions with at least one correct prediction.
+The prediction error is FP − 10 TP. For each transition, an operator is grounded so that its controller
+arguments are the objects of the action. Each grounding whose preconditions hold makes one prediction. The
+prediction is correct if the add effects and atomic delete effects are exactly the observed changes. FP is
+the number of incorrect predictions. TP is the number of transitions with at least one correct prediction.
 
 Deviation E36, docs/paper_to_code.md: as in the authors' code, add effects become quantified deletes.
 """
@@ -41,7 +43,7 @@ from needful.operator_learning.matching import Matcher, compile_operator
 
 # One correctly predicted transition counts as much as this number of incorrect predictions.
 TRUE_POSITIVE_WEIGHT = 10
-# Only this number of groundings of an operator on an action is considered.
+# At most this number of groundings is tested for each operator and transition.
 MAX_GROUNDINGS = 11
 
 
@@ -63,9 +65,10 @@ def cluster_and_quantify(
 
 
 def minimise_prediction_error(start: Sequence[Operator], scorer: PredictionScorer) -> tuple[Operator, ...]:
-    """Apply the best move until no move lowers the error; among equally good moves, apply the first.
+    """Apply the best move until no move lowers the error, and return the resulting operators.
 
-    A move changes one operator, so the scores of the others stay the same.
+    A move deletes one operator, or changes one of its add effects into a quantified delete. The scores of
+    the other operators stay the same. Among equally good moves, the first is applied.
     """
     current = tuple(start)
     while True:
@@ -83,7 +86,10 @@ def minimise_prediction_error(start: Sequence[Operator], scorer: PredictionScore
 def _moves(
     operators: Sequence[Operator], scorer: PredictionScorer
 ) -> Iterator[tuple[int, tuple[Operator, ...], int]]:
-    """Yield each move as the index of an operator, its replacement and the resulting error."""
+    """Yield each move: the index of the changed operator, its replacement and the resulting error.
+
+    The replacement is a tuple of one operator, or an empty tuple if the move deletes the operator.
+    """
     scores = [scorer.score(operator) for operator in operators]
     total = sum(one.false_positives for one in scores)
     before = list(accumulate((one.predicted_transitions for one in scores), or_, initial=0))
@@ -100,7 +106,7 @@ def _moves(
 
 
 def quantified_variants(operator: Operator) -> Iterator[Operator]:
-    """Yield one variant of the operator per add effect: the effect becomes a quantified delete.
+    """Yield, for each add effect, the operator with this effect changed into a quantified delete.
 
     The quantified delete matches all atoms of the effect's predicate. Parameters that the variant no longer
     mentions are dropped. An operator with only one add effect has no variants.
@@ -129,7 +135,8 @@ def repartition(
     """Assign each transition to the best consistent operator; drop operators without transitions.
 
     An operator is consistent with a transition if it is applicable and all atoms that it predicts hold
-    afterwards. Unlike in backchaining, it need not predict any necessary atoms.
+    afterwards. The best operator is the one with the smallest `Match`. Backchaining also requires that the
+    necessary atoms are predicted; this is not required here.
     """
     data: dict[str, list[Datum]] = {operator.text: [] for operator in operators}
     competitors: dict[Controller, list[Operator]] = {}
@@ -151,12 +158,12 @@ def repartition(
 
 @dataclass(frozen=True, slots=True)
 class PredictionScore:
-    """How well one operator predicts.
+    """The incorrect predictions of one operator, and the transitions that it predicts correctly.
 
     Attributes:
         false_positives: FP, the number of groundings that apply and predict incorrectly.
-        predicted_transitions: the transitions that some grounding predicts exactly, as a mask with one bit
-            per transition number.
+        predicted_transitions: the transitions that at least one grounding predicts correctly, as a bit
+            mask: bit i stands for the transition with number i.
     """
 
     false_positives: int
@@ -177,7 +184,7 @@ class PredictionScorer:
         self._applicable: dict[object, tuple[Datum, ...]] = {}
 
     def score(self, operator: Operator) -> PredictionScore:
-        """Return how well an operator predicts."""
+        """Return an operator's number of incorrect predictions, and its correctly predicted transitions."""
         known = self._scores.get(operator.text)
         if known is None:
             known = self._scores[operator.text] = self._score(operator)
@@ -196,9 +203,9 @@ class PredictionScorer:
         return PredictionScore(false_positives, predicted_transitions)
 
     def _applicable_groundings(self, operator: Operator) -> tuple[Datum, ...]:
-        """Return all pairs of a transition and a grounding whose preconditions hold before it.
+        """Return each transition with each grounding that is applicable in the state before it.
 
-        Only the first `MAX_GROUNDINGS` groundings on the action of each transition are tested.
+        Only the first `MAX_GROUNDINGS` groundings are tested for each transition.
         """
         key = (
             operator.controller.name,
@@ -237,9 +244,9 @@ def _ground(atoms: Sequence[AtomKey], table: AtomTable, objects: Sequence[int]) 
 def _groundings(operator: Operator, transition: EncodedTransition) -> Iterator[tuple[int, ...]]:
     """Yield the groundings whose controller arguments are the action's objects, sorted by object names.
 
-    As in the authors' code, two parameters may be bound to one object. Only the first `MAX_GROUNDINGS`
-    groundings are tested. Without repeated objects, none of these would apply for an operator with many
-    parameters, and it would make no predictions.
+    As in the authors' code, several parameters may be bound to the same object. If this were forbidden, an
+    operator with many parameters would make no predictions: only its first `MAX_GROUNDINGS` groundings are
+    tested, and none of them would be applicable.
     """
     domains = [list(bits(transition.table.of_type(variable.type))) for variable in operator.parameters]
     for variable, number in zip(operator.controller_arguments, transition.arguments, strict=True):
