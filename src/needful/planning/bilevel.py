@@ -29,9 +29,9 @@ Subgoals: TypeAlias = Callable[[AbstractPlan, AbstractState, AbstractState], tup
 def necessary_subgoals(
     plan: AbstractPlan, initial: AbstractState, goal: AbstractState
 ) -> tuple[AbstractState, ...]:
-    """Return the atoms that the remaining steps and the goal need, as one set per point in the plan.
+    """Return one set of atoms before the plan and one after each step.
 
-    The first set is for the start of the plan; then there is one set after each step.
+    Each set contains the atoms that the remaining steps and the goal need.
     """
     return necessary_atoms(plan, goal)
 
@@ -57,8 +57,7 @@ class PlanningConfig:
         horizon: the maximum number of low-level actions in a plan.
         max_nodes: how many search nodes may be created per task, or None for no limit.
         max_ground_operators: how many ground operators a problem may have, or None for no limit.
-        allow_noops: whether to plan with operators that neither add atoms nor delete single atoms. Their
-            only possible effects are quantified deletes.
+        allow_noops: whether to plan with operators that have no effects, or only quantified deletes.
         subgoals: computes the atoms that must hold after each step: `necessary_subgoals` or
             `predicted_subgoals`.
         planner: finds the abstract plans; see `make_planner`.
@@ -99,10 +98,12 @@ def plan(
 ) -> PlanningResult:
     """Plan for a task: find controllers and parameters that reach the goal in simulation.
 
-    The model must use the domain's predicates, with classifiers, and have a sampler for each operator
-    with continuous parameters. The result depends only on the arguments unless the deadline interrupts
-    planning. If no abstract plan can be refined, the result describes the refinement that failed at the
-    latest step; its outcome is `TIMEOUT` or `OUT_OF_NODES` if the budget is exhausted.
+    The model's predicates must have classifiers and include all predicates of the goal. The model must
+    have a sampler for each operator whose controller has continuous parameters. Unless the deadline
+    interrupts planning, the result depends only on the arguments.
+
+    If no abstract plan can be refined, the result describes the attempt that failed at the latest step.
+    If time or the limit on nodes is exhausted, the outcome is `TIMEOUT` or `OUT_OF_NODES`.
     """
     _check(task, model)
     config = config or PlanningConfig()
@@ -161,10 +162,11 @@ class _Attempt:
     statistics: SearchStatistics
 
     def run(self, problem: Problem) -> PlanningResult:
-        """Refine abstract plans in turn, and return the first success or the deepest failure.
+        """Refine abstract plans in turn until one succeeds, and return its result.
 
-        If the simulator blames objects for a failure, the search restarts. Plans must then act on these
-        objects before the failed step.
+        If none succeeds, return the result that failed at the latest step. If the simulator reports that
+        some objects made a step fail, the search restarts. New plans must then act on these objects before
+        they use this step.
         """
         deepest: PlanningResult | None = None
         stream = self._start_search(problem)
@@ -179,7 +181,7 @@ class _Attempt:
             if result.outcome is Outcome.TIMEOUT:
                 return replace(deepest, outcome=Outcome.TIMEOUT)
             changed = problem.with_failure(steps[refinement.failure.step], refinement.offending)
-            # Without new offending objects, the problem is unchanged and the current search continues.
+            # If the simulator reported no new objects, the problem is the same and the search continues.
             if changed is not problem:
                 problem = changed
                 stream = self._start_search(problem)
@@ -240,10 +242,10 @@ class _Attempt:
 
 
 def _deeper(one: PlanningResult | None, other: PlanningResult) -> PlanningResult:
-    """Return the one of two failed results that failed at the later step; on a tie, return `other`.
+    """Compare two failed results and return the one with the later failed step; on a tie, `other`.
 
-    A failure that the simulator blames on objects counts as earlier than any other failure, because the
-    next search avoids it.
+    An `ENVIRONMENT_FAILURE` counts as earlier than all other failures: the simulator reported which objects
+    caused it, so the next search can avoid it.
     """
     return other if one is None or _depth(other) >= _depth(one) else one
 

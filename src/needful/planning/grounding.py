@@ -1,4 +1,4 @@
-"""Ground operators: turn a task into a compact problem over numbered atoms.
+"""Grounding: turn a task and lifted operators into a compact problem over numbered atoms.
 
 Each atom has a number. A set of atoms is an integer, its bit mask: bit i is set if atom i is in the set. A
 delete pattern is a quantified delete effect, such as On(x, any block). It can match thousands of atoms, so
@@ -25,15 +25,15 @@ from needful.core.plans import AbstractPlan
 from needful.core.tasks import AbstractTask
 from needful.planning.budget import Budget
 
-# The maximum number of atoms. Each atom needs an integer with as many bits as its number, so memory is
-# quadratic in the number of atoms: about 1 GB at this limit.
+# The maximum number of atoms. For the atom with number n, an integer of n + 1 bits is stored (2 ** n).
+# Memory is therefore quadratic in the number of atoms: about 1 GB at this limit.
 _MAX_ATOMS = 130_000
 # The memory limit, in bytes, for the bit masks of all ground operators; a mask can have one bit per atom.
 _MAX_OPERATOR_BYTES = 1 << 31
 
-# The index of an operator, and for each of its parameters the index of the object that it is bound to.
+# The index of an operator, and for each parameter of the operator the index of the object bound to it.
 Grounding: TypeAlias = tuple[int, tuple[int, ...]]
-# A lifted atom as its predicate and, for each argument, the index of the parameter.
+# A lifted atom: its predicate, and for each argument the index of the operator's parameter.
 IndexedAtom: TypeAlias = tuple[Predicate, tuple[int, ...]]
 
 
@@ -131,14 +131,14 @@ class OperatorMasks(NamedTuple):
 
 
 def operator_masks(step: int, problem: GroundProblem) -> OperatorMasks:
-    """Return the bit masks of a ground operator; `deletes` includes the matches of its delete patterns."""
+    """Return the bit masks of a ground operator; `deletes` includes all atoms of quantified deletes."""
     operator = problem.ground_operators[step]
     deletes = deleted_atoms(operator, problem)
     return OperatorMasks(operator.preconditions, operator.adds & ~operator.preconditions, deletes)
 
 
 def deleted_atoms(operator: EncodedOperator, problem: GroundProblem) -> int:
-    """Return the bit mask of all atoms that a ground operator deletes: single atoms and pattern matches.
+    """Return the bit mask of all atoms that a ground operator deletes, including quantified deletes.
 
     Atoms that the operator also adds are left out.
     """
@@ -151,7 +151,8 @@ def deleted_atoms(operator: EncodedOperator, problem: GroundProblem) -> int:
 def ground(operators: Sequence[Operator], task: AbstractTask, budget: Budget) -> GroundProblem | None:
     """Return the compact problem, or None if time ran out or the problem is too large.
 
-    Ground operators whose preconditions are unreachable, even if delete effects are ignored, are left out.
+    The problem contains only ground operators whose preconditions are reachable if delete effects are
+    ignored.
     """
     table = AtomTable(task.objects)
     for atom in budget.until_deadline(task.initial):
@@ -244,11 +245,13 @@ def _reachable_groundings(
 def _new_bindings(
     table: AtomTable, operator: _IndexedOperator, old: int, fresh: int, first: bool, budget: Budget
 ) -> Iterator[tuple[int, ...]]:
-    """Yield the bindings of an operator that are new in one round: an object index for each parameter.
+    """Yield the bindings of an operator that become possible in one round.
 
-    In a new binding all preconditions are reached, and at least one is fresh: first reached in the last
-    round. For each precondition, one join finds the bindings in which it is the first fresh precondition of
-    the operator. An operator without preconditions has bindings in the first round only.
+    A binding has an object index for each parameter. `fresh` is the bit mask of the atoms that were reached
+    in the last round, and `old` that of the atoms reached before. In a new binding, all preconditions are
+    reached and at least one is fresh. To find each binding once, there is one join per precondition: it
+    finds the bindings in which this precondition is fresh and all preconditions before it are old. An
+    operator without preconditions has bindings in the first round only.
     """
     free = [UNBOUND] * len(operator.domains)
     if first and not operator.preconditions:
@@ -278,7 +281,7 @@ def _sort_key(keyed: tuple[GroundAtom, tuple[int, ...]]) -> tuple[str, tuple[int
 
 
 def _mask(atoms: Iterable[GroundAtom], table: AtomTable) -> int:
-    """Return the bit mask of atoms. It is built in a byte array: updating a long int would be slow."""
+    """Return the bit mask of a set of atoms, built in a byte array because updating a long int is slow."""
     ones = bytearray(len(table) // 8 + 1)
     for atom in atoms:
         number = table.number(atom)

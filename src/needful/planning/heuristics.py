@@ -1,16 +1,17 @@
 """The heuristics LM-cut and FF for operators of cost 1. Both ignore all delete effects.
 
-LM-cut (Helmert and Domshlak, ICAPS 2009) repeatedly computes a cut of the justification graph: a set of
-operators such that every plan uses at least one of them (a landmark). The operators of a cut then get
+LM-cut (Helmert and Domshlak, ICAPS 2009) repeatedly computes a cut of the justification graph. A cut is a
+landmark: a set of operators such that every plan uses at least one of them. The operators of a cut then get
 cost 0, so the cuts are disjoint and their number is an admissible estimate. The supporter of an operator is
 its precondition with the greatest h-max value; among equal values, the one with the lowest number. The
 landmarks therefore depend on the state alone, not on the order of computation.
 
-FF returns the length of a relaxed plan and its applicable operators. Each atom is achieved by the
-operator of least cost, where the cost of an operator is 1 plus the sum of its preconditions' costs; ties
-go to the lowest number. The operators that support the goal in this way form the relaxed plan (Keyder
-and Geffner, ECAI 2008, after Hoffmann and Nebel, JAIR 2001). The preferred operators are the operators of
-the relaxed plan that are applicable in the state.
+FF estimates a state by the length of a relaxed plan, which ignores delete effects. The cost of an operator
+is 1 plus the sum of the costs of its preconditions. The achiever of an atom is the operator of least cost
+that adds it; ties go to the lowest number. The cost of an atom is that of its achiever, or 0 if the atom
+holds in the state. The relaxed plan consists of the achievers of the goal atoms, the achievers of these
+operators' preconditions, and so on (Keyder and Geffner, ECAI 2008, after Hoffmann and Nebel, JAIR 2001).
+The preferred operators are the operators of the relaxed plan that are applicable in the state.
 """
 
 from __future__ import annotations
@@ -30,12 +31,17 @@ _INFINITE = 1 << 30
 _NO_OPERATOR = -1
 # LM-cut: the value of unreachable atoms. Less than 2 ** 30, because Python compares such integers fastest.
 _UNREACHED = 1 << 29
-# LM-cut: the operators of a cut with more operators than this are processed together, which is faster.
+# LM-cut: if a cut has more operators than this, they are processed all at once, which is faster.
 _LARGE_CUT = 200
 
 
 class RelaxedPlan(NamedTuple):
-    """A plan that ignores delete effects: its length, and its operators applicable in the state."""
+    """A plan from a state that ignores delete effects.
+
+    Attributes:
+        length: the number of operators in the plan.
+        preferred: the operators of the plan that are applicable in the state.
+    """
 
     length: int
     preferred: frozenset[int]
@@ -97,7 +103,8 @@ class Ff:
                     costs[effect] = cost
                     achievers[effect] = operator
                     heapq.heappush(queue, (cost, effect))
-                # At _MAX_COST, the new operator may itself need this effect, so keep the old achiever.
+                # Larger costs are truncated to _MAX_COST. At this cost, the old achiever stays: the new
+                # operator might itself need this effect, and the relaxed plan would be circular.
                 elif cost == costs[effect] < _MAX_COST and operator < achievers[effect]:
                     achievers[effect] = operator
 
@@ -144,8 +151,9 @@ class _Graph(NamedTuple):
 class LmCut:
     """The LM-cut heuristic for one problem. Atoms and operators are represented by numbers.
 
-    The last operator stands for the goal: its preconditions are the goal and it adds nothing. Its supporter
-    is thus the goal atom with the greatest h-max value. The next cut separates this atom from the state.
+    An additional operator, the last one, stands for the goal: its preconditions are the goal atoms, and it
+    adds nothing. Its supporter is thus the goal atom with the greatest h-max value. To reach this
+    atom, a plan must use at least one operator of the next cut.
     """
 
     def __init__(self, problem: GroundProblem, budget: Budget) -> None:
@@ -196,7 +204,7 @@ class LmCut:
         return HeuristicEstimate(len(landmarks), tuple(landmarks))
 
     def _mask(self, cut: list[int]) -> int:
-        """Return the bit mask of a cut. It is built in a byte array: updating a long int would be slow."""
+        """Return the bit mask of a cut, built in a byte array because updating a long int is slow."""
         marks = bytearray(self._original_index[-1] // 8 + 1)
         for operator in cut:
             number = self._original_index[operator]
@@ -219,7 +227,7 @@ class LmCut:
 
         `pending` lists the operators whose supporters must be found again. This can lower the values of
         their add effects. If the value of an atom decreases, the operators that it supports become pending
-        too. Values only decrease, each time by at least 1. The result does not depend on the order.
+        too. Values never increase. The result does not depend on the order of `pending`.
         """
         _, values, costs, supporters, supported = graph
         preconditions, effects = self._preconditions, self._effects
@@ -239,13 +247,15 @@ class LmCut:
                     supported[effect].clear()
 
     def _cut(self, graph: _Graph) -> list[int]:
-        """Return the operators of the next cut, which lead into the goal zone.
+        """Return the operators of the next cut.
 
-        The target is the goal atom with the greatest value. The goal zone contains the target and the atoms
-        from which operators of cost 0 lead to the target. An operator is in the cut only if its supporter
-        can be reached without entering the zone. A supporter with a lower value than the target always
-        can: its path contains only atoms of lower values, and no atom of the zone has a lower value. If all
-        supporters have lower values, which is usual, this needs no search.
+        The target is the goal atom with the greatest h-max value. The goal zone contains the target and all
+        atoms from which operators of cost 0 lead to the target. An operator is in the cut if it adds an
+        atom of the zone and its supporter can be reached without entering the zone.
+
+        If a supporter has a lower value than the target, it can be reached in this way: all atoms on its
+        path have lower values too, and no atom of the zone has a lower value. A search is needed only for
+        the other supporters, and usually there are none.
         """
         _, values, costs, supporters, _ = graph
         target = supporters[-1]
@@ -269,7 +279,7 @@ class LmCut:
         return list(certain)
 
     def _reachable_outside(self, zone: set[int], graph: _Graph) -> set[int]:
-        """Return the atoms that can be reached without using an operator that adds an atom of the zone."""
+        """Return the atoms reachable from the state without operators that add an atom of the zone."""
         supported, effects = graph.supported, self._effects
         reached, to_leave = set(graph.true), graph.true.copy()
         for atom in to_leave:  # the list grows in the loop

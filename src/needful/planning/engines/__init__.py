@@ -1,1 +1,1 @@
-"""The search engines: the Python reference and the binding of the C++ engine."""
+"""The search engines: the reference engine in Python, and the interface to the C++ engine."""

@@ -1,17 +1,18 @@
 """A* search that yields a stream of abstract plans, cheapest first.
 
-A tree search would find the same plans, but it keeps all paths to a state and grows exponentially. A node
-stands for one path to its state. Here, a node is postponed if its state was already expanded for K other
-paths that cost no more. Any plan through the postponed node could use one of these K paths instead and
-would cost no more. The first K plans therefore do not need the node. K is 1 for the first plan, as in plain
-A*, and grows by 1 with each requested plan.
+Each node stands for one path to a state. Expanding all paths (tree search) would take exponential time.
+Let K be the number of plans requested so far. A node is postponed if its state was already expanded for K
+other paths that cost no more. Any plan through the postponed node could use one of these K paths instead
+and would cost no more, so the first K plans do not need the node. For the first plan, K is 1, as in plain
+A*. When the next plan is requested, the postponed nodes return to the queue.
 
-Evaluation is deferred: a child enters the queue with a lower bound from its parent's landmarks. The
-heuristic is computed when the child is first popped.
+Evaluation is deferred: the heuristic is computed when a node is first popped. Until then, the node has a
+lower bound that is derived from its parent's estimate.
 
-Nodes are popped in the order of (f, h, random number, creation). Each node draws its random number when
-it is created, so runs are reproducible. With a weight w, f = g + w·h: plans come sooner and cost at most
-w times the optimum, and superfluous steps are removed from them.
+The node with the lowest f = g + w·h is popped first: g is the cost of the path, h the estimate and w the
+weight. Ties are broken by h, then by a random number, then by the order of creation. A node gets its random
+number when it is created, so runs are reproducible. With a weight above 1, plans are found sooner. They
+cost at most w times the optimum, and superfluous steps are removed from them.
 """
 
 from __future__ import annotations
@@ -35,7 +36,13 @@ QueueEntry: TypeAlias = tuple[int, int, int, int]
 
 
 class _CachedEstimate(NamedTuple):
-    """The estimate of a state: its value, its number of landmarks, and their union as a bit mask."""
+    """The heuristic estimate of a state.
+
+    Attributes:
+        value: a lower bound on the cost to reach the goal; None if the goal is unreachable.
+        landmarks: the number of landmarks. A landmark is a set of operators; each plan uses at least one.
+        in_landmark: the operators that are in a landmark, as a bit mask.
+    """
 
     value: int | None
     landmarks: int
@@ -47,7 +54,7 @@ class AStar:
     """A* search for abstract plans, by default with LM-cut.
 
     Attributes:
-        heuristic: builds the heuristic for a problem; it may return an unfinished one if time runs out.
+        heuristic: builds the heuristic for a problem. If time runs out, the heuristic may be incomplete.
         weight: the factor of the estimate in f = g + weight·h; 1 gives the cheapest plans.
         symmetries: whether to merge states that differ only by swapping interchangeable objects.
     """
@@ -66,8 +73,8 @@ class AStar:
         """Start a search and return its stream of plans; ties are broken by `seed` alone."""
         space = SearchSpace(problem, self.symmetries, budget)
         plans = AStarStream(space, self.heuristic(problem, budget), self.weight, seed, budget, statistics)
-        # The cheapest plan has no superfluous steps, and later plans would often become equal to earlier
-        # ones if they were trimmed.
+        # With weight 1, superfluous steps are not removed: the cheapest plan has none, and shortened later
+        # plans would often equal earlier plans.
         return plans if self.weight == 1 else TrimmedPlans(plans, problem, budget)
 
 
@@ -86,7 +93,7 @@ class AStarStream(SearchStream):
         super().__init__(space, seed, budget, statistics)
         self._heuristic = heuristic
         self._weight = weight
-        # For each state: the costs of the paths for which it was expanded, and its heuristic estimate.
+        # For each state: the costs of the expanded paths to it, and its heuristic estimate.
         self._expansions: dict[int, list[int]] = {}
         self._estimates: dict[int, _CachedEstimate] = {}
         self._queue: list[QueueEntry] = []

@@ -1,12 +1,12 @@
 """Lazy greedy best-first search with the FF heuristic and preferred operators.
 
 It ranks nodes only by their estimated distance to the goal, so it often finds a plan where A* takes too
-long to find a cheapest plan. A child is queued with its parent's estimate and evaluated when it is popped.
-Children that a preferred operator leads to are also in a second queue. The queues take turns, and the
-second queue gets extra turns whenever an estimate is the lowest so far.
+long. A child enters the queue with its parent's estimate, and is evaluated when it is popped. If a
+preferred operator leads to a child, the child also enters a second queue. Nodes are popped from both queues
+in turn. Whenever an estimate is lower than all earlier estimates, the second queue gets extra turns.
 
-After each plan, the search continues as A* does: a state is expanded up to K times, and K grows by 1 with
-each requested plan. Superfluous steps are removed from the plans.
+After each plan, the search continues, and every state may be expanded once more. Superfluous steps are
+removed from the plans.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from needful.planning.engines.search_space import SearchSpace, SearchStream
 from needful.planning.grounding import GroundProblem
 from needful.planning.heuristics import Ff, RelaxedPlan
 
-# (h of the parent, cost, random number, node): ties in h go to the cheaper node, for shorter plans.
+# (estimate of the parent, cost of the path, random number, node number). Among equal estimates, the cheaper
+# path comes first, because this gives shorter plans.
 QueueEntry: TypeAlias = tuple[int, int, int, int]
 
 _ALL, _PREFERRED = 0, 1
-# When an estimate is the lowest so far, the queue of preferred operators gets this many extra turns.
+# The number of extra turns for the queue of preferred operators when an estimate is the lowest so far.
 _BOOST = 1000
 
 

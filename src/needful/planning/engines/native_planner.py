@@ -34,11 +34,11 @@ else:
 _MAX_INT64 = (1 << 63) - 1
 _MAX_WEIGHT = (1 << 31) - 1
 
-# An atom as the engine receives it: the predicate's number, and the numbers of its arguments. These are
-# objects in a ground atom, and parameters of the operator in a lifted atom.
+# An atom of an operator, as the engine receives it: the number of the predicate, and for each argument the
+# index of the operator's parameter.
 EncodedAtom: TypeAlias = tuple[int, list[int]]
-# One search of a portfolio as the engine receives it: (greedy, weight, symmetries, max_work). A max_work
-# of 0 stands for no limit.
+# One search of a portfolio, as the engine receives it: (greedy, weight, symmetries, max_work). max_work is
+# explained in `Stage`; here, 0 stands for no limit.
 StageTuple: TypeAlias = tuple[bool, int, bool, int]
 
 
@@ -99,8 +99,8 @@ class NativeProblem:
         grounded: the C++ object with the atoms and ground operators.
         portfolio: the searches to run.
         failures: the failures discovered so far in simulation, as pairs: the index of the ground operator
-            that failed, and the index of the object that made it fail. The engine adds them to the problem
-            when a search starts, because this takes time and only a search has a deadline.
+            that failed, and the index of the object that made it fail. The engine uses them only
+            when a search starts: this can take long, and a search has a deadline.
     """
 
     operators: tuple[Operator, ...]

@@ -58,10 +58,10 @@ class SearchSpace:
         return (child | operator.adds) & self._relevant_atoms
 
     def undo_renaming(self, steps: list[int]) -> tuple[int, ...]:
-        """Return the steps of a path with the original objects, as a plan for the problem.
+        """Return the plan for the original problem that corresponds to a path of the search.
 
-        With `symmetries`, `successor` replaces a state by a symmetric one, in which interchangeable objects
-        are renamed. Each such renaming is undone in all later steps.
+        With `symmetries`, `successor` replaces a state by a symmetric state, in which interchangeable
+        objects are renamed. In all later steps of the path, this renaming is undone.
         """
         if self._symmetry is None:
             return tuple(steps)

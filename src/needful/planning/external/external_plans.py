@@ -2,10 +2,12 @@
 
 The program runs once, when the first plan is requested. None of its code is imported.
 
-The program runs in its own session and process group, led by a shell. The whole group is killed as soon
-as the program ends, the deadline passes or an exception is raised. If this Python process is killed, its
-end of a pipe closes; a guard process in the group waits for this and then kills the group. (A process that
-was forked from this one without exec in the meantime would keep the pipe open.)
+The program runs in its own session and process group, started by a shell. This Python process kills the
+whole group as soon as the program ends, the deadline passes or an exception is raised.
+
+If this Python process is killed itself, a guard process in the group kills the group. The guard reads from
+a pipe whose write end is open only in this process, so it notices when the pipe closes. (If this process
+is forked without exec, the child also holds the write end, and the guard waits for both.)
 """
 
 from __future__ import annotations
@@ -41,10 +43,10 @@ _ENDED_WITHOUT_PLAN = {
 }
 _COUNTER = re.compile(r"(Generated|Expanded|Evaluated) (\d+) state")
 
-# The shell script that leads the process group. Its arguments are the memory limit in kilobytes (ignored if
-# the system cannot set it), the input file, the output file and the command. It prints the command's exit
-# status.
-# It kills the guard process and waits for it; otherwise the dead guard could remain as a zombie process.
+# The shell script that runs a command and prints its exit status. Its arguments are the memory limit in
+# kilobytes (ignored if the system cannot set it), the input file, the output file and the command.
+# The guard process kills the process group when standard input closes: the Python process has then ended.
+# At the end, the script kills the guard and waits for it; otherwise the guard could become a zombie.
 _LEADER = """
 ulimit -v "$1" 2>/dev/null
 input=$2 output=$3
@@ -200,7 +202,10 @@ def _failure(program: Program, result: ProcessResult, what: str) -> PlannerError
 
 
 def find_program(name: str, given: str | None, package: str, relative_path: str) -> str:
-    """Return the path of a planner: `given`, or a file in an installed package; raise if it is missing."""
+    """Return the path of a planner's program; raise if there is no such file.
+
+    The path is `given`, or if that is None, `relative_path` in the installed package `package`.
+    """
     if given is not None:
         if not os.path.isfile(given) or not os.access(given, os.X_OK):
             raise InvalidInputError(
@@ -267,7 +272,7 @@ def _first_line(leader: subprocess.Popen[bytes], seconds: float) -> bytes | None
 
 
 def _kill_group(leader: subprocess.Popen[bytes]) -> None:
-    # This process has not waited for the shell yet, so its id cannot belong to another group. Some systems
-    # deny permission to kill a process that has already ended.
+    # The group has the process id of the shell. The system cannot give this id to another group before this
+    # process waits for the shell. Some systems deny permission to kill a process that has already ended.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(leader.pid, signal.SIGKILL)

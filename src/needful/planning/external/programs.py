@@ -23,7 +23,7 @@ LAMA_FIRST = (
     "lazy_greedy([ff, landmarks], preferred=[ff, landmarks])))"
 )
 
-# Of symmetric states, K* searches only one. It generates the plans through the others afterwards.
+# If several states are symmetric, K* expands only one. It derives the plans through the others at the end.
 _SYMMETRIES = "sym=structural_symmetries(search_symmetries=oss, stabilize_initial_state=false, "
 _SYMMETRIES += "keep_operator_symmetries=true, time_bound=0)"
 _K_STAR_SEARCH = "kstar(lmcut(transform=undo_to_origin()), k={}, symmetries=sym, dump_plan_files=false, "
@@ -39,7 +39,7 @@ _K_STAR_UNSOLVABLE = 12
 
 @dataclass(frozen=True, slots=True)
 class FastDownward:
-    """The search for one abstract plan by Fast Downward; see `Search`.
+    """A search for one abstract plan, run by Fast Downward; see `Search`.
 
     Attributes:
         search: a search in Fast Downward's syntax, such as `OPTIMAL` or `LAMA_FIRST`. It must stop after
@@ -72,18 +72,21 @@ class FastDownward:
 
 
 def _read_plan(folder: Path) -> list[Steps]:
-    """Return the plan from a file with one step in parentheses per line and a comment on the cost."""
+    """Return the plan that Fast Downward wrote, as a list of one plan.
+
+    Each line of the file is a step in parentheses or a comment, which starts with a semicolon.
+    """
     lines = (folder / "plan").read_text().splitlines()
     return [tuple(parse_step(line.strip("()")) for line in lines if not line.startswith(";"))]
 
 
 @dataclass(frozen=True, slots=True)
 class KStar:
-    """The search for the cheapest abstract plans by K*; see `Search`.
+    """A search for the cheapest abstract plans, run by K*; see `Search`.
 
     Attributes:
-        plans: how many plans to request. Plans that continue after the goal are dropped; in some domains,
-            these are most of the plans. Requesting more plans takes little extra time.
+        plans: how many plans to request. Plans that reach the goal before their last step are dropped; in
+            some domains, these are most of the plans. Requesting more plans takes little extra time.
         memory: the memory limit in bytes.
         program: the path of the search component; None for the one in the package kstar-planner.
     """

@@ -1,8 +1,9 @@
 """Write a ground problem as input for Fast Downward's search component.
 
-The format is that of Fast Downward's translator, which grounds PDDL (SAS+, version 3). Here the problem is
-grounded already, so the translator is not needed: it would take longer than the search on small tasks, and
-run out of memory on large ones. The planner never sees names chosen by the user.
+The format is SAS+ (version 3), the output of Fast Downward's translator, which grounds PDDL. Here the
+problem is grounded already, so the translator is not needed. It would take longer than the search on small
+tasks, and run out of memory on large tasks. Variables and operators have generated names, such as v3 and
+o7, so the planner never reads names chosen by the user.
 
 Each variable stands for an atom; its value is 0 if the atom holds, and 1 if not.
 """
@@ -15,16 +16,16 @@ from needful.abstraction.atom_table import bits
 from needful.planning.budget import Budget
 from needful.planning.grounding import EncodedOperator, GroundProblem, deleted_atoms
 
-# The number of an additional variable that always has the value 0, like an atom that always holds.
+# The number of an additional variable, which stands for an atom that always holds.
 _TRUE = 0
 
 
 def sas_task(problem: GroundProblem, budget: Budget) -> str | None:
-    """Return the problem as text, or None if time ran out. The ground operator with index 7 is named o7.
+    """Return the problem in the planner's format, or None if time ran out.
 
-    Atoms that occur neither in a precondition nor in the goal are left out, and so are atoms that always
-    hold. The goal must not hold at the start: otherwise all goal atoms might be left out, and the
-    planner refuses a task without a goal.
+    The ground operator with index 7 is named o7. Two kinds of atoms are left out: those that occur neither
+    in a precondition nor in the goal, and those that always hold. The goal must not hold at the start.
+    Otherwise all goal atoms might be left out, and the planner rejects a task without a goal.
     """
     deleted = []
     for operator in problem.ground_operators:
@@ -64,9 +65,9 @@ def _variables(count: int) -> Iterator[str]:
 
 
 def _operator(operator: EncodedOperator, deleted: int, numbers: dict[int, int]) -> list[str]:
-    """Return the lines of an operator: the preconditions that stay true, then the changes of variables.
+    """Return the lines of an operator: the preconditions that it does not delete, then its changes.
 
-    A change gives the value before the step (-1 for any value) and the value after it.
+    A change gives a variable, its value before the step (-1 for any value) and its value after the step.
     """
     conditions, changes = [], []
     for atom in bits(operator.preconditions | operator.adds | deleted):

@@ -100,7 +100,8 @@ DeleteWriter: TypeAlias = Callable[[DeletePattern, Operator, Scope], str | None]
 def forall_delete(pattern: DeletePattern, operator: Operator, scope: Scope) -> str | None:
     """Return the PDDL effect that deletes all atoms that match a pattern; None if it deletes nothing.
 
-    The effect may also match atoms that the operator adds: in PDDL, add effects override deletes.
+    The effect may also match atoms that the operator adds. They are not deleted: in PDDL, add effects
+    override deletes.
     """
     if any(_bindings(pattern, atom) == {} for atom in operator.add_effects):
         return None  # the pattern matches only this atom, which is added
@@ -110,9 +111,9 @@ def forall_delete(pattern: DeletePattern, operator: Operator, scope: Scope) -> s
 def guarded_delete(pattern: DeletePattern, operator: Operator, scope: Scope) -> str | None:
     """Return the PDDL effect that deletes all atoms that match a pattern, except those the operator adds.
 
-    Returns None if the effect deletes nothing. An atom differs from an added atom if at least one argument
-    differs. With several arguments, this condition is a disjunction, which few planners accept. The delete
-    is therefore repeated, once for each way in which an atom can differ from all added atoms.
+    Returns None if the effect deletes nothing. An atom is not an added atom if the first argument differs,
+    or the second, and so on. Few planners accept such a disjunction as a condition. The effect therefore
+    contains several conditional deletes. Each requires one specific argument per added atom to differ.
     """
     terms = scope.pattern_terms(pattern)
     inequalities = []

@@ -1,8 +1,8 @@
 """Convert names to PDDL names and back, and write and read the comments in PDDL files.
 
-PDDL names are ASCII, start with a letter and ignore case. In this package, a name can be any text. Names
-that PDDL accepts stay unchanged; for the others, a comment gives the original name. PDDL allows a type and
-an object with the same name, but some tools do not, so all names are unique.
+PDDL names are ASCII, start with a letter and are not case-sensitive. In this package, a name can be any
+text. Names that PDDL accepts stay unchanged; for the others, a comment gives the original name. PDDL allows
+a type and an object with the same name, but some tools do not. The names written here are therefore unique.
 
 The comments record information that PDDL cannot express, and can be read back:
 

@@ -1,8 +1,8 @@
 """Read actions of a PDDL domain as operators without controllers.
 
-PDDL allows an action to use the same object for several parameters, but operators do not. On request, an
-action is also read as operators in which such parameters are merged into one. A delete pattern is a
-quantified delete effect.
+PDDL allows an action to use the same object for several parameters, but operators do not. On request, such
+an action is read as several operators: one without merged parameters, and others in which parameters that
+may stand for the same object are merged into one. A delete pattern is a quantified delete effect.
 """
 
 from __future__ import annotations
@@ -115,9 +115,9 @@ def _parameters(action: Action, previous_line: int, symbols: Symbols) -> dict[st
 
 
 def _constants(form: Form, parameters: Mapping[str, Variable], symbols: Symbols) -> dict[str, Variable]:
-    """Return a parameter for each constant in an action, by lower-case PDDL name of the constant.
+    """Return a new parameter for each constant in an action, by lower-case PDDL name of the constant.
 
-    The constant is the only object of the parameter's type.
+    Operators have no constants. The parameter has a type with the constant as its only object.
     """
     taken = {variable.name for variable in parameters.values()}
     found = {}
@@ -181,8 +181,8 @@ class _Scope:
     def conditions(self, expression: Expression) -> Iterator[LiftedAtom | bool]:
         """Yield one item for each atom, equality and inequality in a precondition.
 
-        For an atom, the item is the lifted atom. For an equality or inequality, it is a bool: whether it
-        is true. An equality is true if both sides stand for the same parameter of the operator.
+        For an atom, the item is the lifted atom. For an equality or inequality, the item is its truth
+        value. An equality is true if both sides stand for the same parameter of the operator.
         """
         if not self.symbols.syntax.form(expression):
             return
@@ -269,7 +269,7 @@ class _Scope:
 def _bound_and_quantified(
     patterns: frozenset[DeletePattern],
 ) -> tuple[frozenset[LiftedAtom], frozenset[DeletePattern]]:
-    """Return the delete patterns without wildcards, as atoms, and those with wildcards."""
+    """Divide delete patterns: return those without wildcards, converted to atoms, and the others."""
     atoms, quantified = [], []
     for pattern in patterns:
         variables = tuple(one for one in pattern.arguments if isinstance(one, Variable))

@@ -23,7 +23,8 @@ from needful.core.s_expressions import Expression, Form, Word, expression_text
 from needful.planning.pddl.actions import types_overlap
 from needful.planning.pddl.read_symbols import PddlSyntax
 
-# The parameter that each name in a condition stands for, or None: any object that no parameter stands for.
+# For each name in a condition, the parameter that it stands for. None means an object that is bound to no
+# parameter.
 Bindings: TypeAlias = Mapping[str, Variable | None]
 
 
@@ -50,9 +51,10 @@ class DeleteEffect:
 def merge_deletes(
     deletes: Iterable[DeleteEffect], adds: frozenset[LiftedAtom], syntax: PddlSyntax
 ) -> frozenset[DeletePattern]:
-    """Return the delete patterns of an action; the conditions of its delete effects are dropped.
+    """Return the delete patterns of an action, without the conditions of its delete effects.
 
-    This changes nothing if the conditions exclude only atoms that the action adds. Raises otherwise.
+    The conditions may exclude only atoms that the action adds: add effects override deletes, so these
+    conditions are redundant. Any other condition raises an error.
     """
     by_pattern: dict[DeletePattern, list[DeleteEffect]] = {}
     for delete in deletes:
@@ -72,7 +74,7 @@ def merge_deletes(
 def _candidates(pattern: DeletePattern, parameters: Iterable[Variable]) -> list[Sequence[Variable | None]]:
     """Return the possible values of each argument of a pattern.
 
-    A value is a parameter of the action, or None: any object that no parameter stands for.
+    A value is a parameter of the action. None means an object that is bound to no parameter.
     """
     every = list(dict.fromkeys(parameters))
     return [
@@ -86,10 +88,10 @@ def _candidates(pattern: DeletePattern, parameters: Iterable[Variable]) -> list[
 def _deleted(
     choice: Sequence[Variable | None], effects: Sequence[DeleteEffect], syntax: PddlSyntax
 ) -> bool:
-    """Return whether at least one of the delete effects, which share one pattern, deletes an atom.
+    """Return whether at least one delete effect deletes the atom with the arguments `choice`.
 
-    The atom matches the pattern and has the arguments `choice`. Each argument is a parameter of the action,
-    or None: any object that no parameter stands for.
+    All effects have the same pattern, which matches the atom. Each argument is a parameter of the action.
+    None means an object that is bound to no parameter.
     """
     for effect in effects:
         quantified = {name: one for name, one in zip(effect.names, choice, strict=True) if name is not None}
@@ -131,11 +133,11 @@ def _binding(name: Word, bindings: Bindings, syntax: PddlSyntax) -> Variable | N
 
 
 def parameter_partitions(variables: Sequence[Variable]) -> Iterator[dict[Variable, Variable]]:
-    """Yield every way to divide variables into groups that stand for the same object.
+    """Yield every way to divide variables into groups, where each group stands for one object.
 
-    Each way is a map from each variable to the variable that represents its group: the one with the
-    narrowest type. Variables can be in one group if an object can have all their types. In the first map,
-    each variable is a group of its own.
+    Each way is a map from each variable to the variable with the narrowest type in its group. Variables can
+    be in one group if an object can have all their types. In the first map, each variable is a group of its
+    own.
     """
     for groups in _groupings(variables):
         yield {one: max(group, key=_depth) for group in groups for one in group}

@@ -112,8 +112,8 @@ def read_symbols(
 ) -> Symbols:
     """Read the types, predicates and constants that a domain declares.
 
-    With a vocabulary, the types and predicates are those of the vocabulary that have the declared names.
-    They must agree with the declarations.
+    With a vocabulary, each declared type and predicate is replaced by the one with the same name in the
+    vocabulary. Its parent type or its argument types must be those of the declaration.
     """
     types_section, constants_section, predicates_section = (
         sections.get(name, [])[1:] for name in (":types", ":constants", ":predicates")
@@ -159,7 +159,7 @@ class _Declarations:
     syntax: PddlSyntax
 
     def types(self, declared: Sequence[tuple[Word, Word]], with_root: bool) -> dict[str, Type]:
-        """Return the types by lower-case name; with `with_root`, `object` is the supertype of all types."""
+        """Return the types by lower-case name; `with_root` adds `object` as the supertype of all others."""
         parents = {name.lower(): parent for name, parent in declared if name.lower() != ROOT_TYPE}
         types: dict[str, Type] = {}
         if with_root:
@@ -222,7 +222,7 @@ class _Declarations:
     ) -> dict[str, Object]:
         """Return the constants by lower-case name.
 
-        Each constant gets a new type, a subtype of the declared one, of which it is the only object.
+        Each constant gets a new type: a subtype of its declared type, with the constant as its only object.
         """
         constants = {}
         for name, kind in declared:

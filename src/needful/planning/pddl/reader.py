@@ -20,7 +20,7 @@ from needful.planning.pddl.names import Comments
 from needful.planning.pddl.read_actions import ActionBody, read_action
 from needful.planning.pddl.read_symbols import PddlSyntax, Symbols, read_symbols
 
-# The requirements that a domain may declare. Conditions and quantifiers are read only in delete effects.
+# The requirements that a domain may declare. `when` and `forall` are supported only in delete effects.
 REQUIREMENTS = (
     ":strips",
     ":typing",
@@ -66,13 +66,14 @@ def read_pddl_domain(
     `InvalidInputError` that names the line.
 
     PDDL has no features, classifiers or controllers. With a vocabulary, the operators use its types,
-    predicates and controllers, so you can plan with them in its environment. Comments that `write_pddl`
-    wrote give original names and the controller of each action. An action without such a comment runs a
-    controller that has the action's name and takes all its parameters.
+    predicates and controllers, so you can plan with them in the environment of the vocabulary.
+
+    Comments that `write_pddl` wrote give original names and the controller of each action. An action
+    without such a comment runs a controller that has the action's name and takes all its parameters.
 
     Distinct parameters of an operator stand for distinct objects. PDDL does not require this. With
-    `repeated_objects`, an action becomes several operators, one per way to use one object for several
-    parameters.
+    `repeated_objects`, an action becomes several operators, one per way to merge parameters that may stand
+    for the same object.
     """
     text, label = _text(source)
     syntax = PddlSyntax(label)
@@ -140,9 +141,9 @@ def _check_requirements(requirements: Iterable[Expression], syntax: PddlSyntax) 
 
 
 def _vocabulary(given: Vocabulary | None, symbols: Symbols, created: Iterable[Controller]) -> Vocabulary:
-    """Return the given vocabulary, extended by the types of the constants and the created controllers.
+    """Return the given vocabulary with the types of the constants and the created controllers added.
 
-    If none is given, start from the types and predicates that the domain declares.
+    If no vocabulary is given, they are added to the types and predicates that the domain declares.
     """
     given = given or Vocabulary(tuple(symbols.types.values()), tuple(symbols.predicates.values()), ())
     return Vocabulary(
@@ -157,9 +158,10 @@ def assign_controllers(
 ) -> tuple[tuple[Operator, ...], tuple[Controller, ...]]:
     """Return the operators with controllers, and the controllers that had to be created.
 
-    A comment names the controller of an action; without a comment, the controller has the action's name
-    and takes its parameters. Controllers that are not in the vocabulary are created without continuous
-    parameters, and with types that fit all actions that run them.
+    A comment in the PDDL text can name the controller of an action. Without a comment, the controller has
+    the action's name and takes the action's parameters. Controllers that are not in the vocabulary are
+    created, without continuous parameters. If several actions run a created controller, its arguments have
+    the narrowest types that include the arguments of all these actions.
     """
     known = {} if vocabulary is None else {one.name: one for one in vocabulary.controllers}
     created: dict[str, Controller] = {}
