@@ -1,4 +1,4 @@
-"""The planners of the package by name, and a generator of abstract plans."""
+"""Create planners by name, and generate abstract plans with them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFAULT_PLANNER = "anytime"
 
 @dataclass(frozen=True, slots=True)
 class AutoPlanner:
-    """Uses the C++ engine if it is built and supports the search, else the Python engine.
+    """Plans with the C++ engine if it is built and implements `search`, else with the Python engine.
 
     Both engines return the same plans.
     """
@@ -30,9 +30,9 @@ class AutoPlanner:
     search: Search = field(default_factory=anytime_portfolio)
 
     def __call__(self, operators: Sequence[Operator], task: AbstractTask, budget: Budget) -> Problem | None:
-        """Ground the operators and the task; return the ground problem. Its method `plans` starts a search.
+        """Ground the operators over the task's objects and return the ground problem.
 
-        Returns None if time ran out or the problem is too large.
+        Call its method `plans` to start a search. Returns None if time ran out or the problem is too large.
         """
         planner: Planner = PythonPlanner(self.search)
         if isinstance(self.search, Portfolio) and supports_portfolio(self.search):
@@ -81,8 +81,8 @@ def generate_abstract_plans(
     """Yield abstract plans for a task, each computed on demand.
 
     There can be infinitely many plans. The default planner is `default_planner()`, the default budget
-    is unlimited, and `seed` decides ties. The iterator ends when there are no more plans or the budget is
-    exhausted. To distinguish the two, call a `Planner` and read `PlanStream.end_reason`.
+    is unlimited, and `seed` decides how the search breaks ties. The iterator ends when there are no more
+    plans or the budget is exhausted. To know which, call a `Planner` and read `PlanStream.end_reason`.
     """
     budget = budget or Budget.unlimited()
     problem = (planner or default_planner())(operators, task, budget)
@@ -106,7 +106,7 @@ def _catalogue() -> Mapping[str, Callable[[], Planner]]:
     }
 
 
-# Modules that start external programs are imported late: only when such a planner is created.
+# Planners that run external programs: their modules are imported only when one of them is created.
 def _fast_downward_lama() -> Planner:
     from needful.planning.external.programs import LAMA_FIRST, FastDownward
 

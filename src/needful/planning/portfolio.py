@@ -1,11 +1,13 @@
 """Portfolios: several searches in sequence, and a filter that defers similar plans.
 
-Optimal search finds nothing on tasks that are slightly too large for it. A portfolio therefore limits
-each of its searches and then starts the next, less ambitious one. The limits count nodes, not seconds, so
-the plans do not depend on the speed of the machine.
+Optimal search finds no plan at all for tasks that are slightly too large for it. A portfolio therefore
+limits each search. When the limit is reached, it starts the next search, which is faster but may find
+longer plans. The limits count search nodes, not seconds, so the plans do not depend on the speed of the
+machine.
 
-The cheapest plans of a problem are often the same steps in many orders. If one of them cannot be refined,
-most others cannot either. So `DistinctPlans` first returns plans that differ in more than their order.
+The cheapest plans of a problem often have the same steps in different orders. If one of them cannot be
+refined, most of the others cannot be refined either. `DistinctPlans` therefore returns one of them and
+defers the others.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ class Stage:
 
     Attributes:
         search: the search.
-        max_work: the number of nodes times the number of ground operators after which the next stage
-            starts. With None, only the budget limits the search.
+        max_work: the limit of the search. It may create about `max_work` / (number of ground operators)
+            nodes; then the next stage starts. With None, only the budget limits the search.
     """
 
     search: Search
@@ -48,7 +50,10 @@ class Stage:
             )
 
     def budget(self, left: Budget, nodes_created: int, ground_operators: int) -> Budget:
-        """Return the part of the remaining budget `left` that the search may use."""
+        """Return the budget of the search: the remaining budget `left`, with `max_work` as another limit.
+
+        `nodes_created` is the number of nodes that earlier stages created.
+        """
         if self.max_work is None:
             return left
         max_nodes = nodes_created + max(1, self.max_work // max(1, ground_operators))
@@ -62,7 +67,7 @@ class Portfolio:
     """Searches that run in sequence; a portfolio is itself a search.
 
     Attributes:
-        stages: the searches, most ambitious first.
+        stages: the searches and their limits, in the order in which they run.
         distinct: whether to defer plans that are similar to earlier ones; see `DistinctPlans`.
     """
 
@@ -188,8 +193,8 @@ class DistinctPlans(DeferringStream):
 def normal_form(steps: Sequence[int], problem: GroundProblem) -> tuple[int, ...]:
     """Return a canonical order of the steps of a plan.
 
-    Plans have the same canonical order if swaps of neighbouring independent steps turn one into the other.
-    It is the lexicographically smallest such order.
+    Two plans are equivalent if swaps of neighbouring independent steps turn one into the other. Equivalent
+    plans have the same canonical order: the lexicographically smallest of all equivalent plans.
     """
     masks = [operator_masks(step, problem) for step in steps]
     # For each step: the later steps that depend on it, and the number of earlier steps it depends on.
@@ -213,7 +218,10 @@ def normal_form(steps: Sequence[int], problem: GroundProblem) -> tuple[int, ...]
 
 
 def independent(one: int, other: int, problem: GroundProblem) -> bool:
-    """Return whether two ground operators can be swapped in every plan in which they are neighbours."""
+    """Return whether the order of two successive steps with these ground operators does not matter.
+
+    Swapping the two steps then gives a plan that is also applicable and leads to the same state.
+    """
     return one != other and _commute(operator_masks(one, problem), operator_masks(other, problem))
 
 

@@ -1,7 +1,8 @@
 """Refine an abstract plan: find parameters for its controllers, with chronological backtracking.
 
-Deviations E22 and E23, docs/paper_to_code.md: a subgoal is reached if all its atoms hold; other atoms
-may hold as well. When a step has used up its tries, refinement backtracks to the previous step.
+A subgoal is reached if all its atoms hold; other atoms may hold as well. If all tries of a step fail,
+refinement backtracks to the previous step. In both points it differs from the paper (E22 and E23 in
+docs/paper_to_code.md).
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from needful.core.state import State
 from needful.errors import InvalidInputError
 from needful.planning.budget import Budget
 
-# The maximum number of draws per try. Drawing stops when the controller can start with the parameters.
+# In each try of a step, parameters are drawn until the controller can start with them. This is the maximum
+# number of draws per try.
 MAX_DRAWS_PER_TRY = 100
-# The first draws come from the sampler. If the controller cannot start with any of them, the other draws
-# come from a normal distribution: its mean is the mean of the first draws, and its standard deviation is
-# SPREAD_FACTOR times theirs.
+# The first draws of a try come from the sampler. If the controller cannot start with any of them, the other
+# draws come from a normal distribution. Its mean is the mean of the first draws. Its standard deviation is
+# SPREAD_FACTOR times the standard deviation of the first draws.
 SAMPLER_DRAWS_PER_TRY = 50
 SPREAD_FACTOR = 3.0
 # If the sampler repeats parameters that were already tried in a state, Gaussian noise is added to them. Its
@@ -66,10 +68,10 @@ class Refinement:
     """The result of refining one abstract plan.
 
     Attributes:
-        actions: the ground controllers of the plan, with their parameters. If the plan was not refined,
-            only the actions before the failed step, in the failed attempt that `refine` returns.
+        actions: the ground controllers of the plan, with their parameters. If refinement failed, these are
+            only the actions before the failed step.
         states: the simulated states: the first state and the state after each action.
-        failure: where and why this attempt failed; None if the plan was refined.
+        failure: where and why refinement failed; None if the plan was refined.
         offending: the objects that the simulator reports as the cause of the failure.
         samples: how many times parameters were drawn.
     """
@@ -90,12 +92,13 @@ def refine(
     limits: RefinementLimits,
     rng: np.random.Generator,
 ) -> Refinement:
-    """Simulate the steps of a plan, resample and backtrack until each step reaches its subgoal.
+    """Find parameters with which each step of a plan reaches its subgoal in simulation.
 
     Returns the refined plan, or the failed attempt that got furthest. `subgoals[i]` must hold after step i
-    (counted from 1); other atoms may hold as well. When a step has used up its tries, the previous step is
-    tried again; then the later step gets new tries. The tries of the previous step are not reset, so the
-    search tree is finite. If the simulator blames objects for a failure, this attempt is returned at once.
+    (counted from 1); other atoms may hold as well. If a step fails, it is tried again with other
+    parameters. If all its tries fail, the search backtracks: the previous step uses its next try, and the
+    later step gets all its tries again. If the simulator reports objects as the cause of a failure, the
+    search stops and returns this attempt.
     """
     steps = [
         _Step(index, operator, subgoal, samplers.get(operator.operator.name), limits)
@@ -121,7 +124,7 @@ def refine(
             execution = execute(trace.states[-1], action)
             reason = step.check_execution(execution, trace.action_counts[-1])
             if reason is None:
-                tried_parameters[index].add(action.parameters)  # after backtracking, try other parameters
+                tried_parameters[index].add(action.parameters)  # not used again after backtracking
                 trace.push(action, execution)
                 index += 1
                 continue
@@ -129,7 +132,7 @@ def refine(
                 return replace(trace.to_refinement(reason), offending=execution.offending, samples=samples)
             failure = reason
             tried_parameters[index].add(action.parameters)
-        if limits.budget.expired():  # the step may have failed only for lack of time: do not record it
+        if limits.budget.expired():  # lack of time may have caused the failure: ignore it
             continue
         deepest = _deeper(deepest, trace.to_refinement(failure))
         while tries[index] == steps[index].max_tries:
@@ -144,9 +147,9 @@ def refine(
 
 @dataclass(slots=True)
 class _Trace:
-    """The current attempt: the states so far, the actions between them, and low-level action counts.
+    """The current attempt: the states so far, and the actions between them.
 
-    `action_counts` has the number of low-level actions before each state.
+    `action_counts` has, for each state, the total number of low-level actions before it.
     """
 
     states: list[State]
@@ -189,11 +192,12 @@ class _Step:
     ) -> tuple[GroundController | None, int, list[GroundController]]:
         """Draw parameters until the controller can start with them.
 
-        Returns the controller with these parameters, or None if it can start with none of the drawn ones.
-        Also returns the number of draws, and the controller with each of the rejected parameters.
+        Returns three values: the controller with these parameters (None if all draws were rejected or
+        time ran out), the number of draws, and the rejected draws. A draw is rejected if the controller
+        cannot start with it.
 
         A sampler may be wrong in a new state, and it is cheap to check whether a controller can start.
-        So if every draw of the sampler is rejected, more parameters are drawn around these draws.
+        So if every draw of the sampler is rejected, more parameters are drawn near these draws.
         """
         controller, objects = self.operator.operator.controller, self.operator.controller_objects
         if not self._continuous:
@@ -292,7 +296,7 @@ def _progress(failure: Failure | None) -> tuple[int, int, int]:
 
 
 def _out_of_time(step: _Step, trace: _Trace, deepest: Refinement | None) -> Refinement:
-    """Return the attempt that got furthest so far, with the outcome `TIMEOUT`."""
+    """Return the attempt that got furthest before time ran out, as a failure with outcome `TIMEOUT`."""
     if deepest is None or deepest.failure is None or deepest.failure.step < step.index:
         detail = f"Time ran out before {step.operator} was tried."
         return trace.to_refinement(Failure(step.index, step.operator, Outcome.TIMEOUT, detail=detail))

@@ -1,11 +1,12 @@
 """Find interchangeable objects of a problem, and merge states that differ only by renaming them.
 
-Two objects of a type are interchangeable if swapping them maps the initial atoms and the goal onto
-themselves. Interchangeable objects form classes, and the objects of a class can be permuted freely. A state
-and its image under a permutation have plans that differ only in these objects, so a search needs only one
-representative: the canonical state, in which the objects of each class are sorted by the atoms that they
-occur in. If an atom relates two interchangeable objects, equivalent states may stay separate. States that
-are not equivalent are never merged.
+Two objects of the same type are interchangeable if swapping them changes neither the initial atoms nor the
+goal. Interchangeable objects form classes. Two states are equivalent if renaming objects within their
+classes turns one into the other. Their plans then differ only by the same renaming, so a search needs only
+one of them: the canonical state, in which the objects of each class are sorted by the atoms they occur in.
+
+States that are not equivalent are never merged. Equivalent states may have different canonical states if an
+atom contains two interchangeable objects; then they are not merged.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _PLACEHOLDER = -1
 class Symmetry:
     """The classes of interchangeable objects of one problem; each class has at least two objects.
 
-    A renaming replaces objects by objects of the same class.
+    States are bit masks of atoms. A renaming replaces each object by an object of the same class.
     """
 
     def __init__(
@@ -51,8 +52,8 @@ class Symmetry:
         self._atom = {key: index for index, key in enumerate(self._keys)}
         self._step = {(o.operator, o.objects): i for i, o in enumerate(problem.ground_operators)}
         self._operators = problem.ground_operators
-        # A property of an object is an atom in which a placeholder replaces the object. This maps each
-        # atom that contains exactly one interchangeable object to this object and its property's index.
+        # Maps each atom that contains exactly one interchangeable object to this object and the index of a
+        # property. The property is the atom with a placeholder in place of the object.
         self._property_of: dict[int, tuple[int, int]] = {}
         self._symmetric_atoms = 0
         self._index_properties(relevant_atoms, budget)
@@ -61,7 +62,7 @@ class Symmetry:
     def of(cls, problem: GroundProblem, relevant_atoms: int, budget: Budget) -> Symmetry | None:
         """Return the `Symmetry` of a problem, or None if no two objects are interchangeable.
 
-        `relevant_atoms` is a bit mask of atoms. The methods accept only states without other atoms.
+        `relevant_atoms` is a bit mask. States that are passed to the methods must contain only these atoms.
         """
         classes = interchangeable_objects(problem, budget)
         return cls(problem, relevant_atoms, classes, budget) if classes else None
@@ -82,11 +83,11 @@ class Symmetry:
                 self._property_of[atom] = (obj, number)
 
     def canonical(self, state: int) -> int:
-        """Return the state that represents a state in a search: the state after its canonical renaming."""
+        """Return the canonical state of a state; equivalent states usually have the same one."""
         return self.renamed_state(state, self.canonical_renaming(state))
 
     def canonical_renaming(self, state: int) -> Renaming:
-        """Return the renaming that makes a state canonical."""
+        """Return the renaming of objects that turns a state into its canonical state."""
         properties_of: dict[int, list[int]] = defaultdict(list)
         for atom in bits(state & self._symmetric_atoms):
             if atom in self._property_of:
@@ -112,7 +113,7 @@ class Symmetry:
         return image
 
     def renamed_step(self, step: int, renaming: Renaming) -> int:
-        """Return the index of the ground operator that results from renaming the objects of `step`."""
+        """Return the index of the ground operator that `step` becomes after renaming its objects."""
         operator = self._operators[step]
         return self._step[operator.operator, tuple(renaming[obj] for obj in operator.objects)]
 
@@ -120,14 +121,15 @@ class Symmetry:
 def interchangeable_objects(problem: GroundProblem, budget: Budget) -> tuple[tuple[int, ...], ...]:
     """Return the classes of two or more interchangeable objects, as object numbers in ascending order.
 
-    Objects that the simulator blamed for a failed step are in no class, nor are the objects of that step.
+    If the simulator reported an object as the cause of a failed step, this object and the objects of the
+    step are in no class.
     """
     fixed = {obj for step, obj in problem.failures}
     for step, _ in problem.failures:
         fixed.update(problem.ground_operators[step].objects)
     facts = _facts(problem, budget)
     classes: list[list[int]] = []
-    # The classes found so far, by the description (see below) and by the number of their first object.
+    # The classes found so far: by the description of their first object (see below), and by its number.
     by_description: dict[frozenset[Fact], list[list[int]]] = defaultdict(list)
     by_first: dict[int, list[int]] = {}
     for obj in budget.until_deadline(range(len(problem.objects))):

@@ -1,7 +1,7 @@
-"""Encode a state, its atoms and a goal as a graph of numbers.
+"""Encode a state, its atoms and a goal as a graph, the input of a graph neural network.
 
-Nodes are the objects. Two objects i and j are joined by the edges i → j and j → i if a binary atom of the
-abstract state s or of the goal g relates them in either direction. Nullary atoms belong to the whole graph.
+Each object is a node. If an atom of the abstract state or of the goal has two objects i and j, the graph
+has the edges i → j and j → i. Atoms without objects belong to the whole graph.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ class Graph:
     """One graph, or a batch of graphs.
 
     Attributes:
-        nodes: one row per node.
-        edges: one row per edge.
-        globals: one row per graph.
-        senders, receivers: the indices of each edge's first and second node; receivers ascend.
-        node_graph, edge_graph: the index of the graph that each node and each edge belongs to.
+        nodes: one row of numbers per node.
+        edges: one row of numbers per edge.
+        globals: one row of numbers per graph.
+        senders, receivers: for each edge, the index of its first and of its second node. The edges are
+            sorted by receiver.
+        node_graph, edge_graph: for each node and for each edge, the index of its graph.
     """
 
     nodes: Array
@@ -47,7 +48,7 @@ class Graph:
 
 
 def batch_graphs(graphs: Sequence[Graph]) -> Graph:
-    """Join graphs into one batch; the numbers of nodes and graphs continue from each graph to the next."""
+    """Join graphs into one batch, in which nodes and graphs are numbered consecutively from 0."""
     first_node = np.cumsum([0, *(len(graph.nodes) for graph in graphs)])
     first_graph = np.cumsum([0, *(len(graph.globals) for graph in graphs)])
     offsets = {"senders": first_node, "receivers": first_node}
@@ -63,14 +64,17 @@ def batch_graphs(graphs: Sequence[Graph]) -> Graph:
 
 @dataclass(frozen=True, slots=True)
 class GraphEncoding:
-    """The meaning of the columns of a graph's rows; created by `GraphEncoding.of(vocabulary)`.
+    """The columns of the rows of a `Graph`; create it with `GraphEncoding.of(vocabulary)`.
 
-    Types and atoms are flags: 1 if present, else 0. The abstract state is s, the goal is g. The row of a
-    node holds flags for the types of the object (its own and all supertypes), for its unary atoms in s and
-    for those in g. Its features follow; features of the same name share a column. The row of an edge i → j
-    holds four flags per binary predicate: for the atom over (i, j) in s, over (j, i) in s, over (i, j) in g
-    and over (j, i) in g. The graph's row holds a constant 1, and flags for the nullary atoms in s and for
-    those in g. Types and features that are not in the vocabulary are ignored.
+    Types and atoms are flags: 1 if present, else 0. Let s be the abstract state and g the goal.
+
+        node         flags for the object's type and supertypes, for its unary atoms in s, and for those in
+                     g; then the object's features; features of the same name share a column
+        edge i → j   for each binary predicate p, flags for p(i, j) in s, p(j, i) in s, p(i, j) in g and
+                     p(j, i) in g
+        graph        a constant 1; flags for the nullary atoms in s, and for those in g
+
+    Types and features that are not in the vocabulary are ignored.
     """
 
     types: tuple[Type, ...]
@@ -118,12 +122,13 @@ class GraphEncoding:
         return 1 + 2 * len(self.nullary)
 
     def encode(self, state: State, atoms: AbstractState, goal: AbstractState) -> Graph:
-        """Return the graph of a state; its nodes are the state's objects in their order."""
+        """Return the graph of a state and a goal; the nodes are in the order of the state's objects."""
         node = {obj: index for index, obj in enumerate(state.objects)}
         nodes = self._object_rows(state)
         global_row = np.zeros((1, self.global_width), dtype=np.float32)
         global_row[0, 0] = 1.0
-        # For each edge, as (receiver, sender): the columns of its flags. Sorting orders edges by receiver.
+        # Maps each edge to the columns of its flags that are 1. An edge is the pair (receiver, sender), so
+        # that sorting the pairs sorts the edges by receiver.
         edge_columns: dict[tuple[int, int], list[int]] = {}
         unary, binary, nullary = map(_columns, (self.unary, self.binary, self.nullary))
         known = {**unary, **binary, **nullary}
@@ -149,7 +154,7 @@ class GraphEncoding:
         return Graph(nodes, edges, global_row, senders, receivers, node_graph, edge_graph)
 
     def _object_rows(self, state: State) -> np.ndarray:
-        """Return one row per object, with the flags for types and the features; flags for atoms are 0."""
+        """Return one node row per object with its type flags and features; all flags for atoms are 0."""
         rows = np.zeros((len(state.objects), self.node_width), dtype=np.float32)
         types = {kind: column for column, kind in enumerate(self.types)}
         features = {name: self.first_feature + index for index, name in enumerate(self.features)}

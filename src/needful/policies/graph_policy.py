@@ -27,9 +27,9 @@ class PolicyConfig:
 
     Attributes:
         epochs: the number of passes over the examples; the learning rate decreases to 0 over all of them.
-        batch: the number of examples per step.
-        held_out: the fraction of examples, taken from the first ones, that is used for validation only. The
-            weights with the lowest validation loss are kept. With 0, the last weights are kept.
+        batch: the number of examples per gradient step.
+        held_out: the fraction of the examples that is used only for validation; these are the first
+            examples. The weights with the lowest validation loss are kept. With 0, the last ones are kept.
         check_every: the number of epochs between two computations of the validation loss.
         patience: stop after this many epochs without a lower validation loss.
     """
@@ -51,8 +51,8 @@ class PolicyConfig:
 def network_size(vocabulary: Vocabulary) -> NetworkSize:
     """Return the size of the network for a vocabulary; raise if the vocabulary has no controllers.
 
-    A node has one output per argument of the controller with the most arguments. The graph has one output
-    per controller, followed by one per parameter of the controller with the most parameters.
+    The number of outputs per node is the maximum number of arguments of a controller. The outputs per graph
+    are one per controller, followed by as many as the maximum number of parameters of a controller.
     """
     encoding = GraphEncoding.of(vocabulary)
     if not vocabulary.controllers:
@@ -68,10 +68,10 @@ def network_size(vocabulary: Vocabulary) -> NetworkSize:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphPolicy:
-    """Choose a controller, its objects and the mean of its parameters.
+    """A policy that chooses a controller, its objects and its parameters with a graph neural network.
 
-    `weights` are the arrays of 32-bit floats that `weight_shapes` names. The order of types, predicates and
-    controllers in the vocabulary defines the meaning of the network's inputs and outputs.
+    `weights` are arrays of 32-bit floats, with the names and shapes that `weight_shapes` returns. The order
+    of types, predicates and controllers in the vocabulary defines the network's inputs and outputs.
     """
 
     vocabulary: Vocabulary
@@ -89,10 +89,10 @@ class GraphPolicy:
         return f"GraphPolicy({sizes}, {sum(weight.size for weight in self.weights.values()):,} weights)"
 
     def act(self, state: State, goal: AbstractState) -> GroundController | None:
-        """Return the action of the most likely controller, or None if no controller is applicable.
+        """Return the most likely applicable controller with its objects and parameters, or None.
 
-        A controller is applicable if there are objects of all its types. Each argument is the most likely
-        object of its type; parameters are clipped to the controller's bounds.
+        A controller is applicable if the state has an object for each of its argument types. For each
+        argument, the most likely object of its type is chosen. Parameters are clipped to their bounds.
         """
         atoms = abstract(state, self.vocabulary.predicates)
         graph = self._encoding.encode(state, atoms, goal)
@@ -105,11 +105,11 @@ class GraphPolicy:
         return None
 
     def bound_to(self, vocabulary: Vocabulary) -> GraphPolicy:
-        """Return this policy with the types, predicates and controllers of a domain, in the policy's order.
+        """Return this policy with its types, predicates and controllers replaced by those of a domain.
 
-        A policy read from a file has only signatures; the domain's predicates have classifiers and its
-        controllers have initiation tests. Raises if a type, predicate or controller of the policy is
-        missing in the domain or differs there.
+        A policy that was read from a file cannot be used without this step: its predicates have no
+        classifiers, and its controllers have no test whether they can start. The order stays the same.
+        Raises if a type, predicate or controller of the policy is missing in the domain or differs there.
         """
         return GraphPolicy(
             Vocabulary(

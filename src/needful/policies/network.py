@@ -1,15 +1,24 @@
-"""The network: encode, process, decode (Battaglia et al. 2018), for numpy and for torch.
+"""An encode-process-decode graph network (Battaglia et al. 2018), for numpy and for torch.
 
-Each block is a hidden layer, ReLU, a second layer and a layer normalisation, all of width 16. Three rounds
-of message passing use the same weights: edges are updated from their own row, their two nodes and the
-graph's row (called `whole`); nodes from their own row, the sum of their incoming edges and the graph's row;
-the graph's row from itself and the sums of all nodes and edges. Each update also reads the encoded inputs.
-Finally one linear layer maps each node to one logit per argument of a controller, and another maps the
+The network consists of blocks. A block is a hidden layer, ReLU, a second layer and a layer normalisation,
+all of width 16. Each node, each edge and the graph itself (called `whole`) have a row of numbers.
+
+Encode: one block each for nodes, edges and the graph maps the input rows to rows of width 16.
+
+Process: three rounds of message passing use the same weights. A round computes new rows in this order:
+
+    edge    from its own row, the rows of its two nodes and the graph's row
+    node    from its own row, the sum of its incoming edges and the graph's row
+    graph   from its own row, the sum of all nodes and the sum of all edges
+
+Except for the sums, each row is read twice: its current value and its value before the first round.
+
+Decode: a linear layer maps each node to one logit per argument of a controller. Another one maps the
 graph's row to one logit per controller and the controllers' parameters.
 
-A layer that reads several concatenated vectors is written as a sum with one matrix per vector. A node's
-contribution to its edges is then computed once per node instead of once per edge, and the contribution of
-the encoded inputs once instead of three times.
+A block that reads several rows has one first-layer matrix per row and adds the products, which equals one
+matrix for the concatenated rows. The product of a node's row is then computed once and used for all its
+edges, and the product of a value before the first round is computed once for all rounds.
 """
 
 from __future__ import annotations
@@ -26,19 +35,20 @@ from needful.policies.graph_encoding import Array, Graph
 WIDTH = 16
 ROUNDS = 3
 VARIANCE_FLOOR = 1e-5
-# The inputs of each message-passing block. A block reads each input in `_READ` twice: its current value
-# and its value before the first round. It reads the sums over nodes or edges in `_SUMS` once.
+# The inputs of each message-passing block. `_READ` names rows: a block reads the current value of each, and
+# its value before the first round. `_SUMS` names sums of rows: a block reads only their current values.
 _READ = {"edge": ("edge", "sender", "receiver", "whole"), "node": ("node", "whole"), "whole": ("whole",)}
 _SUMS = {"edge": (), "node": ("incoming",), "whole": ("nodes", "edges")}
-# The weights of a block without the matrices of its first layer, which are named `from_` and the input.
+# The names of a block's weights, except for its first-layer matrices. Those are named after their inputs,
+# for example `from_edge`.
 _PARTS = ("hidden_bias", "weight", "bias", "gain", "shift")
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkSize:
-    """The number of input columns per node, edge and graph, and of outputs per node and graph.
+    """The sizes of the network's inputs and outputs; `whole` stands for the graph itself.
 
-    As in the names of weights, `whole` stands for the graph.
+    `node`, `edge` and `whole` are the numbers of input columns. The others are the numbers of outputs.
     """
 
     node: int
@@ -49,14 +59,17 @@ class NetworkSize:
 
 
 class ArrayBackend(Protocol):
-    """The array operations of the network that numpy and torch call differently."""
+    """The array operations of the network whose code differs between numpy and torch."""
 
     def take(self, rows: Array, index: Array) -> Array:
-        """Return the rows at the indices, which may repeat."""
+        """Return the rows at the indices in `index`; an index may occur several times."""
         ...
 
     def segment_sum(self, rows: Array, index: Array, count: int) -> Array:
-        """Return `count` rows: row i is the sum of all rows r with `index[r] == i`; `index` ascends."""
+        """Return `count` rows: row i is the sum of all `rows[r]` with `index[r] == i`.
+
+        `index` must be in ascending order.
+        """
         ...
 
     def rectify(self, rows: Array) -> Array:
@@ -69,14 +82,17 @@ class ArrayBackend(Protocol):
 
 
 class NumpyBackend:
-    """Numpy, which is faster than torch for a single graph."""
+    """The array operations with numpy, which is faster than torch for a single graph."""
 
     def take(self, rows: Array, index: Array) -> Array:
-        """Return the rows at the indices."""
+        """Return the rows at the indices in `index`."""
         return rows[index]
 
     def segment_sum(self, rows: Array, index: Array, count: int) -> Array:
-        """Return `count` rows: row i is the sum of all rows r with `index[r] == i`."""
+        """Return `count` rows: row i is the sum of all `rows[r]` with `index[r] == i`.
+
+        `index` must be in ascending order.
+        """
         sums = np.zeros((count, rows.shape[1]), dtype=rows.dtype)
         if len(index):
             starts = np.flatnonzero(np.diff(index, prepend=-1))
@@ -89,7 +105,7 @@ class NumpyBackend:
 
     def normalise(self, rows: Array, gain: Array, shift: Array) -> Array:
         """Return each row scaled to mean 0 and variance 1, times the gain, plus the shift."""
-        # `np.mean` takes three times as long for 16 numbers.
+        # Not `np.mean`: for 16 numbers it takes three times as long.
         centred = rows - np.add.reduce(rows, axis=1, keepdims=True) / WIDTH
         variance = np.add.reduce(centred * centred, axis=1, keepdims=True) / WIDTH
         return centred / np.sqrt(variance + VARIANCE_FLOOR) * gain + shift
@@ -120,7 +136,7 @@ def _block_shapes(block: str, sources: Mapping[str, int]) -> dict[str, tuple[int
 def evaluate_network(
     weights: Mapping[str, Array], graph: Graph, backend: ArrayBackend
 ) -> tuple[Array, Array]:
-    """Return the outputs of the nodes and the outputs of the graphs, one row per node or graph."""
+    """Return two arrays: the outputs of the nodes (one row per node) and of the graphs (one per graph)."""
     return _Evaluation(weights, graph, backend).outputs()
 
 
@@ -156,11 +172,10 @@ class _Evaluation:
         )
 
     def _hidden(self, prefix: str, edge: Array, node: Array, whole: Array) -> tuple[Array, Array, Array]:
-        """Multiply rows by first-layer matrices; return the sum of the products per edge, node and graph.
+        """Return, for each edge, node and graph, a part of the first layer of its message-passing block.
 
-        These sums are inputs of the hidden layers of the message-passing blocks. The inputs in `_SUMS` are
-        not included. `prefix` selects the matrices: "encoded_" for rows before the first round, "" for
-        current rows.
+        This part is the sum of the products of the rows in `_READ` with their first-layer matrices.
+        `prefix` is "encoded_" if the rows are the values before the first round, else "".
         """
         graph, take = self.graph, self.backend.take
 
@@ -178,9 +193,10 @@ class _Evaluation:
         )
 
     def _block(self, name: str, hidden: Array) -> Array:
-        """Return a block's output.
+        """Return the output of the block `name`.
 
-        `hidden` is the first layer without its bias: the sum of all inputs, each times its matrix.
+        `hidden` is the output of its first layer before the bias is added: the sum of the products of all
+        inputs with their matrices.
         """
         block = {part: self.weights[f"{name}.{part}"] for part in _PARTS}
         rectified = self.backend.rectify(hidden + block["hidden_bias"])

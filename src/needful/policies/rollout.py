@@ -25,8 +25,8 @@ NOISE_DEVIATION = 0.1
 # the rollout of `shoot` fails.
 MAX_DRAWS = 100
 
-# Takes a state and the policy's action. Returns the action to execute, or None if it cannot start in the
-# state, and the number of times that parameters were drawn.
+# A function that takes a state and the action that the policy chose. It returns the action to execute (None
+# if it cannot start in the state) and the number of times that parameters were drawn.
 Adjust: TypeAlias = Callable[[State, GroundController], tuple[GroundController | None, int]]
 
 
@@ -59,7 +59,7 @@ class Rollout:
         return f"Rollout({outcome}, {len(self.actions)} actions, {self.samples} samples)"
 
     def result(self, statistics: SearchStatistics) -> PlanningResult:
-        """Return the rollout as a planning result."""
+        """Return the rollout as a planning result with the given statistics."""
         outcome = Outcome.SOLVED if self.failure is None else self.failure.outcome
         return PlanningResult(outcome, (), self.actions, self.states, (), self.failure, statistics)
 
@@ -110,9 +110,9 @@ def roll_out(
 def follow(
     policy: GraphPolicy, task: Task, execute: Execute, limits: RolloutLimits, rng: np.random.Generator
 ) -> PlanningResult:
-    """Solve a task by executing the policy's actions without noise; `execute` is the environment itself.
+    """Try to solve a task by executing the policy's actions, without noise, in the environment itself.
 
-    `rng` is not used; `follow` accepts it to have the same signature as `shoot`.
+    `execute` runs an action in the environment. `rng` is not used; `shoot` needs it.
     """
     rollout = roll_out(policy, task, execute, _without_noise, limits)
     return rollout.result(SearchStatistics(samples=rollout.samples))
@@ -127,8 +127,8 @@ def shoot(
 ) -> PlanningResult:
     """Plan for a task: simulate noisy rollouts until one reaches the goal, and return it as the plan.
 
-    If a rollout fails without any random draw, the search ends, because the next rollout would be the same.
-    If no plan is found in time, the result describes the longest rollout.
+    If a rollout fails without any random draw, the search stops: every other rollout would be the same.
+    If time runs out, the result is the longest rollout, with the outcome `TIMEOUT`.
     """
     statistics = SearchStatistics()
     longest: Rollout | None = None

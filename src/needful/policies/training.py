@@ -5,8 +5,8 @@ sum of three means: binary cross-entropy of the nodes' argument logits, cross-en
 squared error of the zero-padded parameters.
 
 Features and parameters have different units, and gradient descent converges slowly if some are a hundred
-times larger than others. Examples are therefore standardised for training. Afterwards the scales are folded
-into the first and the last layer, so that the trained policy works with raw numbers.
+times larger than others. Training therefore uses standardised examples. Afterwards the weights of the first
+and the last layer are rescaled, so that the trained policy accepts and returns numbers in original units.
 
 Importing this module imports torch, which takes seconds: import it only to train.
 """
@@ -45,9 +45,9 @@ def train_policy(
     seed: int,
     on_epoch: Callable[[int], None] = lambda done: None,
 ) -> GraphPolicy:
-    """Return a policy that imitates the demonstrations, which must have states.
+    """Return a policy that imitates the demonstrations; their states must be recorded.
 
-    `on_epoch` is called before each epoch with the number of completed epochs; it may raise to stop.
+    `on_epoch` is called before each epoch with the number of completed epochs. To stop training, it raises.
     """
     examples = make_examples(vocabulary, demonstrations)
     standardisation = Standardisation.of(examples, GraphEncoding.of(vocabulary).first_feature)
@@ -59,13 +59,14 @@ def train_policy(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:
-    """A batch of graphs and the action taken in each.
+    """A batch of examples: each is the graph of a state and the action taken in this state.
 
     Attributes:
         graph: the graphs.
-        argument_labels: for each node and argument, 1 if the node was that argument of the action, else 0.
-        controllers: the index of each graph's controller.
-        parameters: one row per graph, padded with zeros.
+        argument_labels: one row per node and one column per argument of an action. An entry is 1 if the
+            node's object was this argument of the action taken, else 0.
+        controllers: for each graph, the index of the controller of the action taken.
+        parameters: for each graph, a row with the parameters of the action taken, padded with zeros.
     """
 
     graph: Graph
@@ -83,7 +84,7 @@ class Examples:
 def make_examples(vocabulary: Vocabulary, demonstrations: Sequence[Demonstration]) -> list[Examples]:
     """Return one example per step of the demonstrations, in order.
 
-    Raises `DemonstrationError` if a demonstration has no states, or if there are no steps.
+    Raises `DemonstrationError` if the states of a demonstration are not recorded, or if there are no steps.
     """
     encoding, size = GraphEncoding.of(vocabulary), network_size(vocabulary)
     controller_index = {controller: index for index, controller in enumerate(vocabulary.controllers)}
@@ -140,7 +141,10 @@ def batched(examples: Sequence[Examples], size: int) -> list[Examples]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standardisation:
-    """How examples are standardised: node columns are shifted and scaled, parameters only scaled."""
+    """Shifts and scales of the columns of nodes, and scales of the parameters, to standardise examples.
+
+    A column is standardised by subtracting its shift and dividing by its scale.
+    """
 
     shift: np.ndarray
     scale: np.ndarray
@@ -151,9 +155,9 @@ class Standardisation:
 
     @classmethod
     def of(cls, examples: Sequence[Examples], first_feature: int) -> Standardisation:
-        """Return the standardisation to features of mean 0 and variance 1, and parameters of variance 1.
+        """Return the standardisation that gives features mean 0 and variance 1, and parameters variance 1.
 
-        The columns before the first feature are flags and are not changed.
+        The columns before `first_feature` are flags and are not changed.
         """
         nodes = np.concatenate([example.graph.nodes for example in examples]).astype(np.float64)
         parameters = np.concatenate([example.parameters for example in examples]).astype(np.float64)
@@ -168,9 +172,10 @@ class Standardisation:
         return replace(example, graph=replace(example.graph, nodes=nodes), parameters=parameters)
 
     def fold_into_weights(self, weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return weights for features and parameters that are not standardised.
+        """Return weights for features and parameters in original units.
 
-        `weights` were trained on standardised examples. The predictions stay the same, in original units.
+        `weights` were trained on standardised examples. The returned weights make the same predictions from
+        features that are not standardised, and predict parameters in their original units.
         """
         changed = {name: weight.astype(np.float64) for name, weight in weights.items()}
         first = changed["encode.node.from_node"]
@@ -189,14 +194,14 @@ def _deviations(rows: np.ndarray) -> np.ndarray:
 
 
 class TorchBackend:
-    """Torch, which computes gradients."""
+    """The array operations of the network with torch, which also computes gradients."""
 
     def take(self, rows: Tensor, index: Tensor) -> Tensor:
-        """Return the rows at the indices."""
+        """Return the rows at the indices in `index`."""
         return rows.index_select(0, index)
 
     def segment_sum(self, rows: Tensor, index: Tensor, count: int) -> Tensor:
-        """Return `count` rows: row i is the sum of all rows r with `index[r] == i`."""
+        """Return `count` rows: row i is the sum of all `rows[r]` with `index[r] == i`."""
         return rows.new_zeros((count, rows.shape[1])).index_add_(0, index, rows)
 
     def rectify(self, rows: Tensor) -> Tensor:
@@ -209,7 +214,7 @@ class TorchBackend:
 
 
 def imitation_loss(weights: Mapping[str, Tensor], examples: Examples) -> Tensor:
-    """Return the loss of the network's predictions against the actions taken."""
+    """Return the loss: how much the network's predictions differ from the actions in the examples."""
     argument_logits, outputs = evaluate_network(weights, examples.graph, TorchBackend())
     parameters = examples.parameters.shape[1]
     controller_logits, predicted = outputs.split([outputs.shape[1] - parameters, parameters], dim=1)
@@ -228,9 +233,9 @@ def train_network(
     seed: int,
     on_epoch: Callable[[int], None] = lambda done: None,
 ) -> dict[str, np.ndarray]:
-    """Return the trained weights by name.
+    """Train the network on examples and return its weights by name.
 
-    `on_epoch` is called before each epoch with the number of completed epochs; it may raise to stop.
+    `on_epoch` is called before each epoch with the number of completed epochs. To stop training, it raises.
     Torch is limited to one thread, so that the weights do not depend on the number of cores.
     """
     held_out = math.ceil(config.held_out * len(examples))
@@ -249,10 +254,10 @@ def _descend(
     config: PolicyConfig,
     on_epoch: Callable[[int], None],
 ) -> Tensor:
-    """Train with Adam and return the weights with the lowest validation loss, or the last weights.
+    """Train with Adam, starting from the weights `vector`; return the best weights.
 
-    The last weights are returned if there is no validation batch. All weights are stored in one vector, so
-    that a step needs few tensor operations.
+    The best weights have the lowest validation loss. Without validation batches, the last weights are
+    returned. All weights are in one vector, so that a gradient step needs few tensor operations.
     """
     adam = Adam([vector.requires_grad_()])
     best, best_loss, best_epoch = vector, math.inf, 0
@@ -273,7 +278,7 @@ def _descend(
 
 @torch.no_grad()
 def _mean_loss(vector: Tensor, shapes: Mapping[str, tuple[int, ...]], batches: Sequence[Examples]) -> float:
-    """Return the mean loss of batches, weighted by their sizes."""
+    """Return the mean loss of the batches, weighted by the number of examples in each batch."""
     weights, total = _weights_by_name(vector, shapes), sum(len(batch) for batch in batches)
     return sum(float(imitation_loss(weights, batch)) * len(batch) for batch in batches) / total
 
@@ -281,8 +286,9 @@ def _mean_loss(vector: Tensor, shapes: Mapping[str, tuple[int, ...]], batches: S
 def _initial_weights(shapes: Mapping[str, tuple[int, ...]], seed: int) -> Tensor:
     """Return random initial weights as one vector.
 
-    Gains are 1 and shifts are 0. All other weights are uniform in ±1/√n, where n is the number of inputs of
-    their layer. A hidden layer can have several matrices; their inputs are counted together.
+    The gains of layer normalisation are 1 and its shifts are 0. All other weights are drawn uniformly from
+    [-1/√n, 1/√n], where n is the number of inputs of their layer. If a layer has several matrices, n is the
+    total number of their inputs.
     """
     generator = torch.Generator().manual_seed(seed)
     inputs: dict[str, int] = {}

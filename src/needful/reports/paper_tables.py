@@ -1,4 +1,4 @@
-"""The paper's four tables, filled with the results of groups of runs."""
+"""The four tables of the paper, filled with the results of our runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ from needful.reports.statistics import (
 from needful.reports.table import Cell, Row, Table, one_decimal, three_digits
 from needful.sweeps.results import JobResult
 
-# Takes the best estimate and another one; returns whether the other one counts as equally good.
+# A function that takes the best estimate of a row and another estimate. It returns whether the other one is
+# close enough to the best to be printed in bold, too.
 BoldRule: TypeAlias = Callable[[Estimate, Estimate], bool]
 
 
@@ -43,7 +44,7 @@ class Column:
     Attributes:
         label: the heading.
         published: the name of the column in the published table.
-        methods: the column shows, for each domain, the first of these methods that has runs.
+        methods: names of methods. For each domain, the column shows the first of them that has runs.
     """
 
     label: str
@@ -57,16 +58,16 @@ class TableSpec:
 
     Attributes:
         title, caption: the texts for readers.
-        columns: the columns of the paper.
-        published: the paper's numbers.
-        values: returns one value per seed of a group of runs.
-        spread: computes the spread of these values.
-        text: formats a number.
+        columns: the columns of the table in the paper.
+        published: the numbers in the paper.
+        values: a function that returns the values of a group of runs, at most one per run.
+        spread: a function that computes the standard deviation or standard error of these values.
+        text: a function that formats a number.
         higher_is_better: whether larger values are better.
-        bold: decides which entries count as good as the best; these are bold. None for no bold entries.
+        bold: decides which entries are close enough to the best to be bold. None for no bold entries.
         include_unknown: whether methods that are not in the paper get a column.
-        about_tasks: whether the values depend on the number of tasks per run; if so, this number is part of
-            notes about sample sizes, such as "n = 10 × 50" for 10 seeds with 50 tasks each.
+        about_tasks: whether the values depend on the number of tasks per run. If so, notes about sample
+            sizes include this number, such as "n = 10 × 50" for 10 seeds with 50 tasks each.
     """
 
     title: str
@@ -160,9 +161,9 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
 
 
 def fill_table(name: str, groups: Sequence[RunGroup]) -> Table:
-    """Return the table of this name in `TABLES`, filled with the results of groups of runs.
+    """Return the table with this name in `TABLES`, filled with the results of groups of runs.
 
-    It has one row per domain of the groups. Rows without any number are omitted.
+    The table has one row per domain in `groups`. Rows without any number are omitted.
     """
     spec = TABLES[name]
     columns = spec.columns + (_unknown_columns(spec, groups) if spec.include_unknown else ())
@@ -183,7 +184,7 @@ def _learning_limits(
 ) -> Iterator[str]:
     """Yield one caption sentence per limit on learning time: the limit, and the columns that it applies to.
 
-    The sentences are needed because the paper has no such limits.
+    Readers need these sentences because the paper did not limit learning time.
     """
     limited: dict[float, list[str]] = {}
     for column in columns:
@@ -210,10 +211,10 @@ def _row(spec: TableSpec, columns: Sequence[Column], domain: str, groups: Sequen
 
 
 def _comparable(spec: TableSpec, cell: Cell) -> Estimate | None:
-    """Return the estimate of a cell, or None if the cell is excluded from the comparison within its row.
+    """Return the estimate of a cell, or None if the cell must not be compared with others in its row.
 
-    A cell is excluded if smaller values are better and the learner ran out of time in some runs: the value
-    may be small only because learning was stopped.
+    This is so if smaller values are better and the learner ran out of time in some runs: then the value may
+    be small only because learning was stopped.
     """
     return cell.measured if spec.higher_is_better or not cell.unlearned else None
 
@@ -237,7 +238,8 @@ def _shown_group(column: Column, domain: str, groups: Sequence[RunGroup]) -> Run
 def _notes(spec: TableSpec, group: RunGroup, found: Estimate | None) -> tuple[str, ...]:
     """Return short notes for a cell, such as "20 demos" or "1 error".
 
-    They name differences from the paper's protocol, and count runs with errors or without a learned model.
+    The notes name differences from the experiments of the paper. They also give the numbers of runs with
+    errors and of runs without a learned model.
     """
     notes = []
     protocol = protocol_of(group.domain)

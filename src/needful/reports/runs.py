@@ -1,6 +1,6 @@
 """Groups of runs that differ only in their seed, and the numbers that reports take from runs.
 
-Summaries are read from files, so any of their entries may be missing or have the wrong type.
+Summaries of runs are read from files, so any of their entries may be missing or have the wrong type.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from needful.planning.planners import DEFAULT_PLANNER
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult
 
-# The keys in the `seconds` of a run's summary that are not learning time.
+# In a run's summary, `seconds` has times by name. The times with these names are not learning time.
 _OTHER_SECONDS = frozenset({"collect", "planning_mean", "planning_p90"})
 
 
@@ -26,7 +26,7 @@ class RunGroup:
 
     Attributes:
         domain, method: the domain and the method of all runs.
-        setting: the job of the runs, with seed 0. The jobs of the runs differ from it only in their seed.
+        setting: the settings that all runs have in common. Its seed is 0, whatever the seeds of the runs.
         runs: the runs that ended without an error, including those whose learner ran out of time.
         errors: the number of runs that ended with an error.
     """
@@ -49,7 +49,7 @@ class RunGroup:
 
     @property
     def tasks(self) -> int:
-        """The number of tasks per run; the minimum if the runs differ."""
+        """The number of tasks per run; if the runs have different numbers, the smallest."""
         return min((len(run.records) for run in self.runs), default=0)
 
 
@@ -59,7 +59,10 @@ def was_learned(run: JobResult) -> bool:
 
 
 def group_runs(results: Iterable[JobResult]) -> tuple[RunGroup, ...]:
-    """Group the results that differ only in their seed; sort groups as in the paper, then by setting."""
+    """Group the results that differ only in their seed.
+
+    Groups are sorted by domain and by method, both in the order of the paper, and then by other settings.
+    """
     by_setting: dict[Job, list[JobResult]] = {}
     for result in results:
         by_setting.setdefault(replace(result.job, seed=0), []).append(result)
@@ -75,7 +78,7 @@ def group_runs(results: Iterable[JobResult]) -> tuple[RunGroup, ...]:
 def _order_text(setting: Job) -> str:
     """Return a sort key for jobs of one domain and method.
 
-    It sorts by number of demonstrations, number of tasks, limits and planner, in this order.
+    Jobs are sorted by number of demonstrations, then by number of tasks, limits and planner.
     """
     limit = setting.learning_timeout or 0.0
     numbers = (setting.demos, setting.tasks, setting.timeout, setting.abstract_plans, limit)
@@ -90,11 +93,11 @@ def _group(setting: Job, results: Sequence[JobResult]) -> RunGroup:
 
 
 def main_group(groups: Iterable[RunGroup], domain: str, method: str) -> RunGroup | None:
-    """Return the group that reports show for a method on a domain, None if there is none.
+    """Return the group of runs that reports show for a method on a domain; None if there is no group.
 
-    Of several groups, these criteria choose one, the most important first: it has runs; it has the paper's
-    number of demonstrations; it uses the default planner; it has the most demonstrations; the most tasks
-    over all seeds; the longest time limit.
+    If there are several groups, the following are preferred, the most important criterion first: groups
+    with a run that ended without an error, the paper's number of demonstrations, the default planner, more
+    demonstrations, more tasks over all seeds, a longer time limit.
     """
     protocol = protocol_of(domain)
     paper_demos = protocol.demos if protocol else None
@@ -121,7 +124,7 @@ def main_groups(groups: Sequence[RunGroup]) -> tuple[RunGroup, ...]:
 
 
 def success_percentages(runs: Iterable[JobResult]) -> tuple[float, ...]:
-    """Return the percentage of solved tasks of each run that has tasks."""
+    """Return the percentage of solved tasks for each run; runs without tasks are omitted."""
     return tuple(
         100.0 * sum(record.solved for record in run.records) / len(run.records)
         for run in runs
@@ -130,7 +133,7 @@ def success_percentages(runs: Iterable[JobResult]) -> tuple[float, ...]:
 
 
 def learning_seconds(run: JobResult) -> float | None:
-    """Return the total learning time over all stages, None if the summary has none."""
+    """Return the total learning time over all stages; None if the summary does not have it."""
     seconds = run.summary.get("seconds")
     if not isinstance(seconds, Mapping):
         return None
@@ -140,13 +143,13 @@ def learning_seconds(run: JobResult) -> float | None:
 
 
 def operator_count(run: JobResult) -> float | None:
-    """Return the number of learned operators, None if the summary has none."""
+    """Return the number of learned operators; None if the summary does not have this number."""
     count = run.summary.get("operators")
     return float(count) if isinstance(count, int) else None
 
 
 def summary_fault(run: JobResult) -> str | None:
-    """Return a description of the first problem in a run's summary, None if there is none.
+    """Return a description of the first problem in a run's summary; None if the summary is correct.
 
     Problems are missing numbers, and a count of solved tasks that differs from the task records.
     """

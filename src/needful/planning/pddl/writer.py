@@ -1,10 +1,11 @@
 """Write operators and tasks as PDDL, and read and write plans of PDDL planners.
 
-The styles differ in how a quantified delete is written:
+A quantified delete is an effect that deletes all atoms that match a pattern, except those that the same
+action adds. There are three styles to write it:
 
-    forall   as (forall (?any0 - block) (not (Clear ?any0))); add effects override it
-    paper    as `forall`, with a condition that excludes the atoms that the action adds, as in the paper
-    strips   without quantifiers: one action without parameters per ground operator
+    forall   as (forall (?any0 - block) (not (Clear ?any0))); PDDL applies deletes first, then adds
+    paper    like `forall`, with an explicit condition that excludes the atoms that the action adds
+    strips   without quantifiers: operators are grounded, and each ground operator is one action
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _QUANTIFIED = (
 
 
 class PddlStyle(Enum):
-    """How quantified deletes are written."""
+    """How to write effects that delete all atoms that match a pattern (quantified deletes)."""
 
     FORALL = "forall"
     PAPER = "paper"
@@ -48,13 +49,13 @@ class PddlStyle(Enum):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Pddl:
-    """PDDL text, and the tables to read and write plans for it.
+    """A PDDL domain and problem. It also converts plans from and to the text format of PDDL planners.
 
     Attributes:
         domain: the text of the domain file.
-        problem: the text of the problem file; None without a task.
-        actions: the operator of each action, by its lower-case name.
-        objects: the task's objects, by their lower-case names.
+        problem: the text of the problem file; None if no task was given.
+        actions: maps the lower-case name of each PDDL action to its operator.
+        objects: maps lower-case PDDL names to the task's objects; empty in the style `strips`.
     """
 
     domain: str
@@ -72,12 +73,12 @@ class Pddl:
         return tuple(self._read_step(line) for line in lines if line)
 
     def write_plan(self, plan: AbstractPlan) -> str:
-        """Return a plan in the format of PDDL planners, for plan validators; `read_plan` reads it."""
+        """Return a plan as text with a line `(action object ...)` per step, as PDDL planners write it."""
         actions = {operator: name for name, operator in self.actions.items()}
         objects = {obj: name for name, obj in self.objects.items()}
         lines = []
         for step in plan:
-            if step in actions:  # in the style `strips`, actions are ground operators
+            if step in actions:  # style `strips`: each PDDL action is a ground operator
                 words = [actions[step]]
             elif step.operator in actions and objects.keys() >= set(step.objects):
                 words = [actions[step.operator], *(objects[obj] for obj in step.objects)]
@@ -230,7 +231,7 @@ class _PddlWriter:
 def _all_types(
     vocabulary: Vocabulary, operators: Iterable[Operator], objects: Iterable[Object]
 ) -> list[Type]:
-    """Return all types that are used, and their supertypes, sorted."""
+    """Return the types of the vocabulary, the operators and the objects, with all supertypes, sorted."""
     mentioned = [*vocabulary.types, *(obj.type for obj in objects)]
     mentioned += [kind for predicate in vocabulary.predicates for kind in predicate.types]
     for operator in operators:

@@ -29,12 +29,12 @@ DOTS_PER_INCH = 160
 FONT_SIZE = 9
 SMALL_FONT_SIZE = 7.5
 MAX_NAME_LENGTH = 28
-LEGEND_LETTERS = 115  # maximum per line of a legend; an entry counts its letters plus 6
+LEGEND_LETTERS = 115  # per line of a legend at most; an entry's symbol and gaps count as 6 letters
 
 
 @dataclass(frozen=True, slots=True)
 class FigureFiles:
-    """The content of the files of a figure."""
+    """One figure as the content of a PNG file and of an SVG file."""
 
     png: bytes
     svg: bytes
@@ -42,7 +42,7 @@ class FigureFiles:
 
 @contextmanager
 def report_style() -> Iterator[None]:
-    """Use the style of reports while the block runs, independent of the user's settings."""
+    """Use the matplotlib style of reports inside a `with` block; the user's settings are ignored."""
     from matplotlib import style
 
     settings = {
@@ -76,9 +76,9 @@ def report_style() -> Iterator[None]:
 
 
 def panels(titles: Sequence[str], height: float, shared_rows: bool = False) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its panels, one per title, row by row; a panel is `height` inches high.
+    """Return a figure and its panels, one per title, row by row; each panel is `height` inches high.
 
-    With `shared_rows`, all panels share one y axis, labelled only at the left.
+    With `shared_rows`, all panels have the same y axis; only the leftmost panels show its tick labels.
     """
     from matplotlib.figure import Figure
 
@@ -113,7 +113,7 @@ def group_panels(
 ) -> tuple[Figure, dict[str, Axes], tuple[str, ...]]:
     """Return a figure with one panel per domain and one row per method in each panel.
 
-    Also returns the panels by domain, and the methods in the order of the rows, from top to bottom.
+    Returns three values: the figure, its panels by domain, and the methods of the rows from top to bottom.
     """
     domains = in_paper_order(group.domain for group in groups)
     methods = in_column_order(group.method for group in groups)
@@ -146,7 +146,7 @@ def method_line(method: str) -> Line2D:
 
 
 def method_rows(axes: Sequence[Axes], methods: Sequence[str]) -> None:
-    """Make one row per method, from top to bottom, in panels that share a y axis, and label the rows."""
+    """Set the shared y axis of the panels: one labelled row per method, from top to bottom."""
     for panel in axes:
         panel.set_ylim(len(methods) - 0.4, -0.6)
         panel.grid(axis="y", visible=False)
@@ -155,7 +155,7 @@ def method_rows(axes: Sequence[Axes], methods: Sequence[str]) -> None:
 
 
 def figure_label(name: str) -> str:
-    """Return a name as a label: in one line, shortened, and never parsed as a formula."""
+    """Return a name as a label: one line, shortened if long, with `$` escaped (it starts a formula)."""
     line = " ".join(name.split())
     if len(line) > MAX_NAME_LENGTH:
         line = line[: MAX_NAME_LENGTH - 1] + "…"

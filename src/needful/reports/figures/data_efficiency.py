@@ -53,9 +53,8 @@ def draw_data_efficiency(groups: Sequence[RunGroup]) -> Figure | None:
 def learning_curves(groups: Sequence[RunGroup]) -> Curves:
     """Return a curve for each domain and method that ran with several numbers of demonstrations.
 
-    A curve has one group of runs per number of demonstrations. If several groups have the same number, the
-    curve uses one with the default planner, if there is one. Of several such groups, it uses the one with
-    the most tasks.
+    A curve has one group of runs per number of demonstrations. If several groups have the same number of
+    demonstrations, a group with the default planner is preferred, then the group with the most tasks.
     """
     best: dict[tuple[str, str], dict[int, RunGroup]] = {}
     for group in groups:

@@ -1,4 +1,4 @@
-"""The outcomes of tasks, by the stage of the failure."""
+"""The figure of task outcomes: the percentages of solved tasks and of each kind of failure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 SEARCH_TIMEOUT = "timeout in search"
 REFINEMENT_TIMEOUT = "timeout in refinement"
 
-# Failures are sorted by their stage, from learning to execution. Each stage has shades of one colour.
+# Failures are sorted by the stage in which they occur, from learning to execution. The failures of one
+# stage have shades of the same colour.
 OUTCOME_COLOURS: Mapping[str, str] = MappingProxyType(
     {
         "solved": "#e4e6ea",
@@ -41,7 +42,7 @@ OUTCOME_COLOURS: Mapping[str, str] = MappingProxyType(
 
 
 def draw_failures(groups: Sequence[RunGroup]) -> Figure | None:
-    """Draw a bar for each method, divided by the outcomes of its tasks."""
+    """Draw a bar for each method, divided into the percentages of the outcomes of its tasks."""
     from matplotlib.patches import Patch
 
     tried = [group for group in main_groups(groups) if group.records]
@@ -63,7 +64,7 @@ def draw_failures(groups: Sequence[RunGroup]) -> Figure | None:
 
 
 def outcome_label(record: RunRecord) -> str:
-    """Return the label of a task's outcome; a timeout is labelled with its stage of planning."""
+    """Return the label of a task's outcome; for a timeout, it names the stage: search or refinement."""
     if record.outcome == Outcome.TIMEOUT.value:
         return REFINEMENT_TIMEOUT if record.abstract_plans else SEARCH_TIMEOUT
     return record.outcome.replace("_", " ")

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FAILED_NODES = 10**6  # the x value of unsolved tasks in domains that are not in the paper
-VIOLIN_HALF_WIDTH = 0.4  # in rows: the distance between two rows is 1
+VIOLIN_HALF_WIDTH = 0.4  # the distance between two rows is 1
 MIN_VIOLIN_POINTS = 10  # for fewer points, no violin is drawn, as it would be misleading
-MIN_BANDWIDTH = 0.07  # of the violin's kernel density, in powers of ten
-MAX_OPAQUE_POINTS = 60  # if there are more, they overlap and are drawn paler
+MIN_BANDWIDTH = 0.07  # minimum bandwidth of the violin's kernel density, in powers of ten
+MAX_OPAQUE_POINTS = 60  # more points would overlap, so they are drawn paler
 
 
 def draw_nodes_created(groups: Sequence[RunGroup]) -> Figure | None:

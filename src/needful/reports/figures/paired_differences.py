@@ -28,8 +28,9 @@ class Comparison:
     Attributes:
         domain: the domain of the tasks.
         method, other: the compared methods.
-        difference: percentage points with a 95 % interval, positive if `method` is better.
-        seeds, tasks: the number of seeds that both methods ran, and the total number of tasks.
+        difference: the mean difference in percentage points, with its 95 % confidence interval. It is
+            positive if `method` is better.
+        seeds, tasks: the number of seeds that both methods ran, and the number of tasks over these seeds.
         wins, losses: the numbers of tasks that only `method` or only `other` solved.
     """
 
@@ -46,8 +47,8 @@ class Comparison:
 def compare(group: RunGroup, other: RunGroup) -> Comparison | None:
     """Compare two groups of runs on one domain; return None if they have no task in common.
 
-    The tasks of a seed share one learned model and are not independent, so the bootstrap resamples whole
-    seeds.
+    All tasks of a seed are solved with the same learned model, so they are not independent. The bootstrap
+    for the confidence interval therefore resamples seeds, not tasks.
     """
     first, second = _by_seed(group), _by_seed(other)
     pairs: dict[int, list[tuple[bool, bool]]] = {}

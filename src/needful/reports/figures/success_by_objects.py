@@ -62,8 +62,8 @@ def draw_success_by_objects(groups: Sequence[RunGroup]) -> Figure | None:
 def size_classes(records: Sequence[RunRecord]) -> tuple[SizeClass, ...]:
     """Group tasks into at most six classes by their number of objects.
 
-    The numbers of objects that occur are sorted and divided evenly among the classes. Records without a
-    number of objects are omitted.
+    The different numbers of objects are divided evenly among the classes: if there are 12, each class has
+    two of them. Records without a number of objects are omitted.
     """
     counted = [record for record in records if record.objects > 0]
     sizes = sorted({record.objects for record in counted})

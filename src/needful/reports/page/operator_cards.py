@@ -22,7 +22,7 @@ from needful.reports.page.shared_tables import AtomList
 
 # More demonstrations would make the page slow to load.
 MAX_DEMONSTRATIONS = 100
-# PDDL comments with this prefix name the controller. They are removed: the card shows it elsewhere.
+# PDDL comments with this prefix name the controller. They are removed: the card already shows its name.
 ACTION_COMMENT_PREFIX = "; action "
 
 
@@ -52,10 +52,11 @@ def operator_cards(model: RecordedModel) -> list[dict[str, Any]]:
 
 
 def demonstration_steps(model: RecordedModel, atoms: AtomList) -> dict[int, list[dict[str, Any]]]:
-    """Return, by the number of a demonstration, its steps that operators were learned from, in order.
+    """Return a list of steps for each demonstration number: the steps that operators were learned from.
 
     The data of a step has the atoms that it added, the atoms that it deleted, and the atoms that must hold
-    after it for later steps or the goal. Changes that the operator does not predict are listed separately.
+    after it because later steps or the goal need them. Changes that the operator does not predict are
+    listed separately.
     """
     found: dict[int, list[dict[str, Any]]] = {}
     for number, operator in enumerate(model.stored.model.operators):

@@ -40,9 +40,9 @@ FindEnvironment: TypeAlias = Callable[[str], Environment]
 
 @dataclass(frozen=True, slots=True)
 class RendererCache:
-    """Creates the renderers of domains on demand; each draws the pictures of its domain.
+    """Creates one renderer per domain, on demand, to draw the states of its tasks.
 
-    For a domain that cannot be drawn, `renderers` has the reason as a text.
+    If the states of a domain cannot be drawn, `renderers` has the reason as a text instead.
     """
 
     find_environment: FindEnvironment
@@ -86,7 +86,8 @@ def page_data(runs: Sequence[RecordedRun], find_environment: FindEnvironment) ->
 def run_labels(runs: Sequence[RecordedRun]) -> list[str]:
     """Return a label for each run, unique within its domain.
 
-    A label is the learner; the seed and the name of the folder follow only if labels would be equal.
+    A label is the name of the learner. If labels would be equal, the seed is added to all of them; if that
+    is not enough, also the name of the run's folder.
     """
     levels: tuple[Callable[[RecordedRun], str], ...] = (
         lambda run: run.learner,

@@ -1,4 +1,4 @@
-"""Read the folder of a run: records, summary, model, evidence and plans."""
+"""Read the folder of a run: task records, summary, learned model, how it was learned, and plans."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ RUN_FOLDER_HINT = "Use a folder written by `needful run` or `needful eval --out`
 class RecordedModel:
     """The learned operators, and the records of how they were learned.
 
-    `evidence` has the transitions that each operator was learned from, and `climb` the steps of hill
-    climbing over sets of operators. They are None if they were not recorded.
+    `evidence` has the transitions that each operator was learned from. `climb` has the steps of the hill
+    climbing search over sets of operators. Each of the two is None if it was not recorded.
     """
 
     stored: StoredModel
@@ -64,7 +64,7 @@ class RecordedRun:
 
 
 def read_run(folder: str | Path) -> RecordedRun:
-    """Read the folder of a run; raise `ResultsError` or `ModelError` with a remedy if it is damaged."""
+    """Read the folder of a run; raise `ResultsError` or `ModelError` if a file is missing or damaged."""
     folder = Path(folder)
     if not os.path.isdir(folder):
         what = "is a file" if os.path.exists(folder) else "does not exist"

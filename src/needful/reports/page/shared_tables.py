@@ -1,6 +1,7 @@
-"""Numbered tables of the marks that pictures consist of, and of the texts of atoms.
+"""Tables of the marks (drawn items) of pictures, and of the texts of atoms, for the HTML page.
 
-Each entry is stored once. Other data of the page refers to it by its number, which keeps the page small.
+Each entry is stored once and has a number. Other data of the page contains only this number, which keeps
+the page small.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from typing import Any, TypeAlias
 
 from needful.core.atoms import GroundAtom
 
-# What a mark shows: SVG path data, a text `(text,)`, or an image `("", PNG as base64)`.
+# What a mark (one drawn item) shows: SVG path data, a text `(text,)`, or an image `("", PNG as base64)`.
 Form: TypeAlias = str | tuple[str] | tuple[str, str]
-# SVG attributes, sorted, without those that have their default value.
+# Pairs of an SVG attribute and its value, sorted. Attributes with their default value are omitted.
 Style: TypeAlias = tuple[tuple[str, str | float], ...]
 Point: TypeAlias = tuple[float, float]
 # A picture: the numbers of its marks, from back to front.
@@ -24,9 +25,9 @@ Frame: TypeAlias = tuple[int, ...]
 class MarkTable:
     """The marks of many pictures, each stored once.
 
-    A mark is one drawn item: a form (a path, a text or an image), a point and a style. A style can refer to
-    an outline in `clips`: then only the part of the mark inside the outline is visible. Each dictionary
-    maps its entries to consecutive numbers from 0.
+    A mark is one drawn item. It has a form (a path, a text or an image), a position and a style. A style
+    can contain the number of an outline in `clips`: then only the part of the mark inside the outline is
+    visible. Each dictionary numbers its entries consecutively from 0.
     """
 
     forms: dict[Form, int] = field(default_factory=dict)
@@ -45,7 +46,7 @@ class MarkTable:
         return self.clips.setdefault(outline, len(self.clips))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the tables of forms, styles, clip outlines and marks."""
+        """Return the forms, styles, clip outlines and marks as lists; an entry's index is its number."""
         return {
             "forms": list(self.forms),
             "styles": [dict(style) for style in self.styles],
@@ -57,10 +58,10 @@ class MarkTable:
 
 
 def run_length_pairs(frame: Iterable[int]) -> list[int]:
-    """Return the runs of consecutive numbers in a picture: the first number and the length of each.
+    """Return a compressed picture: the first number and the length of each run of consecutive numbers.
 
-    For example, the marks 3, 4, 5, 9 become [3, 3, 9, 1]. Marks that do not move have consecutive numbers,
-    so most pictures consist of a few runs.
+    For example, the mark numbers 3, 4, 5, 9 become [3, 3, 9, 1]. Items that do not move usually have
+    consecutive numbers, so most pictures consist of a few runs.
     """
     pairs: list[int] = []
     for number in frame:
@@ -83,9 +84,9 @@ class AtomList:
     numbers: dict[str, int] = field(default_factory=dict)
 
     def add(self, atoms: Iterable[GroundAtom]) -> list[int]:
-        """Return the numbers of some atoms, sorted by atom; add atoms that are new."""
+        """Return the number of each atom, in sorted order of the atoms; add atoms that are new."""
         return [self.numbers.setdefault(str(atom), len(self.numbers)) for atom in sorted(atoms)]
 
     def texts(self) -> list[str]:
-        """Return the texts of all atoms, indexed by number."""
+        """Return the texts of all atoms; the index of a text is the atom's number."""
         return list(self.numbers)

@@ -1,7 +1,8 @@
-"""Vector pictures of states: a matplotlib renderer that records SVG marks instead of painting.
+"""Vector pictures of states: a matplotlib renderer that records drawn items instead of painting pixels.
 
 `StateRenderer` draws the states of any environment that implements `draw`. `RecordingRenderer` records the
-paths, texts and images as marks of a `MarkTable`. `path_to_svg` and `PathStyle` convert paths and styles.
+paths, texts and images in a `MarkTable`; there a drawn item is called a mark.
+`path_to_svg` and `PathStyle` convert paths and styles to SVG.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 DIGITS = 1
-# Added before rounding: coordinates halfway between two rounded values are then all rounded upwards.
+# Added to coordinates before rounding. Values halfway between two rounded ones are then always rounded up.
 ROUNDING_OFFSET = 1e-6
 # In matplotlib y grows upwards, in SVG downwards.
 FLIP_Y = np.array((1.0, -1.0))
@@ -41,7 +42,7 @@ MOVE, LINE, QUADRATIC, CUBIC, CLOSE = map(
     int, (Path.MOVETO, Path.LINETO, Path.CURVE3, Path.CURVE4, Path.CLOSEPOLY)
 )
 COMMANDS = {MOVE: "M", LINE: "L", QUADRATIC: "Q", CUBIC: "C"}
-# The number of points of a curve segment that follow its first control point.
+# The number of points of a curve segment after its first control point.
 FURTHER_POINTS = {QUADRATIC: 1, CUBIC: 2}
 CAPS = {"projecting": "square", "round": "round"}
 # For each alignment: SVG's `text-anchor`, and the position of this anchor, from 0 (left) to 1 (right).
@@ -105,7 +106,7 @@ class PathStyle(NamedTuple):
         )
 
     def attributes(self) -> dict[str, str | float]:
-        """Return the SVG attributes, empty if the path is invisible."""
+        """Return the style as SVG attributes; no attributes if the path is invisible."""
         fill = {} if self.face is None else colour_to_svg("fill", self.face, self.alpha)
         stroke = colour_to_svg("stroke", self.edge, self.alpha) if self.width > 0 else {}
         if not fill and not stroke:
@@ -123,9 +124,9 @@ class PathStyle(NamedTuple):
 
 
 def colour_to_svg(attribute: str, colour: Any, alpha: float | None) -> dict[str, str | float]:
-    """Return the SVG attributes of a colour, empty if it is transparent.
+    """Return a colour as SVG attributes; no attributes if it is fully transparent.
 
-    `alpha` overrides the alpha of the colour.
+    `attribute` is "fill" or "stroke". `alpha`, if given, replaces the alpha of the colour.
     """
     opacity = alpha if alpha is not None else colour[3] if len(colour) > 3 else 1.0
     if not opacity:
@@ -138,12 +139,15 @@ def colour_to_svg(attribute: str, colour: Any, alpha: float | None) -> dict[str,
 
 
 def rounded(number: float, digits: int = DIGITS) -> float:
-    """Return a rounded number in its shortest form."""
+    """Return a rounded number; a whole number becomes an int."""
     return compact_number(round(float(number) + ROUNDING_OFFSET, digits))
 
 
 class RecordingRenderer(RendererBase):
-    """Record the paths, texts and images of axes as marks; their figure must have 72 dots per inch."""
+    """Record the paths, texts and images on matplotlib axes as marks of a `MarkTable`.
+
+    The figure of the axes must have 72 dots per inch, so that one dot is one point.
+    """
 
     def __init__(self, mark_table: MarkTable, size: Point) -> None:
         super().__init__()
@@ -153,17 +157,18 @@ class RecordingRenderer(RendererBase):
         self._top_left = np.array((0.0, size[1]))
         self._groups: list[tuple[str | None, int]] = []
         self._setting: tuple[Hashable, ...] = ()
-        # Caches, because matplotlib draws all artists again for each picture.
+        # Caches of earlier results: matplotlib draws all artists again for each picture.
         self._known_groups: dict[tuple[Hashable, ...], Frame] = {}
         self._known_paths: dict[tuple[Hashable, ...], Frame] = {}
         self._known_bounds: dict[int, tuple[BboxBase, tuple[float, ...]]] = {}
         self._known_lengths: dict[tuple[Hashable, ...], tuple[float, float, float]] = {}
 
     def record(self, axes: Axes) -> Frame:
-        """Return the numbers of the marks of everything on the axes.
+        """Draw the axes and return the numbers of all marks on them.
 
-        Artists such as legends are slow to draw. An artist with a group id is therefore recorded only once
-        per position and limits of the axes; it must look the same in all pictures with these.
+        Artists such as legends are slow to draw. An artist with a group id is therefore drawn only once.
+        Its marks are used again in later pictures, unless the position or the limits of the axes change.
+        So artists with the same group id must look the same in all these pictures.
         """
         axes.apply_aspect()
         self._setting = (axes.bbox.bounds, axes.viewLim.bounds)
@@ -178,7 +183,7 @@ class RecordingRenderer(RendererBase):
         return tuple(self.frame)
 
     def open_group(self, s: str, gid: str | None = None) -> None:
-        """Start recording an artist."""
+        """Start recording an artist; matplotlib calls this before it draws the artist."""
         self._groups.append((gid, len(self.frame)))
 
     def close_group(self, s: str) -> None:
@@ -190,7 +195,7 @@ class RecordingRenderer(RendererBase):
     def draw_path(
         self, gc: GraphicsContextBase, path: Path, transform: Transform, rgbFace: Any = None
     ) -> None:
-        """Record a path; if an earlier picture has an equal path, use its mark again."""
+        """Record a path; a path that is equal to an earlier one gets the same mark."""
         style, clip = PathStyle.of(gc, rgbFace), self._clip_shape(gc)
         curved = path if transform.is_affine else transform.transform_path_non_affine(path)
         matrix = transform.get_affine().get_matrix()
@@ -214,7 +219,11 @@ class RecordingRenderer(RendererBase):
         ismath: Any = False,
         mtext: Text | None = None,
     ) -> None:
-        """Record a line of text with its alignment, because its width differs in the browser's font."""
+        """Record a line of text and its alignment.
+
+        The browser uses another font, in which the text has another width. With the alignment, the browser
+        can place the text correctly.
+        """
         anchor, share = ANCHORS[mtext.get_horizontalalignment() if mtext is not None else "left"]
         width = self.get_text_width_height_descent(s, prop, ismath)[0]
         along = Affine2D().rotate_deg(-angle).transform((share * width, 0.0))
@@ -245,7 +254,7 @@ class RecordingRenderer(RendererBase):
     def get_text_width_height_descent(
         self, s: str, prop: FontProperties, ismath: Any
     ) -> tuple[float, float, float]:
-        """Return the width, height and descent of a text; a dollar sign does not start a formula."""
+        """Return the width, height and descent of a text; a dollar sign is a normal character."""
         key = (s, prop.get_size_in_points(), prop.get_name(), prop.get_weight())
         if key not in self._known_lengths:
             # Ignore warnings about letters that the font lacks: the browser's font may have them.
@@ -259,7 +268,7 @@ class RecordingRenderer(RendererBase):
         return self.size
 
     def flipy(self) -> bool:
-        """Return True: y grows downwards in the positions of texts."""
+        """Return True: matplotlib then passes text positions whose y grows downwards."""
         return True
 
     def _mark(self, form: Form, point: Point, style: dict[str, str | float]) -> int:
@@ -267,7 +276,7 @@ class RecordingRenderer(RendererBase):
         return self.mark_table.mark(form, (rounded(point[0]), rounded(point[1])), attributes)
 
     def _new_path(self, path: Path, style: PathStyle, clip: str | tuple[float, ...] | None) -> Frame:
-        """Add the mark of a path; return a tuple with its number, or an empty one if it is invisible."""
+        """Add the mark of a path; return its number as a 1-tuple, or () if the path is invisible."""
         outline, attributes = _finite(path), style.attributes()
         points = np.asarray(outline.vertices)
         if not attributes or not len(points):
@@ -280,21 +289,21 @@ class RecordingRenderer(RendererBase):
         return (self._mark(path_to_svg(outline, points[0]), (x, self.size[1] - y), attributes),)
 
     def _clip_shape(self, gc: GraphicsContextBase) -> str | tuple[float, ...] | None:
-        """Return the region in which a path is visible: SVG path data, rectangle bounds, or None (all)."""
+        """Return the region to which a path is clipped: SVG path data, rectangle bounds, or None."""
         bounds = gc.get_clip_rectangle()
         found: tuple[Any, Any] = gc.get_clip_path()  # A path and its transform, or (None, None).
         if found[0] is not None:
             return path_to_svg(found[0].transformed(found[1]), self._top_left)
         if bounds is None:
             return None
-        # Many paths share one `bounds` object, whose extents are slow to compute, so they are cached by its
-        # id. The cache also holds the object itself: as long as it exists, no other object gets its id.
+        # Many paths share one `bounds` object. Its extents are slow to compute and therefore cached by its
+        # id. The cache also keeps the object alive: otherwise a new object could get the same id.
         if id(bounds) not in self._known_bounds:
             self._known_bounds[id(bounds)] = (bounds, tuple(map(float, bounds.extents)))
         return self._known_bounds[id(bounds)][1]
 
     def _clip_rectangle(self, points: np.ndarray, *extents: float) -> str | None:
-        """Return a clip rectangle as SVG path data, or None if it hides nothing: all points are inside."""
+        """Return a clip rectangle as SVG path data, or None if all points are inside the rectangle."""
         low, high = np.array(extents[:2]), np.array(extents[2:])
         if ((points >= low) & (points <= high)).all():
             return None
@@ -303,13 +312,13 @@ class RecordingRenderer(RendererBase):
 
 
 def _repeat(marks: Frame, renderer: RendererBase) -> None:
-    """Add the marks of an artist that was recorded before."""
+    """Add known marks to the current picture; this replaces the `draw` of an artist drawn earlier."""
     assert isinstance(renderer, RecordingRenderer)
     renderer.frame.extend(marks)
 
 
 def _finite(path: Path) -> Path:
-    """Return a path without points that are NaN or infinite; its line has gaps there."""
+    """Return a path without its NaN or infinite points; the line is interrupted at these points."""
     if np.isfinite(path.vertices).all():
         return path
     cleaned = path.cleaned(remove_nans=True)
@@ -322,7 +331,10 @@ def _is_bold(weight: str | int) -> bool:
 
 
 class StateRenderer:
-    """Draw the states of one environment, all on the same axes, because new axes are slow to create."""
+    """Draws the states of one environment.
+
+    All states are drawn on the same axes, because new axes are slow to create.
+    """
 
     def __init__(self, environment: Environment) -> None:
         shrink = min(1.0, MAX_WIDTH_INCHES / environment.picture_size[0])
@@ -337,13 +349,13 @@ class StateRenderer:
         self._empty = frozenset(self._axes.get_children())
 
     def frame(self, state: State, goal: AbstractState) -> Frame:
-        """Return the picture of a state."""
+        """Return the picture of a state: the numbers of its marks in `mark_table`."""
         self._clear_axes()
         self.environment.draw(state, self._axes, goal)
         return self._recorder.record(self._axes)
 
     def _clear_axes(self) -> None:
-        """Remove everything from the axes; `Axes.clear` takes longer than most drawings."""
+        """Remove all drawn items from the axes; `Axes.clear` would take longer than most drawings."""
         for artist in self._axes.get_children():
             if artist not in self._empty:
                 artist.remove()
@@ -354,9 +366,12 @@ class StateRenderer:
 
 
 class _FixedLimitAxes(Axes):
-    """Axes that skip the slow update of data limits for patches once autoscaling is off."""
+    """Axes that add patches faster than matplotlib's if autoscaling is off.
+
+    Matplotlib updates the data limits for each new patch. This is slow, and only autoscaling needs it.
+    """
 
     def add_patch(self, p: Any) -> Any:
-        """Add a patch."""
+        """Add a patch to the axes; update the data limits only if autoscaling is on."""
         autoscaled = self.get_autoscalex_on() or self.get_autoscaley_on()
         return super().add_patch(p) if autoscaled else self.add_artist(p)

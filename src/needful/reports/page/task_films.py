@@ -18,17 +18,18 @@ from needful.storage.plans import RecordedPlan
 if TYPE_CHECKING:
     from needful.reports.page.svg_recorder import StateRenderer
 
-# Each picture takes some milliseconds to draw. If the films of all tasks need more than MAX_PICTURES
-# pictures, fewer tasks get films, but at least ENOUGH_FILMS.
+# A film is a sequence of pictures of the states of a plan. Each picture takes some milliseconds to draw. If
+# the films of all tasks need more than MAX_PICTURES pictures, fewer tasks get films, but at least
+# ENOUGH_FILMS.
 MAX_PICTURES = 1_500
 ENOUGH_FILMS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class FilmSelection:
-    """The tasks that get films, which are pictures of the states of their plans.
+    """The numbers of the tasks that get films; a film is a sequence of pictures of a plan's states.
 
-    Every `stride`-th state of a plan is drawn, and always the last one.
+    A film shows every `stride`-th state of the plan, and always the last state.
     """
 
     tasks: frozenset[int]
@@ -36,12 +37,12 @@ class FilmSelection:
 
 
 def choose_films(run: RecordedRun) -> FilmSelection:
-    """Choose the tasks that get films, so that about `MAX_PICTURES` states are drawn.
+    """Choose the tasks that get films, so that not many more than `MAX_PICTURES` pictures are drawn.
 
-    If the plans of all tasks have more states, only some tasks are chosen, but at least `ENOUGH_FILMS` (or
-    all if there are fewer). Up to half of the chosen tasks are failed ones, or more if there are too few
-    solved tasks. If the plans of the chosen tasks still have too many states, only every `stride`-th state
-    is drawn.
+    All tasks with plans are chosen if their plans have at most `MAX_PICTURES` states, or if there are at
+    most `ENOUGH_FILMS` such tasks. Otherwise only some are chosen, but at least `ENOUGH_FILMS`. At most
+    half of these are failed tasks, or more if there are too few solved tasks. If the plans of the chosen
+    tasks still have too many states, only every `stride`-th state is drawn.
     """
     planned = [record for record in run.records if record.task in run.plans]
     pictures = sum(len(run.plans[record.task].states) for record in planned)
@@ -57,7 +58,7 @@ def choose_films(run: RecordedRun) -> FilmSelection:
 
 
 def _spread(items: Sequence[int], most: int) -> list[int]:
-    """Return at most `most` of the items, at evenly spaced positions."""
+    """Return at most `most` items, evenly spaced over the whole sequence."""
     count = min(most, len(items))
     return [items[number * len(items) // count] for number in range(count)]
 
@@ -126,7 +127,7 @@ def _film(plan: RecordedPlan, renderer: StateRenderer, stride: int) -> dict[str,
 
 
 def bound_to(atoms: AbstractState, vocabulary: Vocabulary) -> AbstractState:
-    """Return the atoms, each with the predicate of the same name in an environment's vocabulary."""
+    """Return the atoms with their predicates replaced by those of the same name in a vocabulary."""
     predicates = {predicate.name: predicate for predicate in vocabulary.predicates}
     unknown = sorted({atom.predicate.name for atom in atoms} - predicates.keys())
     if unknown:
