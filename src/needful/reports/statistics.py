@@ -1,6 +1,7 @@
 """Means with spreads, rules for bold entries of tables, and bootstrap intervals.
 
-Spreads are population statistics, as in the paper: the sum of squares is divided by n.
+A spread is a standard deviation or a standard error. As in the paper, the sum of squares is divided by n,
+not by n - 1.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from needful.paper.published_numbers import Estimate
 
-# The tolerance for comparisons: equal success rates may differ in their last bits.
+# The tolerance for comparisons of means, because rounding errors can make equal means differ slightly.
 ROUNDING = 1e-9
 CONFIDENCE = 0.95
 RESAMPLES = 9_999
@@ -29,25 +30,25 @@ class Interval:
 
 
 def mean(values: Sequence[float]) -> float:
-    """Return the mean of at least one value."""
+    """Return the mean of the values; there must be at least one."""
     return math.fsum(values) / len(values)
 
 
 def standard_deviation(values: Sequence[float]) -> float:
-    """Return sqrt(Σ (x - mean)² / n) of at least one value."""
+    """Return sqrt(Σ (x - mean)² / n) for the n values x; there must be at least one."""
     centre = mean(values)
     return math.sqrt(math.fsum((value - centre) ** 2 for value in values) / len(values))
 
 
 def standard_error(values: Sequence[float]) -> float:
-    """Return the standard deviation divided by sqrt(n)."""
+    """Return the standard deviation of the n values, divided by sqrt(n)."""
     return standard_deviation(values) / math.sqrt(len(values))
 
 
 def estimate(values: Sequence[float], spread: Callable[[Sequence[float]], float]) -> Estimate | None:
-    """Return the mean of values with its spread, or None if there are no values.
+    """Return the mean of the values with its spread, or None if there are no values.
 
-    The spread of a single value is None.
+    The function `spread` computes the spread. It is not called for a single value, whose spread is None.
     """
     if not values:
         return None
@@ -57,15 +58,15 @@ def estimate(values: Sequence[float], spread: Callable[[Sequence[float]], float]
 def intervals_overlap(best: Estimate, other: Estimate) -> bool:
     """Return whether two means differ by at most the sum of their spreads.
 
-    This rule gives the bold entries of Table 1.
+    In the paper's Table 1, the entries for which this holds are bold.
     """
     return abs(best.mean - other.mean) <= (best.spread or 0.0) + (other.spread or 0.0) + ROUNDING
 
 
 def within_spread_of_best(best: Estimate, other: Estimate) -> bool:
-    """Return whether a mean differs from the best mean by at most the spread of the best.
+    """Return whether a mean differs from the best mean by at most the spread of the best mean.
 
-    This rule gives the bold entries of Tables 2 and 3.
+    In the paper's Tables 2 and 3, the entries for which this holds are bold.
     """
     return abs(best.mean - other.mean) <= (best.spread or 0.0) + ROUNDING
 
@@ -75,10 +76,10 @@ def mark_best(
     higher_is_better: bool,
     rule: Callable[[Estimate, Estimate], bool],
 ) -> tuple[bool, ...]:
-    """Return one flag per estimate: whether it counts as good as the best one; False for None.
+    """Return one flag per estimate: whether the table shows it in bold; False if it is None.
 
-    `rule(best, estimate)` decides whether an estimate counts as good as the best. The best estimate has the
-    best mean; if several have the same mean, it is the one with the largest spread.
+    An estimate is bold if `rule(best, estimate)` is true. `best` is the estimate with the best mean; if
+    several have the same mean, it is the one with the largest spread.
     """
     known = [one for one in estimates if one is not None]
     if not known:
@@ -89,7 +90,7 @@ def mark_best(
 
 
 def bootstrap_interval(values: Sequence[float], rng: np.random.Generator) -> Interval:
-    """Return the mean with a 95 % percentile bootstrap interval; a single value has no interval."""
+    """Return the mean and its 95 % percentile bootstrap interval, without bounds for a single value."""
     if len(values) < 2:
         return Interval(mean(values), None, None)
     from scipy.stats import bootstrap

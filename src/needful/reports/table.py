@@ -38,7 +38,7 @@ CSV_FIELDS = (
 )
 
 _WHITESPACE = re.compile(r"\s+")
-# Characters with a meaning in Markdown, or in HTML or formulas within Markdown.
+# Characters with a special meaning in Markdown, or in HTML or formulas inside Markdown.
 _MARKDOWN_SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
 _LATEX_ESCAPES = MappingProxyType(
     {
@@ -48,7 +48,7 @@ _LATEX_ESCAPES = MappingProxyType(
         "<": r"\textless{}",
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
-        # LaTeX would read these characters after a line break as arguments of the line break.
+        # Directly after a line break (\\), LaTeX would read "[" or "*" as an option of the line break.
         "[": "{[}",
         "*": "{*}",
         "–": "--",
@@ -72,7 +72,8 @@ class Cell:
         unlearned: the number of seeds whose learner ran out of time.
         best: whether the entry is shown in bold.
         notes: differences from the paper's protocol, and failed runs.
-        setting: the job of the runs, which differ only in their seed, with seed 0; None without runs.
+        setting: the settings of the runs, as a job with seed 0; None if there are no runs. The jobs of the
+            runs differ from it only in their seed.
     """
 
     measured: Estimate | None
@@ -97,7 +98,7 @@ class Row:
 
     Attributes:
         domain: the name of the domain.
-        title: the title of the domain for readers.
+        title: the name of the domain as tables show it.
         cells: one entry per column.
     """
 
@@ -111,12 +112,12 @@ class Table:
     """A complete table, independent of its output format.
 
     Attributes:
-        name: the name of its files.
+        name: the name of the table's files, without suffix.
         title: one line about the content.
         caption: sentences that explain the numbers; the first one is also shown in a terminal.
         columns: the labels of the columns.
         rows: one row per domain.
-        text: formats a number.
+        text: the function that formats a number of the table as text.
     """
 
     name: str
@@ -134,7 +135,7 @@ class Table:
         return self.text(found.mean) + spread
 
     def difference_text(self, difference: float) -> str:
-        """Return a difference with its sign, ±0 if it rounds to zero."""
+        """Return a difference as text with its sign; the sign is ± if the difference rounds to zero."""
         size = self.text(abs(difference))
         if float(size) == 0.0:
             return f"±{size}"
@@ -158,7 +159,10 @@ def three_digits(number: float) -> str:
 
 
 def as_text(table: Table) -> str:
-    """Return a table for a terminal: one line per domain and learner with results."""
+    """Return a table for a terminal, with one line per cell.
+
+    Cells with neither a measured number nor notes are omitted.
+    """
     lines = [TEXT_HEADINGS]
     for row in table.rows:
         for column, cell in zip(table.columns, row.cells, strict=True):
@@ -174,7 +178,10 @@ def as_text(table: Table) -> str:
 
 
 def as_markdown(table: Table) -> str:
-    """Return a table in Markdown. A cell shows the measured and published numbers, difference and notes."""
+    """Return a table in Markdown.
+
+    Each cell shows the measured number, the published number, their difference and the notes.
+    """
     lines = [
         _markdown_line(["Domain", *map(escape_markdown, table.columns)]),
         _markdown_line([":---", *("---:" for _ in table.columns)]),
@@ -263,7 +270,7 @@ def as_csv(table: Table) -> str:
     Numbers have full precision, `best` is 1 or 0, and missing values are empty.
     """
     buffer = io.StringIO()
-    # Quote all text, because by default the writer leaves a carriage return without newline unquoted.
+    # Quote all text: by default, the writer does not quote text that contains a lone carriage return (\r).
     writer = csv.DictWriter(buffer, CSV_FIELDS, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writeheader()
     writer.writerows({**row, "best": int(bool(row["best"]))} for row in table_rows(table))

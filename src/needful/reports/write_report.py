@@ -115,7 +115,7 @@ def write_report(
     """Write report.md, tables/*.md|tex|csv and figures/*.png|svg; return the paths, report.md first.
 
     Each file is written atomically and replaces the file of an earlier report. Figures without data are
-    omitted. Equal results give equal bytes.
+    omitted. The same results always give files with the same bytes.
     """
     tables, figures = tuple(tables), tuple(figures)
     check_names("table", tables, TABLES)
@@ -138,9 +138,10 @@ def write_report(
 
 
 def check_names(kind: str, names: Sequence[str], known: Iterable[str]) -> None:
-    """Raise `UnknownNameError`, which suggests the most similar name, unless all names are in `known`.
+    """Raise `UnknownNameError` if one of the names is not in `known`.
 
-    `kind` is what the names stand for, such as "figure"; the error message contains it.
+    The error message suggests the most similar known name. It also contains `kind`, the word for what is
+    named, such as "figure".
     """
     known = tuple(known)
     for name in names:

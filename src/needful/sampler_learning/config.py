@@ -16,9 +16,9 @@ class TrainingSchedule:
         patience: stop after this many steps in which the validation loss has not improved.
         tolerance: the validation loss must decrease by more than this to count as an improvement.
         folds: the number of folds of cross-validation. For each fold, one network is trained on all other
-            folds and validated on this fold. These networks only determine the number of training steps:
-            the number with the lowest sum of their validation losses. The network that is kept is
-            trained on all examples for this number of steps. With 0 there are no folds, and the loss on
+            folds and validated on this fold. These networks only determine when to stop: at the step with
+            the lowest sum of their validation losses. The sampler uses another network, which is trained
+            on all examples up to this step. If `folds` is 0, there is no cross-validation, and the loss on
             the training examples is used as the validation loss.
     """
 
@@ -39,13 +39,13 @@ class TrainingSchedule:
 
 @dataclass(frozen=True, slots=True)
 class SamplerConfig:
-    """The training schedules of a sampler's two networks."""
+    """The training schedules of a sampler's two networks, the generator and the classifier."""
 
     generator: TrainingSchedule = TrainingSchedule(iterations=1_000, patience=500)
     classifier: TrainingSchedule = TrainingSchedule(iterations=10_000, patience=500, tolerance=1e-2)
 
 
-# The paper's values: many more steps, and no validation loss (deviation E26).
+# The paper's values: many more steps, and no cross-validation (see E26 in docs/paper_to_code.md).
 PAPER_SAMPLERS = SamplerConfig(
     generator=TrainingSchedule(iterations=50_000, patience=50_000, tolerance=0.0, folds=0),
     classifier=TrainingSchedule(iterations=10_000, patience=5_000, tolerance=0.0, folds=0),

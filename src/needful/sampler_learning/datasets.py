@@ -1,15 +1,19 @@
 """Examples for sampler learning.
 
-A grounding binds an operator's parameters to objects, each object at most once (deviation E37). The
-positive examples of an operator are its own transitions, with the groundings that explain them.
+A grounding of an operator binds its parameters to different objects. An example is a demonstrated
+transition with a grounding of the operator. The positive examples of an operator are the transitions that
+it explains, each with the grounding that explains it.
 
-For the negative examples (deviation E27), take all transitions of operators with the same controller, and
-all groundings of the operator in their states. A grounding is a negative example unless the operator
-succeeded with it. It succeeded if three conditions hold:
+The candidates for negative examples are the transitions that this operator or another one with the same
+controller explains. Each transition is combined with all groundings of this operator, except the grounding
+of its positive example. A candidate is a negative example unless the transition achieved the effects of the
+grounding. The effects are achieved if three conditions hold:
 
-- its add effects that are not preconditions became true in the transition;
-- its add effects that are also preconditions hold afterwards;
-- its delete effects do not hold afterwards.
+- the add effects that are not preconditions became true in the transition;
+- the add effects that are also preconditions hold afterwards;
+- the delete effects do not hold afterwards.
+
+The paper differs: see E27 and E37 in docs/paper_to_code.md.
 """
 
 from __future__ import annotations
@@ -36,8 +40,9 @@ from needful.sampler_learning.sampling import (
 )
 from needful.seeding import rng_for
 
-# The maximum number of groundings to examine for negative examples; they are drawn at random.
-# (The authors' code takes the first ones, which all come from the first few transitions.)
+# The maximum number of pairs of a transition and a grounding that are tested to find the negative examples
+# of an operator. They are drawn at random. (The authors' code takes the first ones, which all come from the
+# first few transitions.)
 MAX_CANDIDATES = 100_000
 
 
@@ -89,8 +94,8 @@ def sampler_examples(
 ) -> tuple[SamplerExamples, ...]:
     """Return the examples of each operator that has continuous parameters and recorded states.
 
-    Operators named in `noop_names` get no examples, but their transitions are negative examples for other
-    operators. Raises `LearningTimeoutError` if the deadline passes.
+    `noop_names` are the names of operators that change nothing. They get no examples, but their transitions
+    can be negative examples for other operators. Raises `LearningTimeoutError` if the deadline passes.
     """
     transitions = [tuple(demonstration.transitions()) for demonstration in demonstrations]
     found = []
@@ -113,10 +118,10 @@ def sampler_examples(
 
 @dataclass(frozen=True, slots=True)
 class _ControllerUse:
-    """A transition that executed an operator's controller, and all groundings of the operator in its state.
+    """A transition that executed an operator's controller, with all groundings of the operator.
 
-    If the transition belongs to the operator, `positive` is the grounding that explains it. If it belongs
-    to another operator with the same controller, `positive` is None.
+    If the operator explains the transition, `positive` is the grounding that explains it. If another
+    operator with the same controller explains the transition, `positive` is None.
     """
 
     state: State
@@ -125,7 +130,7 @@ class _ControllerUse:
     groundings: InjectiveTuples
 
     def is_negative(self, operator: Operator, objects: tuple[Object, ...]) -> bool:
-        """Return whether a grounding is a negative example: its effects were not achieved."""
+        """Return whether a grounding is a negative example: the transition did not achieve its effects."""
         if objects == self.positive:
             return False
         ground = operator.ground(objects)
@@ -139,8 +144,8 @@ def _controller_uses(
 ) -> list[_ControllerUse]:
     """Return all transitions that executed the controller of the operator `own.operator`.
 
-    They may belong to this operator or to another one with the same controller. Transitions without a
-    recorded state are omitted.
+    This operator or another one with the same controller explains them. Transitions without a recorded
+    state are omitted.
     """
     uses = []
     for other in data:
@@ -165,7 +170,8 @@ def _draw_negatives(
 ) -> list[tuple[_ControllerUse, tuple[Object, ...]]]:
     """Return `count` negative examples, drawn uniformly without replacement.
 
-    Fewer are returned if there are not enough among at most `MAX_CANDIDATES` random candidates.
+    At most `MAX_CANDIDATES` pairs of a transition and a grounding are tested, in random order. If they
+    contain fewer than `count` negative examples, fewer are returned.
     """
     ends = list(accumulate(use.groundings.count for use in uses))
     found: list[tuple[_ControllerUse, tuple[Object, ...]]] = []

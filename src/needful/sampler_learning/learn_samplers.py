@@ -26,7 +26,8 @@ def learn_samplers(
     Three kinds of operators get no sampler:
 
     - operators without continuous parameters;
-    - operators named in `noop_names`; their transitions are only negative examples for other operators;
+    - operators that change nothing, named in `noop_names`; their transitions can only be negative examples
+      for other operators;
     - operators without a recorded state in any transition; `PlanningModel.missing_samplers` lists them.
 
     A sampler does not predict a controller parameter itself, but its offset from an anchor. The anchor is a

@@ -1,4 +1,4 @@
-"""The networks of all operators as one batch: the first index of every tensor is the number of the network.
+"""The networks of all operators as one batch: the first index of every tensor selects the network.
 
 Networks differ in their numbers of inputs and outputs, so smaller ones are padded with zeros to the size of
 the largest. The gradient of padded weights is zero, because their inputs or loss weights are zero. So they
@@ -32,7 +32,7 @@ class Head:
     """How the outputs of a network are compared with the targets, the values to learn.
 
     Attributes:
-        outputs_per_target: the number of outputs that predict one target; these are adjacent.
+        outputs_per_target: the number of outputs that predict one target; these outputs are adjacent.
         losses: maps outputs of shape (networks, examples, outputs) and targets of shape
             (networks, examples, targets) to losses of the same shape as the targets.
     """

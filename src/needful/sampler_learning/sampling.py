@@ -52,8 +52,9 @@ def input_width(operator: Operator) -> int:
 def input_vector(operator: Operator, state: State, objects: Sequence[Object]) -> np.ndarray:
     """Return the input vector v: a 1, then the features of the object bound to each operator parameter.
 
-    In the paper's notation, v = [1] ⊕ x[δ(a1)] ⊕ ... ⊕ x[δ(ak)]. An object of a subtype contributes the
-    features of the parameter's type, in that type's order.
+    The paper writes v = [1] ⊕ x[δ(a1)] ⊕ ... ⊕ x[δ(ak)]: x is the state, a1 to ak are the operator's
+    parameters, and δ maps each parameter to its object. If the object's type is a subtype of the
+    parameter's type, only the features of the parameter's type are used.
     """
     values = [1.0]
     for variable, obj in zip(operator.parameters, objects, strict=True):
@@ -68,8 +69,9 @@ def choose_anchors(inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
     """Return, for each parameter, the index of its anchor in the input vector, or `NO_ANCHOR`.
 
     The rows of `inputs` and `parameters` are examples. The anchor is the input for which the difference
-    parameter − input has the smallest standard deviation over the examples; of several, the first. A
-    parameter has no anchor if it is constant, or if no input reduces its standard deviation enough.
+    parameter − input has the smallest standard deviation over the examples. If several inputs have the
+    smallest one, the first is the anchor. A parameter has no anchor if it is constant, or if the smallest
+    standard deviation is at least `LARGEST_SPREAD` times that of the parameter.
     """
     anchors = np.full(parameters.shape[1], NO_ANCHOR)
     for index, column in enumerate(parameters.T):
@@ -119,7 +121,7 @@ class Network:
         return f"Network({reprlib.repr(widths)})"
 
     def __call__(self, inputs: np.ndarray) -> np.ndarray:
-        """Return the outputs for one input vector or a matrix of rows."""
+        """Return the outputs for one input vector, or for a matrix with one input vector per row."""
         values = (inputs - self.shift) / self.scale
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             values = np.maximum(values.dot(weight) + bias, 0.0)
@@ -255,7 +257,7 @@ def sampler_from_arrays(kind: str, arrays: Mapping[str, np.ndarray], operator: O
 
 def _network_to_arrays(name: str, network: Network) -> dict[str, np.ndarray]:
     arrays = {f"{name}.shift": network.shift, f"{name}.scale": network.scale}
-    # The weights were trained as 32-bit floats, so converting them back to 32 bits loses nothing.
+    # The weights were trained as 32-bit floats, so storing them as 32-bit floats loses no precision.
     for index in range(LAYERS):
         arrays[f"{name}.weight{index}"] = network.weights[index].astype(np.float32)
         arrays[f"{name}.bias{index}"] = network.biases[index].astype(np.float32)

@@ -71,7 +71,7 @@ class TrainingProblem:
     Attributes:
         inputs: the normalised inputs, one example per row.
         targets: the outputs to learn, one example per row.
-        training_weights: the weight of each target in the training loss; they sum to one.
+        training_weights: the weight of each target in the training loss; the weights sum to one.
         validation_weights: the weight of each target in the validation loss.
         seed: the seed of the initial weights.
         group: the number of the network's group. All networks of a group (one operator's networks) keep the
@@ -100,10 +100,10 @@ def train_networks(
 ) -> list[list[np.ndarray]]:
     """Train one network per problem; return the weights and biases of each network, layer by layer.
 
-    A group consists of the networks of one operator. Its networks keep their weights and biases of the same
-    step: the step at which the sum of their validation losses was lowest. Each group stops independently,
-    when this sum has not improved for `schedule.patience` steps. Torch is limited to one thread,
-    so that the weights do not depend on the number of cores.
+    A group consists of the networks of one operator. For all networks of a group, the weights of the same
+    step are returned: the step at which the sum of their validation losses was lowest. Each group stops
+    independently, when this sum has not improved for `schedule.patience` steps. Torch is limited to one
+    thread, so that the weights do not depend on the number of cores.
     """
     shapes = [
         NetworkShape(problem.inputs.shape[1], problem.targets.shape[1] * head.outputs_per_target)
@@ -188,8 +188,8 @@ def _train(
                 )
             )
     trained = train_networks(problems, head, schedule, deadline)
-    # Of each group, only the last network is kept, which was trained on all examples: later entries of the
-    # dict overwrite earlier ones.
+    # Later networks of a group overwrite earlier ones. So only the last network of each group is kept, the
+    # one that was trained on all examples.
     kept = {problem.group: layers for problem, layers in zip(problems, trained, strict=True)}
     return {
         each.name: normalise.network(kept[group])
@@ -289,8 +289,8 @@ def _descend(
 ) -> list[Tensor]:
     """Train all networks by gradient descent; return the best weights and biases.
 
-    The best ones of a network are from the step at which the validation loss of its group was lowest. The
-    tensors in `layers` are changed in place.
+    For each network, these are the weights and biases of the step at which the total validation loss of its
+    group was lowest. The tensors in `layers` are changed in place.
     """
     best = [layer.clone() for layer in layers]
     groups = int(batch.groups.max()) + 1

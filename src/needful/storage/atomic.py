@@ -22,9 +22,10 @@ from needful.storage.output_kinds import TEMPORARY_NAME, FileKind, FolderKind
 
 
 def check_output_file(path: Path, kind: FileKind, force: bool = False) -> None:
-    """Raise unless a file may be written to this path; call it before long work.
+    """Raise `OutputError` unless a file may be written to this path.
 
-    With `force`, an existing file of the same kind may be replaced.
+    With `force`, an existing file of the same kind may be replaced. Call this before a long computation,
+    so that a wrong path is reported early.
     """
     if os.path.isdir(path):
         raise OutputExistsError(f"{path} is a folder, but a file is to be written. Choose another path.")
@@ -36,9 +37,10 @@ def check_output_file(path: Path, kind: FileKind, force: bool = False) -> None:
 
 
 def check_output_directory(path: Path, kind: FolderKind, force: bool = False) -> None:
-    """Raise unless a folder may be written to this path; call it before long work.
+    """Raise `OutputError` unless a folder may be written to this path.
 
-    With `force`, an existing folder may be replaced if it holds only files of an output of the same kind.
+    With `force`, an existing folder of the same kind may be replaced if it contains no other files. Call
+    this before a long computation, so that a wrong path is reported early.
     """
     if os.path.ismount(path):
         raise OutputExistsError(f"{path} is a mount point and cannot be replaced. Choose a path inside it.")
@@ -81,11 +83,11 @@ def staged_directory(
     """Yield a new empty folder that becomes `path` when the block ends without an error.
 
     An existing folder is renamed first, then the new folder gets its name, then the old folder is removed.
-    If the process is killed meanwhile, the old or the new folder is complete. `check_output_directory`
-    decides which folders may be replaced.
+    If the process is killed during these steps, at least one of the two folders is complete.
+    `check_output_directory` decides which folders may be replaced.
 
-    With `keep_on_error`, a finished folder that cannot be renamed to `path` is kept, and the error names
-    it, because it may hold the results of long work.
+    With `keep_on_error`, a finished folder that cannot be renamed to `path` is kept, because it may contain
+    the results of a long computation. The error message contains its path.
     """
     check_output_directory(path, kind, force)
     with _translate_os_errors(path):
@@ -98,7 +100,7 @@ def staged_directory(
         shutil.rmtree(staging, ignore_errors=True)
         raise
     try:
-        check_output_directory(path, kind, force)  # checked again: it may exist by now
+        check_output_directory(path, kind, force)  # checked again: the path may exist by now
         with _translate_os_errors(path):
             _sync_folder(staging)
             _move_into_place(staging, path)

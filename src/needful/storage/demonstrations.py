@@ -105,7 +105,7 @@ def _to_json(demo: Demonstration) -> dict[str, JsonValue]:
 
 
 def _parse(data: bytes, file: str) -> DemonstrationSet:
-    # Split only at newlines: JSON strings may contain other line breaks of Unicode.
+    # Split only at newlines: JSON strings may contain other Unicode line breaks, such as U+2028.
     lines = [(number, line) for number, line in enumerate(data.split(b"\n"), start=1) if line.strip()]
     if not lines:
         raise DemonstrationError(f"{file}: the file is empty. It needs a header and demonstrations.")

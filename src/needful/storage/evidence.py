@@ -45,7 +45,7 @@ Evidence: TypeAlias = Mapping[str, tuple[TransitionEvidence, ...]]
 class RecordedClimb:
     """The steps of the hill climbing that found the operators, and the number of demonstrated transitions.
 
-    Each step contains the number of transitions that its operators do not explain.
+    The objective of a step contains the number of transitions that are still unexplained after the step.
     """
 
     transitions: int

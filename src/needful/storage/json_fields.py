@@ -89,7 +89,7 @@ class Field:
         raise self._wrong_type("a number")
 
     def numbers(self) -> tuple[float, ...]:
-        """Return the value as finite numbers; it must be an array."""
+        """Return the elements of the value as finite numbers; the value must be an array."""
         return tuple(item.number() for item in self.items())
 
     def items(self) -> list[Field]:
@@ -132,16 +132,20 @@ class Field:
         return found
 
     def look_up(self, kind: str, known: Mapping[str, T]) -> T:
-        """Return the item of `known` whose name is the value of this field; raise if there is none."""
+        """Return the item of `known` whose key is the value of this field; raise if there is none.
+
+        `kind` is the word for the item in the error message, such as "controller".
+        """
         name = self.text()
         if name not in known:
             raise self.fault(str(UnknownNameError(kind, name, known)))
         return known[name]
 
     def check_format(self, name: str, version: int) -> None:
-        """Raise unless an object declares this format and version.
+        """Raise unless the value is a JSON object whose `format` and `version` fields have these values.
 
-        Call it first: errors about the fields of another format would be misleading.
+        A missing `version` field is accepted. Call this before other fields are read, because errors about
+        the fields of another format would be misleading.
         """
         known = self.entries()
         if "format" not in known or known["format"].value != name:

@@ -12,8 +12,8 @@ A policy directory, `needful-policy` version 1:
     policy.json            name of the approach, vocabulary, provenance
     policy.safetensors     the weights of its network by name
 
-The JSON file has the SHA-256 of the arrays. Loading a directory executes no code from it. Errors are
-`ModelError`s that name the file and the remedy.
+The JSON file contains the SHA-256 digest of the safetensors file. Loading a directory executes no code from
+it. Errors are `ModelError`s that name the file and the remedy.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ class FolderKind:
 
     Attributes:
         name: the name in messages.
-        marker_files: the files by which a folder of this kind is recognised, by name. Each such folder has
-            at least one of them.
+        marker_files: the file names by which a folder of this kind is recognised, with the kind of each
+            file. A folder of this kind has at least one of these files.
         other_files: the relative paths of all other files that may be in the folder.
     """
 
@@ -67,9 +67,9 @@ class FolderKind:
 
 
 def _is_leftover(path: str) -> bool:
-    """Return whether the file or a folder in the path has the name of a temporary file of needful.
+    """Return whether a name in the path is that of a temporary file or folder of needful.
 
-    Such files and folders remain if a process is killed while it writes.
+    Temporary files and folders remain if a process is killed while it writes.
     """
     return any(fnmatch(part, TEMPORARY_NAME.format("*")) for part in PurePosixPath(path).parts)
 

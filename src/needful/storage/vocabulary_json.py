@@ -40,7 +40,7 @@ class VocabularyIndex:
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> VocabularyIndex:
-        """Return the index of a vocabulary."""
+        """Return the types, predicates and controllers of a vocabulary by name."""
         return cls(
             {kind.name: kind for kind in vocabulary.types},
             {predicate.name: predicate for predicate in vocabulary.predicates},
@@ -55,7 +55,7 @@ class VocabularyIndex:
 
 
 def vocabulary_to_json(vocabulary: Vocabulary) -> dict[str, JsonValue]:
-    """Return the `VOCABULARY_FIELDS`, each an array in the vocabulary's order."""
+    """Return a JSON object with the keys `VOCABULARY_FIELDS`; arrays have the vocabulary's order."""
     return {
         "types": [
             {
@@ -82,7 +82,10 @@ def vocabulary_to_json(vocabulary: Vocabulary) -> dict[str, JsonValue]:
 
 
 def vocabulary_from_json(fields: Mapping[str, Field]) -> VocabularyIndex:
-    """Read the `VOCABULARY_FIELDS`; predicates get no classifiers, controllers no initiation tests."""
+    """Read a vocabulary from JSON fields with the keys `VOCABULARY_FIELDS`.
+
+    The predicates have no classifiers and the controllers no initiation tests, because JSON holds no code.
+    """
     types = _read_types(fields["types"])
     predicates: dict[str, Predicate] = {}
     for item in fields["predicates"].items():
@@ -105,7 +108,7 @@ def objects_to_json(objects: Iterable[Object]) -> dict[str, JsonValue]:
 
 
 def objects_from_json(field: Field, types: Mapping[str, Type]) -> dict[str, Object]:
-    """Read objects; return them by name."""
+    """Read objects from a JSON map of object names to type names; return the objects by name."""
     found: dict[str, Object] = {}
     for name, kind in field.entries().items():
         Field(name, field.source, field.path).name()
@@ -160,7 +163,7 @@ class GroundAtomReader:
 
 
 def operator_to_json(operator: Operator) -> dict[str, JsonValue]:
-    """Return the `OPERATOR_FIELDS` of an operator, with sorted atoms."""
+    """Return an operator as a JSON object with the keys `OPERATOR_FIELDS`; atoms are sorted."""
 
     def atoms(given: Iterable[LiftedAtom]) -> list[JsonValue]:
         return [lifted_to_json(atom) for atom in sorted(given)]
@@ -186,7 +189,8 @@ def lifted_to_json(part: LiftedAtom | DeletePattern) -> list[JsonValue]:
 def operator_from_json(field: Field, record: Mapping[str, Field], index: VocabularyIndex) -> Operator:
     """Read an operator from a JSON object.
 
-    `field` is the object, for error messages. `record` has its members, including all `OPERATOR_FIELDS`.
+    `record` contains the fields of the object by key, including all `OPERATOR_FIELDS`. `field` is the
+    object itself; it is only used for error messages.
     """
     variables: dict[str, Variable] = {}
     for item in record["parameters"].items():
@@ -233,9 +237,10 @@ def _read_types(field: Field) -> dict[str, Type]:
 def _unbuilt_ancestry(
     name: str, declared: Mapping[str, dict[str, Field]], built: Mapping[str, Type]
 ) -> list[str]:
-    """Return the names of a type, its parent, its parent's parent and so on; stop at a type in `built`.
+    """Return the names of a type, its parent, its parent's parent and so on, up to a type in `built`.
 
-    That type is not included. Raises if a parent is not declared or if a type is its own ancestor.
+    The type in `built` is not included. Raises if a parent is not declared, or if a type is its own
+    ancestor.
     """
     chain: dict[str, None] = {}
     current: str | None = name

@@ -37,7 +37,7 @@ ANSI_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(frozen=True, slots=True)
 class WorkerCrash:
-    """The worker of a job ended without a result; `reason` is a sentence."""
+    """The worker of a job ended without a result; `reason` describes why."""
 
     reason: str
 
@@ -68,13 +68,16 @@ class Executor(Protocol):
     """Provide the workers that run jobs."""
 
     def workers(self, job_function: JobFunction) -> AbstractContextManager[Workers]:
-        """Return a context manager of workers that call `job_function`; its exit ends all running jobs."""
+        """Return a context manager that provides workers for a `with` block.
+
+        The workers run jobs with `job_function`. At the end of the block, running jobs are stopped.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessExecutor:
-    """Run jobs in `processes` local processes; each process runs one job after the other."""
+    """Run jobs in up to `processes` local processes; each process runs one job at a time."""
 
     processes: int = 2
 
@@ -84,7 +87,7 @@ class ProcessExecutor:
 
     @contextmanager
     def workers(self, job_function: JobFunction) -> Iterator[ProcessWorkers]:
-        """Start processes on demand, and kill them at the end."""
+        """Yield workers that start processes when needed; kill the processes at the end of the block."""
         workers = ProcessWorkers(self.processes, job_function)
         try:
             yield workers
@@ -102,7 +105,7 @@ class ProcessWorkers:
         self._busy: dict[Connection[Job, JobResult], tuple[_WorkerProcess, Job]] = {}
 
     def capacity(self) -> int:
-        """Return the number of processes."""
+        """Return the maximum number of processes; each runs one job at a time."""
         return self._processes
 
     def submit(self, job: Job) -> None:
@@ -145,7 +148,8 @@ class _WorkerProcess:
         process = context.Process(target=_worker_loop, args=(far_end, job_function), daemon=True)
         with _interrupts_blocked(), _single_torch_thread():
             process.start()
-        far_end.close()  # Now only the new process has it open, so the pipe closes when it ends.
+        # Now only the new process holds this end of the pipe, so the pipe closes when that process ends.
+        far_end.close()
         return cls(process, connection)
 
     def receive(self) -> JobResult | WorkerCrash:
@@ -167,12 +171,13 @@ class _WorkerProcess:
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Block SIGINT inside a `with` block, and permanently in the processes that are started there.
+    """Block SIGINT inside a `with` block. Processes that are started in the block never receive SIGINT.
 
-    A terminal sends Ctrl-C to all processes, but the main process of the sweep ends its workers itself.
+    A terminal sends Ctrl-C (SIGINT) to all processes. Workers must ignore it, because the main process of
+    the sweep stops them itself.
     """
-    # Python's resource tracker unblocks SIGINT when it starts. It would start with the first process, so
-    # start it before SIGINT is blocked.
+    # Starting Python's resource tracker unblocks SIGINT. The first worker process would start the tracker,
+    # so it is started here, before SIGINT is blocked.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -230,15 +235,15 @@ class RayExecutor:
     """Run one job per core of a Ray cluster.
 
     `address` is the address of the cluster's head, such as `10.0.0.1:6379`, or `auto` for a cluster that
-    runs on this machine. With None, a local cluster is started and stopped. The machines of a cluster
-    need only this package: Ray transports jobs and results.
+    runs on this machine. With None, a local cluster is started, and stopped at the end. The machines of a
+    cluster need this package, but no shared folder: Ray transports jobs and results.
     """
 
     address: str | None = None
 
     @contextmanager
     def workers(self, job_function: JobFunction) -> Iterator[RayWorkers]:
-        """Connect to the cluster; at the end, cancel running jobs and disconnect."""
+        """Connect to the cluster and yield its workers; at the end, cancel running jobs and disconnect."""
         ray = _import_ray()
         _connect(ray, self.address)
         try:
@@ -256,13 +261,13 @@ class RayWorkers:
 
     def __init__(self, ray: ModuleType, job_function: JobFunction) -> None:
         self._ray = ray
-        # Ray must not retry crashed jobs: it would retry a job that runs out of memory forever. The sweep
-        # itself retries them, a limited number of times.
+        # Ray must not retry crashed jobs: if a job runs out of memory, Ray would retry it without end. The
+        # sweep itself retries crashed jobs, a limited number of times.
         self._task = ray.remote(num_cpus=1, max_retries=0)(job_function)
         self._running: dict[Any, Job] = {}
 
     def capacity(self) -> int:
-        """Return the number of cores in the cluster now."""
+        """Return the current number of cores in the cluster, at least 1."""
         return max(1, int(self._ray.cluster_resources().get("CPU", 0)))
 
     def submit(self, job: Job) -> None:
@@ -315,7 +320,10 @@ def _connect(ray: ModuleType, address: str | None) -> None:
 
 
 def _check_reachable(address: str) -> None:
-    """Raise `OSError` if the address does not accept connections: Ray itself would retry for minutes."""
+    """Raise `OSError` if the address does not accept connections.
+
+    Without this check, Ray would try to connect for minutes.
+    """
     host, _, port = address.rpartition(":")
     if host and port.isdecimal() and "/" not in host:
         socket.create_connection((host, int(port)), timeout=POLL_SECONDS).close()

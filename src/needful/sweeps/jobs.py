@@ -1,4 +1,7 @@
-"""Jobs: the complete settings of one run of a sweep. Equal jobs have equal keys, also across processes."""
+"""Jobs: the complete settings of one run of a sweep.
+
+Each job has a key, a hash of its settings. Equal jobs have the same key in every process.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ class Job:
     """A run of one learner on one domain with one seed.
 
     Attributes:
-        domain, learner, planner: names of catalogue entries. They are resolved when the job runs, so
-            results of removed learners stay readable.
+        domain, learner, planner: names of catalogue entries. They are looked up only when the job runs, so
+            results of learners that were removed from the catalogue stay readable.
         seed: the seed of all random numbers.
         demos, tasks: the numbers of demonstrated training tasks and of unseen tasks to solve.
         timeout: seconds of planning per task.
@@ -53,7 +56,7 @@ class Job:
 
     @property
     def key(self) -> str:
-        """The hash of the job's content; different jobs have different keys."""
+        """The hash of the job's settings; different jobs have different keys."""
         return config_hash(dump_json(self.to_json()))
 
     @property

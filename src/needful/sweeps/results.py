@@ -85,8 +85,8 @@ class SweepFolder:
     def open(cls, path: str | Path) -> Iterator[SweepFolder]:
         """Lock a new folder, or the folder of an earlier sweep, inside a `with` block.
 
-        Raises `OutputError` if another process has locked it, and `OutputExistsError` if the folder
-        contains files, but neither the lock file nor the results of a sweep.
+        Raises `OutputError` if another process has locked the folder. Raises `OutputExistsError` if the
+        folder contains files, but neither the lock file nor the results of a sweep.
         """
         path = Path(path)
         _check_sweep_folder(path)
@@ -99,7 +99,7 @@ class SweepFolder:
         return results_path(self.path, job).exists()
 
     def save(self, result: JobResult) -> None:
-        """Write the file of a job atomically."""
+        """Write the result file of a job atomically."""
         write_result(self.path, result)
 
     def read(self) -> Results:
@@ -118,7 +118,7 @@ def results_files(folder: str | Path) -> list[Path]:
 
 
 def write_result(folder: str | Path, result: JobResult) -> Path:
-    """Write the file of a job atomically, and return its path."""
+    """Write the result file of a job atomically, and return its path."""
     header: dict[str, JsonValue] = {
         "format": FORMAT,
         "version": VERSION,
@@ -144,7 +144,10 @@ def read_results(folder: str | Path) -> Results:
 
 
 def read_result(path: Path) -> JobResult:
-    """Read the file of a job; raise `ResultsError` with the location of any fault."""
+    """Read the result file of a job.
+
+    If it is damaged, raise `ResultsError` with the file and, if known, the line of the fault.
+    """
     lines = read_gzipped(path, ResultsError, REPEAT).split(b"\n")
     if lines.pop() != b"":
         raise ResultsError(f"{path}: the last line is cut off. {REPEAT}")
@@ -183,8 +186,8 @@ def _check_sweep_folder(path: Path) -> None:
 def _locked(folder: Path) -> Iterator[None]:
     """Lock a folder inside a `with` block; the operating system releases the lock if this process dies.
 
-    The lock file is not removed afterwards. If it were, a process could lock the removed file while another
-    process creates and locks a new file of the same name.
+    The lock file is not removed at the end. Otherwise one process could lock the removed file while another
+    process creates and locks a new file of the same name: both would hold a lock.
     """
     import fcntl  # imported here, because some systems do not have it and only sweeps need it
 
@@ -204,7 +207,7 @@ def _locked(folder: Path) -> Iterator[None]:
                 f"{folder} is in use by another sweep, {holder}. "
                 "Wait for it, stop it, or choose another path."
             ) from None
-        with suppress(OSError):  # a full disk: the lock is held, but its file is empty
+        with suppress(OSError):  # if the disk is full, the lock file stays empty, but the lock is held
             file.truncate(0)
             os.write(file.fileno(), f"process {os.getpid()} on {socket.gethostname()}\n".encode())
         yield

@@ -1,4 +1,4 @@
-"""Sweeps: run the jobs without a result, store each result, and estimate the remaining time."""
+"""Sweeps: run the jobs that have no result yet, store each result, and estimate the remaining time."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from needful.sweeps.results import JobResult, Results, SweepFolder
 # A job runs again if its worker crashed, because most crashes are not caused by the job. After this many
 # crashes, the job is recorded as an error.
 MAX_TRIES = 2
-# The entries in the `seconds` of a run's summary that are statistics of the planning time per task. All
-# other entries are durations of stages, such as learning.
+# The field `seconds` of a run's summary has several entries. These two are statistics of the planning time
+# per task; all others are durations of stages, such as learning.
 PER_TASK_SECONDS = frozenset({"planning_mean", "planning_p90"})
 
 
@@ -70,8 +70,8 @@ def sweep(
     """Run the jobs that have no result file, and return all results of the folder.
 
     Each result is written when its job ends, so a killed sweep loses only the jobs that were running.
-    With `retry_errors`, jobs whose result is an error run again. A file that cannot be read counts as
-    done, because another version of this program may have written it.
+    With `retry_errors`, jobs whose result is an error run again. If the result file of a job cannot be
+    read, the job does not run again, because another version of this program may have written the file.
     """
     observer = observer or SilentObserver()
     jobs, earlier = list(dict.fromkeys(jobs)), folder.read()
@@ -110,9 +110,10 @@ def _run_jobs(jobs: Sequence[Job], workers: Workers, observer: SweepObserver) ->
 class RemainingTime:
     """Estimate the remaining time of a sweep from the durations of finished jobs.
 
-    The expected duration of a job is the mean over the most similar finished jobs: same learner,
-    domain and size; otherwise same learner and domain; otherwise same learner; otherwise all jobs.
-    Results of earlier sweeps count as well.
+    The expected duration of a job is the mean duration of similar finished jobs: those with the same
+    learner, domain, number of demonstrations and number of tasks. If there are none, the jobs with the same
+    learner and domain are used, then those with the same learner, then all jobs. Results of earlier sweeps
+    can be added as well.
     """
 
     def __init__(self) -> None:
@@ -128,7 +129,7 @@ class RemainingTime:
     def estimate(self, jobs: Iterable[Job], parallel_jobs: int = 1) -> float | None:
         """Return how many seconds the given jobs will take if `parallel_jobs` of them run at a time.
 
-        Returns None if no job has been added yet, so that there is no duration to estimate from.
+        Returns None if no duration has been added yet.
         """
         if not self._durations:
             return None
@@ -151,7 +152,8 @@ def seconds_of(result: JobResult) -> float:
 def _lookup_keys(job: Job) -> tuple[tuple[str, ...], ...]:
     """Return the keys under which the duration of a job is stored, from the most to the least specific.
 
-    The first key is shared only by jobs with the same learner, domain and size, the last one by all jobs.
+    The first key is shared by jobs with the same learner, domain, number of demonstrations and number of
+    tasks. The last key is shared by all jobs.
     """
     size = (str(job.demos), str(job.tasks))
     return (job.learner, job.domain, *size), (job.learner, job.domain), (job.learner,), ()
