@@ -41,12 +41,15 @@ class RunFolder:
     def replacing(cls, path: str | Path, force: bool = False) -> Iterator[RunFolder]:
         """Yield a folder for one run, to be used in a `with` block.
 
-        If the path exists, `force` must be set. Results are then written to a temporary folder, which
-        replaces the path when the block succeeds.
+        If the path exists, `force` must be set. Results are then written to a temporary folder. If the
+        block succeeds, the temporary folder replaces the old folder, which is deleted. If the block fails
+        or is interrupted, the temporary folder is deleted and the old folder stays unchanged.
 
-        If the path does not exist, the folder is created there. If the block fails, this folder is deleted
-        unless it has the record of a task. If the user interrupts the block, the folder is deleted only if
-        no result was written to it.
+        If the path does not exist, results are written there directly. If the block then raises an
+        exception, the folder is deleted, except in these cases:
+
+            after an error                      kept if it has the record of at least one task
+            after an interrupt by the user      kept if it has any result, for example demonstrations
         """
         path = Path(path)
         if os.path.lexists(path):

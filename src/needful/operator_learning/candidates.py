@@ -100,7 +100,9 @@ def canonical_candidate(
 def merge_duplicates(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
     """Merge candidates that have the same operator, and return the candidates sorted by text.
 
-    A merged candidate has the hints and the pinned transitions of all its duplicates.
+    A merged candidate has the hints and the pinned transitions of all its duplicates. Pinned transitions
+    are assigned to the candidate even if other candidates match them better; see `Candidate`. If several
+    duplicates have a hint for the same transition, the hint of the first one is kept.
     """
     merged: dict[Operator, Candidate] = {}
     for candidate in candidates:

@@ -115,7 +115,8 @@ class _Member:
     def widened(self, types: Types) -> Candidate:
         """Return a copy of the candidate in which each variable has the given type.
 
-        Its hints (preferred objects of variables) and its pinned transitions are preserved.
+        It keeps the hints (preferred objects of variables) and the pinned transitions (those that are
+        assigned to this candidate even if other candidates match them better).
         """
         renaming = {
             old: Variable(f"?x{index}", kind)
@@ -137,9 +138,12 @@ class _Merge(NamedTuple):
 
 
 def _merged(candidates: Sequence[Candidate]) -> Iterator[Iterable[Candidate]]:
-    """Yield the set of candidates after each possible merge of operators, narrowest types first.
+    """Yield, for each possible merge, all candidates after this merge; the narrowest types come first.
 
-    A set contains one copy of the merged candidate per original; `merge_duplicates` unites them later.
+    A merge replaces each candidate that takes part in it by a copy with the wider types. The copies have
+    equal operators but may have different hints and pinned transitions. So the merged operator occurs once
+    per replaced candidate, until `merge_duplicates` turns the copies into one candidate. The other
+    candidates are unchanged.
     """
     for merge in _merges(candidates):
         absorbed = [member.candidate for member in merge.members]

@@ -50,9 +50,12 @@ class Stage:
             )
 
     def budget(self, left: Budget, nodes_created: int, ground_operators: int) -> Budget:
-        """Return the budget of the search: the remaining budget `left`, with `max_work` as another limit.
+        """Return the budget of the search: `left`, the budget of the portfolio, also limited by `max_work`.
 
-        `nodes_created` is the number of nodes that earlier stages created.
+        `max_work` limits a product: the nodes that this stage creates times the ground operators of the
+        problem. So the stage may create about `max_work` / `ground_operators` nodes, or fewer if `left`
+        allows only fewer. `nodes_created` is the number of nodes that earlier stages created. It is added,
+        because `Budget.max_nodes` counts the nodes of all stages. If `max_work` is None, return `left`.
         """
         if self.max_work is None:
             return left

@@ -136,7 +136,10 @@ def _block_shapes(block: str, sources: Mapping[str, int]) -> dict[str, tuple[int
 def evaluate_network(
     weights: Mapping[str, Array], graph: Graph, backend: ArrayBackend
 ) -> tuple[Array, Array]:
-    """Return two arrays: the outputs of the nodes (one row per node) and of the graphs (one per graph)."""
+    """Return two arrays of outputs: one row per node, and one row per graph.
+
+    `graph` is a single graph or a batch of graphs; for a single graph, the second array has one row.
+    """
     return _Evaluation(weights, graph, backend).outputs()
 
 

@@ -238,11 +238,13 @@ class LabelledExamples:
 
 
 def best_preconditions(labelled_examples: LabelledExamples, start: int, deadline: Deadline) -> int:
-    """Return the cheapest preconditions that a greedy best-first search finds; on ties, the first found.
+    """Return the preconditions of lowest cost that a greedy best-first search finds.
 
-    The search begins with the set `start`, the atoms that held before at least one positive example, and
-    removes one atom at a time. The authors' search also ends after 30 seconds. Here only the number of
-    expansions limits it, so that the result is the same on every machine.
+    `LabelledExamples.cost` defines the cost; on ties, the first set found is returned. The search begins
+    with the set `start`, the atoms that held before at least one positive example, and removes one atom at
+    a time. It ends after at most `MAX_EXPANSIONS` expansions. The authors' search also ends after 30
+    seconds. Here time never changes the result, so that it is the same on every machine: if the deadline
+    passes, there is no result, and `LearningTimeoutError` is raised.
     """
     number = itertools.count()
     best = (labelled_examples.cost(start), next(number), start)

@@ -89,8 +89,9 @@ class Comments:
     def variables_before(self, line: int, after: int) -> dict[str, str]:
         """Return the original names of the renamed variables of one action, by lower-case PDDL name.
 
-        The action starts at line number `line`, and the previous one at line number `after`. Comments
-        between the two lines belong to this action.
+        The original names are stored in comments before the action, such as `; variable x is "ä"`. The
+        action starts at line number `line`, and the previous action at line number `after` (0 if there is
+        none). Comments between the two lines belong to this action.
         """
         return {pddl: original for number, pddl, original in self.variables if after < number < line}
 

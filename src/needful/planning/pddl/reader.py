@@ -141,9 +141,10 @@ def _check_requirements(requirements: Iterable[Expression], syntax: PddlSyntax) 
 
 
 def _vocabulary(given: Vocabulary | None, symbols: Symbols, created: Iterable[Controller]) -> Vocabulary:
-    """Return the given vocabulary with the types of the constants and the created controllers added.
+    """Return the vocabulary of a domain.
 
-    If no vocabulary is given, they are added to the types and predicates that the domain declares.
+    It extends the given vocabulary by one type per constant of the domain and by the controllers in
+    `created`. If no vocabulary is given, it extends the types and predicates that the domain declares.
     """
     given = given or Vocabulary(tuple(symbols.types.values()), tuple(symbols.predicates.values()), ())
     return Vocabulary(

@@ -195,7 +195,11 @@ class RecordingRenderer(RendererBase):
     def draw_path(
         self, gc: GraphicsContextBase, path: Path, transform: Transform, rgbFace: Any = None
     ) -> None:
-        """Record a path; a path that is equal to an earlier one gets the same mark."""
+        """Add a path to the current picture, as a mark (a numbered drawn item in the `MarkTable`).
+
+        If an equal path with the same style and clipping was drawn before, its mark is used again. An
+        invisible path has no mark.
+        """
         style, clip = PathStyle.of(gc, rgbFace), self._clip_shape(gc)
         curved = path if transform.is_affine else transform.transform_path_non_affine(path)
         matrix = transform.get_affine().get_matrix()

@@ -279,7 +279,11 @@ class BasePlanner:
         return entries
 
     def _is_clear(self, one: Point, other: Point, clearance: float) -> bool:
-        """Return whether the discs keep a clearance from obstacles on the line between two points."""
+        """Return whether the robot can move in a straight line between two points.
+
+        The discs that cover the robot must stay at least `clearance` away from all obstacles. This is
+        tested with their centre at the two points and at points between them, at most `CELL` apart.
+        """
         count = 2 + int(hypot(other[0] - one[0], other[1] - one[1]) / CELL)
         return has_clearance(self._discs, self._obstacles, np.linspace(one, other, count), clearance)
 

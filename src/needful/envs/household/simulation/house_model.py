@@ -303,7 +303,12 @@ def _shape(part: Part) -> dict[str, Any]:
 
 
 def _surface(collides: int) -> dict[str, Any]:
-    """Return a geom's contact options; two geoms with `collides` 0 do not collide with each other."""
+    """Return the contact options of a geom (a MuJoCo shape).
+
+    `collides` is 1 for movable things, and 0 for the ground, the walls and fixed things. Two geoms with
+    these options can collide if `collides` is 1 for at least one of them: a mug can collide with a wall,
+    but a fixed shelf cannot. `collides` is an int because MuJoCo's `contype` is a bit mask.
+    """
     return {
         "contype": collides,
         "conaffinity": 1,
