@@ -86,6 +86,14 @@ class AtomTable:
             mask |= self._bits.get((name, tuple([binding[variable] for variable in variables])), 0)
         return mask
 
+    def without_number(self, lifted: Iterable[AtomKey], binding: Sequence[int]) -> frozenset[AtomKey]:
+        """Replace the variables of lifted atoms by objects, and return the keys of atoms without a number.
+
+        `binding` holds the object number of each variable.
+        """
+        keys = ((name, tuple([binding[variable] for variable in variables])) for name, variables in lifted)
+        return frozenset(key for key in keys if key not in self._bits)
+
     def encode(self, atoms: Iterable[GroundAtom]) -> int:
         """Return a set of atoms as a mask; new atoms are numbered in sorted order."""
         mask = 0

@@ -18,7 +18,7 @@ from needful.operator_learning.delete_patterns import whole_predicate
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.merge_types import keep_types
-from needful.operator_learning.reduce_complexity import keep_all_operators
+from needful.operator_learning.reduce_complexity import keep_all_operators, reduce_complexity
 from needful.policies.rollout import follow, shoot
 
 
@@ -46,7 +46,9 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
             necessary_approach(
                 "necessary-paper",
                 "the same with types as seen and quantified deletes of whole predicates, as in the paper",
-                OperatorLearningConfig(generalise=whole_predicate, types=keep_types),
+                OperatorLearningConfig(
+                    generalise=whole_predicate, reduce=reduce_complexity, types=keep_types
+                ),
             ),
             necessary_approach(
                 "necessary-no-complexity",

@@ -17,7 +17,7 @@ from needful.operator_learning.learned_operators import (
 )
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.merge_types import merge_types
-from needful.operator_learning.reduce_complexity import reduce_complexity
+from needful.operator_learning.reduce_complexity import reduce_truthfully
 
 Schedule: TypeAlias = Callable[[LearningProblem, Move], Climb]
 TypeMerger: TypeAlias = Callable[[Climb, LearningProblem], Climb]
@@ -35,7 +35,7 @@ class OperatorLearningConfig:
     """
 
     generalise: Generalise = partly_bound
-    reduce: Move = reduce_complexity
+    reduce: Move = reduce_truthfully
     schedule: Schedule = alternate
     types: TypeMerger = merge_types
 

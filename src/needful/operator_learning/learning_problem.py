@@ -22,6 +22,7 @@ from needful.operator_learning.induction import Inducer
 from needful.operator_learning.matching import Matcher
 from needful.operator_learning.objective import Coverage, Objective, cover
 from needful.operator_learning.partition import FittedOperator, Partition, partition
+from needful.operator_learning.validity import Validity
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +64,15 @@ class Hypothesis:
 class LearningProblem:
     """The encoded demonstrations of one learning run, with objects that cache intermediate results.
 
-    `matcher` caches how operators match transitions, `inducer` caches induced operators.
+    `matcher` caches how operators match transitions, `inducer` caches induced operators, and `validity`
+    caches false claims.
     """
 
     demonstrations: tuple[EncodedDemonstration, ...]
     transitions: TransitionIndex
     matcher: Matcher
     inducer: Inducer
+    validity: Validity
     deadline: Deadline = NO_DEADLINE
 
     def __repr__(self) -> str:
@@ -87,12 +90,19 @@ class LearningProblem:
         `generalise` turns a mispredicted atom into a quantified delete (a pattern that matches atoms).
         """
         encoded = encode_demonstrations(demonstrations)
-        return cls(encoded, TransitionIndex.of(encoded), Matcher(deadline), Inducer(generalise), deadline)
+        transitions, matcher = TransitionIndex.of(encoded), Matcher(deadline)
+        return cls(
+            encoded, transitions, matcher, Inducer(generalise), Validity(transitions, matcher), deadline
+        )
 
     @property
     def size(self) -> int:
         """N, the number of transitions."""
         return len(self.transitions.by_number)
+
+    def false_claims(self, hypothesis: Hypothesis) -> int:
+        """Return V(Ω): the number of atoms that the operators claim in the demonstrations, falsely."""
+        return self.validity.count(hypothesis.coverage.operators)
 
     def empty_hypothesis(self) -> Hypothesis:
         """Return the empty set of operators, where hill climbing starts."""

@@ -173,6 +173,20 @@ class Matcher:
         for objects in _groundings(compiled, compiled.preconditions, transition, 0, self._check):
             yield _effects(compiled, transition, objects).predicted
 
+    def applicable(self, operator: Operator, transition: EncodedTransition) -> Iterator[tuple[int, ...]]:
+        """Yield the groundings whose preconditions hold before a transition, as object numbers.
+
+        The controller arguments are bound to the objects of the transition's action.
+        """
+        compiled = self._compile(operator)
+        return _applicable(compiled, transition, self._check)
+
+    def unknown_adds(
+        self, operator: Operator, transition: EncodedTransition, objects: tuple[int, ...]
+    ) -> frozenset[AtomKey]:
+        """Return the ground add effects that never hold in the transition's demonstration."""
+        return transition.table.without_number(self._compile(operator).adds.all, objects)
+
     def _compile(self, operator: Operator) -> CompiledOperator:
         compiled = self._compiled.get(operator.text)
         if compiled is None:
@@ -275,6 +289,22 @@ def _groundings(
         after = [Constraint(name, variables, transition.after) for name, variables in adds]
         domains = [table.of_type(variable.type) for variable in operator.numbers]
         yield from join(table, after + before, domains, pinned, check, operator.interchangeable)
+
+
+def _applicable(
+    operator: CompiledOperator, transition: EncodedTransition, check: Callable[[], bool]
+) -> Iterator[tuple[int, ...]]:
+    table, needs = transition.table, operator.preconditions
+    unbound = [UNBOUND] * len(operator.numbers)
+    binding = _bound(unbound, operator.controller_arguments, transition.arguments)
+    if binding is None:
+        return
+    held = table.ground(needs.argument_atoms, binding) & transition.before
+    if held.bit_count() < len(needs.argument_atoms):
+        return
+    before = [Constraint(name, variables, transition.before) for name, variables in needs.other_atoms]
+    domains = [table.of_type(variable.type) for variable in operator.numbers]
+    yield from join(table, before, domains, binding, check, operator.interchangeable)
 
 
 def _pins(

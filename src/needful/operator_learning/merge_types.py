@@ -60,7 +60,7 @@ def merge_operators(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
     transitions are then assigned to operators again, and the operators are induced from them. If several
     merges are possible, the one with the narrowest types is chosen.
     """
-    return _first_as_good(_merged(start.candidates), start, problem)
+    return _first_as_good(_merged(start.fitted), start, problem)
 
 
 def widen_deletes(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
@@ -81,7 +81,12 @@ def _first_as_good(
     none is accepted, return `start`.
     """
     fitted = (problem.fit(candidates, start) for candidates in proposals)
-    return next((one for one in fitted if explains_as_well(one.coverage, start.coverage)), start)
+    for one in fitted:
+        if explains_as_well(one.coverage, start.coverage) and (
+            problem.false_claims(one) <= problem.false_claims(start)
+        ):
+            return one
+    return start
 
 
 def explains_as_well(now: Coverage, before: Coverage) -> bool:
@@ -105,8 +110,21 @@ class _Member:
     Two members become equal if variables with the same index in `variables` get the same name and type.
     """
 
-    candidate: Candidate
+    fitted: FittedOperator
     variables: tuple[Variable, ...]
+
+    @property
+    def candidate(self) -> Candidate:
+        return self.fitted.candidate
+
+    def can_express(self, types: Types) -> bool:
+        """Return whether all preconditions can be stated about variables of the given types."""
+        widened = dict(zip(self.variables, types, strict=True))
+        return all(
+            widened[variable].is_subtype_of(kind)
+            for atom in self.fitted.operator.preconditions
+            for variable, kind in zip(atom.variables, atom.predicate.types, strict=True)
+        )
 
     @property
     def types(self) -> Types:
@@ -137,7 +155,7 @@ class _Merge(NamedTuple):
     members: tuple[_Member, ...]
 
 
-def _merged(candidates: Sequence[Candidate]) -> Iterator[Iterable[Candidate]]:
+def _merged(fitted: Sequence[FittedOperator]) -> Iterator[Iterable[Candidate]]:
     """Yield, for each possible merge, all candidates after this merge; the narrowest types come first.
 
     A merge replaces each candidate that takes part in it by a copy with the wider types. The copies have
@@ -145,24 +163,29 @@ def _merged(candidates: Sequence[Candidate]) -> Iterator[Iterable[Candidate]]:
     per replaced candidate, until `merge_duplicates` turns the copies into one candidate. The other
     candidates are unchanged.
     """
-    for merge in _merges(candidates):
+    for merge in _merges(fitted):
         absorbed = [member.candidate for member in merge.members]
-        rest = (candidate for candidate in candidates if candidate not in absorbed)
+        rest = (one.candidate for one in fitted if one.candidate not in absorbed)
         yield (*rest, *(member.widened(merge.types) for member in merge.members))
 
 
-def _merges(candidates: Iterable[Candidate]) -> list[_Merge]:
-    """Return the possible merges of candidates that differ only in types, narrowest types first."""
+def _merges(fitted: Iterable[FittedOperator]) -> list[_Merge]:
+    """Return the possible merges of candidates that differ only in types, narrowest types first.
+
+    There is no merge if one of the operators has a precondition whose predicate does not accept the wider
+    types: the merged operator could not require it.
+    """
     groups: dict[UntypedForm, list[_Member]] = {}
-    for candidate in candidates:
-        found, variables = untyped_form(candidate.operator)
-        groups.setdefault(found, []).append(_Member(candidate, variables))
+    for one in fitted:
+        found, variables = untyped_form(one.candidate.operator)
+        groups.setdefault(found, []).append(_Member(one, variables))
     merges = []
     for group in groups.values():
         pairs = itertools.combinations([member.types for member in group], 2)
         for types in {types for pair in pairs if (types := _common_types(*pair)) is not None}:
             members = tuple(member for member in group if _common_types(member.types, types) == types)
-            merges.append(_Merge(_width(types), types, members))
+            if all(member.can_express(types) for member in members):
+                merges.append(_Merge(_width(types), types, members))
     return sorted(merges, key=lambda merge: (merge.width, merge.members[0].candidate.text, merge.types))
 
 

@@ -21,6 +21,22 @@ def reduce_complexity(start: Hypothesis, problem: LearningProblem) -> Hypothesis
     return best
 
 
+def reduce_truthfully(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
+    """Delete the operator whose deletion lowers the objective most, unless false claims would increase.
+
+    A deletion moves transitions to other operators, whose preconditions then become weaker. The weaker
+    operators may claim atoms that do not hold; see `validity`. Such a deletion is rejected. If no deletion
+    is left, return `start`.
+    """
+    best = start
+    for deleted in start.candidates:
+        rest = (candidate for candidate in start.candidates if candidate is not deleted)
+        smaller = problem.fit(rest, start)
+        if smaller.objective < best.objective and problem.false_claims(smaller) <= problem.false_claims(start):
+            best = smaller
+    return best
+
+
 def keep_all_operators(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
     """Return `start` unchanged; in this ablation, the number of operators has weight λ = 0."""
     return start
