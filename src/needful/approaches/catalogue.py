@@ -19,6 +19,7 @@ from needful.operator_learning.learn_operators import OperatorLearningConfig, le
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.merge_types import keep_types
 from needful.operator_learning.reduce_complexity import keep_all_operators, reduce_complexity
+from needful.operator_learning.unnamed_objects import named_objects_only
 from needful.policies.rollout import follow, shoot
 
 
@@ -47,13 +48,18 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
                 "necessary-paper",
                 "the same with types as seen and quantified deletes of whole predicates, as in the paper",
                 OperatorLearningConfig(
-                    generalise=whole_predicate, reduce=reduce_complexity, types=keep_types
+                    generalise=whole_predicate,
+                    reduce=reduce_complexity,
+                    types=keep_types,
+                    conditions=named_objects_only,
                 ),
             ),
             necessary_approach(
                 "necessary-no-complexity",
                 "the same as `necessary`, without deleting or merging operators",
-                OperatorLearningConfig(reduce=keep_all_operators, types=keep_types),
+                OperatorLearningConfig(
+                    reduce=keep_all_operators, types=keep_types, conditions=named_objects_only
+                ),
             ),
             BilevelApproach(
                 "ci", "cluster and intersect: one operator per set of effects", cluster_and_intersect

@@ -82,7 +82,7 @@ def canonical_candidate(
 
     The variables in `hints` (preferred objects per transition) are renamed in the same way.
     """
-    stripped, renaming = canonical_form(strip(operator))
+    stripped, renaming = canonical_form(replace(operator, delete_effects=frozenset()))
     renamed = {
         transition: {renaming[variable]: number for variable, number in hint.items()}
         for transition, hint in hints.items()

@@ -60,14 +60,14 @@ class Climb:
         return Climb(reached, (*self.steps, step))
 
 
-def alternate(problem: LearningProblem, reduce: Move) -> Climb:
+def alternate(problem: LearningProblem, reduce: Move, start: Climb) -> Climb:
     """Learn operators by alternating between two phases (HillClimbing of the paper).
 
     The first phase adds operators once, to cover more transitions. The second phase deletes operators with
     `reduce` as long as this lowers the objective. The loop ends when neither phase changes anything. Poor
     operators are thus deleted before they can influence the operators that are added later.
     """
-    climb = Climb(problem.empty_hypothesis())
+    climb = start
     while True:
         covered = climb.accept("cover", improve_coverage(climb.hypothesis, problem))
         smaller, shrunk = covered, covered.accept("delete", reduce(covered.hypothesis, problem))
@@ -78,13 +78,13 @@ def alternate(problem: LearningProblem, reduce: Move) -> Climb:
         climb = smaller
 
 
-def steepest_descent(problem: LearningProblem, reduce: Move) -> Climb:
+def steepest_descent(problem: LearningProblem, reduce: Move, start: Climb) -> Climb:
     """Learn operators by always applying the better of two moves, as in the authors' code.
 
     One move adds operators to cover more transitions, the other deletes an operator with `reduce`. Both
     are tried in each iteration. The loop ends when neither lowers the objective.
     """
-    climb = Climb(problem.empty_hypothesis())
+    climb = start
     while True:
         covered = climb.accept("cover", improve_coverage(climb.hypothesis, problem))
         smaller = climb.accept("delete", reduce(climb.hypothesis, problem))

@@ -18,9 +18,11 @@ from needful.operator_learning.learned_operators import (
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.merge_types import merge_types
 from needful.operator_learning.reduce_complexity import reduce_truthfully
+from needful.operator_learning.unnamed_objects import Resume, conditions_on_unnamed_objects
 
-Schedule: TypeAlias = Callable[[LearningProblem, Move], Climb]
+Schedule: TypeAlias = Callable[[LearningProblem, Move, Climb], Climb]
 TypeMerger: TypeAlias = Callable[[Climb, LearningProblem], Climb]
+ConditionFinder: TypeAlias = Callable[[Climb, LearningProblem, Resume], Climb]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class OperatorLearningConfig:
     reduce: Move = reduce_truthfully
     schedule: Schedule = alternate
     types: TypeMerger = merge_types
+    conditions: ConditionFinder = conditions_on_unnamed_objects
 
     def describe(self) -> dict[str, str]:
         """Return the name of the function chosen for each part, to be stored with the learned model."""
@@ -46,6 +49,7 @@ class OperatorLearningConfig:
             "reduce": self.reduce.__name__,
             "schedule": self.schedule.__name__,
             "types": self.types.__name__,
+            "conditions": self.conditions.__name__,
         }
 
 
@@ -61,6 +65,14 @@ def learn_operators(
     """
     config = config or OperatorLearningConfig()
     problem = LearningProblem.of(demonstrations, config.generalise, deadline)
-    climb = config.types(config.schedule(problem, config.reduce), problem)
+
+    def resume(start: Climb, problem: LearningProblem) -> Climb:
+        return config.schedule(problem, config.reduce, start)
+
+    def resume_and_merge(start: Climb, problem: LearningProblem) -> Climb:
+        return config.types(resume(start, problem), problem)
+
+    climb = config.conditions(resume(Climb(problem.empty_hypothesis()), problem), problem, resume)
+    climb = config.conditions(config.types(climb, problem), problem, resume_and_merge)
     found = (EncodedOperatorData(fitted.operator, fitted.data) for fitted in climb.hypothesis.fitted)
     return evaluate_operators(found, climb.hypothesis.coverage, problem.matcher, climb.steps)

@@ -237,7 +237,7 @@ def _consistent(
 def _explaining(
     operator: CompiledOperator, transition: EncodedTransition, needed: int, check: Callable[[], bool]
 ) -> Iterator[Match]:
-    for objects in _groundings(operator, operator.keeps, transition, needed, check):
+    for objects in _groundings(operator, operator.preconditions, transition, needed, check):
         effects = _effects(operator, transition, objects)
         yield _match(operator, transition, objects, effects, transition.deleted.bit_count())
 
