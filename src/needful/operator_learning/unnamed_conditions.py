@@ -1,0 +1,225 @@
+"""Find conditions on unnamed objects: those that are neither controller arguments nor in add effects.
+
+A condition is a set of atoms about one or more unnamed objects and the parameters of an operator. It held
+before every transition of the operator. `unnamed_objects` decides which conditions an operator requires.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from needful.abstraction.atom_table import AtomKey, bits
+from needful.core.atoms import Predicate
+from needful.core.objects import Type
+from needful.operator_learning.encoding import EncodedTransition
+from needful.operator_learning.induction import Datum
+from needful.operator_learning.partition import FittedOperator
+
+# In the key of an atom, the index of an object about which nothing else is known.
+ANYTHING = -1
+# The number of conditions of one operator that are examined at each depth.
+MAX_CONDITIONS = 20
+
+Signature = frozenset[AtomKey]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Atoms about unnamed objects that held before every transition of an operator.
+
+    Attributes:
+        atoms: the lifted atoms by key. Indices below the operator's arity stand for its parameters, the
+            following ones for the unnamed objects.
+        types: the types of the unnamed objects.
+        objects: for each transition of the operator, the numbers of the unnamed objects.
+    """
+
+    atoms: Signature
+    types: tuple[Type, ...]
+    objects: tuple[tuple[int, ...], ...]
+
+
+class Consumption(NamedTuple):
+    """An unnamed object about which each transition of an operator made the same atom false.
+
+    Attributes:
+        atoms: the atoms about the object that held before every transition.
+        objects: the object's number in each transition.
+        replaced: whether each transition made the same atom true for another unnamed object.
+    """
+
+    atoms: Signature
+    objects: tuple[int, ...]
+    replaced: bool
+
+
+def consumed_objects(fitted: FittedOperator) -> list[Consumption]:
+    """Return the unnamed objects about which every transition of an operator made an atom false."""
+    per_datum = [_changed_once(datum, datum[0].deleted) for datum in fitted.data]
+    common = set(per_datum[0]).intersection(*per_datum[1:])
+    if not common:
+        return []
+    added = [_changed_once(datum, datum[0].added) for datum in fitted.data]
+    found: dict[tuple[int, ...], Consumption] = {}
+    for key in sorted(common):
+        objects = tuple(one[key] for one in per_datum)
+        signatures = [
+            signatures_before(datum)[number] for datum, number in zip(fitted.data, objects, strict=True)
+        ]
+        replaced = all(key in one for one in added)
+        found.setdefault(objects, Consumption(frozenset.intersection(*signatures), objects, replaced))
+    return list(found.values())
+
+
+def _changed_once(datum: Datum, changed: int) -> dict[AtomKey, int]:
+    """Return the changed atoms about one unnamed object, each with this object.
+
+    An atom that changed for several unnamed objects is left out.
+    """
+    transition, objects = datum
+    found: dict[AtomKey, int] = {}
+    several: set[AtomKey] = set()
+    for number, key in _atoms_about_unnamed(transition, objects, changed):
+        if ANYTHING not in key[1] and found.setdefault(key, number) != number:
+            several.add(key)
+    return {key: number for key, number in found.items() if key not in several}
+
+
+def shared_signatures(data: Sequence[Datum]) -> list[Signature]:
+    """Return the maximal sets of atoms that some unnamed object satisfied before each transition."""
+    found = _maximal(signatures_before(data[0]).values())
+    for datum in data[1:]:
+        if not found:
+            break
+        signatures = set(signatures_before(datum).values())
+        found = _maximal(one & other for one in found for other in signatures)
+    return found
+
+
+def _maximal(sets: Iterable[Signature]) -> list[Signature]:
+    found: list[Signature] = []
+    for one in sorted(set(sets), key=lambda one: (-len(one), sorted(one))):
+        if one and not any(one <= other for other in found):
+            found.append(one)
+    return found[:MAX_CONDITIONS]
+
+
+def signatures_before(datum: Datum) -> dict[int, Signature]:
+    """Return, for each unnamed object, the lifted atoms about it that held before a transition."""
+    transition, objects = datum
+    found: dict[int, set[AtomKey]] = {}
+    for number, key in _atoms_about_unnamed(transition, objects, transition.before):
+        found.setdefault(number, set()).add(key)
+    return {number: frozenset(keys) for number, keys in found.items()}
+
+
+def _atoms_about_unnamed(
+    transition: EncodedTransition, objects: Sequence[int], atoms: int
+) -> Iterator[tuple[int, AtomKey]]:
+    """Yield the atoms about unnamed objects: the object's number, and the key of the lifted atom.
+
+    The index of the unnamed object in the key is the number of named objects. If an atom has two unnamed
+    objects, it is yielded for each, with `ANYTHING` as the index of the other one.
+    """
+    table, arity = transition.table, len(objects)
+    index_of = {number: index for index, number in enumerate(objects)}
+    for atom in bits(atoms):
+        arguments = table.arguments[atom]
+        unnamed = [number for number in dict.fromkeys(arguments) if number not in index_of]
+        if len(unnamed) == 1 or len(unnamed) == 2:
+            name = table.atoms[atom].predicate.name
+            for one in unnamed:
+                indices = [index_of.get(number, arity if number == one else ANYTHING) for number in arguments]
+                yield one, (name, tuple(indices))
+
+
+def condition_of(
+    fitted: FittedOperator,
+    data: Sequence[Datum],
+    atoms: Signature,
+    earlier: Condition | None = None,
+    objects: Sequence[int] | None = None,
+) -> Condition | None:
+    """Return the condition that an unnamed object satisfies `atoms`, in addition to an `earlier` condition.
+
+    `data` are the operator's transitions, with the objects of the earlier condition among the named ones.
+    `objects` are the unnamed object in each transition; by default, the first that satisfies the atoms.
+    Atoms with an index `ANYTHING` get a further unnamed object each.
+    """
+    rows = [list(one) for one in earlier.objects] if earlier else [[] for _ in data]
+    for row, number in zip(rows, objects or [first_witness(one, atoms) for one in data], strict=True):
+        row.append(number)
+    index = len(data[0][1])
+    keys = {key for key in atoms if ANYTHING not in key[1]}
+    for count, (name, indices) in enumerate(sorted(key for key in atoms if ANYTHING in key[1]), start=1):
+        keys.add((name, tuple(index + count if i == ANYTHING else i for i in indices)))
+        for row, (transition, named) in zip(rows, data, strict=True):
+            row.append(_partner(transition, (*named, row[index - len(fitted.operator.parameters)]), (name, indices)))
+    all_atoms = frozenset(keys) | (earlier.atoms if earlier else frozenset())
+    return _typed(fitted, all_atoms, [tuple(row) for row in rows])
+
+
+def first_witness(datum: Datum, atoms: Signature) -> int:
+    """Return the first unnamed object that satisfied the atoms before a transition."""
+    return min(number for number, one in signatures_before(datum).items() if atoms <= one)
+
+
+def has_unique_witnesses(data: Sequence[Datum], atoms: Signature) -> bool:
+    """Return whether exactly one unnamed object satisfied the atoms before each transition."""
+    return all(sum(atoms <= one for one in signatures_before(datum).values()) == 1 for datum in data)
+
+
+def _partner(transition: EncodedTransition, bound: Sequence[int], key: AtomKey) -> int:
+    """Return the first object that can stand for `ANYTHING` in an atom that held before a transition."""
+    name, indices = key
+    table = transition.table
+    mask = transition.before & table.with_predicate(name)
+    for position, index in enumerate(indices):
+        if index != ANYTHING:
+            mask &= table.with_argument(name, position, bound[index])
+    position = indices.index(ANYTHING)
+    return min(n for atom in bits(mask) if (n := table.arguments[atom][position]) not in bound)
+
+
+def _typed(
+    fitted: FittedOperator,
+    atoms: Signature,
+    objects: Sequence[tuple[int, ...]],
+) -> Condition | None:
+    """Return the condition with the narrowest types of its unnamed objects.
+
+    Atoms whose predicates do not accept these types are left out. Return None if nothing then remains
+    about one of the objects, or if their types have no common ancestor.
+    """
+    arity = len(fitted.operator.parameters)
+    types: list[Type] = []
+    for column in zip(*objects, strict=True):
+        common: Type | None = None
+        for (transition, _), number in zip(fitted.data, column, strict=True):
+            kind = transition.table.objects[number].type
+            common = kind if common is None else common.nearest_common_ancestor(kind)
+            if common is None:
+                return None
+        assert common is not None
+        types.append(common)
+    all_types = [*(variable.type for variable in fitted.operator.parameters), *types]
+    predicates = predicates_of(fitted)
+    fitting = frozenset(
+        (name, indices)
+        for name, indices in atoms
+        if all(
+            all_types[index].is_subtype_of(kind)
+            for index, kind in zip(indices, predicates[name].types, strict=True)
+        )
+    )
+    mentioned = {index for _, indices in fitting for index in indices}
+    if not set(range(arity, len(all_types))) <= mentioned:
+        return None
+    return Condition(fitting, tuple(types), tuple(objects))
+
+
+def predicates_of(fitted: FittedOperator) -> dict[str, Predicate]:
+    """Return the predicates of the atoms in the first transition's demonstration, by name."""
+    return {atom.predicate.name: atom.predicate for atom in fitted.data[0][0].table.atoms}
