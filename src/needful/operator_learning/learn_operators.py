@@ -73,6 +73,8 @@ def learn_operators(
         return config.types(resume(start, problem), problem)
 
     climb = config.conditions(resume(Climb(problem.empty_hypothesis()), problem), problem, resume)
-    climb = config.conditions(config.types(climb, problem), problem, resume_and_merge)
+    merged = config.types(climb, problem)
+    if merged is not climb:
+        climb = config.conditions(merged, problem, resume_and_merge)
     found = (EncodedOperatorData(fitted.operator, fitted.data) for fitted in climb.hypothesis.fitted)
     return evaluate_operators(found, climb.hypothesis.coverage, problem.matcher, climb.steps)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from needful.abstraction.atom_table import AtomKey, bits
@@ -106,12 +107,16 @@ def _maximal(sets: Iterable[Signature]) -> list[Signature]:
     return found[:MAX_CONDITIONS]
 
 
+@lru_cache(maxsize=4096)
 def signatures_before(datum: Datum) -> dict[int, Signature]:
     """Return, for each unnamed object, the lifted atoms about it that held before a transition."""
     transition, objects = datum
-    found: dict[int, set[AtomKey]] = {}
+    found: dict[int, list[AtomKey]] = {}
     for number, key in _atoms_about_unnamed(transition, objects, transition.before):
-        found.setdefault(number, set()).add(key)
+        if number in found:
+            found[number].append(key)
+        else:
+            found[number] = [key]
     return {number: frozenset(keys) for number, keys in found.items()}
 
 
@@ -127,8 +132,13 @@ def _atoms_about_unnamed(
     index_of = {number: index for index, number in enumerate(objects)}
     for atom in bits(atoms):
         arguments = table.arguments[atom]
-        unnamed = [number for number in dict.fromkeys(arguments) if number not in index_of]
-        if len(unnamed) == 1 or len(unnamed) == 2:
+        if len(arguments) == 1:
+            (one,) = arguments
+            if one not in index_of:
+                yield one, (table.atoms[atom].predicate.name, (arity,))
+            continue
+        unnamed = {number for number in arguments if number not in index_of}
+        if 1 <= len(unnamed) <= 2:
             name = table.atoms[atom].predicate.name
             for one in unnamed:
                 indices = [index_of.get(number, arity if number == one else ANYTHING) for number in arguments]

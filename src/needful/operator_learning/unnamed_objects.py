@@ -15,13 +15,14 @@ because many conditions hold everywhere. A condition is required if one of the f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
-from needful.abstraction.atom_table import AtomKey
+from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.objects import Variable
 from needful.operator_learning.candidates import Candidate, canonical_candidate
+from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.hill_climbing import Climb
 from needful.operator_learning.induction import Datum, LiftedAtomMap, lifted_atoms
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
@@ -58,6 +59,16 @@ class _Proposal(NamedTuple):
     bits: float
     consumed: bool = False
     replaced: bool = False
+    excludes_false_claims: bool = False
+
+    def is_promising(self, purposeless: Set[str]) -> bool:
+        """Return whether the condition may be accepted; see the list at the top of this module.
+
+        `purposeless` contains the predicates of the atoms that purposeless steps add.
+        """
+        gives_purpose = any(name in purposeless for name, _ in self.condition.atoms)
+        informative = self.bits >= ENOUGH_BITS and _linked(self)
+        return informative or self.replaced or self.excludes_false_claims or gives_purpose
 
     @property
     def rank(self) -> tuple[bool, float, int, str, list[AtomKey]]:
@@ -95,9 +106,14 @@ def named_objects_only(climb: Climb, problem: LearningProblem, resume: Resume) -
     return climb
 
 
-def purposeless_steps(hypothesis: Hypothesis) -> int:
-    """Return the number of transitions that add nothing necessary for a later step or for the goal."""
-    return sum(not needed for chain in hypothesis.coverage.chains for needed in chain.needed)
+def purposeless_steps(hypothesis: Hypothesis) -> list[EncodedTransition]:
+    """Return the transitions that add atoms, but none that is necessary for a later step or for the goal."""
+    return [
+        transition
+        for chain in hypothesis.coverage.chains
+        for transition, needed in zip(chain.demonstration.transitions, chain.needed, strict=True)
+        if not needed and transition.added
+    ]
 
 
 def _required(
@@ -114,12 +130,26 @@ def _required(
         return None
     claims, earlier = problem.false_claims(new), problem.false_claims(old)
     accepted = (
-        proposal.bits >= ENOUGH_BITS
+        (proposal.bits >= ENOUGH_BITS and _linked(proposal))
         or (proposal.replaced and claims <= earlier)
-        or purposeless_steps(new) < purposeless_steps(old)
+        or len(purposeless_steps(new)) < len(purposeless_steps(old))
         or claims < earlier
     )
     return reached if accepted else None
+
+
+def _linked(proposal: _Proposal) -> bool:
+    """Return whether atoms connect each object of a condition, directly or not, to a parameter.
+
+    A condition that is not linked to what the action is about may be a habit of the demonstrator: it goes
+    to the table only while it holds something.
+    """
+    arity = len(proposal.fitted.operator.parameters)
+    linked = set(range(arity))
+    atoms = {frozenset(indices) for _, indices in proposal.condition.atoms}
+    while reached := {index for one in atoms if one & linked for index in one} - linked:
+        linked |= reached
+    return len(linked) == arity + len(proposal.condition.types)
 
 
 def require(fitted: FittedOperator, condition: Condition) -> Candidate:
@@ -157,7 +187,13 @@ def _proposals(
         if key not in cache:
             cache[key] = list(_proposals_for(fitted, problem))
         found += (one._replace(fitted=fitted) for one in cache[key])
-    return sorted(found, key=lambda one: one.rank)
+    purposeless = {
+        transition.table.atoms[atom].predicate.name
+        for transition in purposeless_steps(hypothesis)
+        for atom in bits(transition.added)
+    }
+    promising = (one for one in found if one.is_promising(purposeless))
+    return sorted(promising, key=lambda one: one.rank)
 
 
 def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator[_Proposal]:
@@ -168,30 +204,33 @@ def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator
         key=lambda one: (len(one.transitions), len(one.table.objects), one.index),
     )
     opportunities = Opportunities(fitted, demonstrations)
+    claims = problem.validity.of_operator(fitted.operator)
     consumed: list[Signature] = []
     for one in consumed_objects(fitted):
-        bits = opportunities.bits(one.atoms)
-        atoms = _pruned(one.atoms, frozenset(), bits, opportunities)
+        evidence = opportunities.bits(one.atoms)
+        atoms = _pruned(one.atoms, frozenset(), evidence, opportunities)
         condition = condition_of(fitted, fitted.data, atoms, objects=one.objects) if atoms else None
         if condition is not None:
             consumed.append(condition.atoms)
-            yield _Proposal(fitted, condition, bits, True, one.replaced)
-    suspicious = bool(problem.validity.of_operator(fitted.operator))
+            excludes = bool(claims) and _excludes_false_claims(fitted, condition, problem)
+            yield _Proposal(fitted, condition, evidence, True, one.replaced, excludes)
     first = {one.index for one in demonstrations[:SCREENING_DEMONSTRATIONS]}
     screening = [datum for datum in fitted.data if datum[0].demonstration in first]
     screened = _shared(screening, opportunities, SCREENING_DEMONSTRATIONS)
-    if not suspicious and all(bits < 0.5 for _, _, bits in screened):
+    if not claims and all(evidence < 0.5 for _, _, evidence in screened):
         return
     if len(first) < len(demonstrations):
         screened = _shared(fitted.data, opportunities, None)
-    for earlier, atoms, bits in screened:
-        if bits < MIN_BITS and not suspicious:
+    for earlier, shared, evidence in screened:
+        if evidence < MIN_BITS and not claims:
             continue
-        condition = _condition(fitted, earlier, _pruned(atoms, earlier or frozenset(), bits, opportunities))
+        atoms = _pruned(shared, earlier or frozenset(), evidence, opportunities)
+        condition = _condition(fitted, earlier, atoms)
         if condition is None or condition.atoms in consumed:
             continue
-        if bits >= MIN_BITS or _excludes_false_claims(fitted, condition, problem):
-            yield _Proposal(fitted, condition, bits)
+        excludes = bool(claims) and _excludes_false_claims(fitted, condition, problem)
+        if evidence >= MIN_BITS or excludes:
+            yield _Proposal(fitted, condition, evidence, excludes_false_claims=excludes)
 
 
 def _shared(
