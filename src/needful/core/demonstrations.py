@@ -77,7 +77,7 @@ class Demonstration:
         listed = ", ".join(map(str, sorted(known)))
         if len({obj.name for obj in known}) != len(known):
             raise DemonstrationError(f"Two objects of a demonstration share a name: {listed}.")
-        # Most atoms hold in many states. The union of the states contains each atom once, which saves time.
+        # Take the union of the states: most atoms hold in many states, but need only one check.
         checked: tuple[GroundController | GroundAtom, ...] = (
             *self.actions,
             *sorted(frozenset[GroundAtom]().union(*self.abstract_states)),
@@ -97,7 +97,7 @@ class Demonstration:
         return len(self.actions)
 
     def transitions(self) -> Iterator[Transition]:
-        """Yield the transitions in order."""
+        """Yield one transition per action, in order."""
         for index, action in enumerate(self.actions):
             yield Transition(
                 self.abstract_states[index],
