@@ -87,7 +87,8 @@ def _draw_curve(axes: Axes, method: str, curve: Sequence[RunGroup]) -> None:
 def _draw_published(axes: Axes, domain: str, method: str, most_demos: int) -> bool:
     """Draw the mean success that the paper reports as a star, and return whether a star was drawn.
 
-    Nothing is drawn if the paper reports no mean, or if it used more than `most_demos` demonstrations.
+    Nothing is drawn if the paper reports no mean, or if the paper used more than `most_demos`
+    demonstrations.
     """
     protocol, published = protocol_of(domain), SUCCESS.get(domain, {}).get(method)
     if protocol is None or published is None or protocol.demos > most_demos:
