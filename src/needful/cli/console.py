@@ -96,8 +96,8 @@ class ProgressBars:
     def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
         """Begin a stage with its own bar, and mark the previous stage as finished.
 
-        Returns a function to call with the number of completed steps of the new stage. `total` is the
-        number of all steps of this stage, None if unknown.
+        `total` is the number of parts of the new stage, None if unknown. Returns a function. The caller
+        passes it the number of finished parts whenever this changes.
         """
         self.finish()
         task = self._current = self._bars.add_task(name, total=total)
