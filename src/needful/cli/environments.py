@@ -41,7 +41,7 @@ def custom_environment(reference: str, findings: Findings) -> Iterator[Environme
     is_file = source.endswith(".py")
     folders = [Path(source).parent.absolute(), Path.cwd()] if is_file else [Path.cwd()]
     before = list(sys.path)
-    # Append the folders, so that a user's queue.py does not hide the module `queue` of the library.
+    # Append the folders, so that a user's queue.py does not hide Python's module `queue`.
     sys.path.extend(map(str, folders))
     try:
         module = _import_file(Path(source), findings) if is_file else _import_module(source, findings)
@@ -74,7 +74,7 @@ def _import_module(name: str, findings: Findings) -> ModuleType | None:
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError as error:
-            # If `name` was found, but a module that it imports is missing, report a failed import.
+            # If the module `name` exists, but a module that it imports is missing, report a failed import.
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
                 raise
             missing = error.name

@@ -48,7 +48,7 @@ class SweepTable:
         return len(self.jobs) - len(self.waiting) - len(self.running)
 
     def on_sweep_start(self, jobs: Sequence[Job], to_do: Sequence[Job], earlier: Results) -> None:
-        """Store all jobs of the sweep, the jobs `to_do` that will run now, and the results from earlier."""
+        """Store all jobs of the sweep, the jobs `to_do` that will run now, and the existing results."""
         self.jobs = tuple(jobs)
         self.waiting = dict.fromkeys(to_do)
         for result in earlier.results:

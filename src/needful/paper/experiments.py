@@ -70,7 +70,7 @@ class SweepSettings:
 def comparison(job: Job, learners: tuple[str, ...] | None) -> Iterator[Job]:
     """Yield copies of `job` that differ only in their learner, one per learner.
 
-    If `learners` is None, these are the learners that the paper compares in the job's domain.
+    If `learners` is None, use the learners that the paper compares in the job's domain.
     """
     omitted = NOT_IN_HOUSEHOLDS if learners is None and job.domain in HOUSEHOLD else ()
     for learner in learners or LEARNERS:

@@ -171,7 +171,7 @@ class _Trace:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One step of a plan: draws parameters for its controller, and checks if it reached its subgoal."""
+    """One step of a plan: draws parameters for the controller, and checks if the subgoal was reached."""
 
     index: int
     operator: GroundOperator

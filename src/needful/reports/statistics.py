@@ -90,7 +90,7 @@ def mark_best(
 
 
 def bootstrap_interval(values: Sequence[float], rng: np.random.Generator) -> Interval:
-    """Return the mean of values with its 95 % percentile bootstrap interval; one value has no bounds."""
+    """Return the mean of values with its 95 % percentile bootstrap interval; a single value has none."""
     if len(values) < 2:
         return Interval(mean(values), None, None)
     from scipy.stats import bootstrap

@@ -140,8 +140,8 @@ def write_report(
 def check_names(kind: str, names: Sequence[str], known: Iterable[str]) -> None:
     """Raise `UnknownNameError` if one of `names` is not in `known`.
 
-    The error message suggests the most similar known name. `kind` tells the reader of the message what the
-    names are for, such as "figure".
+    The error message suggests the most similar known name. `kind` is the word for the named items in this
+    message, such as "figure".
     """
     known = tuple(known)
     for name in names:

@@ -88,7 +88,7 @@ class ProcessExecutor:
 
     @contextmanager
     def workers(self, job_function: JobFunction) -> Iterator[ProcessWorkers]:
-        """Yield workers that start processes when needed; kill these at the end of the `with` block."""
+        """Yield workers that start processes when needed; at the end of the block, kill the processes."""
         workers = ProcessWorkers(self.processes, job_function)
         try:
             yield workers
@@ -112,7 +112,7 @@ class ProcessWorkers:
     def submit(self, job: Job) -> None:
         """Send a job to an idle process, or to a new one."""
         worker = self._idle.pop() if self._idle else _WorkerProcess.start(self._job_function)
-        with suppress(ConnectionError):  # the idle process has died; `receive` will return a crash
+        with suppress(ConnectionError):  # if the process has died, `receive` returns a `WorkerCrash`
             worker.connection.send(job)
         self._busy[worker.connection] = worker, job
 
@@ -149,14 +149,14 @@ class _WorkerProcess:
         process = context.Process(target=_worker_loop, args=(far_end, job_function), daemon=True)
         with _interrupts_blocked(), _single_torch_thread():
             process.start()
-        # Now only the new process holds this end of the pipe, so the pipe closes when that process ends.
+        # Close the copy of this end in the parent process. Then the pipe closes when the new process ends.
         far_end.close()
         return cls(process, connection)
 
     def receive(self) -> JobResult | WorkerCrash:
         """Return the result of the current job, or `WorkerCrash` if the process ended.
 
-        Call it when the connection is readable.
+        Call this method only when the connection is readable.
         """
         try:
             return self.connection.recv()

@@ -87,7 +87,7 @@ def sweep(
 
 
 def _run_jobs(jobs: Sequence[Job], workers: Workers, observer: SweepObserver) -> Iterator[JobResult]:
-    """Yield the result of each job; a job whose worker crashed runs again after all others."""
+    """Yield the result of each job; a job whose worker crashed is moved to the end of the queue."""
     waiting, running = deque(jobs), 0
     tries: Counter[Job] = Counter()
     while waiting or running:

@@ -65,7 +65,7 @@ class Comments:
 
     @classmethod
     def of(cls, text: str) -> Comments:
-        """Parse the comments in the text of a PDDL file; return their original names and controllers."""
+        """Parse the comments in the text of a PDDL file; return the original names and controllers."""
         names: dict[tuple[str, str], str] = {}
         variables: list[tuple[int, str, str]] = []
         controllers: dict[str, tuple[str, tuple[str, ...]]] = {}

@@ -123,7 +123,7 @@ def group_panels(
 
 
 def label_outer(axes: Sequence[Axes], x: str = "", y: str = "") -> None:
-    """Label the x axes of the lowest panels and the y axes of the leftmost panels."""
+    """Label the x axes of the lowest panels with `x`, and the y axes of the leftmost panels with `y`."""
     for index, panel in enumerate(axes):
         if index + MAX_COLUMNS >= len(axes):
             panel.set_xlabel(x)

@@ -42,7 +42,7 @@ MOVE, LINE, QUADRATIC, CUBIC, CLOSE = map(
     int, (Path.MOVETO, Path.LINETO, Path.CURVE3, Path.CURVE4, Path.CLOSEPOLY)
 )
 COMMANDS = {MOVE: "M", LINE: "L", QUADRATIC: "Q", CUBIC: "C"}
-# The number of points of a curve segment after its first control point.
+# For each kind of curve segment: the number of points that follow its first control point.
 FURTHER_POINTS = {QUADRATIC: 1, CUBIC: 2}
 CAPS = {"projecting": "square", "round": "round"}
 # For each horizontal alignment of text: SVG's `text-anchor`, and the anchor's position from 0 (left) to 1.
@@ -293,7 +293,7 @@ class RecordingRenderer(RendererBase):
         return (self._mark(path_to_svg(outline, points[0]), (x, self.size[1] - y), attributes),)
 
     def _clip_shape(self, gc: GraphicsContextBase) -> str | tuple[float, ...] | None:
-        """Return the region to which a graphics context clips: SVG path data, rectangle bounds, or None."""
+        """Return the clip region of a graphics context: SVG path data, rectangle bounds, or None."""
         bounds = gc.get_clip_rectangle()
         found: tuple[Any, Any] = gc.get_clip_path()  # A path and its transform, or (None, None).
         if found[0] is not None:
