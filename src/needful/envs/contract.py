@@ -150,7 +150,7 @@ class MultiStepEnvironment(Environment):
         memory: dict[str, object] = {}
         for steps in range(1, MAX_STEPS + 1):
             after = self.step(state, policy.act(state, action, memory))
-            # Call `terminal` after an action, not before: a success has at least one step; 0 means a failure.
+            # Call `terminal` only after an action, because a result of 0 steps means a failure.
             if policy.terminal(after, action, memory):
                 return after, steps
             if after.allclose(state, STUCK_TOLERANCE):
