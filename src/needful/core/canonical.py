@@ -42,7 +42,7 @@ def canonical_form(operator: Operator) -> tuple[Operator, dict[Variable, Variabl
 def rename(operator: Operator, renaming: dict[Variable, Variable]) -> Operator:
     """Return a copy of the operator with renamed variables; `renaming` maps old variables to new ones.
 
-    The parameters of the copy are the values of `renaming`, in their order there.
+    The parameters of the copy are the values of `renaming`, in the order of this dictionary.
     """
 
     def atoms(old: frozenset[LiftedAtom]) -> frozenset[LiftedAtom]:
@@ -187,7 +187,7 @@ def _search(
 
 
 def _is_symmetric_pair(one: int, other: int, incidences: list[Incidence]) -> bool:
-    """Return whether swapping two variables leaves all atoms unchanged."""
+    """Return whether swapping two variables leaves all atoms of the operator unchanged."""
     swap = {one: other, other: one}
     swapped = sorted((kind, tuple(swap.get(v, v) for v in vs)) for kind, vs in incidences)
     return swapped == incidences

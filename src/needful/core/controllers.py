@@ -117,7 +117,7 @@ class Controller:
         return None
 
     def check_parameter_count(self, parameters: Sequence[float]) -> None:
-        """Raise `InvalidInputError` unless the controller takes the given number of parameters."""
+        """Raise `InvalidInputError` unless `parameters` has as many numbers as the controller takes."""
         if len(parameters) != self.dimension:
             raise InvalidInputError(
                 f"Controller {self.name!r} takes {self.dimension} parameters, got {len(parameters)}."

@@ -30,7 +30,7 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float | None, clock: Callable[[], float] = time.monotonic) -> Deadline:
-        """Return the deadline `seconds` from now, or a deadline that never ends if `seconds` is None."""
+        """Return the deadline `seconds` from now, or one that never passes if `seconds` is None."""
         if seconds is None:
             return NO_DEADLINE
         if not seconds > 0:

@@ -15,7 +15,7 @@ from needful.errors import DemonstrationError
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """One execution of a controller.
+    """One step of a demonstration: the execution of a controller.
 
     Attributes:
         before: the abstract state before the action (s_{i-1} in the paper).
@@ -36,12 +36,12 @@ class Transition:
 
     @property
     def added(self) -> AbstractState:
-        """The atoms that became true."""
+        """The atoms that became true in this transition."""
         return self.after - self.before
 
     @property
     def deleted(self) -> AbstractState:
-        """The atoms that became false."""
+        """The atoms that became false in this transition."""
         return self.before - self.after
 
 

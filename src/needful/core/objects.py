@@ -124,7 +124,7 @@ class Variable(_TypedName):
 
 @dataclass(frozen=True, slots=True)
 class InjectiveTuples:
-    """All tuples that contain one object from each of several domains, and no object twice.
+    """All tuples that contain one object from each of several domains (sets of objects), and none twice.
 
     The tuples are counted without listing them. Each domain is the set of all objects of one type. A type
     has at most one parent, so two domains are either nested or disjoint. Objects are chosen from the

@@ -229,7 +229,7 @@ class GroundOperator:
 
     @cached_property
     def binding(self) -> dict[Variable, Object]:
-        """The object bound to each parameter."""
+        """A map from each parameter to the object that it is bound to."""
         return dict(zip(self.operator.parameters, self.objects, strict=True))
 
     @cached_property

@@ -217,7 +217,7 @@ def _explore(
 def _simulate_step(
     env: Environment, state: State, action: GroundController, findings: Findings
 ) -> _SimulatedStep | None:
-    """Simulate an action and return the step; if `simulate` breaks its contract, add a finding instead.
+    """Simulate an action and return the step; add a finding if `simulate` breaks its contract.
 
     Returns None if `simulate` raised an unexpected exception or returned an invalid result.
     """

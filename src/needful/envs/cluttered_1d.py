@@ -64,7 +64,7 @@ MOVE_GRASP = Controller("MoveGrasp", (ROBOT, DOT), low=(-1.0, -1.0), high=(1.0, 
 
 
 class Cluttered1D(Environment):
-    """The Cluttered 1D domain."""
+    """The Cluttered 1D domain: a robot on a line grasps some of 15 dots."""
 
     name = "cluttered-1d"
     description = "A robot on a line grasps some of 15 dots; neighbouring dots come in reach by chance."

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 REACH = 1.0
-# The height above the table of an object that is held in the initial state.
+# An object that is held in the initial state is lifted from the table by this height.
 LIFT_HEIGHT = 1.0
 
 

@@ -86,7 +86,7 @@ BOX_VARIABLE, SHELF_VARIABLE, LID_VARIABLE = (
 
 
 class Painting(Environment):
-    """The Painting domain.
+    """The Painting domain: a robot washes, dries and paints objects for a box and a shelf.
 
     Args:
         include_is_open: whether the vocabulary has the predicate IsOpen(lid), which the published domain

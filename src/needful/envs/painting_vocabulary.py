@@ -137,7 +137,7 @@ PLACE = Controller("Place", (ROBOT,), low=(1.64, LOWEST_Y, 0.255), high=(1.66, H
 OPEN_LID = Controller("OpenLid", (ROBOT, LID))
 
 TYPES = (OBJ, BOX, LID, SHELF, ROBOT)
-# Without IsOpen: by default, no predicate of these domains describes the lid.
+# PREDICATES does not contain IsOpen: by default, no predicate of these domains describes the lid.
 PREDICATES = (
     *(IN_BOX, IN_SHELF, IS_BOX_COLOR, IS_SHELF_COLOR, GRIPPER_OPEN, ON_TABLE, NOT_ON_TABLE),
     *(HOLDING, HOLDING_TOP, HOLDING_SIDE, IS_WET, IS_DRY, IS_DIRTY, IS_CLEAN),

@@ -86,8 +86,8 @@ def _in_view(satellite: Point, theta: float, point: Point) -> bool:
 def _hides(entity: Point, satellite: Point, target: Point, occlusion: Occlusion) -> bool:
     """Return whether an entity hides the target from the satellite.
 
-    It does if it is nearer than `CLEARANCE` to the line of sight. All arguments but `occlusion` are
-    positions.
+    An entity hides the target if it is nearer than `CLEARANCE` to the line of sight. The first three
+    arguments are positions.
     """
     sight_x, sight_y = target[0] - satellite[0], target[1] - satellite[1]
     dx, dy = entity[0] - satellite[0], entity[1] - satellite[1]

@@ -108,7 +108,7 @@ DEMAGNETIZE = Controller("DemagnetizeGripper", (GRIPPER,))
 
 
 class Screws(Environment):
-    """The Screws domain."""
+    """The Screws domain: a magnetic crane carries one of many screws to a receptacle."""
 
     name = "screws"
     description = "A magnetic crane carries one screw to a receptacle and picks up many others on the way."

@@ -131,8 +131,8 @@ class GraphEncoding:
         nodes = self._object_rows(state)
         global_row = np.zeros((1, self.global_width), dtype=np.float32)
         global_row[0, 0] = 1.0
-        # Maps each edge to the columns of its flags that are 1. An edge is the pair (receiver, sender), so
-        # that sorting the pairs sorts the edges by receiver.
+        # This dictionary maps each edge to the columns of its flags that are 1. An edge is the pair
+        # (receiver, sender), so that sorting the pairs sorts the edges by receiver.
         edge_columns: dict[tuple[int, int], list[int]] = {}
         unary, binary, nullary = map(_columns, (self.unary, self.binary, self.nullary))
         known = {**unary, **binary, **nullary}

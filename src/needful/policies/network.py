@@ -148,7 +148,7 @@ def evaluate_network(
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Evaluation:
-    """One evaluation of the network on a batch of graphs."""
+    """One evaluation of the network on a graph or a batch of graphs."""
 
     weights: Mapping[str, Array]
     graph: Graph

@@ -130,10 +130,10 @@ class _ControllerUse:
     groundings: InjectiveTuples
 
     def is_negative(self, operator: Operator, objects: tuple[Object, ...]) -> bool:
-        """Return whether the transition, with this grounding of the operator, is a negative example.
+        """Return whether this transition, paired with a grounding of the operator, is a negative example.
 
-        It is one if the transition did not achieve the effects of the grounding. `objects` are the objects
-        that the operator's parameters are bound to.
+        The pair is a negative example if the transition did not achieve the effects of the grounding.
+        `objects` are the objects that the grounding binds the operator's parameters to.
         """
         if objects == self.positive:
             return False

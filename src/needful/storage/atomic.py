@@ -59,7 +59,8 @@ def write_text(path: Path, text: str) -> None:
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file atomically; an existing file at `path` is replaced.
 
-    The bytes go to a temporary file in the same folder. Once they are on disk, it is renamed to `path`.
+    The bytes go to a temporary file in the same folder. Once they are on disk, this file is renamed to
+    `path`.
     """
     with _translate_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -137,7 +137,7 @@ class Field:
     def look_up(self, kind: str, known: Mapping[str, T]) -> T:
         """Return `known[value]` for the value of this field; raise if `known` has no such key.
 
-        `kind` describes the items of `known` in the error message, for example "controller".
+        `kind` is the word for the items of `known` in the error message, for example "controller".
         """
         name = self.text()
         if name not in known:
@@ -198,7 +198,7 @@ def parse_json(data: bytes, source: Source) -> Field:
         raise source.fault("the JSON is nested too deeply.", "Is this the right file?") from None
     except _InvalidJson as error:
         raise source.fault(str(error)) from None
-    except ValueError:  # Python limits the number of digits of integers
+    except ValueError:  # an integer has more digits than Python allows
         raise source.fault(
             "a number has too many digits.", "Numbers must fit into 64-bit floats."
         ) from None

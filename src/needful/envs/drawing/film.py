@@ -100,11 +100,11 @@ def as_gif(film: Film) -> bytes:
 def as_mp4(film: Film) -> bytes:
     """Return a film as the bytes of an MP4 file; each picture is repeated for its duration."""
     ffmpeg = import_ffmpeg()
-    # Most players require an even width and height.
+    # Make width and height even: most video players require it.
     width, height = (length // 2 * 2 for length in film.pictures[0].size)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "film.mp4"
-        # One thread, so that equal films have equal bytes on every machine.
+        # Encode with one thread, so that equal films have equal bytes on every machine.
         writer = ffmpeg.write_frames(
             str(path),
             (width, height),

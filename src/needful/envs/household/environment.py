@@ -224,28 +224,28 @@ class Household(Environment):
 
 
 class OpeningPresents(Household):
-    """The Opening Presents domain."""
+    """The Opening Presents domain: a robot opens all packages on a bedroom floor."""
 
     name = "opening-presents"
     description = "A robot opens all the packages on a bedroom floor, among clutter."
 
 
 class LockingWindows(Household):
-    """The Locking Windows domain."""
+    """The Locking Windows domain: a robot closes all open windows of a house."""
 
     name = "locking-windows"
     description = "A robot goes through a house and closes all the windows that stand open."
 
 
 class CollectingCans(Household):
-    """The Collecting Cans domain."""
+    """The Collecting Cans domain: a robot puts cans from the bed and the floor into a bucket."""
 
     name = "collecting-cans"
     description = "A robot collects cans from the bed and the floor and puts them into a bucket."
 
 
 class SortingBooks(Household):
-    """The Sorting Books domain."""
+    """The Sorting Books domain: a robot carries books from the table and the floor to a shelf."""
 
     name = "sorting-books"
     description = "A robot carries books from the table and the floor to a shelf."

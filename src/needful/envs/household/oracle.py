@@ -197,7 +197,7 @@ class HandleOffsetSampler:
 
 @dataclass(frozen=True, slots=True)
 class CavitySampler:
-    """Samples the point at which the held object is dropped into a container, the second object."""
+    """Samples the point from which the held object is dropped into the operator's second object."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
         """Return a random point above the container's bottom, relative to the container's origin."""
@@ -214,7 +214,7 @@ class SurfaceSampler:
     worlds: WorldCache
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the point where the held object is released, relative to the second object.
+        """Return the point where the held object is released, relative to the operator's second object.
 
         `SAMPLE_COUNT` points just above the surfaces are drawn. The result is the first one that is free
         and in the hand's range. If there is none, the result is the first point of all.

@@ -153,7 +153,11 @@ class OccupancyGrid:
         self._fields: dict[tuple[float, float], np.ndarray] = {}
 
     def free(self, discs: Sequence[Disc], loose: Footprints) -> np.ndarray:
-        """Return a mask of the cells where all discs are clear of fixed and loose (movable) obstacles."""
+        """Return a mask of the cells where the robot hits no obstacle.
+
+        The robot is given by discs, which are centred on the cell. `loose` holds the movable obstacles; the
+        fixed ones are stored in the grid.
+        """
         free = np.ones((len(self.xs), len(self.ys)), dtype=bool)
         for disc in discs:
             min_gap = disc.radius + CELL_CLEARANCE
@@ -208,7 +212,7 @@ class OccupancyGrid:
 def has_clearance(
     discs: Sequence[Disc], obstacles: Footprints, points: np.ndarray, clearance: float
 ) -> bool:
-    """Return whether the discs, centred on any of the points, keep a clearance from all obstacles."""
+    """Return whether the robot, given by discs, keeps a clearance from all obstacles at every point."""
     for disc in discs:
         gaps = obstacles.between(disc.low, disc.high).gaps(points[:, 0], points[:, 1])
         if (gaps < disc.radius + clearance).any():

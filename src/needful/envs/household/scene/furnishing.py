@@ -292,7 +292,10 @@ class FreeSpace:
         return np.asarray(labels == sizes.argmax())
 
     def count_standing_cells(self, target: Rect, within: float, room: Rect) -> int:
-        """Count the cells of `connected` that lie in the room and at most `within` metres from `target`."""
+        """Count the cells near `target` on which the robot can stand.
+
+        These are the cells of `connected` that lie in `room` and at most `within` metres from `target`.
+        """
         return self._count(self.connected, target, within, room)
 
     def count_isolated_cells(self, target: Rect, within: float, room: Rect) -> int:

@@ -110,7 +110,7 @@ def hinge_failure(
 ) -> FailureReason | None:
     """Return why the hinge of the object `thing` cannot be turned to `fraction` of its limit, or None.
 
-    The path of the hand is not tested.
+    The fraction 1 is fully open. The path of the hand is not tested.
     """
     if geometry.snapshot.held >= 0:
         return FailureReason.HAND_FULL

@@ -95,7 +95,10 @@ class HouseModel:
 
     @cached_property
     def owner(self) -> np.ndarray:
-        """For each geom, the index of the thing that it is part of, or a constant such as `OWNER_HOUSE`."""
+        """For each MuJoCo geom (shape), the index of the thing that it is part of.
+
+        For all other geoms, a negative constant such as `OWNER_HOUSE`.
+        """
         indices = {thing.name: index for index, thing in enumerate(self.things)}
         model = self.physics_model
         owners = np.full(model.ngeom, OWNER_HOUSE)
@@ -108,19 +111,19 @@ class HouseModel:
 
     @property
     def hand_geom(self) -> int:
-        """The index of the hand's geom."""
+        """The index of the MuJoCo geom (shape) of the robot's hand."""
         return int(self.physics_model.geom(ROBOT_HAND).id)
 
     @cached_property
     def is_loose(self) -> np.ndarray:
-        """For each geom, whether it is a part of a thing and can move."""
+        """For each MuJoCo geom (shape), whether it is part of a thing and can move."""
         trees = self.physics_model.body_treeid[self.physics_model.geom_bodyid]
         loose: np.ndarray = (self.owner >= 0) & (trees >= 0)
         return loose
 
     @cached_property
     def is_fixed(self) -> np.ndarray:
-        """For each geom, whether it is a part of the house or of a thing, and cannot move."""
+        """For each MuJoCo geom (shape), whether it is part of the house or of a thing, and cannot move."""
         fixed: np.ndarray = (self.owner >= OWNER_HOUSE) & ~self.is_loose
         return fixed
 
@@ -176,7 +179,7 @@ class HouseModel:
 
     @cached_property
     def half_sizes(self) -> np.ndarray:
-        """For each geom, the half-extents of its bounding box in the geom's frame."""
+        """For each MuJoCo geom (shape), the half-extents of its bounding box in the geom's frame."""
         model = self.physics_model
         sizes = np.array(model.geom_size)
         cylinder = model.geom_type == mujoco.mjtGeom.mjGEOM_CYLINDER
@@ -192,7 +195,7 @@ class HouseModel:
 
 
 def build_model(scene: Scene) -> HouseModel:
-    """Compile a scene; fixed things and walls do not collide with each other."""
+    """Compile a scene into a MuJoCo model; fixed things and walls do not collide with each other."""
     spec = mujoco.MjSpec()
     # Angles are in radians; MuJoCo's default is degrees.
     spec.compiler.degree = False

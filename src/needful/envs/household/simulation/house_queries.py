@@ -61,22 +61,22 @@ class HouseQueries:
 
     @property
     def centres(self) -> np.ndarray:
-        """The centre of each geom."""
+        """The centre of each MuJoCo geom (shape) in the selected snapshot."""
         centres: np.ndarray = self._data.geom_xpos
         return centres
 
     @property
     def axes(self) -> np.ndarray:
-        """The axes of each geom, as the columns of one matrix per geom."""
+        """The axes of each MuJoCo geom (shape), as the columns of one matrix per geom."""
         axes: np.ndarray = self._data.geom_xmat.reshape(-1, 3, 3)
         return axes
 
     def bodies(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the origins of all bodies, and their axes as the columns of one matrix per body."""
+        """Return the origins of all MuJoCo bodies, and their axes as the columns of one matrix per body."""
         return self._data.xpos, self._data.xmat.reshape(-1, 3, 3)
 
     def geom_boxes(self) -> BoundingBoxes:
-        """Return the bounding box of each geom."""
+        """Return the bounding box of each MuJoCo geom (shape)."""
         reach = np.einsum("gij,gj->gi", np.abs(self.axes), self._model.half_sizes)
         return BoundingBoxes(self.centres - reach, self.centres + reach)
 
@@ -133,17 +133,23 @@ class HouseQueries:
         return free
 
     def distance(self, one: int, other: int, limit: float) -> float:
-        """Return the distance between two geoms, or `limit` if it is larger; negative if they overlap."""
+        """Return the distance between two MuJoCo geoms (shapes), but at most `limit`.
+
+        The distance is negative if the geoms overlap.
+        """
         found: float = mujoco.mj_geomDistance(self._model.query_model, self._data, one, other, limit, None)
         return found
 
     def move_geom(self, geom: int, centre: np.ndarray) -> None:
-        """Move a geom to a new centre; call this method only in a `with` block of `restoring_geoms`."""
+        """Move a MuJoCo geom (shape) to a new centre, to query distances there.
+
+        Call this method only in a `with` block of `restoring_geoms`.
+        """
         self._data.geom_xpos[geom] = centre
 
     @contextmanager
     def restoring_geoms(self, geoms: np.ndarray) -> Iterator[None]:
-        """Restore the current positions of the given geoms at the end of the `with` block."""
+        """Restore the current positions of the given MuJoCo geoms at the end of the `with` block."""
         before = self._data.geom_xpos[geoms].copy()
         try:
             yield
@@ -158,7 +164,7 @@ class HouseQueries:
         return sorted(set(beside[(beside >= 0) & (beside != thing)].tolist()))
 
     def footprints(self) -> Footprints:
-        """Return the footprints of all geoms: the areas that they cover, seen from above."""
+        """Return the footprints of all MuJoCo geoms (shapes): the areas that they cover from above."""
         round_ = self._model.physics_model.geom_type == mujoco.mjtGeom.mjGEOM_CYLINDER
         return Footprints.of(self.centres, self.axes, self._model.half_sizes, round_)
 

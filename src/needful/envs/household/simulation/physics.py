@@ -84,9 +84,13 @@ class Physics:
             data.qpos[address + 2] = FAR_AWAY
 
     def _sleep_all_except(self, trees: list[int]) -> None:
-        """Put all kinematic trees to sleep, except the given trees and those in contact with them."""
+        """Put all kinematic trees to sleep, except the given trees and those in contact with them.
+
+        A kinematic tree is MuJoCo's unit of motion: an object with all its parts.
+        """
         physics_model, data = self._model.physics_model, self._data
-        # Trees in contact sleep and wake together; MuJoCo stores each group as a cycle of tree indices.
+        # Trees in contact sleep and wake together. MuJoCo stores such a group as a cycle: each tree has the
+        # index of the next one.
         for island in self._islands():
             data.tree_asleep[island] = np.roll(island, -1)
         data.tree_awake[:] = 0

@@ -58,13 +58,13 @@ class SnapshotGeometry:
 
     @cached_property
     def loose(self) -> Footprints:
-        """The areas that all movable geoms cover, seen from above, except those of the held thing."""
+        """The areas that all movable things cover, seen from above, without the held thing."""
         model = self.model
         return self.house.footprints()[model.is_loose & (model.owner != self.snapshot.held)]
 
     @cached_property
     def obstacles(self) -> Footprints:
-        """The footprints of all fixed and movable geoms that the robot must not drive into."""
+        """The areas of all fixed and movable obstacles that the robot must not drive into."""
         return self.grid.fixed.joined(self.loose)
 
     @cached_property
@@ -91,7 +91,7 @@ class SnapshotGeometry:
         return BasePlanner(self.grid, self.discs, self.loose, (x, y))
 
     def contact_free_distance(self, thing: int, point: np.ndarray) -> float:
-        """Return a distance from `point` at which the hand cannot touch the thing, in any direction."""
+        """Return a distance from `point` at which the hand, in any direction, does not touch the thing."""
         corner = np.maximum(np.abs(self.boxes.low[thing] - point), np.abs(self.boxes.high[thing] - point))
         return float(np.sqrt(corner @ corner)) + 2 * HAND_RADIUS
 

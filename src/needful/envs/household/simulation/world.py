@@ -49,7 +49,8 @@ from needful.seeding import rng_for
 
 SPLITS = tuple(Split)
 
-# The seeds of houses are below this limit. States store them as floats, which are exact only up to it.
+# The seeds of houses are below this limit: states store them as floats, which represent all integers
+# exactly only up to this limit.
 SEED_LIMIT = 2**53
 
 # The maximum number of worlds in a `WorldCache`.

@@ -45,7 +45,7 @@ class Keyframe:
 def plan_keyframes(world: World, result: PlanningResult, max_count: int) -> tuple[Keyframe, ...]:
     """Return about `max_count` evenly spaced moments of a plan, including the end of each step.
 
-    If the plan failed, the last moment is the failure.
+    The moments of a failed plan end where the plan failed.
     """
     if not result.states:
         raise InvalidInputError("There is nothing to show: planning ended before the first step.")
@@ -66,8 +66,7 @@ def plan_keyframes(world: World, result: PlanningResult, max_count: int) -> tupl
 def rooms_shown(scene: Scene, keyframes: Sequence[Keyframe], goal: AbstractState) -> tuple[str, ...]:
     """Return the names of the rooms to show in a film or page of a plan.
 
-    These are the rooms in which the robot is in any keyframe, and the rooms in which an object of the goal
-    is in the first or the last keyframe.
+    A room is shown if the robot visits it, or if an object of the goal is in it at the start or at the end.
     """
     positions = [_position(keyframe.state, ROBOT_OBJECT) for keyframe in keyframes]
     goal_objects = sorted({obj for atom in goal for obj in atom.objects})

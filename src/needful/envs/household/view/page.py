@@ -40,7 +40,7 @@ KINDS = {
 
 
 def shapes(model: HouseModel) -> list[dict[str, Any]]:
-    """Return the shape of every visible MuJoCo geom: kind, body, position, size and colour.
+    """Return all visible shapes of the house, each with its kind, MuJoCo body, position, size and colour.
 
     The kind is a box, a cylinder or a ball. Walls are transparent and end at `WALL_CUT_HEIGHT`, so that the
     rooms are visible.
