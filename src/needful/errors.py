@@ -34,7 +34,7 @@ class InvalidInputError(NeedfulError, ValueError):
 
 
 class UnknownNameError(InvalidInputError):
-    """A name is not among the known names; the message lists them and suggests the nearest."""
+    """A name is not among the known names; the message lists the known names and suggests the nearest."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], remedy: str = "") -> None:
         self.kind = kind
@@ -76,7 +76,7 @@ class EnvironmentFailure(NeedfulError):
 
 
 class LearningTimeoutError(NeedfulError):
-    """Learning exceeded its time limit; `seconds` has the time spent per stage."""
+    """Learning exceeded its time limit; `seconds` maps each stage of learning to the time spent in it."""
 
     def __init__(self, limit: float, seconds: Mapping[str, float] | None = None) -> None:
         self.limit = limit
@@ -98,8 +98,9 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
 
 
 def install_command(extra: str) -> str:
-    """Return the shell command that installs a group of optional dependencies of this package.
+    """Return the shell command that installs `extra`, a group of optional dependencies of this package.
 
-    The command uses constraints.txt. Without it, pip would install gigabytes of GPU packages for torch.
+    The command uses constraints.txt. Without this file, pip would install gigabytes of GPU packages for
+    torch.
     """
     return f"pip install -c constraints.txt '.[{extra}]'"

@@ -9,10 +9,10 @@ from importlib import import_module
 
 
 def lazy_names(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """Return `__getattr__`, `__dir__` and `__all__` for the `__init__.py` of a package.
+    """Return `__getattr__`, `__dir__` and `__all__` for the `__init__.py` of the package with this name.
 
-    The stub `__init__.pyi` has one line `from MODULE import NAME as NAME` per public name. `__all__` lists
-    constants first, then classes, then functions.
+    The package's stub `__init__.pyi` has one line `from MODULE import NAME as NAME` per public name.
+    `__all__` lists constants first, then classes, then functions.
     """
     module = sys.modules[package]
     with open(f"{module.__path__[0]}/__init__.pyi", encoding="utf-8") as stub:

@@ -14,8 +14,8 @@ def seed_for(seed: int, *labels: str | int) -> int:
 
 
 def rng_for(seed: int, *labels: str | int) -> np.random.Generator:
-    """Return the generator of one named stream, for example `rng_for(0, "tasks", "test", 7)`.
+    """Return the random number generator for a root seed and labels, as in `rng_for(0, "tasks", 7)`.
 
-    Streams with different labels are independent: drawing more from one stream does not change another.
+    Generators with different labels are independent: drawing more numbers from one does not change another.
     """
     return np.random.Generator(np.random.PCG64(seed_for(seed, *labels)))

@@ -36,7 +36,7 @@ class Adam:
 
     @torch.no_grad()
     def step(self, gradients: Sequence[Tensor], learning_rate: float) -> None:
-        """Update the tensors by one step of Adam, given the gradients of the loss."""
+        """Update the tensors by one step of Adam; `gradients` holds the gradient of the loss per tensor."""
         self._steps += 1
         rate = learning_rate / (1.0 - MEAN_DECAY**self._steps)
         correction = (1.0 - SQUARE_DECAY**self._steps) ** 0.5

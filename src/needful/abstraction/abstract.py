@@ -11,7 +11,7 @@ from needful.core.state import State
 
 
 def abstract(state: State, predicates: Iterable[Predicate]) -> AbstractState:
-    """Return all ground atoms over the objects of a state that hold in the state."""
+    """Return all ground atoms of the predicates, over the objects of the state, that hold in the state."""
     return frozenset(
         GroundAtom(predicate, objects)
         for predicate in predicates

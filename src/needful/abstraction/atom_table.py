@@ -44,14 +44,17 @@ class AtomTable:
         return len(self.atoms)
 
     def number(self, atom: GroundAtom) -> int:
-        """Return the number of an atom; a new atom gets the next number."""
+        """Return the number of the given atom; an atom without a number gets the next free one."""
         arguments = tuple(self.object_number[obj] for obj in atom.objects)
         key = (atom.predicate.name, arguments)
         known = self._bits.get(key)
         return self._append(atom, key, arguments) if known is None else known.bit_length() - 1
 
     def number_by_arguments(self, predicate: Predicate, arguments: tuple[int, ...]) -> int:
-        """Return the number of the atom with these object numbers; a new atom gets the next number."""
+        """Return the number of an atom, given by its predicate and the numbers of its objects.
+
+        An atom without a number gets the next free one.
+        """
         key = (predicate.name, arguments)
         known = self._bits.get(key)
         if known is not None:
@@ -72,14 +75,15 @@ class AtomTable:
         return number
 
     def find(self, key: AtomKey) -> int | None:
-        """Return the number of the atom with this key, or None if the atom has no number."""
+        """Return the number of the atom with the given key, or None if the atom has no number."""
         known = self._bits.get(key)
         return None if known is None else known.bit_length() - 1
 
     def ground(self, lifted: Iterable[AtomKey], binding: Sequence[int]) -> int:
         """Replace the variables of lifted atoms by objects, and return the mask of the resulting atoms.
 
-        `binding` holds the object number of each variable. Atoms without a number are omitted.
+        `lifted` holds the keys of the lifted atoms, and `binding` the object number of each variable.
+        Resulting atoms without a number are omitted.
         """
         mask = 0
         for name, variables in lifted:
@@ -95,26 +99,33 @@ class AtomTable:
         return frozenset(key for key in keys if key not in self._bits)
 
     def encode(self, atoms: Iterable[GroundAtom]) -> int:
-        """Return a set of atoms as a mask; new atoms are numbered in sorted order."""
+        """Return the mask of the given atoms; atoms without a number get the next ones, in sorted order."""
         mask = 0
         for atom in sorted(atoms):
             mask |= 1 << self.number(atom)
         return mask
 
     def decode(self, mask: int) -> AbstractState:
-        """Return the atoms of a mask."""
+        """Return the atoms of the given mask."""
         return frozenset(self.atoms[number] for number in bits(mask))
 
     def with_predicate(self, name: str) -> int:
-        """Return the mask of all numbered atoms of a predicate."""
+        """Return the mask of all numbered atoms of the predicate with the given name."""
         return self._predicate_masks.get(name, 0)
 
     def with_argument(self, name: str, position: int, argument: int) -> int:
-        """Return the mask of a predicate's atoms that have the object number `argument` at a position."""
+        """Return the mask of the numbered atoms of one predicate that have one object as an argument.
+
+        `name` is the predicate's name, `position` the index of the argument in the atom, and `argument` the
+        number of the object.
+        """
         return self._argument_masks.get((name, position, argument), 0)
 
     def of_type(self, kind: Type) -> int:
-        """Return the mask of the objects of a type (subtypes included); bit i is object number i."""
+        """Return the mask of the objects of the given type (subtypes included).
+
+        In this mask of objects, bit i stands for the object with number i.
+        """
         known = self._type_masks.get(kind)
         if known is None:
             known = sum(1 << i for i, obj in enumerate(self.objects) if obj.type.is_subtype_of(kind))
@@ -126,8 +137,8 @@ class AtomTable:
     ) -> int:
         """Return the mask of the numbered atoms that a delete pattern (a quantified delete effect) matches.
 
-        A variable of the pattern stands for one object, and a wildcard for every object of its type. The
-        object number of the variable `v` is `binding[variables[v]]`.
+        A variable `v` of the pattern stands for the object with the number `binding[variables[v]]`. A
+        wildcard stands for every object of its type.
         """
         name = pattern.predicate.name
         mask = self.with_predicate(name)
@@ -146,5 +157,8 @@ class AtomTable:
 
 
 def lifted_key(atom: LiftedAtom, variables: dict[Variable, int]) -> AtomKey:
-    """Return the key of a lifted atom: its predicate's name and the indices of its variables."""
+    """Return the key of a lifted atom: its predicate's name and the indices of its variables.
+
+    `variables` maps each variable to its index.
+    """
     return (atom.predicate.name, tuple(variables[variable] for variable in atom.variables))

@@ -72,8 +72,8 @@ def join(
 class _JoinContext(NamedTuple):
     """The inputs of a join that stay the same during the search.
 
-    `neighbours` concerns the groups in the argument `ascending` of `join`. It maps each variable of a group
-    to the variables before it in the group and the variables after it.
+    `neighbours` encodes the argument `ascending` of `join`, which holds groups of variables. It maps each
+    variable of a group to two lists: the variables before it in the group, and those after it.
     """
 
     table: AtomTable
@@ -172,7 +172,10 @@ def _bind_rest(context: _JoinContext, binding: list[int], used: int) -> Iterator
 
 
 def _choices(context: _JoinContext, variable: int, binding: list[int], used: int) -> int:
-    """Return the mask of the objects that an unbound variable may be bound to; `used` is excluded."""
+    """Return the mask of the objects that an unbound variable may be bound to.
+
+    `used` is the mask of the objects that other variables are bound to; these are excluded.
+    """
     mask = context.domains[variable] & ~used
     if variable in context.neighbours:
         before, after = context.neighbours[variable]

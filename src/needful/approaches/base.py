@@ -85,7 +85,7 @@ class Solver(Protocol):
 
     @property
     def operator_count(self) -> int:
-        """The number of operators; 0 if there are none."""
+        """The number of learned operators; 0 for a policy."""
         ...
 
     def solve(self, task: Task, seed: int) -> PlanningResult:
@@ -94,12 +94,12 @@ class Solver(Protocol):
 
 
 class Learned(Protocol):
-    """The result of learning."""
+    """The result of learning: a model or a policy."""
 
     def solver(
         self, environment: Environment, config: PlanningConfig, oracle_samplers: bool = False
     ) -> Solver:
-        """Return the solver for an environment.
+        """Return a solver that solves tasks of an environment with the learned model or policy.
 
         The environment must have the types, predicates and controllers that were used for learning. With
         `oracle_samplers`, the environment's hand-written samplers replace the learned ones.
@@ -107,7 +107,7 @@ class Learned(Protocol):
         ...
 
     def save(self, path: str | Path, domain: str | None = None, force: bool = False) -> None:
-        """Write a directory that `load_solver` can read; the same result always gives the same files."""
+        """Write this result to the directory `path`, for `load_solver`; equal results give equal files."""
         ...
 
     def summary(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class Learned(Protocol):
         ...
 
     def warnings(self) -> tuple[str, ...]:
-        """Return reasons why the result may fail to solve tasks, one sentence each."""
+        """Return reasons why the learned model or policy may fail to solve tasks, one sentence each."""
         ...
 
 
@@ -197,7 +197,7 @@ def timed(stage: str, seconds: dict[str, float]) -> Iterator[None]:
 def learning_summary(
     transitions: int, operators: int, coverage: float, seconds: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Return the entries of summary.json that describe learning."""
+    """Return the given numbers as the entries of summary.json that describe learning."""
     return {
         "transitions": transitions,
         "operators": operators,

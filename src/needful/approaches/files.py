@@ -48,7 +48,7 @@ def _load_policy_solver(path: str | Path, environment: Environment, config: Plan
 
 
 def open_model(path: str | Path) -> StoredModel:
-    """Load a model from a model directory or a run folder; raise if it holds a policy."""
+    """Load a model from a model directory or a run folder; raise if this folder holds a policy."""
     if holds_policy(path):
         raise ModelError(
             f"{path} holds a policy, which has no operators. "
@@ -71,8 +71,8 @@ def bind_model(model: PlanningModel, environment: Environment) -> PlanningModel:
 def dropped_preconditions(stored: StoredModel) -> dict[str, dict[str, int]]:
     """Return the preconditions that were dropped because experiments showed them to be unnecessary.
 
-    The result has one dictionary for each operator's name. Its keys are the dropped preconditions, and its
-    values are the numbers of experiments in which the operator succeeded without the precondition.
+    The result maps the name of each operator to a dictionary of its dropped preconditions. The number of a
+    precondition counts the experiments in which the operator succeeded without this precondition.
     """
     field = Field(
         stored.provenance.get(DROPPED, {}), Source(MODEL_FILE, ModelError), f"provenance.{DROPPED}"
@@ -101,10 +101,10 @@ def holds_policy(path: str | Path) -> bool:
 
 
 def model_digest(path: str | Path) -> str:
-    """Return the SHA-256 digest of model.json or policy.json.
+    """Return the SHA-256 digest of a learned model or policy: that of its model.json or policy.json.
 
-    This file contains the digest of the arrays of the samplers or the policy, which are stored in another
-    file. So a change of the arrays changes the result too.
+    The arrays of samplers and policies are stored in another file, but model.json and policy.json contain
+    the digest of these arrays. So a change of the arrays changes the result, too.
     """
     file = POLICY_FILE if holds_policy(path) else MODEL_FILE
     return hashlib.sha256((model_directory(path) / file).read_bytes()).hexdigest()

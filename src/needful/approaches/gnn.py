@@ -1,4 +1,4 @@
-"""Train a graph network policy that imitates demonstrations, then solve tasks by rolling it out."""
+"""Train a graph network policy that imitates demonstrations, then solve tasks by rolling out the policy."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RollOut: TypeAlias = Callable[
 
 @dataclass(frozen=True, slots=True)
 class GnnApproach:
-    """Trains a graph network policy; the instances differ only in `roll_out`, which uses it to solve tasks.
+    """Trains a graph network policy; instances differ only in how the policy solves tasks (`roll_out`).
 
     Attributes:
         name: the name on the command line and in files.
@@ -57,7 +57,7 @@ class GnnApproach:
 
     @property
     def replay_count(self) -> int:
-        """0: policies are trained on demonstrations only."""
+        """0: training a policy needs only demonstrations, no replays (random actions in the simulator)."""
         return 0
 
     def learn(
@@ -66,7 +66,7 @@ class GnnApproach:
         demonstrations: Demonstrations,
         config: LearningConfig = DEFAULTS,
     ) -> LearnedPolicy:
-        """Train a policy on demonstrations, which must have states."""
+        """Train a policy on demonstrations; they must contain states, not only atoms."""
         deadline = Deadline.after(config.timeout)
         report = config.progress.stage("Training a policy", config.policy.epochs)
 
@@ -104,7 +104,7 @@ class PolicySolver:
 
     @property
     def approach(self) -> str:
-        """The name of the approach."""
+        """The name of the approach that trained the policy."""
         return self.kind.name
 
     @property
@@ -113,7 +113,7 @@ class PolicySolver:
         return 0
 
     def solve(self, task: Task, seed: int) -> PlanningResult:
-        """Roll out the policy from the initial state of the task."""
+        """Solve a task: execute the actions that the policy chooses, from the task's initial state on."""
         limits = RolloutLimits(self.config.horizon, Budget.seconds(self.config.timeout).expired)
         return self.kind.roll_out(self.policy, task, self.execute, limits, rng_for(seed, "policy"))
 
@@ -139,11 +139,14 @@ class LearnedPolicy:
     def solver(
         self, environment: Environment, config: PlanningConfig, oracle_samplers: bool = False
     ) -> PolicySolver:
-        """Return the solver that rolls out the policy; a policy has no samplers to replace."""
+        """Return the solver that rolls out the policy.
+
+        `oracle_samplers` is ignored, because a policy has no samplers.
+        """
         return PolicySolver(self.policy, self.approach, environment.execute, config)
 
     def save(self, path: str | Path, domain: str | None = None, force: bool = False) -> None:
-        """Write a policy directory."""
+        """Write the policy to the directory `path`; `load_solver` can read it."""
         provenance = {
             **({} if domain is None else {"domain": domain}),
             **self.provenance,
@@ -152,11 +155,11 @@ class LearnedPolicy:
         save_policy(path, StoredPolicy(self.policy, self.approach.name, provenance), force)
 
     def summary(self) -> dict[str, Any]:
-        """Return the number of transitions and the seconds of training; there are no operators."""
+        """Return the entries of summary.json about training; the number of operators is 0."""
         return learning_summary(self.transitions, 0, 0.0, self.seconds)
 
     def describe(self) -> str:
-        """Return the size of the policy and how it was trained."""
+        """Return a text with the number of weights of the policy and how it was trained."""
         weights = sum(weight.size for weight in self.policy.weights.values())
         return (
             f"Trained a policy of {weights} weights on {self.transitions} transitions "

@@ -76,13 +76,13 @@ def main() -> None:
     try:
         build_app()()
     except OSError as error:
-        # An error without a file name comes from printing. If stdout is a file and the disk is full, the
-        # error is reported here. All other errors are raised again.
+        # An `OSError` without a file name comes from printing. If it means that stdout goes to a full disk,
+        # report it here. Raise all other errors again.
         if error.filename is not None or not disk_is_full(error):
             raise
         console.print_stderr(
             f"error: Cannot write the output: {error.strerror}. Redirect it to another disk."
         )
-        # Without this, Python would flush stdout again at exit and print a second error.
+        # Redirect stdout to the null device: Python flushes it at exit, and would print a second error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(console.FAILED)

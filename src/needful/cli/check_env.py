@@ -38,7 +38,7 @@ def check_env(
 
     Each finding has a location, a problem and a remedy.
     """
-    # Output of the environment itself must not mix with the findings.
+    # Print the environment's own output on stderr, so that it does not mix with the findings on stdout.
     with console.progress_bars() as progress, redirect_stdout(sys.stderr):
         progress.stage("Checking")
         found = _check(environment, tasks, seed, PlanningConfig(timeout=timeout))

@@ -57,7 +57,7 @@ def _notes(error: BaseException) -> Sequence[str]:
 def check_paths_disjoint(source: Path, out: Path, option: str = "--out") -> None:
     """Raise if writing to the path `out` would delete or change the input `source`.
 
-    `option` is the command line option that `out` was given with; the error names it.
+    `option` is the command line option that `out` was given with; the error message names this option.
     """
     resolved, target = source.resolve(), out.resolve()
     if resolved == target:
@@ -94,7 +94,11 @@ class ProgressBars:
         self._current: TaskID | None = None
 
     def stage(self, name: str, total: int | None = None) -> Callable[[int], None]:
-        """Begin a stage and mark the previous one as finished; return the function that updates its bar."""
+        """Begin a stage with its own bar, and mark the previous stage as finished.
+
+        `total` is the number of parts of the new stage, None if unknown. Returns a function. The caller
+        passes it the number of finished parts whenever this changes.
+        """
         self.finish()
         task = self._current = self._bars.add_task(name, total=total)
         return lambda done: self._bars.update(task, completed=done)

@@ -26,11 +26,12 @@ MODULE_SEARCH_HINT = (
 
 @contextmanager
 def custom_environment(reference: str, findings: Findings) -> Iterator[Environment | None]:
-    """Yield the user's environment; `reference` is `module:Class` or `file.py:Class`.
+    """Yield an instance of the user's environment class `reference`: `module:Class` or `file.py:Class`.
 
     Raises `UnknownNameError` if there is no such module, file or class. If importing the module or
-    constructing the class raises an exception, adds it to `findings` (the problems to report) and yields
-    None. During the `with` block, modules in the current folder and in the file's folder can be imported.
+    constructing the instance raises an exception, adds the exception to `findings` (the problems to report)
+    and yields None. During the `with` block, modules in the current folder and in the folder of `file.py`
+    can be imported.
     """
     source, _, class_name = reference.rpartition(":")
     if not source or not class_name:
@@ -40,7 +41,7 @@ def custom_environment(reference: str, findings: Findings) -> Iterator[Environme
     is_file = source.endswith(".py")
     folders = [Path(source).parent.absolute(), Path.cwd()] if is_file else [Path.cwd()]
     before = list(sys.path)
-    # The folders are added at the end, so that a local queue.py does not hide the standard library's.
+    # Append the folders, so that a user's queue.py does not hide Python's module `queue`.
     sys.path.extend(map(str, folders))
     try:
         module = _import_file(Path(source), findings) if is_file else _import_module(source, findings)
@@ -54,7 +55,7 @@ def _import_file(file: Path, findings: Findings) -> ModuleType | None:
         raise UnknownNameError("file", str(file), map(str, file.parent.glob("*.py")))
     loaded = None
     with findings.catch("importing it", str(file), IMPORT_REMEDY):
-        # The module's name has a prefix, so that the user's random.py does not replace the library's.
+        # The module's name gets a prefix, so that a user's random.py does not replace Python's `random`.
         spec = importlib.util.spec_from_file_location(f"own_environment_{file.stem}", file)
         assert spec is not None
         assert spec.loader is not None
@@ -73,7 +74,7 @@ def _import_module(name: str, findings: Findings) -> ModuleType | None:
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError as error:
-            # The module `name` was found, but a module that it imports is missing: report a failed import.
+            # If the module `name` exists, but a module that it imports is missing, report a failed import.
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
                 raise
             missing = error.name
@@ -85,7 +86,7 @@ def _import_module(name: str, findings: Findings) -> ModuleType | None:
 
 
 def _modules_in(package: str) -> list[str]:
-    """Return the modules of an imported package, or of the current folder if `package` is empty."""
+    """Return the names of the modules in a package, or in the current folder if `package` is empty."""
     if not package:
         return [module.name for module in pkgutil.iter_modules([str(Path.cwd())])]
     folders = getattr(sys.modules.get(package), "__path__", ())
@@ -113,7 +114,7 @@ def _make(module: ModuleType, source: str, class_name: str, findings: Findings) 
 
 @contextmanager
 def chosen_environment(reference: str) -> Iterator[Environment]:
-    """Yield the environment that the argument DOMAIN names.
+    """Yield the environment that `reference`, the command line argument DOMAIN, names.
 
     For a user's class, two things change during the `with` block. Modules in the current folder and in the
     folder of the class's file can be imported. Everything printed goes to stderr, so that the output of the

@@ -266,7 +266,7 @@ def _invalid_name_reason(name: str) -> str | None:
     if keyword.iskeyword(name):
         return f"{name!r} is a Python keyword."
     spec = importlib.util.find_spec(name)
-    # `find_spec` also finds folders without `__init__.py`. They are not modules, and have no origin.
+    # `find_spec` also finds folders without `__init__.py`, which are not modules. Their `origin` is None.
     if spec is not None and spec.origin is not None:
         return f"A module {name!r} exists already, and yours would hide it."
     if re.search(rf"\b{_class_name(name)}\b", ENVIRONMENT + TESTS):
@@ -275,7 +275,7 @@ def _invalid_name_reason(name: str) -> str | None:
 
 
 def _suggestion(name: str) -> str:
-    """Return a valid name that resembles the given one."""
+    """Return a valid module name that resembles the invalid `name`."""
     words = re.findall("[A-Z]?[a-z0-9]+|[A-Z0-9]+", name)
     snake = "_".join(["env", *words] if not words or words[0][0].isdigit() else words).lower()
     return snake if _invalid_name_reason(snake) is None else f"{snake}_domain"

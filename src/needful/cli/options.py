@@ -19,7 +19,7 @@ Member = TypeVar("Member", bound=Enum)
 
 
 def positive_seconds(seconds: float | None) -> float | None:
-    """Return the given seconds; raise unless they are None or positive and finite."""
+    """Return the value of an option in seconds; raise unless it is None, or positive and finite."""
     if seconds is not None and not seconds > 0:
         raise typer.BadParameter(f"must be more than 0 seconds, got {seconds}.")
     if seconds == math.inf:
@@ -28,7 +28,7 @@ def positive_seconds(seconds: float | None) -> float | None:
 
 
 def require_suffix(*suffixes: str) -> Callable[[Path | None], Path | None]:
-    """Return a callback that raises if the path given for an option has none of the suffixes."""
+    """Return an option callback that raises if the path given by the user has none of `suffixes`."""
 
     def check(path: Path | None) -> Path | None:
         if path is not None and path.suffix.lower() not in suffixes:

@@ -40,12 +40,15 @@ class PlanDrawings:
 
     @property
     def requested(self) -> dict[str, Path]:
-        """The options that are given, each with the path of its file."""
+        """The names of the options that are given, each with the path of its file."""
         paths = {field.name: getattr(self, field.name) for field in fields(self)}
         return {option: path for option, path in paths.items() if path is not None}
 
     def check(self, environment: Environment, force: bool) -> None:
-        """Raise if a drawing cannot be made or its file cannot be written; called before planning."""
+        """Raise if a requested drawing cannot be made or its file cannot be written.
+
+        Call this before planning, so that the user does not wait in vain.
+        """
         if self.page is not None and not isinstance(environment, Filmable):
             raise typer.BadParameter(
                 f"{environment.name} has no 3D view (household domains have). Use --gif or --picture.",
@@ -59,7 +62,8 @@ class PlanDrawings:
     def write(self, environment: Environment, task: Task, result: PlanningResult) -> None:
         """Write the requested drawings.
 
-        All are made before the first is written, so that an error while drawing leaves no files.
+        All drawings are made before the first file is written, so that an error while drawing leaves no
+        files.
         """
         # Cached, so that the frames are rendered only once for the GIF and the MP4.
         film = cache(lambda: film_plan(environment, result, task.goal))

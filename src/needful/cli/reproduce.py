@@ -32,7 +32,7 @@ from needful.sweeps.sweep import RemainingTime, sweep
 class SweepTable:
     """A table of the progress of a sweep (all jobs of the requested experiments), with one row per domain.
 
-    The library `rich` renders it repeatedly, from another thread.
+    The library `rich` renders the table repeatedly, in another thread.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class SweepTable:
         return len(self.jobs) - len(self.waiting) - len(self.running)
 
     def on_sweep_start(self, jobs: Sequence[Job], to_do: Sequence[Job], earlier: Results) -> None:
-        """Store the jobs of the sweep, the jobs that will run, and the earlier results."""
+        """Store all jobs of the sweep, the jobs `to_do` that will run now, and the existing results."""
         self.jobs = tuple(jobs)
         self.waiting = dict.fromkeys(to_do)
         for result in earlier.results:
@@ -71,7 +71,7 @@ class SweepTable:
 
     def __rich__(self) -> Group:
         table = Table("domain", *(_number(name) for name in ("jobs", "done", "running", "failed")))
-        # The collections are copied, because another thread changes them while this one renders the table.
+        # Copy the sets of jobs, because another thread changes them while this one renders the table.
         total, waiting, running, failed = (
             Counter(job.domain for job in tuple(jobs))
             for jobs in (self.jobs, self.waiting, self.running, self.failed)
@@ -95,7 +95,7 @@ class SweepTable:
 
 @contextmanager
 def sweep_table() -> Iterator[SweepTable]:
-    """Show a table of the jobs on stderr during the `with` block, if stderr is a terminal."""
+    """Show a sweep's progress as a table on stderr during the `with` block, if stderr is a terminal."""
     table = SweepTable()
     if not sys.stderr.isatty():
         yield table

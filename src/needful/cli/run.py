@@ -25,7 +25,7 @@ PAGE_FILE = "report.html"
 
 
 class SamplerSource(Enum):
-    """Which samplers to use for test tasks: learned ones, or those of the oracle."""
+    """Which samplers to use for test tasks: learned ones, or hand-written ones of the oracle model."""
 
     LEARNED = "learned"
     ORACLE = "oracle"
@@ -117,7 +117,7 @@ def _describe(result: RunResult, path: Path, picture: Path | None) -> None:
 
 
 def _new_folder(name: str) -> Path:
-    """Return the first unused path of runs/NAME, runs/NAME-2, runs/NAME-3, ..., where NAME is `name`."""
+    """Return the first of runs/NAME, runs/NAME-2, runs/NAME-3, ... that is unused; NAME is `name`."""
     names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     return next(path for path in (Path("runs") / each for each in names) if not os.path.lexists(path))
 

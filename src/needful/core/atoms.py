@@ -15,7 +15,7 @@ BatchClassifier: TypeAlias = Callable[[State], Iterable[tuple[Object, ...]]]
 
 
 class Typed(Protocol):
-    """An argument of a predicate: an object, a variable or a wildcard."""
+    """An argument of a predicate: an object, a variable, or a wildcard of a delete pattern."""
 
     @property
     def type(self) -> Type:
@@ -64,7 +64,7 @@ class Predicate:
         return LiftedAtom(self, variables)
 
     def holds(self, state: State, objects: Sequence[Object]) -> bool:
-        """Return whether the predicate holds for the objects in a state."""
+        """Return whether the predicate holds for the given objects in the given state."""
         if self.classifier is None:
             raise InvalidInputError(
                 f"Predicate {self.name!r} has no classifier: it was read from a file. "
@@ -73,15 +73,18 @@ class Predicate:
         return self.classifier(state, objects)
 
     def fits(self, arguments: Sequence[Typed]) -> bool:
-        """Return whether each argument has the expected type; the number of arguments must be right."""
+        """Return whether each given argument has the type that this predicate expects at its position.
+
+        Callers must pass as many arguments as the predicate takes.
+        """
         return all(a.type.is_subtype_of(kind) for a, kind in zip(arguments, self.types, strict=True))
 
     def check_arguments(self, arguments: Sequence[Typed]) -> None:
-        """Raise unless the number and the types of the arguments are right."""
+        """Raise `InvalidInputError` unless the number and the types of the arguments fit this predicate."""
         types = self.types
         if len(arguments) != len(types):
             raise InvalidInputError(f"Predicate {self} takes {len(types)} arguments, got {len(arguments)}.")
-        # This runs for every atom, and `strict=True` would take a third of its time.
+        # Not `zip(..., strict=True)`: it would take a third of the time here, and this runs for every atom.
         for argument, kind in zip(arguments, types):  # noqa: B905
             if argument.type is not kind and not argument.type.is_subtype_of(kind):
                 raise InvalidInputError(f"Predicate {self} does not take {argument}.")
@@ -115,7 +118,7 @@ class LiftedAtom:
         return short_repr(self, str(self))
 
     def ground(self, binding: Mapping[Variable, Object]) -> GroundAtom:
-        """Return the ground atom with the variables replaced by objects."""
+        """Return the ground atom in which each variable is replaced by its object in `binding`."""
         return GroundAtom(self.predicate, tuple(map(binding.__getitem__, self.variables)))
 
 
@@ -147,7 +150,7 @@ class GroundAtom:
         return short_repr(self, str(self))
 
     def holds(self, state: State) -> bool:
-        """Return whether the atom holds in a state."""
+        """Return whether the atom holds in the given state."""
         return self.predicate.holds(state, self.objects)
 
 

@@ -40,7 +40,10 @@ def canonical_form(operator: Operator) -> tuple[Operator, dict[Variable, Variabl
 
 
 def rename(operator: Operator, renaming: dict[Variable, Variable]) -> Operator:
-    """Return the operator with renamed variables; its parameters are the values of `renaming`, in order."""
+    """Return a copy of the operator with renamed variables; `renaming` maps old variables to new ones.
+
+    The parameters of the copy are the values of `renaming`, in the order of this dictionary.
+    """
 
     def atoms(old: frozenset[LiftedAtom]) -> frozenset[LiftedAtom]:
         return frozenset(LiftedAtom(a.predicate, tuple(renaming[v] for v in a.variables)) for a in old)
@@ -62,10 +65,11 @@ def rename(operator: Operator, renaming: dict[Variable, Variable]) -> Operator:
 
 
 def untyped_form(operator: Operator) -> tuple[UntypedForm, tuple[Variable, ...]]:
-    """Return an operator with indices instead of variables, and the variables in index order.
+    """Return the operator with indices instead of variables, and the variables in index order.
 
-    Two operators with equal untyped forms differ only in the names and types of their variables. Their
-    variables with the same index correspond. Interchangeable variables are ordered by type and name.
+    Two operators with equal untyped forms differ only in the names and types of their variables. A variable
+    of one operator corresponds to the variable of the other that has the same index. Interchangeable
+    variables are ordered by type and name.
     """
     fixed = tuple(dict.fromkeys(operator.controller_arguments))
     free = (variable for variable in operator.parameters if variable not in fixed)
@@ -123,7 +127,7 @@ def _best_order(fixed: int, labels: Sequence[str], incidences: list[Incidence]) 
     """Return the indices of the variables in canonical order.
 
     The first `fixed` variables (the controller arguments) keep their order. `labels` holds the type name of
-    each variable, or empty texts if types are ignored.
+    each variable, or empty texts if types are ignored. `incidences` holds the operator's atoms.
     """
     colours = [index if index < fixed else fixed for index in range(len(labels))]
     if len(labels) - fixed <= 1:
@@ -173,7 +177,7 @@ def _search(
         if any(_is_symmetric_pair(variable, other, incidences) for other in tried):
             continue
         tried.append(variable)
-        # Double all colours and subtract 1 for this variable: it comes just before others of its colour.
+        # Doubling all colours leaves room to put `variable` just before the others of its colour.
         chosen = [2 * colour - (index == variable) for index, colour in enumerate(colours)]
         found = _search(_refine(chosen, labels, incidences), labels, incidences)
         if best is None or found[0] < best[0]:
@@ -183,7 +187,7 @@ def _search(
 
 
 def _is_symmetric_pair(one: int, other: int, incidences: list[Incidence]) -> bool:
-    """Return whether swapping two variables leaves all atoms unchanged."""
+    """Return whether swapping two variables leaves all atoms of the operator unchanged."""
     swap = {one: other, other: one}
     swapped = sorted((kind, tuple(swap.get(v, v) for v in vs)) for kind, vs in incidences)
     return swapped == incidences

@@ -16,8 +16,8 @@ from needful.errors import InvalidInputError
 Parameters: TypeAlias = tuple[float, ...]
 InitiationTest: TypeAlias = Callable[[State, Sequence[Object], Parameters], bool]
 
-# Parameters may exceed their bounds by this fraction of max(1, |low|, |high|), because recorders may
-# round parameters or bounds to 32 bits.
+# Parameters may exceed their bounds low and high by this fraction of max(1, |low|, |high|): programs that
+# record demonstrations may round parameters or bounds to 32 bits.
 BOUNDS_TOLERANCE = 1e-6
 
 
@@ -28,12 +28,12 @@ class ExplainableInitiationTest(Protocol):
     def rejection_reason(
         self, state: State, objects: Sequence[Object], parameters: Parameters
     ) -> str | None:
-        """Return the reason in a few words, or None if the controller may start."""
+        """Return in a few words why the controller may not start, or None if it may start."""
         ...
 
 
 def always_initiable(state: State, objects: Sequence[Object], parameters: Parameters) -> bool:
-    """Accept any state; the default initiation test."""
+    """Return True: the default initiation test, which lets a controller start in any state."""
     return True
 
 
@@ -44,11 +44,11 @@ class ControllerPolicy(Protocol):
     """
 
     def act(self, state: State, action: GroundController, memory: dict[str, object]) -> np.ndarray:
-        """Return the next low-level action."""
+        """Return the low-level action for the next step of `action`, the ground controller that runs."""
         ...
 
     def terminal(self, state: State, action: GroundController, memory: dict[str, object]) -> bool:
-        """Return whether the controller has finished in this state."""
+        """Return whether `action`, the ground controller that runs, has finished in this state."""
         ...
 
 
@@ -99,15 +99,15 @@ class Controller:
         return len(self.low)
 
     def clip(self, parameters: Sequence[float]) -> Parameters:
-        """Return the parameters clipped to the bounds."""
+        """Return the given parameters, clipped to the controller's bounds."""
         self.check_parameter_count(parameters)
         bounds = zip(parameters, self.low, self.high, strict=True)
         return tuple(min(max(float(value), low), high) for value, low, high in bounds)
 
     def first_out_of_bounds(self, parameters: Sequence[float]) -> int | None:
-        """Return the index of the first parameter clearly outside its bounds, or None.
+        """Return the index of the first parameter outside its bounds, or None if all are inside.
 
-        Differences within `BOUNDS_TOLERANCE` are ignored.
+        A parameter outside its bounds, but within the tolerance `BOUNDS_TOLERANCE`, counts as inside.
         """
         bounds = zip(parameters, self.low, self.high, strict=True)
         for index, (value, low, high) in enumerate(bounds):
@@ -117,7 +117,7 @@ class Controller:
         return None
 
     def check_parameter_count(self, parameters: Sequence[float]) -> None:
-        """Raise unless the number of parameters is `dimension`."""
+        """Raise `InvalidInputError` unless `parameters` has as many numbers as the controller takes."""
         if len(parameters) != self.dimension:
             raise InvalidInputError(
                 f"Controller {self.name!r} takes {self.dimension} parameters, got {len(parameters)}."
@@ -163,7 +163,7 @@ class GroundController:
     def rejection_reason(self, state: State) -> str | None:
         """Return why the controller may not start in this state.
 
-        Returns None if it may start, or if its initiation test gives no reasons.
+        Returns None if the controller may start, or if its initiation test gives no reasons.
         """
         test: object = self.controller.initiable
         if not isinstance(test, ExplainableInitiationTest):

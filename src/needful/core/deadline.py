@@ -30,7 +30,7 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float | None, clock: Callable[[], float] = time.monotonic) -> Deadline:
-        """Return the deadline `seconds` from now; None means no deadline."""
+        """Return the deadline `seconds` from now, or one that never passes if `seconds` is None."""
         if seconds is None:
             return NO_DEADLINE
         if not seconds > 0:
@@ -40,7 +40,7 @@ class Deadline:
     def check(self) -> bool:
         """Raise `LearningTimeoutError` if the time is up, otherwise return False.
 
-        It returns a value so that `abstraction.joins.join` can call it as its `stop` function.
+        The method returns a value so that it can be the argument `stop` of `abstraction.joins.join`.
         """
         if self.at < math.inf and self.clock() >= self.at:
             raise LearningTimeoutError(self.limit)

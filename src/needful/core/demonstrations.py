@@ -15,7 +15,7 @@ from needful.errors import DemonstrationError
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """One execution of a controller.
+    """One step of a demonstration: the execution of a controller.
 
     Attributes:
         before: the abstract state before the action (s_{i-1} in the paper).
@@ -36,12 +36,12 @@ class Transition:
 
     @property
     def added(self) -> AbstractState:
-        """The atoms that became true."""
+        """The atoms that became true in this transition."""
         return self.after - self.before
 
     @property
     def deleted(self) -> AbstractState:
-        """The atoms that became false."""
+        """The atoms that became false in this transition."""
         return self.before - self.after
 
 
@@ -77,7 +77,7 @@ class Demonstration:
         listed = ", ".join(map(str, sorted(known)))
         if len({obj.name for obj in known}) != len(known):
             raise DemonstrationError(f"Two objects of a demonstration share a name: {listed}.")
-        # Most atoms hold in many states. The union of the states contains each atom once, which saves time.
+        # Take the union of the states: most atoms hold in many states, but need only one check.
         checked: tuple[GroundController | GroundAtom, ...] = (
             *self.actions,
             *sorted(frozenset[GroundAtom]().union(*self.abstract_states)),
@@ -97,7 +97,7 @@ class Demonstration:
         return len(self.actions)
 
     def transitions(self) -> Iterator[Transition]:
-        """Yield the transitions in order."""
+        """Yield one transition per action, in order."""
         for index, action in enumerate(self.actions):
             yield Transition(
                 self.abstract_states[index],

@@ -20,7 +20,10 @@ class Sampler(Protocol):
     """Draws continuous parameters for the controller of an operator."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Sequence[float]:
-        """Draw the controller's parameters; `objects` are bound to the operator's parameters, in order."""
+        """Draw continuous parameters for the operator's controller.
+
+        `objects` are the objects that the operator's parameters are bound to, in order.
+        """
         ...
 
 
@@ -151,7 +154,7 @@ def _rebind(operator: Operator, vocabulary: Vocabulary) -> Operator:
 
 
 def _check_types(operator: Operator, vocabulary: Vocabulary) -> None:
-    """Raise unless the domain has the types of the operator's parameters and wildcards."""
+    """Raise unless the vocabulary has equal types for the operator's parameters and wildcards."""
     types = {kind.name: kind for kind in vocabulary.types}
     used = {variable.type for variable in operator.parameters}
     used |= {argument.type for pattern in operator.delete_patterns for argument in pattern.arguments}

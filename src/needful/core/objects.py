@@ -67,7 +67,7 @@ class Type:
         return other in self.ancestry()
 
     def nearest_common_ancestor(self, other: Type) -> Type | None:
-        """Return the narrowest type that both types are subtypes of, or None."""
+        """Return the narrowest type that both this type and `other` are subtypes of, or None."""
         return next((kind for kind in self.ancestry() if other.is_subtype_of(kind)), None)
 
 
@@ -124,7 +124,7 @@ class Variable(_TypedName):
 
 @dataclass(frozen=True, slots=True)
 class InjectiveTuples:
-    """All tuples that contain one object from each of several domains, and no object twice.
+    """All tuples that contain one object from each of several domains (sets of objects), and none twice.
 
     The tuples are counted without listing them. Each domain is the set of all objects of one type. A type
     has at most one parent, so two domains are either nested or disjoint. Objects are chosen from the
@@ -146,7 +146,7 @@ class InjectiveTuples:
         return count
 
     def at(self, index: int) -> tuple[Object, ...]:
-        """Return the tuple at an index from 0 to `count` - 1."""
+        """Return the tuple number `index`, from 0 to `count` - 1."""
         chosen: dict[int, Object] = {}
         for argument in sorted(range(len(self.domains)), key=lambda argument: len(self.domains[argument])):
             free = [obj for obj in self.domains[argument] if obj not in chosen.values()]
@@ -156,11 +156,14 @@ class InjectiveTuples:
 
 
 def short_repr(value: object, *parts: str) -> str:
-    """Return the text `Class(part, ...)` with the class of `value`, cut off at `MAX_REPR` characters."""
+    """Return the class name of `value` and the parts in brackets, such as `State(3 objects)`.
+
+    A text of more than `MAX_REPR` characters is cut off.
+    """
     text = f"{type(value).__name__}({', '.join(parts)})"
     return text if len(text) <= MAX_REPR else f"{text[: MAX_REPR - 4]}...)"
 
 
 def counted(items: Collection[object], noun: str) -> str:
-    """Return the number of items with the noun, such as "1 object" or "3 objects"."""
+    """Return the number of items and the noun in singular or plural, such as "1 object" or "3 objects"."""
     return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"

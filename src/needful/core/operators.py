@@ -69,7 +69,7 @@ class DeletePattern:
         )
 
     def ground(self, binding: Mapping[Variable, Object]) -> GroundDeletePattern:
-        """Return the pattern with its variables replaced by objects; wildcards stay."""
+        """Return the pattern with each variable replaced by its object in `binding`; wildcards stay."""
         arguments = (binding[a] if isinstance(a, Variable) else a for a in self.arguments)
         return GroundDeletePattern(self.predicate, tuple(arguments))
 
@@ -88,7 +88,7 @@ class GroundDeletePattern:
     arguments: tuple[Object | Wildcard, ...]
 
     def matches(self, atom: GroundAtom) -> bool:
-        """Return whether the pattern matches an atom.
+        """Return whether the pattern matches the given atom.
 
         The predicates must be equal. Each object of the atom must equal the pattern's object at the same
         position, or have the type of the wildcard there.
@@ -196,7 +196,10 @@ class Operator:
         return self.preconditions & self.add_effects
 
     def ground(self, objects: Sequence[Object]) -> GroundOperator:
-        """Return the operator with its parameters bound to distinct objects of the right types."""
+        """Return the operator with its parameters bound to the given objects, in order.
+
+        The objects must be distinct and have the types of the parameters.
+        """
         if len(objects) != len(self.parameters):
             raise InvalidInputError(
                 f"Operator {self.name!r} has {len(self.parameters)} parameters, got {len(objects)} objects."
@@ -226,7 +229,7 @@ class GroundOperator:
 
     @cached_property
     def binding(self) -> dict[Variable, Object]:
-        """The object bound to each parameter."""
+        """A map from each parameter to the object that it is bound to."""
         return dict(zip(self.operator.parameters, self.objects, strict=True))
 
     @cached_property
@@ -258,11 +261,11 @@ class GroundOperator:
         return frozenset(atom.ground(self.binding) for atom in atoms)
 
     def applicable(self, state: AbstractState) -> bool:
-        """Return whether the preconditions hold."""
+        """Return whether the preconditions hold in the given state."""
         return self.preconditions <= state
 
     def apply(self, state: AbstractState) -> AbstractState:
-        """Return the atoms that are predicted to hold after applying the operator in a state.
+        """Return the atoms that are predicted to hold after applying the operator in the given state.
 
         First, atoms that match a delete pattern or are delete effects are removed. Then the add effects
         are added, so an atom that is both deleted and added holds afterwards. In the paper's notation, with

@@ -17,11 +17,11 @@ AbstractPlan: TypeAlias = tuple[GroundOperator, ...]
 
 
 def necessary_atoms(plan: Sequence[GroundOperator], goal: AbstractState) -> tuple[AbstractState, ...]:
-    """Return the atoms that must hold before a plan and after each step, so that it reaches the goal.
+    """Return the atoms that must hold before a plan and after each step, so that the plan reaches the goal.
 
     The result has one set of atoms per point in time; the paper calls them α_0, ..., α_n. The last set α_n
     is the goal. Before step i, two kinds of atoms must hold: the preconditions P_i of the step, and the
-    atoms of α_i that are not among its add effects E+_i. So α_{i-1} = P_i ∪ (α_i \\ E+_i).
+    atoms of α_i that are not among the step's add effects E+_i. So α_{i-1} = P_i ∪ (α_i \\ E+_i).
     """
     backwards = [goal]
     for step in reversed(plan):

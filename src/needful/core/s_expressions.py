@@ -7,26 +7,26 @@ from typing import TypeAlias
 
 from needful.errors import InvalidInputError
 
-# The maximum depth of nested lists. Functions that walk expressions are recursive, so it must stay below
-# Python's recursion limit.
+# The maximum depth of nested lists. It must stay below Python's recursion limit, because the functions that
+# walk expressions are recursive.
 MAX_NESTING = 200
 
 
 class Word(str):
-    """A word with its line number."""
+    """A word of an S-expression, with its line number in the parsed text."""
 
     __slots__ = ("line",)
     line: int
 
     def __new__(cls, text: str, line: int) -> Word:
-        """Return a word with its line number."""
+        """Create the word `text`, found in the given line."""
         word = super().__new__(cls, text)
         word.line = line
         return word
 
 
 class Form(list["Word | Form"]):
-    """A list in brackets, with the line number of its opening bracket."""
+    """A list of words and lists in brackets, with the line number of the opening bracket."""
 
     __slots__ = ("line",)
 
@@ -39,9 +39,10 @@ Expression: TypeAlias = Word | Form
 
 
 def read_expression(text: str, source: str) -> Expression:
-    """Parse a text that consists of one expression; error messages name `source` as its origin.
+    """Parse a text that consists of one S-expression.
 
-    A `;` starts a comment that lasts until the end of the line.
+    A `;` starts a comment that lasts until the end of the line. Error messages name `source`, such as a
+    file name, as the origin of the text.
     """
     root = Form(1)
     open_forms = [root]
@@ -72,7 +73,7 @@ def read_expression(text: str, source: str) -> Expression:
 
 
 def expression_text(expression: Expression | list[Expression]) -> str:
-    """Return an expression as one line of text."""
+    """Return the given S-expression as one line of text."""
     if isinstance(expression, Word):
         return str(expression)
     return f"({' '.join(map(expression_text, expression))})"

@@ -70,7 +70,7 @@ class State:
         return short_repr(self, counted(self.objects, "object"))
 
     def get(self, obj: Object, feature: str) -> float:
-        """Return the value of one feature of one object."""
+        """Return the value of the given feature of the given object."""
         try:
             return self._vectors[obj][obj.type.features.index(feature)]
         except KeyError:
@@ -79,7 +79,7 @@ class State:
             raise _unknown_feature(obj, feature) from None
 
     def of_type(self, kind: Type) -> tuple[Object, ...]:
-        """Return the objects of a type (subtypes included), sorted by name."""
+        """Return the objects of the given type (subtypes included), sorted by name."""
         known = self._of_type.get(kind)
         if known is None:
             known = tuple(obj for obj in self.objects if obj.type.is_subtype_of(kind))
@@ -87,7 +87,7 @@ class State:
         return known
 
     def replace(self, changes: Mapping[Object, Mapping[str, float]]) -> State:
-        """Return a copy of this state with the given features changed."""
+        """Return a copy of this state in which the given features of the given objects have new values."""
         vectors = dict(self._vectors)
         for obj, features in changes.items():
             vector, names = list(self[obj]), obj.type.features
@@ -101,11 +101,11 @@ class State:
         return self._with_vectors(vectors)
 
     def vector(self, objects: Sequence[Object]) -> np.ndarray:
-        """Return the concatenated vectors of several objects, in the given order."""
+        """Return the concatenated feature vectors of the given objects, in the given order."""
         return np.array([value for obj in objects for value in self[obj]], dtype=np.float64)
 
     def allclose(self, other: State, tolerance: float) -> bool:
-        """Return whether the objects are the same and all values differ by at most `tolerance`."""
+        """Return whether both states have the same objects, with values at most `tolerance` apart."""
         return self.objects == other.objects and all(
             abs(a - b) <= tolerance
             for obj in self.objects

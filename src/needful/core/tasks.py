@@ -36,7 +36,7 @@ class Task:
         return self.initial_state.objects
 
     def achieved_in(self, state: State) -> bool:
-        """Return whether the goal holds in a state."""
+        """Return whether the goal of this task holds in the given state."""
         return all(atom.holds(state) for atom in self.goal)
 
 

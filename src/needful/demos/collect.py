@@ -24,13 +24,16 @@ class Demonstrator(Protocol):
     """Solves tasks to produce demonstrations."""
 
     def demonstrate(self, task: Task, seed: int) -> PlanningResult:
-        """Return the actions that solve the task and the states they visit, or a failure."""
+        """Solve the task; return the actions and the visited states, or the reason for the failure."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CollectedDemonstrations:
-    """The demonstrations, and the index and outcome of each training task that was not solved."""
+    """The demonstrations of the solved training tasks, and the tasks that were not solved.
+
+    `skipped` holds the index and the outcome of each task that was not solved.
+    """
 
     demonstrations: tuple[Demonstration, ...]
     skipped: tuple[tuple[int, Outcome], ...]
@@ -50,8 +53,8 @@ def collect_demonstrations(
 ) -> CollectedDemonstrations:
     """Collect one demonstration of each of the first `count` training tasks.
 
-    Tasks that the demonstrator cannot solve are listed in `skipped`; no other tasks replace them.
-    `on_progress` is called with the number of finished tasks.
+    Tasks that the demonstrator cannot solve are listed in the result's `skipped`; no other tasks replace
+    them. After each task, `on_progress` is called with the number of tasks that were tried.
     """
     found, skipped = [], []
     for index, task in enumerate(environment.tasks(Split.TRAIN, count, seed)):
@@ -65,7 +68,7 @@ def collect_demonstrations(
 
 
 def as_demonstration(environment: Environment, task: Task, result: PlanningResult) -> Demonstration:
-    """Return a solved task as a demonstration."""
+    """Convert the planning result of a solved task to a demonstration."""
     predicates = environment.vocabulary.predicates
     return Demonstration(
         objects=task.objects,
@@ -78,7 +81,7 @@ def as_demonstration(environment: Environment, task: Task, result: PlanningResul
 
 @dataclass(frozen=True, slots=True)
 class OracleDemonstrator:
-    """Solves tasks of an environment by bilevel planning with its oracle model."""
+    """Solves tasks of an environment by bilevel planning with the environment's oracle model."""
 
     environment: Environment
     config: PlanningConfig = field(default_factory=PlanningConfig)

@@ -25,7 +25,7 @@ from needful.errors import DemonstrationError, InvalidInputError, UnknownNameErr
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One execution of a controller; it starts where the previous segment ends.
+    """A part of an episode in which one controller is executed; it starts where the previous segment ends.
 
     Attributes:
         action: the controller with its objects and parameters; None if no controller explains the steps.
@@ -39,17 +39,20 @@ class Segment:
 # A function from a recorded action and the state before it to the executed controller, or to None if no
 # controller explains the action.
 ControllerOf: TypeAlias = Callable[[Any, State], GroundController | None]
-# A function from the n + 1 states and the n actions of an episode to its segments. They are in order and
-# have no gaps.
+# A function from the n + 1 states and the n actions of an episode to its segments, in order. Together, the
+# segments must cover all steps.
 Segmenter: TypeAlias = Callable[[Sequence[State], Sequence[Any]], Iterable[Segment]]
-# A function from an observation to the state.
+# A function from a recorded observation to the state that it describes.
 StateOf: TypeAlias = Callable[[Any], State]
 # A function from the first observation and the first state of an episode to its goal.
 GoalOf: TypeAlias = Callable[[Any, State], AbstractState]
 
 
 def segment_by_step(controller_of: ControllerOf) -> Segmenter:
-    """Return a segmenter for episodes in which each action executes a whole controller."""
+    """Return a segmenter for episodes in which each action executes a whole controller.
+
+    `controller_of` returns the controller that an action executes.
+    """
 
     def segment(states: Sequence[State], actions: Sequence[Any]) -> Iterator[Segment]:
         for step, action in enumerate(actions):
@@ -111,7 +114,7 @@ def demonstrations_from_episodes(
     goal_of: GoalOf,
     segment: Segmenter,
 ) -> tuple[Demonstration, ...]:
-    """Return one demonstration per episode.
+    """Convert each recorded episode to a demonstration.
 
     Errors are `DemonstrationError`s that name the episode and, if known, the step, both counted from 0.
     An episode that does not reach its goal is an error, so do not pass such episodes.
@@ -119,7 +122,7 @@ def demonstrations_from_episodes(
     Args:
         episodes: for example `dataset.iterate_episodes()` of Minari, or a list of `Episode`.
         vocabulary: the types, predicates with classifiers, and controllers.
-        state_of: maps an observation to the state; all states of an episode have the same objects.
+        state_of: maps an observation to its state; all states of an episode must have the same objects.
         goal_of: returns the goal of an episode, given its first observation and its first state.
         segment: splits an episode into executions of controllers: `segment_by_step(...)` if each
             action executes a whole controller, `segment_by_controller(...)` if a controller takes
@@ -175,7 +178,7 @@ class _Reader:
     def _executed_actions(
         self, number: int, states: Sequence[State], actions: Sequence[Any]
     ) -> Iterator[tuple[GroundController, int]]:
-        """Yield the action of each segment, with the number of steps from the start to the segment's end.
+        """Yield the action of each segment of an episode, with the index of the state in which it ends.
 
         `number` is the index of the episode. Errors name the first step of an invalid or missing segment.
         """
@@ -198,7 +201,11 @@ class _Reader:
     def _checked_action(
         self, segment: Segment, start: int, state: State, actions: Sequence[Any]
     ) -> GroundController:
-        """Return the action of a segment, or raise if the segment is invalid."""
+        """Return the action of a segment, or raise if the segment is invalid.
+
+        `start` is the index of the segment's first step, `state` the state before it, and `actions` are the
+        recorded actions of the episode.
+        """
         if not start < segment.end <= len(actions):
             raise InvalidInputError(
                 f"A segment that begins here ends at {segment.end}. It must end after {start} and at or "
@@ -241,7 +248,7 @@ def _check_known(objects: Iterable[Object], state: State, what: str) -> None:
 
 
 def _steps(episode: RecordedEpisode) -> tuple[list[Any], list[Any]]:
-    """Return the observations and the actions as lists."""
+    """Return the n + 1 observations and the n actions of an episode as lists."""
     observations = _unstacked(episode.observations, "observations")
     actions = _unstacked(episode.actions, "actions")
     if len(observations) != len(actions) + 1:
@@ -255,8 +262,8 @@ def _steps(episode: RecordedEpisode) -> tuple[list[Any], list[Any]]:
 def _unstacked(recorded: Any, name: str) -> list[Any]:
     """Return recorded observations or actions as a list with one entry per step.
 
-    A dictionary of lists becomes a list of dictionaries, and a tuple of lists a list of tuples. `name`
-    describes `recorded` in errors.
+    A dictionary of lists becomes a list of dictionaries, and a tuple of lists a list of tuples. `name` is
+    the name of `recorded` in error messages.
     """
     if isinstance(recorded, Mapping):
         rows = _rows([_unstacked(part, f"{name}[{key!r}]") for key, part in recorded.items()], name)
@@ -280,7 +287,7 @@ def _rows(columns: list[list[Any]], name: str) -> list[tuple[Any, ...]]:
 
 @contextmanager
 def _locate_errors(location: str) -> Iterator[None]:
-    """Put `location` in front of the messages of errors that the `with` block raises."""
+    """Raise errors of the `with` block as `DemonstrationError`s whose messages start with `location`."""
     try:
         yield
     except InvalidInputError as error:

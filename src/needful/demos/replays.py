@@ -23,7 +23,7 @@ from needful.envs.contract import Environment
 from needful.errors import DemonstrationError
 from needful.seeding import rng_for
 
-# The maximum number of random actions to try, per requested replay; some of them cannot be executed.
+# Per requested replay, try at most this number of random actions; some actions cannot be executed.
 MAX_DRAWS_PER_REPLAY = 20
 
 
@@ -34,14 +34,14 @@ def collect_replays(
     seed: int,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> tuple[Demonstration, ...]:
-    """Execute random ground operators of the oracle in random states of demonstrations.
+    """Execute random ground operators of the oracle model in random states of demonstrations.
 
-    First, a demonstration is drawn with probability proportional to its number of states. Then one of its
-    states (not the last) and a ground operator are drawn; the operator's preconditions need not hold. If
-    its controller cannot start or fails, all draws are repeated. `on_progress` is called with the number of
-    replays so far.
+    For each replay, a demonstration is drawn first, with probability proportional to its number of states.
+    Then one of its states (not the last) and a ground operator are drawn. The operator's preconditions need
+    not hold in the state. If the operator's controller cannot start or fails, all draws are repeated. After
+    each replay, `on_progress` is called with the number of replays so far.
 
-    Returns `count` replays, or fewer if too many draws fail; raises if there is none.
+    Returns `count` replays, or fewer if too many draws fail; raises if all draws fail.
     """
     if any(demonstration.states is None for demonstration in demonstrations):
         raise DemonstrationError(
@@ -73,7 +73,10 @@ def _choose(demonstrations: Sequence[Demonstration], rng: np.random.Generator) -
 def _replay(
     environment: Environment, oracle: PlanningModel, demonstration: Demonstration, rng: np.random.Generator
 ) -> Demonstration | None:
-    """Return the replay of a random action in a random state, or None if the action cannot be executed."""
+    """Execute a random action in a random state of the demonstration, and return the replay.
+
+    Returns None if the action cannot be executed.
+    """
     step = int(rng.integers(len(demonstration)))
     assert demonstration.states is not None
     state = demonstration.states[step]
@@ -101,7 +104,10 @@ def _replay(
 def random_ground_operator(
     model: PlanningModel, state: State, rng: np.random.Generator
 ) -> GroundOperator | None:
-    """Draw a ground operator uniformly from all groundings of all operators; None if there is none."""
+    """Draw a ground operator uniformly from all groundings of all operators of the model.
+
+    The groundings are over the objects of the state. Returns None if there is no grounding.
+    """
     choices = [
         InjectiveTuples(tuple(state.of_type(variable.type) for variable in operator.parameters))
         for operator in model.operators

@@ -1,4 +1,4 @@
-"""The list of domains by name; the module of a domain is imported only when `make_environment` needs it."""
+"""The list of domains by name; the module of a domain is imported only by `make_environment`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from needful.errors import InvalidInputError, UnknownNameError, install_command
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The sizes of a domain.
+    """The numbers of a domain's types, predicates, controllers and objects.
 
     Attributes:
         types: number of types.
@@ -34,12 +34,12 @@ class CatalogueEntry:
     """The class of a domain, and facts about the domain that are known without importing its module.
 
     Attributes:
-        module: the module of the class.
+        module: the module that defines the class.
         class_name: the name of the class.
         description: one line of text.
-        extra: the optional dependency group that the domain needs, if any.
-        required_module: a module that this group installs.
-        sizes: the sizes, if computing them takes long; None if they are computed when needed.
+        extra: the group of optional dependencies that the domain needs; None if it needs none.
+        required_module: a module that is importable if this group is installed.
+        sizes: the sizes of the domain, if computing them takes long; else None.
     """
 
     module: str
@@ -51,7 +51,7 @@ class CatalogueEntry:
 
     @property
     def installed(self) -> bool:
-        """Whether the required module can be imported."""
+        """Whether the optional dependencies of the domain are installed."""
         return self.required_module is None or find_spec(self.required_module) is not None
 
 

@@ -1,7 +1,7 @@
 """Check that an environment keeps its contract.
 
-The checks use the public methods only: they sample tasks and run random actions in them. They also repeat
-calls in reverse order: if a result changes, the environment has hidden state.
+The checks use only the public methods of the environment: they sample tasks and run random actions in them.
+They also repeat the calls in reverse order: if a result changes, the environment has hidden state.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ Solve: TypeAlias = Callable[[Environment, Task], PlanningResult]
 
 @dataclass(frozen=True, slots=True)
 class _SimulatedStep:
-    """A state, an action in it, and the state after it (None if `simulate` raised `EnvironmentFailure`)."""
+    """One call of `simulate`: the state before, the action, and the state after.
+
+    `after` is None if `simulate` raised `EnvironmentFailure`.
+    """
 
     state: State
     action: GroundController
@@ -55,12 +58,12 @@ def check_environment(
     rounds: int = 6,
     solve: Solve | None = None,
 ) -> tuple[Finding, ...]:
-    """Return all findings about an environment; an empty tuple means that the contract holds.
+    """Check an environment and return all findings; an empty tuple means that it keeps its contract.
 
     Exceptions of the environment become findings; only KeyboardInterrupt is raised.
 
     Args:
-        env: the environment.
+        env: the environment to check.
         seed: seed of the tasks and the random actions.
         tasks: number of tasks per split.
         rounds: number of calls of each controller per task, with random objects and parameters.
@@ -87,7 +90,7 @@ def _check_behaviour(
     starts = [task.initial_state for task in sampled.values()]
     steps = _explore(env, starts, rounds, rng_for(seed, "check", env.name), findings)
     _check_repeatability(env, steps, findings)
-    # Only every fifth state, to save time: some predicates have many groundings per state.
+    # To save time, test the predicates only in every fifth state: some have many groundings per state.
     states = starts + [step.after for step in steps[::5] if step.after is not None]
     for predicate in env.vocabulary.predicates:
         _check_predicate(predicate, states, findings)
@@ -143,7 +146,10 @@ def _check_vocabulary(env: Environment, findings: Findings) -> None:
 
 
 def _sample_tasks(env: Environment, count: int, seed: int, findings: Findings) -> dict[str, Task]:
-    """Return the valid sampled tasks by name, such as `train task 0`; add findings for the others."""
+    """Sample `count` tasks per split; return the valid ones by name, such as `train task 0`.
+
+    Adds findings for the tasks that are not valid.
+    """
     sampled: dict[str, Task] = {}
     location, remedy = "sample_task", "Return a Task whose goal is about objects of its initial state."
     for split in Split:
@@ -184,7 +190,10 @@ def _check_goals(env: Environment, sampled: dict[str, Task], findings: Findings)
 def _explore(
     env: Environment, starts: Sequence[State], rounds: int, rng: np.random.Generator, findings: Findings
 ) -> list[_SimulatedStep]:
-    """Run a sequence of random actions from each start state, and return all simulated steps."""
+    """Simulate a sequence of random actions from each start state, and return all simulated steps.
+
+    In each of the `rounds`, every controller is called once.
+    """
     steps: list[_SimulatedStep] = []
     tried: set[Controller] = set()
     for start in starts:
@@ -208,7 +217,10 @@ def _explore(
 def _simulate_step(
     env: Environment, state: State, action: GroundController, findings: Findings
 ) -> _SimulatedStep | None:
-    """Return the simulated step; if `simulate` breaks its contract, add a finding and return None."""
+    """Simulate an action and return the step; add a finding if `simulate` breaks its contract.
+
+    Returns None if `simulate` raised an unexpected exception or returned an invalid result.
+    """
     step: _SimulatedStep | None = None
     before = _copy(state)
     remedy = "Return a State, or raise EnvironmentFailure with the objects that caused it."
@@ -221,7 +233,10 @@ def _simulate_step(
 
 
 def _next_state(env: Environment, state: State, action: GroundController) -> State | None:
-    """Return the state after an action, or None if `simulate` raised `EnvironmentFailure`."""
+    """Return the state after an action, or None if `simulate` raised `EnvironmentFailure`.
+
+    Raises `CheckFailure` if the state or the failure is invalid.
+    """
     try:
         after = env.simulate(state, action)
     except EnvironmentFailure as failure:
@@ -294,7 +309,10 @@ def _check_oracle(env: Environment, states: Sequence[State], seed: int, findings
 
 
 def _check_use_of_controllers(env: Environment, model: PlanningModel, findings: Findings) -> None:
-    """Add a finding for each controller that no oracle operator calls: demonstrations cannot contain it."""
+    """Add a finding for each controller that no oracle operator calls.
+
+    Demonstrations cannot contain such a controller, because they are planned with the oracle model.
+    """
     used = {operator.controller.name for operator in model.operators}
     for controller in env.vocabulary.controllers:
         if controller.name not in used:
@@ -308,7 +326,7 @@ def _check_use_of_controllers(env: Environment, model: PlanningModel, findings: 
 def _check_sampler(
     sampler: Sampler, operator: Operator, state: State, make_rng: Callable[[], np.random.Generator]
 ) -> None:
-    """Raise if a sampler returns invalid parameters, or different ones for the same random numbers."""
+    """Raise if a sampler returns invalid parameters, or cannot repeat them with the same random numbers."""
     objects = _random_objects([variable.type for variable in operator.parameters], state, make_rng())
     if objects is None:
         return
@@ -344,9 +362,10 @@ def _check_solving(
 def _check_parameter_bounds(
     model: PlanningModel, result: PlanningResult, rng: np.random.Generator, findings: Findings
 ) -> None:
-    """Add a finding for each operator of the plan whose sampler returns parameters outside the bounds.
+    """Add a finding for each operator of a plan whose sampler returns parameters outside the bounds.
 
-    For each step of the plan, the sampler of its operator is called in the state before the step.
+    For each step of the plan in `result`, the sampler of the step's operator is called in the state before
+    the step.
     """
     for step, state in zip(result.abstract_plan, result.states, strict=False):
         name, controller = step.operator.name, step.operator.controller
@@ -367,9 +386,10 @@ def _copy(state: State) -> State:
 def _random_action(
     controller: Controller, state: State, round_index: int, rng: np.random.Generator
 ) -> GroundController | None:
-    """Return an action with random objects, or None if the state has too few objects of some type.
+    """Return an action of the controller with random objects and parameters.
 
-    The parameters depend on the round: random within the bounds, all lower bounds, or all upper bounds.
+    The rounds alternate between three kinds of parameters: random within the bounds, all at the lower
+    bounds, and all at the upper bounds. Returns None if the state has too few objects of a type.
     """
     objects = _random_objects(controller.types, state, rng)
     if objects is None:
@@ -382,7 +402,7 @@ def _random_action(
 def _random_objects(
     types: Sequence[Type], state: State, rng: np.random.Generator
 ) -> tuple[Object, ...] | None:
-    """Return distinct random objects, one per type; None if the state has too few of some type."""
+    """Return distinct random objects, one per given type; None if the state has too few objects."""
     chosen: list[Object] = []
     for kind in types:
         fitting = [obj for obj in state.of_type(kind) if obj not in chosen]
@@ -393,7 +413,10 @@ def _random_objects(
 
 
 def _beyond_bounds(action: GroundController) -> GroundController:
-    """Return a copy of the action in which parameters that equal a bound are moved outside it by 1."""
+    """Return a copy of the action in which each parameter that equals a bound is moved beyond it by 1.
+
+    `execute` must clip these parameters back to the bounds.
+    """
     controller = action.controller
     bounds = zip(action.parameters, controller.low, controller.high, strict=True)
     parameters = tuple(value + (value == high) - (value == low) for value, low, high in bounds)

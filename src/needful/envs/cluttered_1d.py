@@ -59,12 +59,12 @@ NEXT_TO = Predicate("NextTo", (ROBOT, DOT), _next_to)
 NEXT_TO_NOTHING = Predicate("NextToNothing", (ROBOT,), _next_to_nothing)
 GRASPED = Predicate("Grasped", (ROBOT, DOT), _grasped)
 
-# The parameters are a mode (move if negative, else grasp) and a displacement from the dot.
+# The two parameters: a mode (move if negative, else grasp), and where to move, relative to the dot.
 MOVE_GRASP = Controller("MoveGrasp", (ROBOT, DOT), low=(-1.0, -1.0), high=(1.0, 1.0))
 
 
 class Cluttered1D(Environment):
-    """The Cluttered 1D domain."""
+    """The Cluttered 1D domain: a robot on a line grasps some of 15 dots."""
 
     name = "cluttered-1d"
     description = "A robot on a line grasps some of 15 dots; neighbouring dots come in reach by chance."
@@ -72,7 +72,7 @@ class Cluttered1D(Environment):
     picture_size = (8.0, 1.5)
 
     def simulate(self, state: State, action: GroundController) -> State:
-        """Move to a given displacement from the dot, or grasp the dot if it is in reach."""
+        """Move the robot to a position near the dot, or grasp the dot if it is in reach."""
         robot, dot = action.objects
         mode, displacement = action.parameters
         if mode < 0.0:

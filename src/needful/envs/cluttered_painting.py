@@ -1,7 +1,7 @@
 """Cluttered Painting: Painting with a robot that must move to the objects it works on.
 
-The table holds many objects that are not part of the goal, and each move brings some of them in or out of
-reach. A plan does not need to predict this, except that a held object stays next to the robot.
+The table holds many objects that are not part of the goal. Each move changes which of them are in reach of
+the robot. A plan need not predict these changes; it only needs that a held object stays next to the robot.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 REACH = 1.0
-# If an object is held in the initial state, it is lifted above the table by this height.
+# An object that is held in the initial state is lifted from the table by this height.
 LIFT_HEIGHT = 1.0
 
 
@@ -69,15 +69,15 @@ NEXT_TO_BOX = Predicate("NextToBox", (ROBOT, BOX), _next_to)
 NEXT_TO_SHELF = Predicate("NextToShelf", (ROBOT, SHELF), _next_to)
 NEXT_TO_TABLE = Predicate("NextToTable", (ROBOT,), _next_to_table)
 
-# The parameter is the y position to move to. The simulator ignores the second object of these controllers:
-# it only shows learners what the robot moves to.
+# The parameter of these controllers is the y position to move to. The simulator ignores their second
+# object, which only shows learners what the robot moves to.
 MOVE_TO_OBJ = Controller("MoveToObj", (ROBOT, OBJ), low=(LOWEST_Y,), high=(HIGHEST_Y,))
 MOVE_TO_BOX = Controller("MoveToBox", (ROBOT, BOX), low=(LOWEST_Y,), high=(HIGHEST_Y,))
 MOVE_TO_SHELF = Controller("MoveToShelf", (ROBOT, SHELF), low=(LOWEST_Y,), high=(HIGHEST_Y,))
 
 
 class ClutteredPainting(Painting):
-    """The Cluttered Painting domain; everything not overridden is as in Painting."""
+    """The Cluttered Painting domain: Painting with more objects and a robot that must move."""
 
     name = "cluttered-painting"
     description = (
@@ -98,21 +98,24 @@ class ClutteredPainting(Painting):
         )
 
     def simulate(self, state: State, action: GroundController) -> State:
-        """Run a controller of this domain; Pick and Place do nothing if their target is out of reach."""
+        """Run a controller of this domain.
+
+        Pick does nothing if the object is out of reach, and Place if the pose is out of reach.
+        """
         match action.controller.name:
             case "MoveToObj" | "MoveToBox" | "MoveToShelf":
                 return _move(state, action.objects[0], *action.parameters)
             case "Pick" if not _next_to(state, action.objects):
                 return state
             case "Place":
-                # Reach is checked afterwards, so Place into a closed box that is too far raises a failure.
+                # The reach is checked afterwards, so that placing into a closed box raises even from afar.
                 after = super().simulate(state, action)
                 return _after_placing(state, after, action)
             case _:
                 return super().simulate(state, action)
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Sample a task of Painting, and reduce its goal to the atoms of the first and the last object."""
+        """Sample a task of Painting, and keep only the goal atoms of the first and the last object."""
         task = super().sample_task(split, index, rng)
         state, held = task.initial_state, held_object(task.initial_state)
         if held is not None:
@@ -122,7 +125,7 @@ class ClutteredPainting(Painting):
         return Task(state, frozenset(atom for atom in task.goal if atom.objects[0] in wanted))
 
     def oracle_model(self) -> PlanningModel:
-        """Return the operators of Painting, which here need objects in reach, and three move operators."""
+        """Return the operators of Painting, with reach as a precondition, and three move operators."""
         painting = super().oracle_model()
         operators = tuple(map(_with_reach_precondition, painting.operators))
         samplers: dict[str, Sampler] = {
@@ -148,18 +151,18 @@ class ClutteredPainting(Painting):
 
 
 def _move(state: State, robot: Object, y: float) -> State:
-    """Return the state after a move of the robot, with the held object if there is one, to `y`."""
+    """Move the robot, together with the held object if there is one, to the position `y`."""
     held = held_object(state)
     movers = (robot,) if held is None else (robot, held)
     return state.replace({mover: {"pose_y": y} for mover in movers})
 
 
 def _after_placing(state: State, after: State, action: GroundController) -> State:
-    """Return the state after Place.
+    """Return the state after the controller Place.
 
     `state` is the state before Place, and `after` the result of Place in the Painting domain. If nothing
-    was placed, or the pose is out of reach, return `state`. Otherwise return `after`, but change the height
-    of the placed object: to the resting height if it is on the table, else to the z parameter of Place.
+    was placed, or the pose is out of reach, the result is `state`. Otherwise it is `after` with another
+    height of the placed object: the resting height if it is on the table, else the z parameter of Place.
     """
     held = held_object(state)
     (robot,), (_, y, z) = action.objects, action.parameters
@@ -175,7 +178,7 @@ class ReachableTableSampler:
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
         """Return a random pose on the table, within the robot's reach.
 
-        If the robot is not next to the table, return the current pose of the object to place.
+        If the robot is not next to the table, return the current pose of the held object.
         """
         obj, robot = objects
         if not _next_to_table(state, (robot,)):
@@ -188,7 +191,7 @@ class ReachableTableSampler:
 
 @dataclass(frozen=True, slots=True)
 class TargetPositionSampler:
-    """Returns the y position of an operator's second object, which is the target of the move."""
+    """Returns the y position of a move operator's second object, the target of the move."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
         """Return the target's y position, without using random numbers."""
@@ -196,7 +199,7 @@ class TargetPositionSampler:
 
 
 def _with_reach_precondition(operator: Operator) -> Operator:
-    """Return an operator of Painting with the precondition that the robot is next to the object.
+    """Adapt an operator of Painting to this domain: the robot must be next to the object.
 
     The effects on OnTable also change. In Painting, an object leaves the table when it is placed in the box
     or on the shelf; in this domain, when the robot carries it away. OpenLid is returned unchanged.
@@ -243,7 +246,7 @@ def _move_operators() -> tuple[Operator, ...]:
 
 
 def _carry_operator(name: str, move: Controller, target: Variable, beside: Predicate) -> Operator:
-    """Return an operator that moves with a held object.
+    """Return an operator that moves the robot to `target` with a held object.
 
     After the move, only the held object is certain to be next to the robot; other NextTo atoms are unknown.
     """

@@ -29,8 +29,8 @@ from needful.seeding import rng_for
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Limits of a controller's closed loop: the maximum number of low-level actions, and the smallest change of
-# a feature that counts as progress.
+# When a controller's closed loop fails: after more than MAX_STEPS low-level actions, or after one that
+# changes all features by at most STUCK_TOLERANCE.
 MAX_STEPS = 1000
 STUCK_TOLERANCE = 1e-3
 
@@ -60,7 +60,7 @@ class Environment(ABC):
         description: one line of text.
         vocabulary: the types, predicates and controllers.
         picture_size: width and height of pictures in inches.
-        size_sample_count: number of tasks to sample for an estimate of task sizes.
+        size_sample_count: number of tasks to sample to find the numbers of objects and goal atoms per task.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Environment(ABC):
 
     @abstractmethod
     def simulate(self, state: State, action: GroundController) -> State:
-        """Return the state after an action whose parameters lie within the controller's bounds.
+        """Return the state after an action; the action's parameters lie within the controller's bounds.
 
         The result depends on the arguments only. If the action is not possible, return the state
         unchanged, or raise `EnvironmentFailure` with the objects that caused the failure.
@@ -79,15 +79,15 @@ class Environment(ABC):
 
     @abstractmethod
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Sample a task with random numbers from `rng` only.
+        """Sample a task; use random numbers from `rng` only.
 
-        `index` is the position of the task in its split; a domain may use it to alternate between
+        `index` is the position of the task in its split; a domain may use the index to alternate between
         kinds of tasks.
         """
 
     @abstractmethod
     def oracle_model(self) -> PlanningModel:
-        """Return hand-written operators and samplers that solve the tasks."""
+        """Return a model of hand-written operators and samplers that solves the tasks of this domain."""
 
     @abstractmethod
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
@@ -108,21 +108,21 @@ class Environment(ABC):
         return Execution(after, steps)
 
     def tasks(self, split: Split | str, count: int, seed: int) -> tuple[Task, ...]:
-        """Return the first `count` tasks of a split. Task k depends on the seed and k, not on `count`."""
+        """Return the first `count` tasks of a split; task number k depends on the seed and k only."""
         split = Split.from_name(split)
         if count < 0:
             raise InvalidInputError(f"The count of tasks must be at least 0, got {count}.")
         return tuple(self.task(split, index, seed) for index in range(count))
 
     def task(self, split: Split | str, index: int, seed: int) -> Task:
-        """Return the task at an index of a split, without sampling the tasks before it."""
+        """Return the task number `index` of a split, without sampling the tasks before it."""
         split = Split.from_name(split)
         if index < 0:
             raise InvalidInputError(f"The index of a task must be at least 0, got {index}.")
         return self.sample_task(split, index, rng_for(seed, "tasks", self.name, split.value, index))
 
     def _run(self, state: State, action: GroundController) -> tuple[State, int]:
-        """Return the state after an action and the number of low-level actions it took."""
+        """Run an action; return the state after it and the number of low-level actions that it took."""
         return self.simulate(state, action), 1
 
 
@@ -150,7 +150,7 @@ class MultiStepEnvironment(Environment):
         memory: dict[str, object] = {}
         for steps in range(1, MAX_STEPS + 1):
             after = self.step(state, policy.act(state, action, memory))
-            # Tested after the action, so that a success has at least one step: 0 steps mean a failure.
+            # Call `terminal` only after an action, because a result of 0 steps means a failure.
             if policy.terminal(after, action, memory):
                 return after, steps
             if after.allclose(state, STUCK_TOLERANCE):

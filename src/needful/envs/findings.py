@@ -1,4 +1,4 @@
-"""Findings of a check: each one names the problem, its location and a remedy."""
+"""Findings: problems of an environment that a check found, each with its location and a remedy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Finding:
     Attributes:
         problem: what was observed.
         location: the method, predicate, controller or operator at fault.
-        remedy: how to fix it.
+        remedy: how to fix the problem.
     """
 
     problem: str
@@ -29,11 +29,11 @@ class Finding:
 
 
 class CheckFailure(Exception):
-    """Raised by a check that fails; `Findings.catch` turns it into a finding."""
+    """Raised by a check that fails; `Findings.catch` turns this exception into a finding."""
 
 
 class Findings:
-    """A list of findings; of those with the same location and remedy, only the first is kept."""
+    """A list of findings; of several findings with the same location and remedy, only the first is kept."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], Finding] = {}
@@ -44,7 +44,10 @@ class Findings:
 
     @contextmanager
     def catch(self, subject: str, location: str, remedy: str) -> Iterator[None]:
-        """Turn every exception raised in the `with` block into a finding, except KeyboardInterrupt."""
+        """Turn every exception of the `with` block, except KeyboardInterrupt, into a finding.
+
+        `subject` names what is checked; the finding's problem starts with it.
+        """
         try:
             yield
         except CheckFailure as failure:
@@ -61,15 +64,16 @@ class Findings:
 
 
 def check_type(value: object, expected: type) -> None:
-    """Raise `CheckFailure` unless a value is an instance of a class."""
+    """Raise `CheckFailure` unless `value` is an instance of the class `expected`."""
     if not isinstance(value, expected):
         raise CheckFailure(f"got {value!r} instead of a {expected.__name__}")
 
 
 def error_location(error: BaseException) -> str:
-    """Return " (FILE, line N)" for the innermost traceback frame in user code, or "" if there is none.
+    """Return where in the user's code an error was raised, as " (FILE, line N)".
 
-    User code is code outside the standard library, installed packages and this package.
+    This is the innermost frame of the traceback that is in user code: outside the standard library, the
+    installed packages and this package. Returns "" if there is no such frame.
     """
     paths = sysconfig.get_paths()
     libraries = tuple(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))

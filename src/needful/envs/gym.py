@@ -1,7 +1,7 @@
-"""Environments as Gymnasium environments, for learners that need arrays and rewards.
+"""Wrap the domains as Gymnasium environments, for learners that need arrays and rewards.
 
 An action runs a whole controller, not one low-level step, so episodes are short and plans can be replayed.
-The rest of this package uses `Environment` directly. `register_all` registers the catalogue with Gymnasium.
+The rest of this package uses `Environment` directly. `register_all` registers all domains with Gymnasium.
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ from needful.envs.contract import Environment, Split
 from needful.envs.gym_encoding import Action, GymEncoding, Observation
 from needful.errors import InvalidInputError, UnknownNameError
 
-# The number of sampled tasks after which `reset` gives up if none is small enough.
+# `reset` samples at most this number of tasks to find one that is small enough.
 MAX_TASK_DRAWS = 1000
 TASK_INDEX_LIMIT = 2**31
 
 
 class GymView(gymnasium.Env[Observation, Action]):
-    """An environment as a `gymnasium.Env`; `GymEncoding` describes the arrays.
+    """Wraps an `Environment` as a `gymnasium.Env`.
 
-    The reward is 0 for the step that reaches the goal and -1 for every other step, so that shorter plans
-    have higher returns. An episode terminates when the goal holds and is truncated at the horizon. An
-    invalid action, such as one with objects of wrong types, leaves the state unchanged and costs a step.
+    `GymEncoding` describes the arrays of observations and actions. The reward is 0 for the step that
+    reaches the goal and -1 for every other step, so that shorter plans have higher returns. An episode
+    terminates when the goal holds, and is truncated at the horizon. An invalid action, such as one with
+    objects of wrong types, leaves the state unchanged and costs a step.
 
-    `info` has the object-centric values `state` and `task`. Its entry `failure` is the reason if the
-    controller failed, and `invalid` the reason if the action was invalid; else they are None. If the
-    argument `atoms` is true, `info` also has `abstract`, the set of atoms that hold.
+    `info` contains the `State` of the episode as `state`, and its `Task` as `task`. If the controller
+    failed, `failure` is the reason, else None. If the action was invalid, `invalid` is the reason, else
+    None. If the argument `atoms` is true, `info` also has `abstract`, the set of atoms that hold.
 
     `reset` samples a task, or takes `options={"task": task}`. Sampled tasks have at most `max_objects`
     objects and `max_goal_atoms` goal atoms. The default limits are the maxima over the first
@@ -94,7 +95,7 @@ class GymView(gymnasium.Env[Observation, Action]):
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Start an episode with a sampled task, or with `options["task"]`."""
+        """Start an episode with a sampled task or `options["task"]`; return its observation and `info`."""
         options = options or {}
         _check_options(options)
         super().reset(seed=seed)
@@ -109,7 +110,7 @@ class GymView(gymnasium.Env[Observation, Action]):
         return self._observe(), self._info()
 
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Execute an action of the action space; the class docstring describes the result."""
+        """Execute an action; return observation, reward, terminated, truncated and `info`."""
         task, state = self._current_episode()
         self.encoding.check_action(action)
         failure = invalid = None
@@ -128,7 +129,10 @@ class GymView(gymnasium.Env[Observation, Action]):
         return self._observe(), reward, terminated, truncated, self._info(failure, invalid)
 
     def render(self) -> np.ndarray | None:
-        """Return a picture of the current state, height x width x 3 bytes; None without a render mode."""
+        """Return a picture of the current state as an array of height x width x 3 bytes.
+
+        Returns None if the render mode is None.
+        """
         if self.render_mode is None:
             return None
         from matplotlib.image import imread
@@ -152,7 +156,7 @@ class GymView(gymnasium.Env[Observation, Action]):
 
     def _sample_fitting_task(self) -> Task:
         for _ in range(MAX_TASK_DRAWS):
-            # A random index, because some domains alternate between kinds of tasks by index.
+            # The index is random, because in some domains it determines the kind of task.
             index = int(self.np_random.integers(TASK_INDEX_LIMIT))
             task = self.environment.sample_task(self.split, index, self.np_random)
             if self.encoding.fits(task):

@@ -1,10 +1,10 @@
-"""States, goals and actions as arrays of a fixed size.
+"""Encode states, goals and actions as arrays of a fixed size.
 
-Tasks differ in their objects, but Gymnasium spaces are fixed. Each object is a row, sorted by name, up to a
-maximum number of rows; a mask marks the rows in use. Goals and actions refer to an object by its row index.
-Unused entries are zero.
+Tasks differ in their numbers of objects, but Gymnasium spaces have a fixed size. Arrays therefore have a
+row for each of a maximum number of objects. The objects of a task take the first rows, sorted by name, and
+a mask marks these rows. Goals and actions refer to an object by its row index. Unused entries are zero.
 
-This module imports gymnasium, which takes long. So only `needful.envs.gym` imports this module.
+Importing this module imports gymnasium, which takes long: only `needful.envs.gym` imports it.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import InvalidInputError, UnknownNameError
 
-# Observations and actions map names to arrays, but the entry `controller` of an action is an integer.
+# Observations and actions map names to arrays; only the entry `controller` of an action is an integer.
 Observation: TypeAlias = dict[str, Any]
 Action: TypeAlias = dict[str, Any]
 
-# The bounds of features are unknown, but many learners require finite ones.
+# The bound of all features: the true bounds are unknown, but many learners require finite bounds.
 MAX_FEATURE = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
 class GymEncoding:
-    """The arrays for tasks with at most `max_objects` objects and `max_goal_atoms` goal atoms.
+    """Encodes observations and actions as arrays.
 
-    An observation has
+    Tasks may have at most `max_objects` objects and `max_goal_atoms` goal atoms. An observation has
 
         features   float, objects x `columns`; 0 where the object's type lacks the feature
         types      index of each object's type in the vocabulary
@@ -58,7 +58,7 @@ class GymEncoding:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The feature name of each column; features of several types with the same name use one column."""
+        """The feature name of each column of `features`; features with the same name use one column."""
         return tuple(sorted({feature for kind in self.vocabulary.types for feature in kind.features}))
 
     @cached_property
@@ -94,11 +94,11 @@ class GymEncoding:
         )
 
     def fits(self, task: Task) -> bool:
-        """Return whether a task has at most `max_objects` objects and `max_goal_atoms` goal atoms."""
+        """Return whether the task has at most `max_objects` objects and `max_goal_atoms` goal atoms."""
         return len(task.objects) <= self.max_objects and len(task.goal) <= self.max_goal_atoms
 
     def observe(self, state: State, goal: AbstractState) -> Observation:
-        """Return the observation of a state and a goal, which belong to a task for which `fits` is true."""
+        """Return the observation of a state and a goal; `fits` must be true for their task."""
         objects = state.objects
         features = np.zeros((self.max_objects, len(self.columns)), dtype=np.float32)
         types = np.zeros(self.max_objects, dtype=np.int64)
@@ -119,7 +119,7 @@ class GymEncoding:
         }
 
     def decode_state(self, observation: Mapping[str, Any]) -> State:
-        """Return the state of an observation; its values are rounded to single precision.
+        """Return the state that an observation encodes; feature values are rounded to single precision.
 
         Observations have no object names. Objects are named after their rows: `object00`, `object01`, ...
         """
@@ -132,7 +132,10 @@ class GymEncoding:
         return State(vectors)
 
     def decode_goal(self, observation: Mapping[str, Any], state: State) -> AbstractState:
-        """Return the goal of an observation; `state` is the result of `decode_state`."""
+        """Return the goal that an observation encodes.
+
+        `state` is the result of `decode_state` for this observation.
+        """
         atoms = []
         for row in np.flatnonzero(observation["goal_mask"]).tolist():
             predicate_index, *rows = observation["goal"][row].tolist()
@@ -141,7 +144,10 @@ class GymEncoding:
         return frozenset(atoms)
 
     def encode_action(self, action: GroundController, objects: Sequence[Object]) -> Action:
-        """Return an action over the objects of a task as arrays, with parameters clipped to the bounds."""
+        """Encode an action as arrays; its parameters are clipped to the controller's bounds.
+
+        `objects` are the objects of the task, in the order of the rows.
+        """
         controllers = self.vocabulary.controllers
         if action.controller not in controllers:
             raise UnknownNameError("controller", action.controller.name, (one.name for one in controllers))
@@ -158,9 +164,10 @@ class GymEncoding:
         return encoded
 
     def decode_action(self, action: Mapping[str, Any], objects: Sequence[Object]) -> GroundController:
-        """Return the action that the arrays encode.
+        """Return the action that the arrays in `action` encode.
 
-        Raises `InvalidInputError` unless the rows hold objects of the types that the controller takes.
+        `objects` are the objects of the task, in the order of the rows. Raises `InvalidInputError` unless
+        the action's rows hold objects of the types that its controller takes.
         """
         controller = self.vocabulary.controllers[int(action["controller"])]
         rows = [int(row) for row in action["objects"][: len(controller.types)]]
@@ -171,7 +178,10 @@ class GymEncoding:
         return controller(*(objects[row] for row in rows), parameters=parameters)
 
     def check_action(self, action: Mapping[str, Any]) -> None:
-        """Raise `InvalidInputError` unless an action has the keys and shapes of the action space."""
+        """Raise `InvalidInputError` unless the action has the keys and array shapes of the action space.
+
+        The index of its controller must also be valid.
+        """
         entries = action if isinstance(action, Mapping) else {}
         for name, space in self.action_space.items():
             if name not in entries or np.shape(entries[name]) != space.shape:

@@ -76,7 +76,7 @@ PALE, STRONG = (0.2, 0.4), (0.6, 1.0)
 OPEN_LID_CHANCE = 0.3
 HOLDING_CHANCE = 0.5
 
-# The variables of the oracle's operators.
+# The variables of the operators of the oracle model.
 OBJ_VARIABLE, ROBOT_VARIABLE = Variable("?obj", OBJ), Variable("?robot", ROBOT)
 BOX_VARIABLE, SHELF_VARIABLE, LID_VARIABLE = (
     Variable("?box", BOX),
@@ -86,7 +86,7 @@ BOX_VARIABLE, SHELF_VARIABLE, LID_VARIABLE = (
 
 
 class Painting(Environment):
-    """The Painting domain.
+    """The Painting domain: a robot washes, dries and paints objects for a box and a shelf.
 
     Args:
         include_is_open: whether the vocabulary has the predicate IsOpen(lid), which the published domain
@@ -160,7 +160,10 @@ class Painting(Environment):
         return Task(state, frozenset(goal))
 
     def oracle_model(self) -> PlanningModel:
-        """Return the eleven operators; OpenLid has no effects if the predicate IsOpen is not included."""
+        """Return a model with eleven operators and their samplers.
+
+        OpenLid has no effects unless the vocabulary has the predicate IsOpen.
+        """
         operators = (
             _pick_operator("PickTop", HOLDING_TOP),
             _pick_operator("PickSide", HOLDING_SIDE),
@@ -192,7 +195,7 @@ class Painting(Environment):
         return PlanningModel(self.vocabulary, operators, samplers)
 
     def draw(self, state: State, axes: Axes, goal: AbstractState) -> None:
-        """Draw table, box, shelf and all objects from the side."""
+        """Draw the table, the box, the shelf and all objects, seen from the side."""
         draw_scene(state, axes, goal)
 
 
@@ -204,7 +207,8 @@ def held_object(state: State) -> Object | None:
 def _pick(state: State, robot: Object, obj: Object, grasp: float) -> State:
     """Pick up an object from the table.
 
-    `grasp` is between 0 (from the side) and 1 (from the top). Near 0.5 it is neither, and nothing happens.
+    `grasp` is between 0 (from the side) and 1 (from the top). A value near 0.5 is no valid grasp, and
+    nothing happens.
     """
     grasp = min(max(grasp, 0.0), 1.0)
     ambiguous = SIDE_GRASP_BELOW <= grasp <= TOP_GRASP_ABOVE
@@ -221,7 +225,11 @@ def _paint(state: State, held: Object, color: float) -> State:
 
 
 def _place(state: State, robot: Object, held: Object, pose: Parameters) -> State:
-    """Place the held object: the box needs a grasp from the top, the shelf a grasp from the side."""
+    """Place the held object at a pose in the box, on the shelf or on the table.
+
+    The box needs a grasp from the top, the shelf a grasp from the side, and the table a free pose. If the
+    need is not met, nothing happens.
+    """
     x, y, _ = pose
     if lies_within(y, BOX_RANGE):
         closed = [lid for lid in state.of_type(LID) if state.get(lid, "is_open") < 0.5]
@@ -263,27 +271,27 @@ def _sample_obj(y: float, rng: np.random.Generator) -> tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ReceptacleColorSampler:
-    """Samples the colour to paint with: that of the operator's second object, the box or the shelf."""
+    """Returns the colour to paint with: the colour of the operator's second object (a box or a shelf)."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the colour of the second object as the only parameter."""
+        """Return one parameter: the colour of the second object, a box or a shelf."""
         return (state.get(objects[1], "color"),)
 
 
 @dataclass(frozen=True, slots=True)
 class RangeSampler:
-    """Samples a pose for an operator's first object: y is uniform in a range, z is `RESTING_Z`."""
+    """Samples a pose to place an operator's first object at: y is uniform in the range `span`."""
 
     span: tuple[float, float]
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return x, y and z: the current x of the first object, a random y, and `RESTING_Z`."""
+        """Return the pose x, y, z: the current x of the first object, a random y, and `RESTING_Z`."""
         return (state.get(objects[0], "pose_x"), rng.uniform(*self.span), RESTING_Z)
 
 
 @dataclass(frozen=True, slots=True)
 class CurrentPoseSampler:
-    """Samples the current pose of an operator's first object, clipped to the bounds of Place."""
+    """Returns the current pose of an operator's first object, clipped to the bounds of Place."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
         """Return the current x, y and z of the first object, clipped to the bounds of Place."""

@@ -12,7 +12,7 @@ from needful.core.controllers import Controller
 from needful.core.objects import Object, Type
 from needful.core.state import State
 
-# Open ranges of y: the ends are excluded.
+# The ranges of y of the table, the box and the shelf; the ends are excluded.
 TABLE_RANGE = (-10.1, -1.0)
 BOX_RANGE = (0.42, 0.58)
 SHELF_RANGE = (1.0, 2.95)
@@ -23,7 +23,8 @@ ROBOT_X, SCENE_X = 1.15, 1.65
 TABLE_HEIGHT, OBJ_HEIGHT, OBJ_RADIUS = 0.2, 0.13, 0.03
 RESTING_Z = TABLE_HEIGHT + OBJ_HEIGHT / 2
 
-# RESTING_TOLERANCE is a fraction of RESTING_Z. It exceeds the rounding error of single precision.
+# An object rests if its z differs from RESTING_Z by at most this fraction of RESTING_Z. The fraction
+# exceeds the rounding error of single precision.
 RESTING_TOLERANCE = 1e-5
 POSE_TOLERANCE = 0.01
 COLOR_TOLERANCE = 0.01
@@ -38,7 +39,7 @@ ROBOT = Type("robot", ("pose_x", "pose_y", "fingers"))
 
 
 def lies_within(y: float, span: tuple[float, float]) -> bool:
-    """Return whether y lies strictly inside a range."""
+    """Return whether `y` lies strictly inside the range `span`."""
     low, high = span
     return low < y < high
 
@@ -127,7 +128,7 @@ IS_DIRTY = Predicate("IsDirty", (OBJ,), _is_dirty)
 IS_CLEAN = Predicate("IsClean", (OBJ,), _is_clean)
 IS_OPEN = Predicate("IsOpen", (LID,), _is_open)
 
-# The bounds of a grasp or a colour are slightly wider than [0, 1]; the simulator clips to [0, 1].
+# The bounds of a grasp or a colour are slightly wider than [0, 1]; the simulator clips values to [0, 1].
 PICK = Controller("Pick", (ROBOT, OBJ), low=(-0.01,), high=(1.01,))
 WASH = Controller("Wash", (ROBOT,))
 DRY = Controller("Dry", (ROBOT,))
@@ -136,7 +137,7 @@ PLACE = Controller("Place", (ROBOT,), low=(1.64, LOWEST_Y, 0.255), high=(1.66, H
 OPEN_LID = Controller("OpenLid", (ROBOT, LID))
 
 TYPES = (OBJ, BOX, LID, SHELF, ROBOT)
-# IsOpen is not included: by default, no predicate of these domains describes the lid.
+# PREDICATES does not contain IsOpen: by default, no predicate of these domains describes the lid.
 PREDICATES = (
     *(IN_BOX, IN_SHELF, IS_BOX_COLOR, IS_SHELF_COLOR, GRIPPER_OPEN, ON_TABLE, NOT_ON_TABLE),
     *(HOLDING, HOLDING_TOP, HOLDING_SIDE, IS_WET, IS_DRY, IS_DIRTY, IS_CLEAN),

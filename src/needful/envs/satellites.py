@@ -38,13 +38,13 @@ CLEARANCE = 2 * RADIUS
 ID_TOLERANCE = 1e-3
 NO_READING = -1.0
 
-# The range of the feature `instrument` that stands for each instrument; both ends are excluded.
+# A satellite has an instrument if its feature `instrument` lies in the instrument's range, ends excluded.
 CAMERA, INFRARED, GEIGER = (0.0, 0.33), (0.33, 0.66), (0.66, 1.0)
 
-# The oracle samples positions whose distance to the object lies between these two.
+# The sampler of the oracle model draws positions whose distance to the object lies between these two.
 NEAREST, FARTHEST = 0.08, 0.26
 
-# The offsets of names from the centres of satellites and objects in pictures.
+# In pictures, names are written at these distances from the centres of satellites and objects.
 LABEL_OFFSET_X, LABEL_OFFSET_Y = 0.062, 0.045
 LEGEND = {
     palette.RED: "not calibrated",
@@ -55,8 +55,8 @@ LEGEND = {
 
 Point: TypeAlias = tuple[float, float]
 
-# Which entities hide an object from a satellite: those near the whole line through both, or only those
-# near the segment between them.
+# Which entities (satellites and objects) hide an object from a satellite: "line" means all that are near
+# the line through both, "segment" only those near the segment between both.
 Occlusion: TypeAlias = Literal["line", "segment"]
 
 SATELLITE = Type(
@@ -70,13 +70,13 @@ OBJECT = Type("object", ("id", "x", "y", "has_chem_x", "has_chem_y"))
 
 
 def _position(state: State, entity: Object) -> Point:
-    start = entity.type.features.index("x")  # features of satellites and objects list y after x
+    start = entity.type.features.index("x")  # in both types, the feature y comes after x
     x, y = state[entity][start : start + 2]
     return x, y
 
 
 def _in_view(satellite: Point, theta: float, point: Point) -> bool:
-    """Return whether a point lies in the view triangle of a satellite."""
+    """Return whether `point` lies in the view triangle of a satellite that faces the direction `theta`."""
     dx, dy = point[0] - satellite[0], point[1] - satellite[1]
     ahead = dx * math.cos(theta) + dy * math.sin(theta)
     sideways = dy * math.cos(theta) - dx * math.sin(theta)
@@ -84,7 +84,11 @@ def _in_view(satellite: Point, theta: float, point: Point) -> bool:
 
 
 def _hides(entity: Point, satellite: Point, target: Point, occlusion: Occlusion) -> bool:
-    """Return whether an entity hides the target: it is nearer than `CLEARANCE` to the line of sight."""
+    """Return whether an entity hides the target from the satellite.
+
+    An entity hides the target if it is nearer than `CLEARANCE` to the line of sight. The first three
+    arguments are positions.
+    """
     sight_x, sight_y = target[0] - satellite[0], target[1] - satellite[1]
     dx, dy = entity[0] - satellite[0], entity[1] - satellite[1]
     length = math.hypot(sight_x, sight_y)
@@ -100,7 +104,7 @@ def _hides(entity: Point, satellite: Point, target: Point, occlusion: Occlusion)
 def _sees(state: State, objects: Sequence[Object], occlusion: Occlusion) -> bool:
     satellite, target = objects
     start, end = _position(state, satellite), _position(state, target)
-    # For speed, `entity not in objects` is tested last: few entities are near the line of sight.
+    # For speed, test `entity not in objects` last: few entities are near the line of sight.
     return _in_view(start, state.get(satellite, "theta"), end) and not any(
         _hides(_position(state, entity), start, end, occlusion) and entity not in objects
         for entity in state
@@ -168,9 +172,9 @@ class Satellites(Environment):
     """The Satellites domain: several satellites and one object.
 
     Args:
-        occlusion: with "line", as published, all entities near the line through satellite and object hide
-            the object, even those behind the satellite or beyond the object. With "segment", only those
-            near the segment between the two do, so tasks are easier.
+        occlusion: which satellites and objects hide an object from a satellite. With "line", as published,
+            all those near the line through satellite and object do, even behind the satellite or beyond the
+            object. With "segment", only those near the segment between the two do, so tasks are easier.
 
     Attributes:
         sees: the predicate Sees(satellite, object), which depends on the occlusion.
@@ -197,9 +201,9 @@ class Satellites(Environment):
         )
 
     def simulate(self, state: State, action: GroundController) -> State:
-        """Move a satellite, calibrate it, shoot a chemical or take a reading.
+        """Move or calibrate a satellite, shoot a chemical at an object, or take a reading of an object.
 
-        Except for moving, nothing changes unless the satellite sees the object.
+        All actions except a move have no effect unless the satellite sees the object.
         """
         satellite, target = action.objects
         match action.controller.name:
@@ -223,7 +227,7 @@ class Satellites(Environment):
         return state.replace(effect) if able and self.sees.holds(state, (satellite, target)) else state
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Sample satellites and objects; the goal is that each satellite reads one random object."""
+        """Sample satellites and objects; each satellite's goal is a reading of one random object."""
         satellites = [SATELLITE(f"sat{n}") for n in range(rng.choice(self.satellite_counts[split]))]
         targets = [OBJECT(f"obj{n}") for n in range(rng.choice(self.object_counts[split]))]
         positions = _sample_positions(len(satellites) + len(targets), rng)
@@ -245,7 +249,10 @@ class Satellites(Environment):
         return Task(state, frozenset(goal))
 
     def oracle_model(self) -> PlanningModel:
-        """Return the seven operators; MoveTo deletes all atoms of Sees except the one that it adds."""
+        """Return a model with seven operators.
+
+        After MoveTo, the satellite sees the object, and all other atoms of Sees are unknown.
+        """
         satellite, target = Variable("?satellite", SATELLITE), Variable("?object", OBJECT)
         sees = self.sees.lifted(satellite, target)
         calibrated = IS_CALIBRATED.lifted(satellite)
@@ -282,7 +289,7 @@ class Satellites(Environment):
         """Draw satellites with their view triangles, and objects with their chemicals.
 
         A satellite is red before calibration, blue after it, and green once it has a reading. A dotted
-        line leads to the object that it must read.
+        line connects each satellite to the object that it must still read.
         """
         from matplotlib.patches import Rectangle
 
@@ -311,9 +318,10 @@ class ClutteredSatellites(Satellites):
 
 
 def _move_to(state: State, satellite: Object, target: Object, position: Parameters) -> State:
-    """Jump to a position and face the target; do nothing if any entity is too close to the position.
+    """Move a satellite to a position at once, and turn it to the target.
 
-    The satellite itself is one of these entities, so it cannot move by less than `CLEARANCE`.
+    Nothing happens if a satellite or an object is nearer to the position than `CLEARANCE`. This includes
+    the moving satellite itself, so it cannot move by less than `CLEARANCE`.
     """
     x, y = position
     if any(math.dist((x, y), _position(state, entity)) < CLEARANCE for entity in state):
@@ -323,14 +331,14 @@ def _move_to(state: State, satellite: Object, target: Object, position: Paramete
 
 
 def _can_read(state: State, satellite: Object, target: Object) -> bool:
-    """Return whether a satellite is calibrated and the target has the chemical its instrument needs."""
+    """Return whether the satellite is calibrated, and the target has the chemical that it needs to read."""
     lacks_x = HAS_CAMERA.holds(state, (satellite,)) and not HAS_CHEM_X.holds(state, (target,))
     lacks_y = HAS_INFRARED.holds(state, (satellite,)) and not HAS_CHEM_Y.holds(state, (target,))
     return IS_CALIBRATED.holds(state, (satellite,)) and not (lacks_x or lacks_y)
 
 
 def _sample_positions(count: int, rng: np.random.Generator) -> list[Point]:
-    """Sample positions in the unit square with a minimum distance from each other."""
+    """Sample `count` positions in the unit square that keep a minimum distance from each other."""
     positions: list[Point] = []
     while len(positions) < count:
         x, y = rng.uniform(size=2)
@@ -340,7 +348,7 @@ def _sample_positions(count: int, rng: np.random.Generator) -> list[Point]:
 
 
 def _sample_shooters(count: int, rng: np.random.Generator) -> list[float]:
-    """Sample which satellites can shoot a chemical, at least one; return 1.0 or 0.0 per satellite."""
+    """Sample which of `count` satellites can shoot a chemical (at least one): 1.0 if it can, else 0.0."""
     shooters = [float(rng.integers(2)) for _ in range(count)]
     if not any(shooters):
         shooters[rng.integers(count)] = 1.0

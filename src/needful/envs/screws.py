@@ -32,14 +32,14 @@ MAGNETIC_REACH = 0.5
 RECEPTACLE_POSE = (4.7, 2.5)
 GRIPPER_START = (0.0, 2.5)
 
-# The gripper stops this far above the top of a screw, and this far above the receptacle.
+# The distances at which the gripper stops above the top of a screw, and above the receptacle.
 ABOVE_SCREW, ABOVE_RECEPTACLE = 0.25, 0.5
 
 CLUSTERS = 3
 TRAIN_COUNTS, TEST_COUNTS = (15, 20), (25, 30)
 
-# The magnet picks up only screws whose top is not above the gripper. The top of a held screw is level with
-# the gripper, so the comparison allows for rounding errors of this size.
+# The magnet picks up only screws whose top is not above the gripper. The top of a held screw is exactly at
+# the gripper's height, so the comparison of the heights allows rounding errors of this size.
 TOP_SLACK = 1e-6
 
 SCREW = Type("screw", ("pose_x", "pose_y", "held"))
@@ -48,10 +48,10 @@ GRIPPER = Type("gripper", ("pose_x", "pose_y"))
 
 
 def _within(inner: float, inner_width: float, outer: float, outer_width: float) -> bool:
-    """Return whether the inner interval, given by centre and width, lies strictly inside the outer one.
+    """Return whether the inner interval lies strictly inside the outer one.
 
-    The ends of the intervals are compared. Comparing the distance between the centres would be equivalent,
-    but rounding errors could change the result if two ends are equal.
+    Each interval is given by its centre and its width. Compare the ends of the intervals, not the distance
+    of their centres: rounding errors could change the result if two ends are equal.
     """
     return (
         outer - outer_width / 2 < inner - inner_width / 2
@@ -88,7 +88,7 @@ def _holding_screw(state: State, objects: Sequence[Object]) -> bool:
 
 def _screw_in_receptacle(state: State, objects: Sequence[Object]) -> bool:
     screw, receptacle = objects
-    # The height is not tested: no screw lies on the floor below the receptacle.
+    # The height of the screw is not tested: no screw lies on the floor below the receptacle.
     return not _is_held(state, screw) and _within(
         state.get(screw, "pose_x"), SCREW_WIDTH, state.get(receptacle, "pose_x"), RECEPTACLE_WIDTH
     )
@@ -100,14 +100,15 @@ HOLDING = Predicate("HoldingScrew", (GRIPPER, SCREW), _holding_screw)
 IN_RECEPTACLE = Predicate("ScrewInReceptacle", (SCREW, RECEPTACLE), _screw_in_receptacle)
 
 MOVE_TO_SCREW = Controller("MoveToScrew", (GRIPPER, SCREW))
-# The screw does not affect the motion, but as an argument it shows a learner which held screw matters.
+# The argument SCREW does not affect the motion. It shows learners for which of the held screws the gripper
+# moves to the receptacle.
 MOVE_TO_RECEPTACLE = Controller("MoveToReceptacle", (GRIPPER, RECEPTACLE, SCREW))
 MAGNETIZE = Controller("MagnetizeGripper", (GRIPPER,))
 DEMAGNETIZE = Controller("DemagnetizeGripper", (GRIPPER,))
 
 
 class Screws(Environment):
-    """The Screws domain."""
+    """The Screws domain: a magnetic crane carries one of many screws to a receptacle."""
 
     name = "screws"
     description = "A magnetic crane carries one screw to a receptacle and picks up many others on the way."
@@ -119,7 +120,7 @@ class Screws(Environment):
     picture_size = (8.0, 4.16)
 
     def simulate(self, state: State, action: GroundController) -> State:
-        """Move the gripper, switch the magnet, or both."""
+        """Move the gripper, switch its magnet on or off, or do both, depending on the controller."""
         gripper = action.objects[0]
         match action.controller.name:
             case "MoveToScrew":
@@ -138,7 +139,7 @@ class Screws(Environment):
                 raise UnknownNameError(f"controller of {self.name}", unknown, known)
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Sample a task: screws lie left of the receptacle; the goal is one of them in the receptacle."""
+        """Sample screws on the floor, left of the receptacle; the goal is one screw in the receptacle."""
         count = int(rng.choice(TRAIN_COUNTS if split is Split.TRAIN else TEST_COUNTS))
         screws = [SCREW(f"screw_{number}") for number in range(count)]
         positions = _sample_positions(count, rng)
@@ -152,7 +153,7 @@ class Screws(Environment):
         return Task(State(vectors), frozenset({IN_RECEPTACLE(wanted, receptacle)}))
 
     def oracle_model(self) -> PlanningModel:
-        """Return the four operators; no controller has continuous parameters."""
+        """Return a model with four operators, without samplers: no controller has continuous parameters."""
         gripper, screw = Variable("?gripper", GRIPPER), Variable("?screw", SCREW)
         receptacle = Variable("?receptacle", RECEPTACLE)
         can_pick, holding = CAN_PICK.lifted(gripper, screw), HOLDING.lifted(gripper, screw)
@@ -234,7 +235,7 @@ def _move(state: State, gripper: Object, target: tuple[float, float]) -> State:
 
 
 def _magnet_on(state: State, gripper: Object) -> State:
-    """Pick up every screw in reach; held screws stay held."""
+    """Switch the magnet on: pick up every screw in the gripper's reach; held screws stay held."""
     height = state.get(gripper, "pose_y") - SCREW_HEIGHT / 2
     return state.replace(
         {
@@ -246,7 +247,7 @@ def _magnet_on(state: State, gripper: Object) -> State:
 
 
 def _magnet_off(state: State, gripper: Object) -> State:
-    """Drop every held screw: into the receptacle if the gripper is above it, else to the floor."""
+    """Switch the magnet off: every held screw falls into the receptacle below, or else to the floor."""
     below = [r for r in state.of_type(RECEPTACLE) if _above_receptacle(state, (gripper, r))]
     surface = state.get(below[0], "pose_y") if below else FLOOR
     return state.replace(
@@ -259,7 +260,7 @@ def _magnet_off(state: State, gripper: Object) -> State:
 
 
 def _sample_positions(count: int, rng: np.random.Generator) -> list[float]:
-    """Sample x positions of screws: in clusters, without overlaps, clear of wall and receptacle."""
+    """Sample x positions of screws, in clusters; no screw overlaps others, the wall or the receptacle."""
     rightmost = RECEPTACLE_POSE[0] - RECEPTACLE_WIDTH / 2
     centres = rng.uniform(LEFT_WALL, rightmost, size=CLUSTERS)
     positions: list[float] = []
@@ -272,7 +273,7 @@ def _sample_positions(count: int, rng: np.random.Generator) -> list[float]:
 
 
 def _draw_gripper(axes: Axes, x: float, y: float) -> None:
-    """Draw a bracket that hangs from the ceiling and opens downwards."""
+    """Draw the gripper at (x, y) as a bracket that hangs from the ceiling and opens downwards."""
     left, right, prongs = x - GRIPPER_WIDTH / 2, x + GRIPPER_WIDTH / 2, y - 0.12
     axes.plot((x, x), (y, CEILING), color=palette.LIGHT_GREY, linewidth=1.0, zorder=1)
     axes.plot(
@@ -281,7 +282,7 @@ def _draw_gripper(axes: Axes, x: float, y: float) -> None:
 
 
 def _draw_screws(axes: Axes, state: State, screws: Sequence[Object], colour: str, layer: int) -> None:
-    """Draw screws to scale, as one collection: dozens of separate patches would be slow."""
+    """Draw screws to scale as squares, in one collection: dozens of separate patches would be slow."""
     from matplotlib.collections import PolyCollection
 
     width, height = SCREW_WIDTH / 2, SCREW_HEIGHT / 2

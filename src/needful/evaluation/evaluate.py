@@ -13,7 +13,7 @@ from needful.envs.contract import Environment
 from needful.evaluation.records import RunIdentity, RunRecord, make_record
 from needful.seeding import seed_for
 
-# A function that solves a task with a seed, such as `approaches.base.Solver.solve`.
+# A function that takes a task and a seed and solves the task, such as `approaches.base.Solver.solve`.
 Solve: TypeAlias = Callable[[Task, int], PlanningResult]
 
 
@@ -47,7 +47,10 @@ def planning_seed(seed: int, domain: str, task: int) -> int:
 def achieves_goal(
     environment: Environment, task: Task, actions: Sequence[GroundController], horizon: int
 ) -> bool:
-    """Execute actions from the task's initial state; return whether the goal holds within the horizon."""
+    """Return whether executing the actions from the task's initial state achieves the goal.
+
+    The goal must hold after at most `horizon` low-level actions.
+    """
     state, steps = task.initial_state, 0
     for action in actions:
         if task.achieved_in(state):

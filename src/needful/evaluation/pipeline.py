@@ -85,7 +85,7 @@ class RunConfig:
             )
 
     def learning(self, replays: Demonstrations, execute: Execute, progress: Progress) -> LearningConfig:
-        """Return the settings of learning, combined with the given inputs."""
+        """Return the configuration of learning: the settings of this run, and the given inputs."""
         return LearningConfig(
             self.seed,
             self.samplers,
@@ -98,14 +98,14 @@ class RunConfig:
         )
 
     def identity(self, domain: str) -> RunIdentity:
-        """Return the fields that all records of the run share."""
+        """Return the fields that all records of a run with this configuration share."""
         configs = (self.demos, self.planning, self.samplers, self.experiments, self.oracle_samplers)
         return run_identity(domain, self.learner, self.seed, *configs, self.learning_timeout, self.policy)
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The records of test tasks, and the first solved task with its plan."""
+    """The records of test tasks, and the first solved task with its plan (None if none was solved)."""
 
     records: tuple[RunRecord, ...]
     example: tuple[Task, PlanningResult] | None
@@ -172,7 +172,7 @@ def run(
 
 
 def collect(environment: Environment, config: RunConfig, progress: Progress) -> CollectedDemonstrations:
-    """Let the oracle demonstrate training tasks; raise if it solves none."""
+    """Let the oracle demonstrate training tasks; raise `DemonstrationError` if it solves none of them."""
     report = progress.stage("Collecting demonstrations", config.demos)
     demonstrator = OracleDemonstrator(environment)
     collected = collect_demonstrations(environment, demonstrator, config.demos, config.seed, report)

@@ -59,8 +59,9 @@ class RunRecord:
         abstract_plans: the number of abstract plans that were refined.
         samples: the number of parameter vectors drawn from samplers.
         plan_length: the number of actions in the plan, 0 if there is none.
-        failure: one sentence about the deepest failed attempt, None if solved.
-        missing: the atoms of the subgoal that did not hold after this attempt.
+        failure: one sentence about the step that failed, None if solved. If several abstract plans failed,
+            it is about the plan that failed at the latest step.
+        missing: the atoms of this step's subgoal that did not hold after the step.
         versions: versions of the packages that the result depends on.
         config_hash: identifies the configuration of the run.
         objects: the number of objects in the task, 0 if unknown.
@@ -95,7 +96,7 @@ class RunRecord:
 
     @classmethod
     def from_json(cls, line: Field) -> RunRecord:
-        """Read a record from a line; an invalid value raises an error that states its position."""
+        """Return the record in a parsed JSON line; an invalid value raises an error with its position."""
         needed = [name for name in cls.__dataclass_fields__ if name != "objects"]
         found = line.record(*needed, optional=("objects",))
         failure = found["failure"]
@@ -159,7 +160,7 @@ def make_record(
     total: float,
     objects: int = 0,
 ) -> RunRecord:
-    """Return the record of a task.
+    """Return the record of the test task number `task`, which took `total` seconds.
 
     `outcome` is the outcome of planning, or GOAL_MISSED if executing the plan did not reach the goal.
     """

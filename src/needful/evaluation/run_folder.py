@@ -75,32 +75,32 @@ class RunFolder:
 
     @property
     def model(self) -> Path:
-        """The model directory."""
+        """The path of the directory for the learned model."""
         return self.path / "model"
 
     @property
     def pictures(self) -> Path:
-        """The folder of pictures."""
+        """The path of the folder for pictures."""
         return self.path / "pictures"
 
     def save_demonstrations(self, vocabulary: Vocabulary, demonstrations: Sequence[Demonstration]) -> None:
-        """Write demos.jsonl.gz."""
+        """Write the demonstrations to demos.jsonl.gz."""
         write_demonstrations(self.path / "demos.jsonl.gz", vocabulary, demonstrations)
 
     def add_record(self, record: RunRecord) -> None:
-        """Rewrite records.jsonl with one more line, so that the file is always valid."""
+        """Add the record of a task to records.jsonl; rewrite the whole file, so that it is always valid."""
         self._lines.append(record.to_json() + "\n")
         self._write_records()
 
     def add_plan(self, vocabulary: Vocabulary, plan: RecordedPlan) -> None:
-        """Rewrite plans.jsonl.gz with one more line, so that the file is always valid."""
+        """Add the plan of a task to plans.jsonl.gz; rewrite the whole file, so that it is always valid."""
         if not self._plans:
             self._plans.append(header_line(vocabulary))
         self._plans.append(plan_line(plan))
         write_bytes(self.path / PLANS_FILE, b"".join(self._plans))
 
     def save_summary(self, summary: Mapping[str, Any]) -> None:
-        """Write summary.json."""
+        """Write the summary of the run to summary.json."""
         write_text(self.path / "summary.json", json.dumps(summary, indent=1) + "\n")
 
     def _write_records(self) -> None:

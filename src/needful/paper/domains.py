@@ -63,7 +63,7 @@ def domain_title(domain: str) -> str:
 
 
 def protocol_of(domain: str) -> PaperProtocol | None:
-    """Return the settings of the paper's experiments in a domain; None if it is not in the paper."""
+    """Return the settings of the paper's experiments in a domain; None for domains not in the paper."""
     return DOMAINS[domain].protocol if domain in DOMAINS else None
 
 

@@ -17,7 +17,7 @@ from needful.paper.methods import LEARNERS, NO_COMPLEXITY, NOT_IN_HOUSEHOLDS, OU
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.sweeps.jobs import Job
 
-# Figure 3 also shows results for these smaller numbers of demonstrations.
+# The paper's Figure 3 shows results for these numbers of demonstrations, and for the usual number.
 FEWER_DEMOS = (5, 10, 25)
 
 
@@ -68,9 +68,9 @@ class SweepSettings:
 
 
 def comparison(job: Job, learners: tuple[str, ...] | None) -> Iterator[Job]:
-    """Yield a copy of `job` for each learner.
+    """Yield copies of `job` that differ only in their learner, one per learner.
 
-    If `learners` is None, yield one for each learner that the paper compares in the job's domain.
+    If `learners` is None, use the learners that the paper compares in the job's domain.
     """
     omitted = NOT_IN_HOUSEHOLDS if learners is None and job.domain in HOUSEHOLD else ()
     for learner in learners or LEARNERS:
@@ -79,10 +79,10 @@ def comparison(job: Job, learners: tuple[str, ...] | None) -> Iterator[Job]:
 
 
 def ablations(job: Job, learners: tuple[str, ...] | None) -> Iterator[Job]:
-    """Yield `job`, which uses the learner `necessary`, and two ablations of it.
+    """Yield `job`, which uses the learner `necessary`, and two ablations of this learner.
 
-    The first ablation never deletes operators. The second refines only one abstract plan per task. If
-    `learners` is given, only jobs with one of these learners are yielded.
+    The first ablation never deletes superfluous operators. The second refines only one abstract plan per
+    task. If `learners` is given, only jobs with one of these learners are yielded.
     """
     variants = (job, replace(job, learner=NO_COMPLEXITY), replace(job, abstract_plans=1))
     yield from (variant for variant in variants if learners is None or variant.learner in learners)

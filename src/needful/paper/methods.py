@@ -48,7 +48,7 @@ _ABLATIONS = {
 }
 _VARIANTS = {"necessary-paper": MethodStyle("Necessary, paper", "#661100", "h")}
 
-# In the order of the columns in the paper's tables.
+# All methods, in the order of the columns in the paper's tables.
 METHODS: Mapping[str, MethodStyle] = MappingProxyType(
     {**_OPERATOR_LEARNERS, **_POLICIES, **_ABLATIONS, **_VARIANTS}
 )

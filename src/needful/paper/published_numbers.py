@@ -1,8 +1,8 @@
 """The published numbers with their spreads: Tables 1 to 4 of the paper.
 
-Success rates in Table 1 have standard errors, all other numbers have standard deviations, all over ten
-seeds. Both are population statistics (divided by n, not by n - 1): five seeds at 0 % and five at 100 %
-have a published standard error of 15.81 = 50 / sqrt(10).
+The spreads are standard errors over ten seeds in Table 1, and standard deviations over ten seeds in the
+other tables. Both are population statistics (divided by n, not by n - 1): in Table 1, five seeds at 0 %
+and five at 100 % have a standard error of 15.81 = 50 / sqrt(10).
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Estimate:
     count: int
 
 
-# A table of the paper: for each domain and method the estimate. Blank entries of the table are left out.
+# A table of the paper: the estimate by domain and method. Blank entries of the table are left out.
 PublishedTable: TypeAlias = Mapping[str, Mapping[str, Estimate]]
 
 
 def _published(text: str, methods: tuple[str, ...]) -> PublishedTable:
-    """Parse a table with one line per domain and one entry `mean±spread` per method."""
+    """Parse the text of a table: per line the domain, then `mean±spread` or `-` (blank) for each method."""
     table = {}
     for domain, *entries in map(str.split, text.strip().splitlines()):
         table[domain] = MappingProxyType(

@@ -21,17 +21,17 @@ from needful.planning.planners import default_planner
 from needful.planning.refinement import Refinement, RefinementLimits, refine
 from needful.seeding import rng_for, seed_for
 
-# A function of a plan, its initial state and its goal. It returns the sets of atoms that must hold during
-# refinement: one set before the plan and one after each step.
+# A function that takes an abstract plan, the initial abstract state and the goal. It returns the plan's
+# subgoals: the atoms that must hold before the plan, and for each step the atoms that must hold after it.
 Subgoals: TypeAlias = Callable[[AbstractPlan, AbstractState, AbstractState], tuple[AbstractState, ...]]
 
 
 def necessary_subgoals(
     plan: AbstractPlan, initial: AbstractState, goal: AbstractState
 ) -> tuple[AbstractState, ...]:
-    """Return one set of atoms before the plan and one after each step.
+    """Return the subgoals of a plan: the atoms that the remaining steps and the goal need.
 
-    Each set contains the atoms that the remaining steps and the goal need.
+    The first set of atoms must hold before the plan; each further set must hold after one step.
     """
     return necessary_atoms(plan, goal)
 
@@ -39,7 +39,7 @@ def necessary_subgoals(
 def predicted_subgoals(
     plan: AbstractPlan, initial: AbstractState, goal: AbstractState
 ) -> tuple[AbstractState, ...]:
-    """Return all atoms that the operators predict: the initial atoms, then those after each step."""
+    """Return the subgoals of a plan: the initial atoms, then all atoms predicted after each step."""
     states = [initial]
     for step in plan:
         states.append(step.apply(states[-1]))

@@ -70,7 +70,7 @@ class Budget:
         return max(0.0, self.deadline - self.clock())
 
     def until_deadline(self, items: Iterable[T]) -> Iterator[T]:
-        """Yield items until the deadline passes.
+        """Yield the given items until the deadline passes.
 
         The caller must check `expired` afterwards and discard a result that may be incomplete.
         """

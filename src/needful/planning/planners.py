@@ -32,7 +32,8 @@ class AutoPlanner:
     def __call__(self, operators: Sequence[Operator], task: AbstractTask, budget: Budget) -> Problem | None:
         """Ground the operators over the task's objects and return the ground problem.
 
-        Call its method `plans` to start a search. Returns None if time ran out or the problem is too large.
+        To start a search, call the method `plans` of the problem. Returns None if time ran out or the
+        problem is too large.
         """
         planner: Planner = PythonPlanner(self.search)
         if isinstance(self.search, Portfolio) and supports_portfolio(self.search):
@@ -59,7 +60,7 @@ def planner_names() -> tuple[str, ...]:
 
 
 def make_planner(name: str) -> Planner:
-    """Return a planner by name; raise `UnknownNameError` if it is not one of `planner_names`."""
+    """Return the planner with this name; raise `UnknownNameError` if it is not in `planner_names()`."""
     catalogue = _catalogue()
     if name not in catalogue:
         raise UnknownNameError("planner", name, catalogue)
@@ -82,7 +83,7 @@ def generate_abstract_plans(
 
     There can be infinitely many plans. The default planner is `default_planner()`, the default budget
     is unlimited, and `seed` decides how the search breaks ties. The iterator ends when there are no more
-    plans or the budget is exhausted. To know which, call a `Planner` and read `PlanStream.end_reason`.
+    plans or the budget is exhausted. To know the reason, call a `Planner` and read `PlanStream.end_reason`.
     """
     budget = budget or Budget.unlimited()
     problem = (planner or default_planner())(operators, task, budget)
@@ -106,7 +107,7 @@ def _catalogue() -> Mapping[str, Callable[[], Planner]]:
     }
 
 
-# Planners that run external programs: their modules are imported only when one of them is created.
+# The next functions create planners that run external programs. Their modules are imported only on demand.
 def _fast_downward_lama() -> Planner:
     from needful.planning.external.programs import LAMA_FIRST, FastDownward
 

@@ -1,9 +1,9 @@
 """Portfolios: several searches in sequence, and a filter that defers similar plans.
 
 Optimal search finds no plan at all for tasks that are slightly too large for it. A portfolio therefore
-limits each search. When the limit is reached, it starts the next search, which is faster but may find
-longer plans. The limits count search nodes, not seconds, so the plans do not depend on the speed of the
-machine.
+limits each search. When the limit is reached, the portfolio starts the next search, which is faster but
+may find longer plans. The limits count search nodes, not seconds, so the plans do not depend on the speed
+of the machine.
 
 The cheapest plans of a problem often have the same steps in different orders. If one of them cannot be
 refined, most of the others cannot be refined either. `DistinctPlans` therefore returns one of them and
@@ -26,7 +26,7 @@ from needful.planning.engines.greedy import Greedy
 from needful.planning.grounding import GroundProblem, OperatorMasks, operator_masks
 from needful.planning.interfaces import PlanStream, Search
 
-# After this many deferred plans in a row, the oldest deferred plan is returned.
+# After deferring this many plans in a row, `DistinctPlans` returns the oldest deferred plan.
 MAX_CONSECUTIVE_DEFERRED = 64
 
 
@@ -36,8 +36,8 @@ class Stage:
 
     Attributes:
         search: the search.
-        max_work: the limit of the search. It may create about `max_work` / (number of ground operators)
-            nodes; then the next stage starts. With None, only the budget limits the search.
+        max_work: the limit of the search. The search may create about `max_work` / (number of ground
+            operators) nodes; then the next stage starts. With None, only the budget limits the search.
     """
 
     search: Search
@@ -50,12 +50,11 @@ class Stage:
             )
 
     def budget(self, left: Budget, nodes_created: int, ground_operators: int) -> Budget:
-        """Return the budget of the search: `left`, the budget of the portfolio, also limited by `max_work`.
+        """Return the budget of this stage: the budget `left` of the portfolio, also limited by `max_work`.
 
-        `max_work` limits a product: the nodes that this stage creates times the ground operators of the
-        problem. So the stage may create about `max_work` / `ground_operators` nodes, or fewer if `left`
-        allows only fewer. `nodes_created` is the number of nodes that earlier stages created. It is added,
-        because `Budget.max_nodes` counts the nodes of all stages. If `max_work` is None, return `left`.
+        The stage may create about `max_work` / `ground_operators` nodes, but not more than `left` allows.
+        `Budget.max_nodes` counts the nodes of all stages, so `nodes_created`, the number of nodes that
+        earlier stages created, is added. If `max_work` is None, return `left`.
         """
         if self.max_work is None:
             return left
@@ -93,17 +92,20 @@ class Portfolio:
 
 
 def paper_portfolio() -> Portfolio:
-    """Return the search of the paper: only A* with the LM-cut heuristic."""
+    """Return the portfolio of the paper: only one search, A* with the LM-cut heuristic."""
     return Portfolio((Stage(AStar()),))
 
 
 def greedy_portfolio() -> Portfolio:
-    """Return greedy search, which finds a first plan quickly. Similar plans are deferred."""
+    """Return a portfolio of one greedy search, which finds a plan quickly; similar plans are deferred."""
     return Portfolio((Stage(Greedy(symmetries=True)),), distinct=True)
 
 
 def anytime_portfolio() -> Portfolio:
-    """Return A* with LM-cut, then A* with weight 2, then greedy search. Similar plans are deferred."""
+    """Return a portfolio: A* with LM-cut, then A* with weight 2, then greedy search.
+
+    Similar plans are deferred.
+    """
     return Portfolio(
         (
             Stage(AStar(symmetries=True), max_work=20_000_000),
@@ -221,9 +223,10 @@ def normal_form(steps: Sequence[int], problem: GroundProblem) -> tuple[int, ...]
 
 
 def independent(one: int, other: int, problem: GroundProblem) -> bool:
-    """Return whether the order of two successive steps with these ground operators does not matter.
+    """Return whether two successive steps, the ground operators `one` and `other`, can be swapped.
 
-    Swapping the two steps then gives a plan that is also applicable and leads to the same state.
+    After the swap, the plan must still be applicable and lead to the same state. Returns False for equal
+    operators, because their swap changes nothing.
     """
     return one != other and _commute(operator_masks(one, problem), operator_masks(other, problem))
 

@@ -1,8 +1,8 @@
 """Refine an abstract plan: find parameters for its controllers, with chronological backtracking.
 
 A subgoal is reached if all its atoms hold; other atoms may hold as well. If all tries of a step fail,
-refinement backtracks to the previous step. In both points it differs from the paper (E22 and E23 in
-docs/paper_to_code.md).
+refinement backtracks to the previous step. In both points this module differs from the paper (E22 and E23
+in docs/paper_to_code.md).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SPREAD_FACTOR = 3.0
 # If the sampler repeats parameters that were already tried in a state, Gaussian noise is added to them. Its
 # standard deviation is this fraction of each parameter's range (upper bound minus lower bound).
 NOISE_FRACTION = 0.1
-# The number of rejected draws whose reasons are collected for the failure message.
+# A failure message gives the reasons for at most this many rejected draws.
 MAX_EXPLAINED_DRAWS = 10
 
 # The reasons why a step can fail. If two attempts fail at the same step, the one whose reason is later in
@@ -132,7 +132,7 @@ def refine(
                 return replace(trace.to_refinement(reason), offending=execution.offending, samples=samples)
             failure = reason
             tried_parameters[index].add(action.parameters)
-        if limits.budget.expired():  # lack of time may have caused the failure: ignore it
+        if limits.budget.expired():  # ignore this failure: lack of time may have caused it
             continue
         deepest = _deeper(deepest, trace.to_refinement(failure))
         while tries[index] == steps[index].max_tries:
@@ -147,9 +147,9 @@ def refine(
 
 @dataclass(slots=True)
 class _Trace:
-    """The current attempt: the states so far, and the actions between them.
+    """The current attempt to refine a plan: the states so far, and the actions between them.
 
-    `action_counts` has, for each state, the total number of low-level actions before it.
+    `action_counts` has, for each state, the total number of low-level actions before this state.
     """
 
     states: list[State]
@@ -171,7 +171,7 @@ class _Trace:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One step of the plan: draws its parameters and checks whether an execution reached its subgoal."""
+    """One step of a plan: draws parameters for the controller, and checks if the subgoal was reached."""
 
     index: int
     operator: GroundOperator
@@ -239,7 +239,10 @@ class _Step:
         return controller.clip(parameters)
 
     def check_execution(self, execution: Execution, actions_taken: int) -> Failure | None:
-        """Return why an execution failed, or None if it reached the subgoal."""
+        """Return why an execution of this step failed, or None if it reached the subgoal of the step.
+
+        `actions_taken` is the number of low-level actions before this step.
+        """
         if execution.offending:
             blamed = ", ".join(obj.name for obj in execution.offending)
             reason = (execution.failure or "no reason given").rstrip(".")
@@ -264,7 +267,10 @@ class _Step:
         return Failure(self.index, self.operator, outcome, missing, detail)
 
     def not_initiable(self, state: State, rejected: Sequence[GroundController]) -> Failure:
-        """Return the failure of a try in which the controller could not start."""
+        """Return the failure of a try in which the controller of this step could not start.
+
+        The message gives the reasons for the first draws in `rejected`.
+        """
         circumstance = "in the state that was reached"
         if self._continuous:
             circumstance = f"with any of {MAX_DRAWS_PER_TRY} sampled parameters"
@@ -276,7 +282,7 @@ class _Step:
         return Failure(self.index, self.operator, Outcome.NOT_INITIABLE, detail=detail)
 
     def beyond_horizon(self) -> Failure:
-        """Return the failure of a step that exceeds the limit of low-level actions."""
+        """Return the failure for the case that this step exceeds the plan's limit of low-level actions."""
         detail = f"With {self.operator} the plan takes more than {self.limits.horizon} low-level actions."
         return Failure(self.index, self.operator, Outcome.HORIZON_EXCEEDED, detail=detail)
 
@@ -285,7 +291,7 @@ def _deeper(one: Refinement | None, other: Refinement) -> Refinement:
     """Return the failed attempt that got further; if both got equally far, return `one`.
 
     Attempts are compared by the failed step, then by the reason (see `_PROGRESS`), then by the number of
-    missing subgoal atoms.
+    missing subgoal atoms (the fewer, the further).
     """
     return other if one is None or _progress(other.failure) > _progress(one.failure) else one
 

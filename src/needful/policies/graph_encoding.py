@@ -18,20 +18,20 @@ from needful.core.objects import Type
 from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
 
-# A numpy array or a torch tensor: `Graph` and `network` work with both.
+# A numpy array or a torch tensor: the class `Graph` and the module `network` work with both.
 Array: TypeAlias = Any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Graph:
-    """One graph, or a batch of graphs.
+    """The input of a graph neural network: one graph, or a batch of graphs.
 
     Attributes:
         nodes: one row of numbers per node.
         edges: one row of numbers per edge.
         globals: one row of numbers per graph.
-        senders, receivers: for each edge, the index of its first and of its second node. The edges are
-            sorted by receiver.
+        senders, receivers: for each edge i → j, the index of the node i (sender) and of the node j
+            (receiver). The edges are sorted by receiver.
         node_graph, edge_graph: for each node and for each edge, the index of its graph.
     """
 
@@ -64,9 +64,10 @@ def batch_graphs(graphs: Sequence[Graph]) -> Graph:
 
 @dataclass(frozen=True, slots=True)
 class GraphEncoding:
-    """The columns of the rows of a `Graph`; create it with `GraphEncoding.of(vocabulary)`.
+    """Encodes states and goals as graphs; create an encoding with `GraphEncoding.of(vocabulary)`.
 
-    Types and atoms are flags: 1 if present, else 0. Let s be the abstract state and g the goal.
+    Let s be the abstract state and g the goal. In a `Graph`, each node, each edge and the graph itself have
+    a row with these columns (a flag is 1 or 0):
 
         node         flags for the object's type and supertypes, for its unary atoms in s, and for those in
                      g; then the object's features; features of the same name share a column
@@ -89,7 +90,7 @@ class GraphEncoding:
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> GraphEncoding:
-        """Return the encoding for a vocabulary; raise if a predicate has more than two arguments."""
+        """Create the encoding for a vocabulary; raise if a predicate has more than two arguments."""
         by_arity: list[list[Predicate]] = [[], [], []]
         for predicate in vocabulary.predicates:
             if len(predicate.types) > 2:
@@ -122,13 +123,16 @@ class GraphEncoding:
         return 1 + 2 * len(self.nullary)
 
     def encode(self, state: State, atoms: AbstractState, goal: AbstractState) -> Graph:
-        """Return the graph of a state and a goal; the nodes are in the order of the state's objects."""
+        """Return the graph of a state, its atoms and a goal.
+
+        Each object is a node; the nodes are in the order of `state.objects`.
+        """
         node = {obj: index for index, obj in enumerate(state.objects)}
         nodes = self._object_rows(state)
         global_row = np.zeros((1, self.global_width), dtype=np.float32)
         global_row[0, 0] = 1.0
-        # Maps each edge to the columns of its flags that are 1. An edge is the pair (receiver, sender), so
-        # that sorting the pairs sorts the edges by receiver.
+        # This dictionary maps each edge to the columns of its flags that are 1. An edge is the pair
+        # (receiver, sender), so that sorting the pairs sorts the edges by receiver.
         edge_columns: dict[tuple[int, int], list[int]] = {}
         unary, binary, nullary = map(_columns, (self.unary, self.binary, self.nullary))
         known = {**unary, **binary, **nullary}
@@ -154,7 +158,10 @@ class GraphEncoding:
         return Graph(nodes, edges, global_row, senders, receivers, node_graph, edge_graph)
 
     def _object_rows(self, state: State) -> np.ndarray:
-        """Return one node row per object with its type flags and features; all flags for atoms are 0."""
+        """Return the row of each object's node, with the flags of its type and with its features.
+
+        The flags of the atoms are all 0.
+        """
         rows = np.zeros((len(state.objects), self.node_width), dtype=np.float32)
         types = {kind: column for column, kind in enumerate(self.types)}
         features = {name: self.first_feature + index for index, name in enumerate(self.features)}

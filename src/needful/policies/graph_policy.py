@@ -28,10 +28,11 @@ class PolicyConfig:
     Attributes:
         epochs: the number of passes over the examples; the learning rate decreases to 0 over all of them.
         batch: the number of examples per gradient step.
-        held_out: the fraction of the examples that is used only for validation; these are the first
-            examples. The weights with the lowest validation loss are kept. With 0, the last ones are kept.
+        held_out: the fraction of the examples that is used only for validation; the first examples are
+            taken. The weights with the lowest validation loss are kept. If `held_out` is 0, there is no
+            validation, and the weights after the last epoch are kept.
         check_every: the number of epochs between two computations of the validation loss.
-        patience: stop after this many epochs without a lower validation loss.
+        patience: stop after this number of epochs without a lower validation loss.
     """
 
     epochs: int = 3_000
@@ -51,8 +52,8 @@ class PolicyConfig:
 def network_size(vocabulary: Vocabulary) -> NetworkSize:
     """Return the size of the network for a vocabulary; raise if the vocabulary has no controllers.
 
-    The number of outputs per node is the maximum number of arguments of a controller. The outputs per graph
-    are one per controller, followed by as many as the maximum number of parameters of a controller.
+    The number of outputs per node is the maximum number of arguments of a controller. The number of outputs
+    per graph is the number of controllers plus the maximum number of parameters of a controller.
     """
     encoding = GraphEncoding.of(vocabulary)
     if not vocabulary.controllers:
@@ -89,10 +90,11 @@ class GraphPolicy:
         return f"GraphPolicy({sizes}, {sum(weight.size for weight in self.weights.values()):,} weights)"
 
     def act(self, state: State, goal: AbstractState) -> GroundController | None:
-        """Return the most likely applicable controller with its objects and parameters, or None.
+        """Return the most likely applicable controller with its objects and parameters.
 
-        A controller is applicable if the state has an object for each of its argument types. For each
-        argument, the most likely object of its type is chosen. Parameters are clipped to their bounds.
+        A controller is applicable if the state has an object for each of its argument types. Returns None
+        if no controller is applicable. For each argument, the most likely object of the argument's type is
+        chosen. Parameters are clipped to their bounds.
         """
         atoms = abstract(state, self.vocabulary.predicates)
         graph = self._encoding.encode(state, atoms, goal)
@@ -105,11 +107,12 @@ class GraphPolicy:
         return None
 
     def bound_to(self, vocabulary: Vocabulary) -> GraphPolicy:
-        """Return this policy with its types, predicates and controllers replaced by those of a domain.
+        """Return this policy with the types, predicates and controllers of a domain's vocabulary.
 
         A policy that was read from a file cannot be used without this step: its predicates have no
-        classifiers, and its controllers have no test whether they can start. The order stays the same.
-        Raises if a type, predicate or controller of the policy is missing in the domain or differs there.
+        classifiers, and its controllers no initiation tests. The order of the policy's own vocabulary is
+        kept. Raises if one of its types, predicates or controllers is missing in `vocabulary` or is defined
+        differently there.
         """
         return GraphPolicy(
             Vocabulary(
@@ -122,9 +125,10 @@ class GraphPolicy:
 
 
 def _bound(kind: str, trained: Sequence[Named], domain: Sequence[Named]) -> tuple[Named, ...]:
-    """Return the domain's definition of each type, predicate or controller in `trained`, in this order.
+    """Return the items of `domain` with the same names as those of `trained`, in the order of `trained`.
 
-    Raises if a definition is missing in the domain or differs there.
+    The items are types, predicates or controllers; `kind` is the word for them in error messages. Raises if
+    an item of `trained` is missing in `domain` or is defined differently there.
     """
     by_name = {each.name: each for each in domain}
     for each in trained:

@@ -11,14 +11,16 @@ Process: three rounds of message passing use the same weights. A round computes 
     node    from its own row, the sum of its incoming edges and the graph's row
     graph   from its own row, the sum of all nodes and the sum of all edges
 
-Except for the sums, each row is read twice: its current value and its value before the first round.
+Except for the sums, a block reads two values of each row: the current value and the value before the first
+round.
 
-Decode: a linear layer maps each node to one logit per argument of a controller. Another one maps the
-graph's row to one logit per controller and the controllers' parameters.
+Decode: a linear layer maps each node's row to one logit per argument of a controller. Another linear layer
+maps the graph's row to one logit per controller and to the controllers' parameters.
 
-A block that reads several rows has one first-layer matrix per row and adds the products, which equals one
-matrix for the concatenated rows. The product of a node's row is then computed once and used for all its
-edges, and the product of a value before the first round is computed once for all rounds.
+The first layer of a block could multiply the concatenated rows by one matrix. To save time, it multiplies
+each row by its own matrix and adds the products, which gives the same result. So the product of a node's
+row is computed once for all its edges. The product of a value before the first round is computed once for
+all rounds.
 """
 
 from __future__ import annotations
@@ -35,11 +37,11 @@ from needful.policies.graph_encoding import Array, Graph
 WIDTH = 16
 ROUNDS = 3
 VARIANCE_FLOOR = 1e-5
-# The inputs of each message-passing block. `_READ` names rows: a block reads the current value of each, and
-# its value before the first round. `_SUMS` names sums of rows: a block reads only their current values.
+# The inputs of each message-passing block. A block reads two values of each row in `_READ`: the current one
+# and the one before the first round. Of the sums of rows in `_SUMS`, it reads only the current values.
 _READ = {"edge": ("edge", "sender", "receiver", "whole"), "node": ("node", "whole"), "whole": ("whole",)}
 _SUMS = {"edge": (), "node": ("incoming",), "whole": ("nodes", "edges")}
-# The names of a block's weights, except for its first-layer matrices. Those are named after their inputs,
+# The names of a block's weights, except for its first-layer matrices, which are named after their inputs:
 # for example `from_edge`.
 _PARTS = ("hidden_bias", "weight", "bias", "gain", "shift")
 
@@ -48,7 +50,8 @@ _PARTS = ("hidden_bias", "weight", "bias", "gain", "shift")
 class NetworkSize:
     """The sizes of the network's inputs and outputs; `whole` stands for the graph itself.
 
-    `node`, `edge` and `whole` are the numbers of input columns. The others are the numbers of outputs.
+    `node`, `edge` and `whole` are the numbers of input columns per node, per edge and per graph.
+    `node_outputs` and `whole_outputs` are the numbers of outputs per node and per graph.
     """
 
     node: int
@@ -59,7 +62,7 @@ class NetworkSize:
 
 
 class ArrayBackend(Protocol):
-    """The array operations of the network whose code differs between numpy and torch."""
+    """The array operations that the network needs and that differ between numpy and torch."""
 
     def take(self, rows: Array, index: Array) -> Array:
         """Return the rows at the indices in `index`; an index may occur several times."""
@@ -105,7 +108,7 @@ class NumpyBackend:
 
     def normalise(self, rows: Array, gain: Array, shift: Array) -> Array:
         """Return each row scaled to mean 0 and variance 1, times the gain, plus the shift."""
-        # Not `np.mean`: for 16 numbers it takes three times as long.
+        # Not `np.mean`: for rows of 16 numbers it takes three times as long.
         centred = rows - np.add.reduce(rows, axis=1, keepdims=True) / WIDTH
         variance = np.add.reduce(centred * centred, axis=1, keepdims=True) / WIDTH
         return centred / np.sqrt(variance + VARIANCE_FLOOR) * gain + shift
@@ -136,16 +139,16 @@ def _block_shapes(block: str, sources: Mapping[str, int]) -> dict[str, tuple[int
 def evaluate_network(
     weights: Mapping[str, Array], graph: Graph, backend: ArrayBackend
 ) -> tuple[Array, Array]:
-    """Return two arrays of outputs: one row per node, and one row per graph.
+    """Return the outputs of the network for a graph or a batch of graphs.
 
-    `graph` is a single graph or a batch of graphs; for a single graph, the second array has one row.
+    The first array has one row per node, and the second array one row per graph.
     """
     return _Evaluation(weights, graph, backend).outputs()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Evaluation:
-    """One evaluation of the network on a batch of graphs."""
+    """One evaluation of the network on a graph or a batch of graphs."""
 
     weights: Mapping[str, Array]
     graph: Graph
@@ -175,10 +178,11 @@ class _Evaluation:
         )
 
     def _hidden(self, prefix: str, edge: Array, node: Array, whole: Array) -> tuple[Array, Array, Array]:
-        """Return, for each edge, node and graph, a part of the first layer of its message-passing block.
+        """Multiply the rows that the message-passing blocks read by their first-layer matrices.
 
-        This part is the sum of the products of the rows in `_READ` with their first-layer matrices.
-        `prefix` is "encoded_" if the rows are the values before the first round, else "".
+        For each edge, each node and each graph, returns the sum of the products of the rows in `_READ`.
+        This is a part of the output of the first layer. `prefix` is "encoded_" if the rows are the values
+        before the first round, and "" if they are the current values.
         """
         graph, take = self.graph, self.backend.take
 
@@ -198,7 +202,7 @@ class _Evaluation:
     def _block(self, name: str, hidden: Array) -> Array:
         """Return the output of the block `name`.
 
-        `hidden` is the output of its first layer before the bias is added: the sum of the products of all
+        `hidden` is the output of the block's first layer without the bias: the sum of the products of all
         inputs with their matrices.
         """
         block = {part: self.weights[f"{name}.{part}"] for part in _PARTS}

@@ -19,20 +19,20 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.policies.graph_policy import GraphPolicy
 
-# The standard deviation of the noise that `shoot` adds to parameters.
+# The standard deviation of the Gaussian noise that `shoot` adds to the parameters of actions.
 NOISE_DEVIATION = 0.1
-# The maximum number of draws of an action's parameters. If the controller cannot start with any of them,
-# the rollout of `shoot` fails.
+# The maximum number of times that `shoot` draws the parameters of one action. If the controller cannot
+# start with any of these draws, the rollout fails.
 MAX_DRAWS = 100
 
-# A function that takes a state and the action that the policy chose. It returns the action to execute (None
-# if it cannot start in the state) and the number of times that parameters were drawn.
+# A function that takes a state and the action that the policy chose. It returns the action to execute, or
+# None if the action cannot start in the state. It also returns how often it drew parameters.
 Adjust: TypeAlias = Callable[[State, GroundController], tuple[GroundController | None, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class RolloutLimits:
-    """When to give up: after `horizon` low-level actions, or when `expired()` is true."""
+    """When a rollout gives up: after more than `horizon` low-level actions, or if `expired()` is true."""
 
     horizon: int
     expired: Callable[[], bool]
@@ -45,8 +45,8 @@ class Rollout:
     Attributes:
         actions: the executed actions.
         states: the initial state, and the state after each action.
-        failure: why the goal was not reached; None if it was.
-        samples: the number of times that parameters were drawn.
+        failure: why the goal was not reached; None if it was reached.
+        samples: how often parameters of actions were drawn at random.
     """
 
     actions: tuple[GroundController, ...]
@@ -69,7 +69,7 @@ def roll_out(
 ) -> Rollout:
     """Execute the policy's actions until the goal holds, an action fails or a limit is reached.
 
-    `adjust` changes each action before it is executed, for example by adding noise to its parameters.
+    `adjust` may change each action before it is executed, for example add noise to its parameters.
     """
     state, steps, samples = task.initial_state, 0, 0
     actions: list[GroundController] = []
@@ -112,7 +112,8 @@ def follow(
 ) -> PlanningResult:
     """Try to solve a task by executing the policy's actions, without noise, in the environment itself.
 
-    `execute` runs an action in the environment. `rng` is not used; `shoot` needs it.
+    `execute` runs an action in the environment. `rng` is not used; `follow` has this argument because it is
+    called like `shoot`.
     """
     rollout = roll_out(policy, task, execute, _without_noise, limits)
     return rollout.result(SearchStatistics(samples=rollout.samples))
@@ -125,10 +126,10 @@ def _without_noise(state: State, proposed: GroundController) -> tuple[GroundCont
 def shoot(
     policy: GraphPolicy, task: Task, execute: Execute, limits: RolloutLimits, rng: np.random.Generator
 ) -> PlanningResult:
-    """Plan for a task: simulate noisy rollouts until one reaches the goal, and return it as the plan.
+    """Plan for a task: simulate rollouts with noisy parameters, and return the first that reaches the goal.
 
-    If a rollout fails without any random draw, the search stops: every other rollout would be the same.
-    If time runs out, the result is the longest rollout, with the outcome `TIMEOUT`.
+    If a rollout fails before any parameters were drawn, planning stops, because all further rollouts would
+    be the same. If time runs out, the result is the longest rollout, with the outcome `TIMEOUT`.
     """
     statistics = SearchStatistics()
     longest: Rollout | None = None
@@ -161,7 +162,7 @@ def _with_noise(
 
 
 def _out_of_time(longest: Rollout) -> Rollout:
-    """Return the longest rollout with its failure replaced by a timeout."""
+    """Return the longest rollout, with a timeout as the reason for its failure."""
     assert longest.failure is not None
     if longest.failure.outcome is Outcome.TIMEOUT:
         return longest

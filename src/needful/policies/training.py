@@ -1,11 +1,11 @@
 """Train a graph policy to imitate demonstrations, with torch.
 
-Each step of a demonstration is one example: the graph of its state, and the action taken. The loss is the
-sum of three means: binary cross-entropy of the nodes' argument logits, cross-entropy of the controller, and
-squared error of the zero-padded parameters.
+Each step of a demonstration is one example: the graph of the state, and the action taken. The loss is the
+sum of three means: the binary cross-entropy of the nodes' argument logits, the cross-entropy of the
+controller, and the squared error of the parameters, padded with zeros.
 
-Features and parameters have different units, and gradient descent converges slowly if some are a hundred
-times larger than others. Training therefore uses standardised examples. Afterwards the weights of the first
+Features and parameters have different units. If some are a hundred times larger than others, gradient
+descent converges slowly. Training therefore uses standardised examples. Afterwards the weights of the first
 and the last layer are rescaled, so that the trained policy accepts and returns numbers in original units.
 
 Importing this module imports torch, which takes seconds: import it only to train.
@@ -34,7 +34,7 @@ from needful.seeding import seed_for
 from needful.torch_training import Adam, single_thread
 
 LEARNING_RATE = 1e-3
-# Features and parameters whose standard deviation is below this count as constant and are not rescaled.
+# Features and parameters with a smaller standard deviation than this are not rescaled: they are constant.
 CONSTANT_DEVIATION = 1e-6
 
 
@@ -45,9 +45,10 @@ def train_policy(
     seed: int,
     on_epoch: Callable[[int], None] = lambda done: None,
 ) -> GraphPolicy:
-    """Return a policy that imitates the demonstrations; their states must be recorded.
+    """Train a policy to imitate the demonstrations, which must contain states.
 
-    `on_epoch` is called before each epoch with the number of completed epochs. To stop training, it raises.
+    `on_epoch` is called before each epoch with the number of completed epochs. It may raise an exception to
+    stop training.
     """
     examples = make_examples(vocabulary, demonstrations)
     standardisation = Standardisation.of(examples, GraphEncoding.of(vocabulary).first_feature)
@@ -63,8 +64,8 @@ class Examples:
 
     Attributes:
         graph: the graphs.
-        argument_labels: one row per node and one column per argument of an action. An entry is 1 if the
-            node's object was this argument of the action taken, else 0.
+        argument_labels: one row per node and one column per argument position. An entry is 1 if the node's
+            object is at this position in the action taken, else 0.
         controllers: for each graph, the index of the controller of the action taken.
         parameters: for each graph, a row with the parameters of the action taken, padded with zeros.
     """
@@ -141,9 +142,10 @@ def batched(examples: Sequence[Examples], size: int) -> list[Examples]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standardisation:
-    """Shifts and scales of the columns of nodes, and scales of the parameters, to standardise examples.
+    """Standardises examples: the columns of the nodes' rows, and the parameters of actions.
 
-    A column is standardised by subtracting its shift and dividing by its scale.
+    Each column of the nodes' rows has a number in `shift`, which is subtracted, and a number in `scale`,
+    which then divides the result. Each parameter is divided by its number in `parameter_scale`.
     """
 
     shift: np.ndarray
@@ -155,9 +157,10 @@ class Standardisation:
 
     @classmethod
     def of(cls, examples: Sequence[Examples], first_feature: int) -> Standardisation:
-        """Return the standardisation that gives features mean 0 and variance 1, and parameters variance 1.
+        """Compute the standardisation for a list of examples.
 
-        The columns before `first_feature` are flags and are not changed.
+        Over the examples, standardised features have mean 0 and variance 1, and standardised parameters
+        have variance 1. The columns before `first_feature` are flags, which are not changed.
         """
         nodes = np.concatenate([example.graph.nodes for example in examples]).astype(np.float64)
         parameters = np.concatenate([example.parameters for example in examples]).astype(np.float64)
@@ -166,7 +169,7 @@ class Standardisation:
         return cls(shift, scale, _deviations(parameters))
 
     def apply(self, example: Examples) -> Examples:
-        """Return the standardised example."""
+        """Return the given example in standardised form."""
         nodes = ((example.graph.nodes - self.shift) / self.scale).astype(np.float32)
         parameters = (example.parameters / self.parameter_scale).astype(np.float32)
         return replace(example, graph=replace(example.graph, nodes=nodes), parameters=parameters)
@@ -174,14 +177,14 @@ class Standardisation:
     def fold_into_weights(self, weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return weights for features and parameters in original units.
 
-        `weights` were trained on standardised examples. The returned weights make the same predictions from
-        features that are not standardised, and predict parameters in their original units.
+        The argument `weights` was trained on standardised examples. The returned weights make the same
+        predictions from features in original units, and predict parameters in original units.
         """
         changed = {name: weight.astype(np.float64) for name, weight in weights.items()}
         first = changed["encode.node.from_node"]
         changed["encode.node.hidden_bias"] -= (self.shift / self.scale) @ first
         changed["encode.node.from_node"] = first / self.scale[:, None]
-        # The parameters are the last outputs of the graph, after the logits of the controllers.
+        # In the outputs per graph, the parameters come last, after the logits of the controllers.
         start = len(changed["decode.whole.bias"]) - len(self.parameter_scale)
         changed["decode.whole.weight"][:, start:] *= self.parameter_scale
         changed["decode.whole.bias"][start:] *= self.parameter_scale
@@ -214,7 +217,7 @@ class TorchBackend:
 
 
 def imitation_loss(weights: Mapping[str, Tensor], examples: Examples) -> Tensor:
-    """Return the loss: how much the network's predictions differ from the actions in the examples."""
+    """Return the training loss: how much the predictions of the network differ from the examples."""
     argument_logits, outputs = evaluate_network(weights, examples.graph, TorchBackend())
     parameters = examples.parameters.shape[1]
     controller_logits, predicted = outputs.split([outputs.shape[1] - parameters, parameters], dim=1)
@@ -233,10 +236,10 @@ def train_network(
     seed: int,
     on_epoch: Callable[[int], None] = lambda done: None,
 ) -> dict[str, np.ndarray]:
-    """Train the network on examples and return its weights by name.
+    """Train the network on examples, and return its weights by name; `shapes` holds their shapes.
 
-    `on_epoch` is called before each epoch with the number of completed epochs. To stop training, it raises.
-    Torch is limited to one thread, so that the weights do not depend on the number of cores.
+    `on_epoch` is called before each epoch with the number of completed epochs. It may raise an exception to
+    stop training. Torch is limited to one thread, so that the weights do not depend on the number of cores.
     """
     held_out = math.ceil(config.held_out * len(examples))
     training = [_as_tensors(batch) for batch in batched(examples[held_out:] or examples, config.batch)]
@@ -254,10 +257,10 @@ def _descend(
     config: PolicyConfig,
     on_epoch: Callable[[int], None],
 ) -> Tensor:
-    """Train with Adam, starting from the weights `vector`; return the best weights.
+    """Train with Adam, starting from the weights in `vector`; return the best weights.
 
-    The best weights have the lowest validation loss. Without validation batches, the last weights are
-    returned. All weights are in one vector, so that a gradient step needs few tensor operations.
+    The best weights are those with the lowest validation loss, or the last ones if `validation` is empty.
+    All weights are in one vector, so that a gradient step needs few tensor operations.
     """
     adam = Adam([vector.requires_grad_()])
     best, best_loss, best_epoch = vector, math.inf, 0
@@ -278,7 +281,7 @@ def _descend(
 
 @torch.no_grad()
 def _mean_loss(vector: Tensor, shapes: Mapping[str, tuple[int, ...]], batches: Sequence[Examples]) -> float:
-    """Return the mean loss of the batches, weighted by the number of examples in each batch."""
+    """Return the mean of the batches' losses, weighted by the number of examples in each batch."""
     weights, total = _weights_by_name(vector, shapes), sum(len(batch) for batch in batches)
     return sum(float(imitation_loss(weights, batch)) * len(batch) for batch in batches) / total
 
@@ -286,9 +289,9 @@ def _mean_loss(vector: Tensor, shapes: Mapping[str, tuple[int, ...]], batches: S
 def _initial_weights(shapes: Mapping[str, tuple[int, ...]], seed: int) -> Tensor:
     """Return random initial weights as one vector.
 
-    The gains of layer normalisation are 1 and its shifts are 0. All other weights are drawn uniformly from
-    [-1/√n, 1/√n], where n is the number of inputs of their layer. If a layer has several matrices, n is the
-    total number of their inputs.
+    The gains of the layer normalisations are 1, and their shifts are 0. All other weights are drawn
+    uniformly from [-1/√n, 1/√n], where n is the number of inputs of the weight's layer. If the layer has
+    several matrices, n is the sum of their numbers of inputs.
     """
     generator = torch.Generator().manual_seed(seed)
     inputs: dict[str, int] = {}
@@ -308,9 +311,9 @@ def _initial_weights(shapes: Mapping[str, tuple[int, ...]], seed: int) -> Tensor
 
 
 def _layer(name: str) -> str:
-    """Return the name of the layer that a weight belongs to.
+    """Return the name of the layer that the weight `name` belongs to.
 
-    All matrices of a hidden layer and its bias have the same layer name.
+    All first-layer matrices of a block and their bias belong to one layer.
     """
     block, _, part = name.rpartition(".")
     return f"{block}.hidden" if part.startswith(("from_", "hidden_")) else block

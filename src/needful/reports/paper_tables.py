@@ -60,13 +60,13 @@ class TableSpec:
         title, caption: the texts for readers.
         columns: the columns of the table in the paper.
         published: the numbers in the paper.
-        values: a function that returns the values of a group of runs, at most one per run.
-        spread: a function that computes the standard deviation or standard error of these values.
+        values: a function that returns the numbers to summarize in a cell, at most one per run of a group.
+        spread: a function that computes the standard deviation or standard error of these numbers.
         text: a function that formats a number.
-        higher_is_better: whether larger values are better.
+        higher_is_better: whether larger numbers are better.
         bold: decides which entries are close enough to the best to be bold. None for no bold entries.
         include_unknown: whether methods that are not in the paper get a column.
-        about_tasks: whether the values depend on the number of tasks per run. If so, notes about sample
+        about_tasks: whether the numbers depend on the number of tasks per run. If so, notes about sample
             sizes include this number, such as "n = 10 × 50" for 10 seeds with 50 tasks each.
     """
 
@@ -161,7 +161,7 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
 
 
 def fill_table(name: str, groups: Sequence[RunGroup]) -> Table:
-    """Return the table with this name in `TABLES`, filled with the results of groups of runs.
+    """Return the table `name` of `TABLES`, filled with the results of the given groups of runs.
 
     The table has one row per domain in `groups`. Rows without any number are omitted.
     """
@@ -213,8 +213,8 @@ def _row(spec: TableSpec, columns: Sequence[Column], domain: str, groups: Sequen
 def _comparable(spec: TableSpec, cell: Cell) -> Estimate | None:
     """Return the estimate of a cell, or None if the cell must not be compared with others in its row.
 
-    This is so if smaller values are better and the learner ran out of time in some runs: then the value may
-    be small only because learning was stopped.
+    A cell is not comparable if smaller values are better and the learner ran out of time in some runs: its
+    value may be small only because learning was stopped.
     """
     return cell.measured if spec.higher_is_better or not cell.unlearned else None
 

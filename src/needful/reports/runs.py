@@ -54,7 +54,7 @@ class RunGroup:
 
 
 def was_learned(run: JobResult) -> bool:
-    """Return whether learning finished in time, so that there was a model."""
+    """Return whether the learner of a run finished in time, so that the run had a model."""
     return all(record.outcome != Outcome.NOT_LEARNED.value for record in run.records)
 
 
@@ -133,7 +133,7 @@ def success_percentages(runs: Iterable[JobResult]) -> tuple[float, ...]:
 
 
 def learning_seconds(run: JobResult) -> float | None:
-    """Return the total learning time over all stages; None if the summary does not have it."""
+    """Return the learning time of a run over all stages; None if the run's summary does not have it."""
     seconds = run.summary.get("seconds")
     if not isinstance(seconds, Mapping):
         return None
@@ -143,7 +143,7 @@ def learning_seconds(run: JobResult) -> float | None:
 
 
 def operator_count(run: JobResult) -> float | None:
-    """Return the number of learned operators; None if the summary does not have this number."""
+    """Return the number of operators that a run learned; None if the run's summary does not have it."""
     count = run.summary.get("operators")
     return float(count) if isinstance(count, int) else None
 

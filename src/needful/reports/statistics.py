@@ -58,7 +58,7 @@ def estimate(values: Sequence[float], spread: Callable[[Sequence[float]], float]
 def intervals_overlap(best: Estimate, other: Estimate) -> bool:
     """Return whether two means differ by at most the sum of their spreads.
 
-    In the paper's Table 1, the entries for which this holds are bold.
+    In the paper's Table 1, an entry is bold if this holds for the entry and the best entry of its row.
     """
     return abs(best.mean - other.mean) <= (best.spread or 0.0) + (other.spread or 0.0) + ROUNDING
 
@@ -66,7 +66,7 @@ def intervals_overlap(best: Estimate, other: Estimate) -> bool:
 def within_spread_of_best(best: Estimate, other: Estimate) -> bool:
     """Return whether a mean differs from the best mean by at most the spread of the best mean.
 
-    In the paper's Tables 2 and 3, the entries for which this holds are bold.
+    In the paper's Tables 2 and 3, an entry is bold if this holds for its mean.
     """
     return abs(best.mean - other.mean) <= (best.spread or 0.0) + ROUNDING
 
@@ -76,7 +76,7 @@ def mark_best(
     higher_is_better: bool,
     rule: Callable[[Estimate, Estimate], bool],
 ) -> tuple[bool, ...]:
-    """Return one flag per estimate: whether the table shows it in bold; False if it is None.
+    """Return one flag per estimate: whether a table shows the estimate in bold; False for None.
 
     An estimate is bold if `rule(best, estimate)` is true. `best` is the estimate with the best mean; if
     several have the same mean, it is the one with the largest spread.
@@ -90,7 +90,7 @@ def mark_best(
 
 
 def bootstrap_interval(values: Sequence[float], rng: np.random.Generator) -> Interval:
-    """Return the mean and its 95 % percentile bootstrap interval, without bounds for a single value."""
+    """Return the mean of values with its 95 % percentile bootstrap interval; a single value has none."""
     if len(values) < 2:
         return Interval(mean(values), None, None)
     from scipy.stats import bootstrap

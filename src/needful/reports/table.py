@@ -143,12 +143,12 @@ class Table:
 
 
 def one_decimal(number: float) -> str:
-    """Return a number with one digit after the decimal point."""
+    """Return a number as text with one digit after the decimal point."""
     return f"{number:.1f}"
 
 
 def three_digits(number: float) -> str:
-    """Return a non-negative number with three significant digits, but at most three decimals.
+    """Return a non-negative number as text with three significant digits, but at most three decimals.
 
     If the third decimal is zero, it is omitted: 0.320 is written as 0.32.
     """
@@ -213,7 +213,7 @@ def _markdown_entry(table: Table, cell: Cell) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """Return a table in LaTeX with up to four lines per domain; it needs no LaTeX package.
+    """Return a table in LaTeX with up to four lines per domain; the LaTeX needs no package.
 
     The lines are measured, published, difference and notes. Lines without entries are omitted.
     """

@@ -93,7 +93,7 @@ FIGURES: Mapping[str, FigureSpec] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """A problem to check before reading the numbers.
+    """A problem that a reader should check before trusting the numbers of a report.
 
     Attributes:
         where: the description of the job, or the path of the file, that has the problem.
@@ -138,10 +138,10 @@ def write_report(
 
 
 def check_names(kind: str, names: Sequence[str], known: Iterable[str]) -> None:
-    """Raise `UnknownNameError` if one of the names is not in `known`.
+    """Raise `UnknownNameError` if one of `names` is not in `known`.
 
-    The error message suggests the most similar known name. It also contains `kind`, the word for what is
-    named, such as "figure".
+    The error message suggests the most similar known name. `kind` is the word for the named items in this
+    message, such as "figure".
     """
     known = tuple(known)
     for name in names:
@@ -157,7 +157,7 @@ def render_figure(name: str, groups: Sequence[RunGroup]) -> FigureFiles | None:
 
 
 def find_issues(results: Results) -> tuple[Issue, ...]:
-    """Return all issues: damaged files, then errors, then implausible results."""
+    """Return all issues: damaged result files, then jobs with errors, then implausible results."""
     damaged = [Issue(str(file.path), "damaged file", file.reason) for file in results.damaged]
     failed = [
         Issue(_describe_job(result.job), result.error_line, result.error)

@@ -1,17 +1,17 @@
 """Examples for sampler learning.
 
-A grounding of an operator binds its parameters to different objects. An example is a demonstrated
-transition with a grounding of the operator. The positive examples of an operator are the transitions that
-it explains, each with the grounding that explains it.
+A grounding of an operator binds its parameters to different objects. An example is a pair of a demonstrated
+transition and a grounding of the operator. The positive examples of an operator are the transitions that
+the operator explains, each with the grounding that explains it.
 
-The candidates for negative examples are the transitions that this operator or another one with the same
-controller explains. Each transition is combined with all groundings of this operator, except the grounding
-of its positive example. A candidate is a negative example unless the transition achieved the effects of the
+The candidates for negative examples use the transitions that this operator, or another one with the same
+controller, explains. Each transition is paired with all groundings of this operator, except the grounding
+of a positive example. A candidate is a negative example unless the transition achieved the effects of the
 grounding. The effects are achieved if three conditions hold:
 
 - the add effects that are not preconditions became true in the transition;
-- the add effects that are also preconditions hold afterwards;
-- the delete effects do not hold afterwards.
+- the add effects that are also preconditions hold after the transition;
+- the delete effects do not hold after the transition.
 
 The paper differs: see E27 and E37 in docs/paper_to_code.md.
 """
@@ -40,9 +40,9 @@ from needful.sampler_learning.sampling import (
 )
 from needful.seeding import rng_for
 
-# The maximum number of pairs of a transition and a grounding that are tested to find the negative examples
-# of an operator. They are drawn at random. (The authors' code takes the first ones, which all come from the
-# first few transitions.)
+# To find the negative examples of an operator, at most this number of pairs (transition, grounding) is
+# drawn at random and tested. (The code of the paper's authors instead tests the first pairs, which all come
+# from the first few transitions.)
 MAX_CANDIDATES = 100_000
 
 
@@ -74,7 +74,7 @@ class SamplerExamples:
 
     @property
     def offsets(self) -> np.ndarray:
-        """The offsets (parameter minus value of its anchor), one row per positive example."""
+        """The offsets, one row per positive example: each parameter minus the value of its anchor."""
         offsets: np.ndarray = self.parameters - anchor_values(self.inputs, self.anchors)
         return offsets
 
@@ -118,7 +118,7 @@ def sampler_examples(
 
 @dataclass(frozen=True, slots=True)
 class _ControllerUse:
-    """A transition that executed an operator's controller, with all groundings of the operator.
+    """A transition that executed the controller of an operator, and all groundings of this operator.
 
     If the operator explains the transition, `positive` is the grounding that explains it. If another
     operator with the same controller explains the transition, `positive` is None.
@@ -130,7 +130,11 @@ class _ControllerUse:
     groundings: InjectiveTuples
 
     def is_negative(self, operator: Operator, objects: tuple[Object, ...]) -> bool:
-        """Return whether a grounding is a negative example: the transition did not achieve its effects."""
+        """Return whether this transition, paired with a grounding of the operator, is a negative example.
+
+        The pair is a negative example if the transition did not achieve the effects of the grounding.
+        `objects` are the objects that the grounding binds the operator's parameters to.
+        """
         if objects == self.positive:
             return False
         ground = operator.ground(objects)
@@ -142,10 +146,10 @@ class _ControllerUse:
 def _controller_uses(
     own: OperatorData, data: Sequence[OperatorData], transitions: Sequence[Sequence[Transition]]
 ) -> list[_ControllerUse]:
-    """Return all transitions that executed the controller of the operator `own.operator`.
+    """Return the transitions that executed the controller of the operator `own.operator`.
 
-    This operator or another one with the same controller explains them. Transitions without a recorded
-    state are omitted.
+    `data` holds the transitions that each operator explains. Transitions without a recorded state are
+    omitted.
     """
     uses = []
     for other in data:
@@ -168,10 +172,10 @@ def _draw_negatives(
     rng: np.random.Generator,
     deadline: Deadline,
 ) -> list[tuple[_ControllerUse, tuple[Object, ...]]]:
-    """Return `count` negative examples, drawn uniformly without replacement.
+    """Return `count` negative examples of the operator, drawn uniformly without replacement.
 
-    At most `MAX_CANDIDATES` pairs of a transition and a grounding are tested, in random order. If they
-    contain fewer than `count` negative examples, fewer are returned.
+    At most `MAX_CANDIDATES` pairs of a transition and a grounding are tested, in random order. If these
+    pairs contain fewer than `count` negative examples, fewer are returned.
     """
     ends = list(accumulate(use.groundings.count for use in uses))
     found: list[tuple[_ControllerUse, tuple[Object, ...]]] = []
@@ -192,8 +196,8 @@ def _random_order(count: int, rng: np.random.Generator) -> Iterator[int]:
     if count <= MAX_CANDIDATES:
         yield from rng.permutation(count).tolist()
         return
-    # The count may exceed 64 bits, so random bytes are drawn. Eight more bytes are drawn than needed, so
-    # that the remainder modulo the count is almost uniform.
+    # Draw random bytes, because `count` may exceed 64 bits. With eight bytes more than needed, the
+    # remainder modulo `count` is almost uniform.
     width = count.bit_length() // 8 + 9
     seen: set[int] = set()
     for _ in range(MAX_CANDIDATES):
@@ -206,7 +210,7 @@ def _random_order(count: int, rng: np.random.Generator) -> Iterator[int]:
 def _matrices(
     operator: Operator, examples: Sequence[tuple[_ControllerUse, tuple[Object, ...]]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the input vectors v and the parameters θ of the examples, one row per example."""
+    """Return two matrices with one row per example: the input vectors v and the controller parameters θ."""
     inputs = [input_vector(operator, use.state, objects) for use, objects in examples]
     parameters = [use.transition.action.parameters for use, _ in examples]
     shape = (len(examples), operator.controller.dimension)

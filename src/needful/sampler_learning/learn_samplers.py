@@ -21,7 +21,7 @@ def learn_samplers(
     noop_names: frozenset[str] = frozenset(),
     deadline: Deadline = NO_DEADLINE,
 ) -> dict[str, Sampler]:
-    """Return samplers by operator name, in the order of the operators.
+    """Learn samplers from demonstrations; return them by operator name, in the order of the operators.
 
     Three kinds of operators get no sampler:
 
@@ -33,8 +33,8 @@ def learn_samplers(
     A sampler does not predict a controller parameter itself, but its offset from an anchor. The anchor is a
     feature of one of the operator's objects, such as a position, that is usually close to the parameter.
     For a parameter without an anchor, the offset is the parameter itself. If all offsets of an operator are
-    constant, its sampler is an `AnchoredSampler`. Otherwise it is a `NeuralSampler`, whose networks are
-    trained with torch.
+    constant, the operator gets an `AnchoredSampler`. Otherwise it gets a `NeuralSampler`, whose networks
+    are trained with torch.
     """
     examples = sampler_examples(data, demonstrations, seed, noop_names, deadline)
     varied = [each for each in examples if each.varying.any()]

@@ -1,8 +1,8 @@
-"""The networks of all operators as one batch: the first index of every tensor selects the network.
+"""The networks of all samplers in one batch of tensors: the first index of a tensor selects the network.
 
 Networks differ in their numbers of inputs and outputs, so smaller ones are padded with zeros to the size of
-the largest. The gradient of padded weights is zero, because their inputs or loss weights are zero. So they
-stay zero, and each network is trained as it would be alone, up to rounding.
+the largest. The gradient of the padding weights is zero, because their inputs or loss weights are zero. So
+these weights stay zero, and each network is trained as it would be alone, up to rounding.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def gaussian_losses(outputs: Tensor, targets: Tensor) -> Tensor:
 
 
 def logistic_losses(outputs: Tensor, targets: Tensor) -> Tensor:
-    """Return the binary cross-entropy of each target; the outputs are logits."""
+    """Return the binary cross-entropy of each target, which is 0 or 1; the outputs are logits."""
     return functional.binary_cross_entropy_with_logits(outputs, targets, reduction="none")
 
 
@@ -61,11 +61,11 @@ LOGISTIC = Head(outputs_per_target=1, losses=logistic_losses)
 
 
 def initial_layers(shapes: Sequence[NetworkShape], seeds: Sequence[int]) -> list[Tensor]:
-    """Return the initial tensors: weights of layer 1, biases of layer 1, weights of layer 2, and so on.
+    """Return initial tensors: weights of layer 1, biases of layer 1, weights of layer 2, and so on.
 
-    Each tensor contains all networks; `seeds` has the random seed of each network. Weights and biases of
-    the two hidden layers are uniform in ±1/√(number of the layer's inputs). Those of the third layer are
-    zero, so that an untrained network returns zero for all inputs.
+    Each tensor contains all networks; `seeds` holds the random seed of each network. Weights and biases of
+    the two hidden layers are drawn uniformly from [-1/√n, 1/√n], where n is the number of inputs of the
+    layer. Those of the third layer are zero, so that an untrained network returns zero for all inputs.
     """
     largest = NetworkShape(max(shape.inputs for shape in shapes), max(shape.outputs for shape in shapes))
     layers = [torch.zeros((len(shapes), *size), dtype=torch.float32) for size in _layer_sizes(largest)]
@@ -81,7 +81,7 @@ def initial_layers(shapes: Sequence[NetworkShape], seeds: Sequence[int]) -> list
 
 
 def unpadded_layers(layers: Sequence[Tensor], network: int, shape: NetworkShape) -> list[Tensor]:
-    """Return the weights and biases of one network, without padding."""
+    """Return the weights and biases of the network with index `network`, without padding."""
     return [
         layer[network, :rows, :columns]
         for layer, (rows, columns) in zip(layers, _layer_sizes(shape), strict=True)
@@ -89,7 +89,7 @@ def unpadded_layers(layers: Sequence[Tensor], network: int, shape: NetworkShape)
 
 
 def forward(layers: Sequence[Tensor], inputs: Tensor) -> Tensor:
-    """Return the outputs for inputs of shape (networks, examples, inputs)."""
+    """Return the outputs of all networks for inputs of shape (networks, examples, inputs)."""
     weight1, bias1, weight2, bias2, weight3, bias3 = layers
     hidden = torch.baddbmm(bias1, inputs, weight1).relu()
     hidden = torch.baddbmm(bias2, hidden, weight2).relu()

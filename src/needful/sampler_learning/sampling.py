@@ -25,32 +25,32 @@ from needful.core.state import State
 from needful.errors import InvalidInputError, UnknownNameError
 
 NO_ANCHOR = -1
-# Values with a smaller range than this count as constant.
+# Parameters and offsets with a smaller range than this count as constant.
 CONSTANT_RANGE = 1e-6
 # A feature can be an anchor only if the standard deviation of the offsets from it is less than this
 # fraction of the standard deviation of the parameter.
 LARGEST_SPREAD = 0.9
 
 VARIANCE_FLOOR = 1e-6
-# The maximum number of draws per sample: the first one, and up to 100 more while draws are rejected.
+# A sampler draws parameters at most this often: once, and up to 100 times more while draws are rejected.
 MAX_DRAWS = 101
-# The number of draws that are classified first. The others are classified only if these are all rejected.
+# The first draws are classified as one batch of this size; the others only if the whole batch is rejected.
 FIRST_BATCH = 8
 
-# The names of the two kinds of samplers in files.
+# The names of the two kinds of samplers (`AnchoredSampler` and `NeuralSampler`) in files.
 ANCHORED = "anchored"
 NEURAL = "neural"
-# The number of layers of every network.
+# The number of layers of every sampler network.
 LAYERS = 3
 
 
 def input_width(operator: Operator) -> int:
-    """Return the length of the vector that `input_vector` returns for an operator."""
+    """Return the length of the vector that `input_vector` returns for the given operator."""
     return 1 + sum(len(variable.type.features) for variable in operator.parameters)
 
 
 def input_vector(operator: Operator, state: State, objects: Sequence[Object]) -> np.ndarray:
-    """Return the input vector v: a 1, then the features of the object bound to each operator parameter.
+    """Return the input vector v of a sampler: a 1, then the features of the operator's objects, in order.
 
     The paper writes v = [1] ⊕ x[δ(a1)] ⊕ ... ⊕ x[δ(ak)]: x is the state, a1 to ak are the operator's
     parameters, and δ maps each parameter to its object. If the object's type is a subtype of the
@@ -69,9 +69,9 @@ def choose_anchors(inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
     """Return, for each parameter, the index of its anchor in the input vector, or `NO_ANCHOR`.
 
     The rows of `inputs` and `parameters` are examples. The anchor is the input for which the difference
-    parameter − input has the smallest standard deviation over the examples. If several inputs have the
-    smallest one, the first is the anchor. A parameter has no anchor if it is constant, or if the smallest
-    standard deviation is at least `LARGEST_SPREAD` times that of the parameter.
+    parameter − input has the smallest standard deviation over the examples. On a tie, the first such input
+    is the anchor. A parameter has no anchor if it is constant, or if the smallest standard deviation is at
+    least `LARGEST_SPREAD` times the standard deviation of the parameter.
     """
     anchors = np.full(parameters.shape[1], NO_ANCHOR)
     for index, column in enumerate(parameters.T):
@@ -93,9 +93,9 @@ def anchor_values(inputs: np.ndarray, anchors: np.ndarray) -> np.ndarray:
 
 
 def classifier_inputs(inputs: np.ndarray, parameters: np.ndarray, anchors: np.ndarray) -> np.ndarray:
-    """Return the inputs of the classifier, one row per example.
+    """Return the inputs of a sampler's classifier, one row per example.
 
-    A row is the input vector v, the parameters θ and the offsets of θ from their anchors, in this order.
+    A row consists of the input vector v, the parameters θ and the offsets of θ from their anchors.
     """
     return np.concatenate((inputs, parameters, parameters - anchor_values(inputs, anchors)), axis=1)
 
@@ -105,8 +105,8 @@ class Network:
     """A fully connected network with ReLU between its layers.
 
     Attributes:
-        shift: is subtracted from the inputs.
-        scale: divides the shifted inputs.
+        shift: subtracted from the inputs, before the first layer.
+        scale: divides the shifted inputs, before the first layer.
         weights: one matrix (inputs, outputs) per layer.
         biases: one vector per layer.
     """
@@ -131,7 +131,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnchoredSampler:
-    """A deterministic sampler: its parameters are the anchors' values plus constant offsets."""
+    """A deterministic sampler: each parameter is its anchor (a feature) plus a constant offset."""
 
     operator: Operator
     anchors: np.ndarray
@@ -141,23 +141,23 @@ class AnchoredSampler:
         return f"AnchoredSampler({reprlib.repr(self.operator.name)}, {len(self.anchors)} parameters)"
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the parameters; `rng` is not used."""
+        """Return the values of the anchors plus the constant offsets; `rng` is not used."""
         vector = input_vector(self.operator, state, objects)
         return tuple((anchor_values(vector, self.anchors) + self.offsets).tolist())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NeuralSampler:
-    """Draw from a Gaussian that depends on the state until a classifier accepts a draw.
+    """A sampler that draws from a Gaussian, which depends on the state, until a classifier accepts a draw.
 
     Attributes:
         operator: the operator; its controller has the bounds of the parameters θ.
-        anchors: for each parameter, the index of its anchor in v, or `NO_ANCHOR`.
-        generator: maps the input vector v to (μ1, r1, μ2, r2, ...): the mean μ and the variance ELU(r) + 1
-            of each normalised offset.
+        anchors: for each parameter, the index of its anchor in the input vector v, or `NO_ANCHOR`.
+        generator: a network that maps v to (μ1, r1, μ2, r2, ...). For each parameter, μ is the mean and
+            ELU(r) + 1 the variance of the normalised offset.
         shift, scale: an offset is shift + scale * normalised offset; the scale is 0 for constant offsets.
-        classifier: maps v, the parameters θ and their offsets to a logit; None accepts all parameters
-            within bounds.
+        classifier: a network that maps v, the parameters θ and their offsets to a logit. If it is None, all
+            parameters within bounds are accepted.
     """
 
     operator: Operator
@@ -189,10 +189,10 @@ class NeuralSampler:
         return tuple(draws[-1].tolist())
 
     def distribution(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and standard deviation of the parameters for an input vector."""
+        """Return the mean and the standard deviation of the parameters for the given input vector."""
         outputs = self.generator(vector)
         mean, raw = outputs[0::2], outputs[1::2]
-        # ELU(r) + 1 is exp(r) for r < 0 and r + 1 otherwise: exp(min(r, 0)) + max(r, 0).
+        # The variance is ELU(r) + 1, which equals exp(min(r, 0)) + max(r, 0).
         variance = np.maximum(np.exp(np.minimum(raw, 0.0)) + np.maximum(raw, 0.0), VARIANCE_FLOOR)
         centre = anchor_values(vector, self.anchors) + self.shift + self.scale * mean
         return centre, self.scale * np.sqrt(variance)
@@ -200,7 +200,7 @@ class NeuralSampler:
     def accepts(self, vector: np.ndarray, draws: np.ndarray) -> np.ndarray:
         """Return, for each row of `draws`, whether it is within bounds and the classifier accepts it.
 
-        The classifier accepts parameters if its logit is positive.
+        The classifier accepts a row if its logit is positive. `vector` is the sampler's input vector v.
         """
         controller = self.operator.controller
         inside: np.ndarray = np.all((draws >= controller.low) & (draws <= controller.high), axis=1)
@@ -211,7 +211,7 @@ class NeuralSampler:
 
 
 def sampler_to_arrays(sampler: Sampler) -> tuple[str, dict[str, np.ndarray]]:
-    """Return the kind of a sampler (`ANCHORED` or `NEURAL`), and its arrays by name."""
+    """Return the kind of a learned sampler (`ANCHORED` or `NEURAL`) and its arrays by name, for a file."""
     if isinstance(sampler, AnchoredSampler):
         return ANCHORED, {"anchors": sampler.anchors.astype(np.float64), "offsets": sampler.offsets}
     if isinstance(sampler, NeuralSampler):
@@ -228,7 +228,10 @@ def sampler_to_arrays(sampler: Sampler) -> tuple[str, dict[str, np.ndarray]]:
 
 
 def sampler_from_arrays(kind: str, arrays: Mapping[str, np.ndarray], operator: Operator) -> Sampler:
-    """Return an operator's sampler; raise if an array is missing, unknown or has the wrong shape."""
+    """Create an operator's sampler from its kind and its arrays, as returned by `sampler_to_arrays`.
+
+    Raises if an array is missing, unknown or has the wrong shape.
+    """
     dimension, width = operator.controller.dimension, input_width(operator)
     remaining = dict(arrays)
     if kind not in (ANCHORED, NEURAL):
@@ -292,9 +295,9 @@ def _take_anchors(arrays: dict[str, np.ndarray], dimension: int, width: int) -> 
 
 
 def _take(arrays: dict[str, np.ndarray], name: str, shape: tuple[int | None, ...]) -> np.ndarray:
-    """Remove an array from the mapping, check its shape, and return it as 64-bit floats.
+    """Remove the array `name` from `arrays`, check its shape, and return it as 64-bit floats.
 
-    None in `shape` allows any size of that dimension.
+    A None in `shape` allows any size of that dimension.
     """
     if name not in arrays:
         raise InvalidInputError(f"The array {name!r} is missing.")

@@ -2,10 +2,11 @@
 
 A sampler has two networks. The generator maps an input vector v (features of objects) to a Gaussian
 distribution of the parameters θ; it is trained on the positive examples. The classifier maps v, θ and the
-offsets of θ to a logit; its targets are 1 for positive and 0 for negative examples. Inputs are shifted by
-their minimum and divided by max(range, 1). The generator predicts offsets that are normalised to mean 0 and
-variance 1 over the positive examples. The untrained generator returns N(0, 1), so its mean and variance are
-already those of the examples.
+offsets of θ from their anchors to a logit; its targets are 1 for positive and 0 for negative examples.
+
+The minimum of each input is subtracted, and the result is divided by max(range, 1). The generator predicts
+offsets that are normalised to mean 0 and variance 1 over the positive examples. An untrained generator
+returns mean 0 and variance 1, so training starts with the mean and the variance of the examples.
 
 All networks of one kind are trained as one batch, by full-batch Adam with early stopping per group. A group
 consists of the networks of one operator: one per fold of cross-validation, and one trained on all examples.
@@ -39,14 +40,14 @@ from needful.seeding import rng_for, seed_for
 from needful.torch_training import Adam, single_thread
 
 LEARNING_RATE = 1e-3
-# The number of steps between two checks of the validation losses, which change little in ten steps.
+# The validation losses are checked once in ten steps, because they change little in ten steps.
 CHECK_EVERY = 10
 
 
 def train_samplers(
     examples: Sequence[SamplerExamples], config: SamplerConfig, seed: int, deadline: Deadline = NO_DEADLINE
 ) -> dict[str, NeuralSampler]:
-    """Return a neural sampler per operator, by operator name."""
+    """Train a neural sampler for each operator in `examples`; return the samplers by operator name."""
     generators = _train_generators(examples, config.generator, seed, deadline)
     with_negatives = [each for each in examples if len(each.negative_inputs)]
     classifiers = (
@@ -56,7 +57,7 @@ def train_samplers(
     for each in examples:
         name = each.operator.name
         targets = _Normalisation.to_unit_variance(each.offsets, each.varying)
-        # A constant offset gets scale 0: then it is exactly the shift, whatever the network predicts.
+        # With scale 0, a constant offset equals its shift exactly, whatever the network predicts.
         scale = np.where(each.varying, targets.scale, 0.0)
         samplers[name] = NeuralSampler(
             each.operator, each.anchors, generators[name], targets.shift, scale, classifiers.get(name)
@@ -66,7 +67,7 @@ def train_samplers(
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TrainingProblem:
-    """The examples, loss weights and seed of one network.
+    """What to train one network on: examples, loss weights and a seed.
 
     Attributes:
         inputs: the normalised inputs, one example per row.
@@ -74,8 +75,8 @@ class TrainingProblem:
         training_weights: the weight of each target in the training loss; the weights sum to one.
         validation_weights: the weight of each target in the validation loss.
         seed: the seed of the initial weights.
-        group: the number of the network's group. All networks of a group (one operator's networks) keep the
-            weights from the same step: the step at which their total validation loss was lowest.
+        group: the number of the network's group. The networks of one operator are a group. They all keep
+            the weights of the same step: the step at which their total validation loss was lowest.
     """
 
     inputs: np.ndarray
@@ -101,8 +102,8 @@ def train_networks(
     """Train one network per problem; return the weights and biases of each network, layer by layer.
 
     A group consists of the networks of one operator. For all networks of a group, the weights of the same
-    step are returned: the step at which the sum of their validation losses was lowest. Each group stops
-    independently, when this sum has not improved for `schedule.patience` steps. Torch is limited to one
+    step are returned: the step at which the sum of their validation losses was lowest. The training of a
+    group stops when this sum has not improved for `schedule.patience` steps. Torch is limited to one
     thread, so that the weights do not depend on the number of cores.
     """
     shapes = [
@@ -188,8 +189,7 @@ def _train(
                 )
             )
     trained = train_networks(problems, head, schedule, deadline)
-    # Later networks of a group overwrite earlier ones. So only the last network of each group is kept, the
-    # one that was trained on all examples.
+    # Keep only the last network of each group (it overwrites the others): it was trained on all examples.
     kept = {problem.group: layers for problem, layers in zip(problems, trained, strict=True)}
     return {
         each.name: normalise.network(kept[group])
@@ -217,16 +217,16 @@ class _Normalisation:
         return result
 
     def network(self, layers: Sequence[np.ndarray]) -> Network:
-        """Return the network that normalises its inputs before it applies the layers."""
+        """Return a network with the given layers that first normalises its inputs."""
         exact = [layer.astype(np.float64) for layer in layers]
         return Network(self.shift, self.scale, tuple(exact[0::2]), tuple(bias[0] for bias in exact[1::2]))
 
 
 def _assign_folds(count: int, folds: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the number of each example's fold; the sizes of folds differ by at most one.
+    """Assign `count` examples at random to folds of cross-validation; return each example's fold number.
 
-    If there are fewer examples than folds, each example is its own fold. Without cross-validation
-    (`folds` is 0, or there is only one example), the number is -1 for all examples.
+    The sizes of the folds differ by at most one. If there are fewer examples than folds, each example is
+    its own fold. Without cross-validation (`folds` is 0, or there is only one example), all numbers are -1.
     """
     folds = min(folds, count) if count > 1 else 0
     assigned: np.ndarray = rng.permutation(count) % folds if folds else np.full(count, -1)
@@ -234,10 +234,11 @@ def _assign_folds(count: int, folds: int, rng: np.random.Generator) -> np.ndarra
 
 
 def _splits(folds: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return two masks for each network: its training examples and its validation examples.
+    """Return two masks for each network of an operator: its training examples and its validation examples.
 
-    There is one network per fold, which is validated on that fold, and a last one that is trained on all
-    examples. Without folds, the last one is also validated on all examples.
+    `folds` holds the number of each example's fold. For each fold, one network is validated on this fold
+    and trained on the others. The last network is trained on all examples. If there are no folds, it is
+    also validated on all examples.
     """
     everything = np.ones(len(folds), dtype=bool)
     splits = [(folds != fold, folds == fold) for fold in range(folds.max() + 1)]
@@ -247,8 +248,8 @@ def _splits(folds: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
 def _loss_weights(chosen: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """Return the loss weights, a matrix with one row per example and one column per target.
 
-    `chosen` is a mask of the examples, and `targets` a mask of the targets. The weights where both
-    masks are true are equal and sum to 1; all other weights are 0.
+    `chosen` is a mask of the examples, and `targets` a mask of the targets. The weights of chosen examples
+    and targets are equal and sum to 1; all other weights are 0.
     """
     weights: np.ndarray = np.outer(chosen, targets).astype(np.float64)
     weights /= max(weights.sum(), 1.0)
@@ -257,7 +258,7 @@ def _loss_weights(chosen: np.ndarray, targets: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Batch:
-    """All problems as tensors of shape (networks, examples, inputs or targets), padded with zeros."""
+    """All training problems as tensors (networks, examples, inputs or targets), padded with zeros."""
 
     inputs: Tensor
     targets: Tensor

@@ -22,10 +22,10 @@ from needful.storage.output_kinds import TEMPORARY_NAME, FileKind, FolderKind
 
 
 def check_output_file(path: Path, kind: FileKind, force: bool = False) -> None:
-    """Raise `OutputError` unless a file may be written to this path.
+    """Raise `OutputError` unless a file of the given kind may be written to this path.
 
-    With `force`, an existing file of the same kind may be replaced. Call this before a long computation,
-    so that a wrong path is reported early.
+    With `force`, an existing file of this kind may be replaced. Call this function before a long
+    computation, so that a wrong path is reported early.
     """
     if os.path.isdir(path):
         raise OutputExistsError(f"{path} is a folder, but a file is to be written. Choose another path.")
@@ -37,10 +37,10 @@ def check_output_file(path: Path, kind: FileKind, force: bool = False) -> None:
 
 
 def check_output_directory(path: Path, kind: FolderKind, force: bool = False) -> None:
-    """Raise `OutputError` unless a folder may be written to this path.
+    """Raise `OutputError` unless a folder of the given kind may be written to this path.
 
-    With `force`, an existing folder of the same kind may be replaced if it contains no other files. Call
-    this before a long computation, so that a wrong path is reported early.
+    With `force`, an existing folder of this kind may be replaced if all its files belong to this kind. Call
+    this function before a long computation, so that a wrong path is reported early.
     """
     if os.path.ismount(path):
         raise OutputExistsError(f"{path} is a mount point and cannot be replaced. Choose a path inside it.")
@@ -52,14 +52,15 @@ def check_output_directory(path: Path, kind: FolderKind, force: bool = False) ->
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file as UTF-8, atomically, and replace an existing file."""
+    """Write a text file atomically, in UTF-8; an existing file at `path` is replaced."""
     write_bytes(path, text.encode())
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file atomically, and replace an existing file.
+    """Write a file atomically; an existing file at `path` is replaced.
 
-    The bytes go to a temporary file in the same folder, which is renamed once all data is on disk.
+    The bytes go to a temporary file in the same folder. Once they are on disk, this file is renamed to
+    `path`.
     """
     with _translate_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,14 +81,14 @@ def write_bytes(path: Path, data: bytes) -> None:
 def staged_directory(
     path: Path, kind: FolderKind, force: bool = False, keep_on_error: bool = False
 ) -> Iterator[Path]:
-    """Yield a new empty folder that becomes `path` when the block ends without an error.
+    """Yield a new empty folder, which is renamed to `path` when the `with` block ends without an error.
 
-    An existing folder is renamed first, then the new folder gets its name, then the old folder is removed.
-    If the process is killed during these steps, at least one of the two folders is complete.
-    `check_output_directory` decides which folders may be replaced.
+    A folder that exists at `path` is replaced in three steps: it gets a temporary name, the new folder is
+    renamed to `path`, and the old folder is removed. If the process is killed during these steps, at least
+    one of the two folders is complete. `check_output_directory` decides which folders may be replaced.
 
     With `keep_on_error`, a finished folder that cannot be renamed to `path` is kept, because it may contain
-    the results of a long computation. The error message contains its path.
+    the results of a long computation. The error message contains the path of the kept folder.
     """
     check_output_directory(path, kind, force)
     with _translate_os_errors(path):
@@ -100,7 +101,7 @@ def staged_directory(
         shutil.rmtree(staging, ignore_errors=True)
         raise
     try:
-        check_output_directory(path, kind, force)  # checked again: the path may exist by now
+        check_output_directory(path, kind, force)  # again: the path may have been created meanwhile
         with _translate_os_errors(path):
             _sync_folder(staging)
             _move_into_place(staging, path)
@@ -122,7 +123,10 @@ def prepare_output_directory(path: Path, kind: FolderKind, force: bool = False) 
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove temporary files of killed processes; no other process may be writing to the folder."""
+    """Remove the temporary files that killed processes left in a folder.
+
+    Call this function only if no other process is writing to the folder.
+    """
     for leftover in sorted(folder.rglob(TEMPORARY_NAME.format("*"))):
         if leftover.is_dir() and not leftover.is_symlink():
             shutil.rmtree(leftover, ignore_errors=True)
@@ -136,11 +140,11 @@ def disk_is_full(error: OSError) -> bool:
 
 
 def compressed(data: bytes) -> bytes:
-    """Return the data as one complete gzip stream; the same data gives the same bytes.
+    """Compress data to a complete gzip stream; the same data always gives the same bytes.
 
-    Such streams can be appended to one file. Decompressing the file returns the data of all its streams.
+    Several streams can be appended to one file. Decompressing the file returns the data of all its streams.
     """
-    # GzipFile is used because gzip.compress may write the time and the operating system into the header.
+    # Not gzip.compress: it may write the time and the operating system into the header.
     buffer = io.BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, mtime=0) as file:
         file.write(data)
@@ -148,9 +152,9 @@ def compressed(data: bytes) -> bytes:
 
 
 def decompressed(data: bytes, path: str | Path, error: type[InvalidInputError], remedy: str) -> bytes:
-    """Return the decompressed gzip data of the file at `path`.
+    """Decompress gzip data that was read from the file at `path`.
 
-    If the data is damaged, raise an exception of class `error` whose message contains the remedy.
+    If the data is damaged, raise an exception of class `error` whose message contains `path` and `remedy`.
     """
     try:
         return gzip.decompress(data)
@@ -159,9 +163,9 @@ def decompressed(data: bytes, path: str | Path, error: type[InvalidInputError], 
 
 
 def read_gzipped(path: Path, error: type[InvalidInputError], remedy: str) -> bytes:
-    """Return the decompressed content of a gzip file.
+    """Return the decompressed content of the gzip file at `path`.
 
-    If it cannot be read, raise an exception of class `error` whose message contains the remedy.
+    If the file cannot be read, raise an exception of class `error` whose message contains `remedy`.
     """
     try:
         data = path.read_bytes()
@@ -221,7 +225,7 @@ def _temporary_beside(path: Path) -> Path:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Write a folder's list of files to disk (fsync); do nothing on systems that do not support this."""
+    """Write a folder's list of files to disk (fsync); do nothing on systems without fsync for folders."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -232,7 +236,7 @@ def _sync_folder(folder: Path) -> None:
 
 @contextmanager
 def _translate_os_errors(path: Path) -> Iterator[None]:
-    """Turn `OSError` into `OutputError`, which names the path and the remedy."""
+    """Raise each `OSError` of the `with` block as an `OutputError` that names the path and the remedy."""
     try:
         yield
     except OSError as error:

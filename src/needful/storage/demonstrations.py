@@ -51,13 +51,13 @@ class DemonstrationSet:
 
 
 def read_demonstrations(path: str | Path) -> DemonstrationSet:
-    """Read a demonstrations file; gzip is recognised by its first bytes.
+    """Read a demonstrations file, which may be compressed with gzip.
 
     Raises `DemonstrationError`, which names the file, the line, the field and the remedy.
     """
     try:
         data = Path(path).read_bytes()
-    except (OSError, ValueError) as error:  # ValueError: the path is invalid
+    except (OSError, ValueError) as error:  # ValueError: invalid character in the path
         reason = getattr(error, "strerror", None) or str(error)
         raise DemonstrationError(f"{path}: cannot be read: {reason}. Give a demonstrations file.") from None
     if data.startswith(GZIP_MAGIC):
@@ -73,8 +73,8 @@ def write_demonstrations(
 ) -> None:
     """Write a demonstrations file, compressed with gzip if the name ends in `.gz`.
 
-    The same demonstrations give the same bytes. The data is parsed before it is written, so invalid
-    demonstrations raise `DemonstrationError` and no file is written.
+    The same demonstrations give the same bytes. The data is parsed before it is written: if a demonstration
+    is invalid, `DemonstrationError` is raised and no file is written.
     """
     path = Path(path)
     check_output_file(path, DEMONSTRATIONS, force)
@@ -120,7 +120,7 @@ def _parse(data: bytes, file: str) -> DemonstrationSet:
 
 
 class _DemonstrationReader:
-    """Reads one demonstration from its line of the file."""
+    """Reads one demonstration from its line of a demonstrations file."""
 
     def __init__(self, index: VocabularyIndex, field: Field) -> None:
         self.index = index

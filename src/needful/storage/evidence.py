@@ -37,15 +37,16 @@ CLIMB_FILE = "climb.json"
 CLIMB_FORMAT = "needful-climb"
 CLIMB_VERSION = 1
 
-# The transitions that each operator was learned from, by operator name.
+# A map from the name of each operator to the transitions that the operator was learned from.
 Evidence: TypeAlias = Mapping[str, tuple[TransitionEvidence, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedClimb:
-    """The steps of the hill climbing that found the operators, and the number of demonstrated transitions.
+    """The content of climb.json: the steps of the hill climbing that found the operators of a model.
 
-    The objective of a step contains the number of transitions that are still unexplained after the step.
+    `transitions` is the number of all demonstrated transitions. The objective of a step contains the number
+    of transitions that no operator explains after the step.
     """
 
     transitions: int
@@ -53,7 +54,7 @@ class RecordedClimb:
 
 
 def evidence_to_json(evidence: Evidence, demonstrations: Sequence[Demonstration]) -> dict[str, JsonValue]:
-    """Return the content of evidence.json."""
+    """Return the content of evidence.json: the transitions that each operator was learned from."""
     return {
         "format": EVIDENCE_FORMAT,
         "version": EVIDENCE_VERSION,
@@ -66,7 +67,10 @@ def evidence_to_json(evidence: Evidence, demonstrations: Sequence[Demonstration]
 
 
 def load_evidence(path: Path, model: PlanningModel) -> dict[str, tuple[TransitionEvidence, ...]]:
-    """Read the transitions that each operator of a model was learned from, by operator name."""
+    """Read evidence.json in the model directory `path`.
+
+    Returns a map from the name of each operator to the transitions that the operator was learned from.
+    """
     field = load_document(path, EVIDENCE_FILE)
     field.check_format(EVIDENCE_FORMAT, EVIDENCE_VERSION)
     record = field.record("format", "version", "demonstrations", "operators")
@@ -86,7 +90,7 @@ def load_evidence(path: Path, model: PlanningModel) -> dict[str, tuple[Transitio
 
 
 def climb_to_json(climb: RecordedClimb) -> dict[str, JsonValue]:
-    """Return the content of climb.json."""
+    """Return the content of climb.json: the steps of the hill climbing that found the operators."""
     return {
         "format": CLIMB_FORMAT,
         "version": CLIMB_VERSION,
@@ -105,7 +109,7 @@ def climb_to_json(climb: RecordedClimb) -> dict[str, JsonValue]:
 
 
 def load_climb(path: Path) -> RecordedClimb:
-    """Read the hill climbing steps of the model in a directory."""
+    """Read climb.json in the model directory `path`: the steps of the hill climbing."""
     field = load_document(path, CLIMB_FILE)
     field.check_format(CLIMB_FORMAT, CLIMB_VERSION)
     record = field.record("format", "version", "transitions", "steps")

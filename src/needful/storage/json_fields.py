@@ -17,9 +17,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a JSON text was read from, and the class of the exceptions to raise for faults in it.
+    """Where a JSON text was read from, and the class of the exceptions to raise if the text is invalid.
 
-    `line` is a line number; it is None if the text is the whole file.
+    `line` is the number of the line that holds the text, or None if the text is the whole file.
     """
 
     file: str
@@ -27,7 +27,10 @@ class Source:
     line: int | None = None
 
     def fault(self, problem: str, remedy: str = "", path: str = "") -> InvalidInputError:
-        """Return an error that names the file, the line, the field, the problem and the remedy."""
+        """Return an error that names the file, the line, the problem and the remedy.
+
+        `path` is the path of the invalid JSON field, such as `actions[2].params`.
+        """
         location = [self.file]
         if self.line is not None:
             location.append(f"line {self.line}")
@@ -40,7 +43,7 @@ class Source:
 class Field:
     """A JSON value with its path, such as `actions[2].params`.
 
-    The methods that return the value raise if it has another type.
+    Methods such as `text` and `number` return the value; they raise if the value has another type.
     """
 
     value: JsonValue
@@ -48,17 +51,17 @@ class Field:
     path: str = ""
 
     def fault(self, problem: str, remedy: str = "") -> InvalidInputError:
-        """Return an error about this value."""
+        """Return an error that names the location of this value, the problem and the remedy."""
         return self.source.fault(problem, remedy, self.path)
 
     def text(self) -> str:
-        """Return the value as a string, which may be empty."""
+        """Return the value, which must be a string; the empty string is allowed."""
         if not isinstance(self.value, str):
             raise self._wrong_type("a string")
         return self.value
 
     def name(self) -> str:
-        """Return the value as a string that is a valid name: not empty, and encodable as UTF-8."""
+        """Return the value, which must be a valid name: a string, not empty, and encodable as UTF-8."""
         name = self.text()
         if not name:
             raise self.fault("a name must not be empty.", "Give it at least one character.")
@@ -71,13 +74,13 @@ class Field:
         return name
 
     def integer(self) -> int:
-        """Return the value as a whole number."""
+        """Return the value, which must be a whole number."""
         if type(self.value) is not int:
             raise self._wrong_type("a whole number")
         return self.value
 
     def number(self) -> float:
-        """Return the value as a finite number."""
+        """Return the value, which must be a finite number."""
         if type(self.value) is float or type(self.value) is int:
             try:
                 number = float(self.value)
@@ -89,7 +92,7 @@ class Field:
         raise self._wrong_type("a number")
 
     def numbers(self) -> tuple[float, ...]:
-        """Return the elements of the value as finite numbers; the value must be an array."""
+        """Return the elements of the value, which must be an array of finite numbers."""
         return tuple(item.number() for item in self.items())
 
     def items(self) -> list[Field]:
@@ -132,9 +135,9 @@ class Field:
         return found
 
     def look_up(self, kind: str, known: Mapping[str, T]) -> T:
-        """Return the item of `known` whose key is the value of this field; raise if there is none.
+        """Return `known[value]` for the value of this field; raise if `known` has no such key.
 
-        `kind` is the word for the item in the error message, such as "controller".
+        `kind` is the word for the items of `known` in the error message, for example "controller".
         """
         name = self.text()
         if name not in known:
@@ -142,10 +145,11 @@ class Field:
         return known[name]
 
     def check_format(self, name: str, version: int) -> None:
-        """Raise unless the value is a JSON object whose `format` and `version` fields have these values.
+        """Raise unless the value is a JSON object with the given format name and format version.
 
-        A missing `version` field is accepted. Call this before other fields are read, because errors about
-        the fields of another format would be misleading.
+        The name is in the field `format`, and the version in the field `version`, which may be missing.
+        Call this method before other fields are read: if a file has another format, errors about its fields
+        would be misleading.
         """
         known = self.entries()
         if "format" not in known or known["format"].value != name:
@@ -158,7 +162,7 @@ class Field:
 
     @contextmanager
     def locate_errors(self) -> Iterator[None]:
-        """Add this field's location to errors raised inside the block, such as those of constructors."""
+        """Add this field's location to errors that the `with` block raises."""
         try:
             yield
         except self.source.error:
@@ -175,7 +179,10 @@ class Field:
 
 
 def parse_json(data: bytes, source: Source) -> Field:
-    """Parse strict JSON: UTF-8, no duplicate keys, no NaN or Infinity, limited nesting."""
+    """Parse strict JSON: UTF-8, no duplicate keys, no NaN or Infinity, limited nesting.
+
+    `source` is the origin of the data, for error messages.
+    """
     try:
         value = json.loads(
             data.decode("utf-8-sig"),
@@ -191,7 +198,7 @@ def parse_json(data: bytes, source: Source) -> Field:
         raise source.fault("the JSON is nested too deeply.", "Is this the right file?") from None
     except _InvalidJson as error:
         raise source.fault(str(error)) from None
-    except ValueError:  # Python limits the number of digits of integers
+    except ValueError:  # an integer has more digits than Python allows
         raise source.fault(
             "a number has too many digits.", "Numbers must fit into 64-bit floats."
         ) from None

@@ -59,10 +59,10 @@ WEIGHTS_FILE = "policy.safetensors"
 
 @dataclass(frozen=True, slots=True)
 class StoredModel:
-    """A model and its provenance (learner, configuration, seed, data).
+    """A model from a model directory, and its provenance (learner, configuration, seed, data).
 
-    A file holds no code, so predicates have no classifiers and controllers no initiation tests. Before
-    planning, bind the model to a domain's vocabulary with `PlanningModel.bound_to`.
+    The directory holds no code, so predicates have no classifiers and controllers no initiation tests.
+    Before planning, bind the model to a domain's vocabulary with `PlanningModel.bound_to`.
     """
 
     model: PlanningModel
@@ -71,10 +71,10 @@ class StoredModel:
 
 @dataclass(frozen=True, slots=True)
 class StoredPolicy:
-    """A policy, the name of its approach and its provenance.
+    """The content of a policy directory: a policy, the name of its approach, and its provenance.
 
-    A file holds no code, so predicates have no classifiers and controllers no initiation tests. Before
-    the policy acts, bind it to a domain's vocabulary with `GraphPolicy.bound_to`.
+    A directory holds no code, so predicates have no classifiers and controllers no initiation tests. Before
+    the policy acts, bind the policy to a domain's vocabulary with `GraphPolicy.bound_to`.
     """
 
     policy: GraphPolicy = field(repr=False)
@@ -234,7 +234,7 @@ def _document_name(name: str) -> str:
 
 
 def _check_directory(path: Path) -> None:
-    """Raise unless the path is a directory."""
+    """Raise `ModelError` unless the path is a directory."""
     if not os.path.isdir(path):
         problem = "is a file" if os.path.exists(path) else "does not exist"
         raise ModelError(f"{path} {problem}. Give a model directory, as written by `needful learn --out`.")
@@ -251,7 +251,7 @@ def _read_file(file: Path) -> bytes:
 
 
 def _json_text(name: str, value: JsonValue) -> str:
-    """Return a JSON value as the text of a file."""
+    """Return a JSON value as the text of the file `name`; raise `ModelError` if it has no JSON form."""
     try:
         return dump_json(value, indent=1) + "\n"
     except (TypeError, ValueError) as error:
@@ -261,14 +261,14 @@ def _json_text(name: str, value: JsonValue) -> str:
 
 
 def _sha256(data: bytes) -> str:
-    """Return the SHA-256 digest of a file's content."""
     return hashlib.sha256(data).hexdigest()
 
 
 def _parse_arrays(data: bytes, digest: str, file: Path, described_in: str) -> dict[str, np.ndarray]:
-    """Return the arrays by name; raise unless the data has the given SHA-256 digest.
+    """Return the arrays in the data of a safetensors file, by name.
 
-    `described_in` is the JSON file that contains the digest, for error messages.
+    Raises unless the data has the given SHA-256 digest. `described_in` is the name of the JSON file that
+    contains the digest, for error messages.
     """
     if _sha256(data) != digest:
         raise ModelError(

@@ -24,7 +24,7 @@ class FileKind:
     header_pattern: re.Pattern[bytes]
 
     def matches(self, path: Path) -> bool:
-        """Return whether a file is of this kind; an empty file matches every kind."""
+        """Return whether the file at `path` is of this kind; an empty file is of every kind."""
         try:
             with path.open("rb") as file:
                 data = file.read(MAX_HEADER_BYTES)
@@ -51,9 +51,9 @@ class FolderKind:
     other_files: frozenset[str] = field(default=frozenset())
 
     def foreign_entry(self, folder: Path) -> str | None:
-        """Return the first entry of a folder that is not part of an output of this kind, or None.
+        """Return the first file or folder in `folder` that does not belong to this kind of output, or None.
 
-        If a folder has none of the `marker_files`, it is not of this kind, and all its entries are foreign.
+        If `folder` has none of the `marker_files`, it is not of this kind, and everything in it is foreign.
         """
         entries = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
         files = self.marker_files.keys() | self.other_files
@@ -67,9 +67,9 @@ class FolderKind:
 
 
 def _is_leftover(path: str) -> bool:
-    """Return whether a name in the path is that of a temporary file or folder of needful.
+    """Return whether the path is, or lies in, a temporary file or folder of needful.
 
-    Temporary files and folders remain if a process is killed while it writes.
+    Temporary files and folders remain if a process is killed while it writes an output.
     """
     return any(fnmatch(part, TEMPORARY_NAME.format("*")) for part in PurePosixPath(path).parts)
 

@@ -51,7 +51,7 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class RecordedFailure:
-    """Where and why the deepest attempt (the one with the most progress) failed.
+    """Where and why the deepest attempt to solve a task (the one with the most progress) failed.
 
     The attributes are explained in `needful.core.plans.Failure`.
     """
@@ -95,7 +95,11 @@ class RecordedPlan:
 
 
 def record_plan(number: int, task: Task, result: PlanningResult, outcome: str) -> RecordedPlan:
-    """Return the record of a planning result; the predicates of the goal must have classifiers."""
+    """Return the record of the planning result of test task number `number`.
+
+    The predicates of the goal and the subgoals must have classifiers. `outcome` is the outcome in the
+    task's record.
+    """
     states = result.states or (task.initial_state,)
     atoms = sorted(task.goal.union(*result.subgoals))
     failure = result.failure
@@ -115,13 +119,13 @@ def record_plan(number: int, task: Task, result: PlanningResult, outcome: str) -
 
 
 def header_line(vocabulary: Vocabulary) -> bytes:
-    """Return the first line of a file of plans, compressed."""
+    """Return the first line of a file of plans, which holds the vocabulary; the line is gzip-compressed."""
     header: dict[str, JsonValue] = {"format": FORMAT, "version": VERSION, **vocabulary_to_json(vocabulary)}
     return _line(header)
 
 
 def plan_line(plan: RecordedPlan) -> bytes:
-    """Return the line of a file of plans with the result of one task, compressed."""
+    """Return the line of a file of plans that holds the result of one task; the line is gzip-compressed."""
     atoms = sorted(plan.goal.union(*plan.subgoals))
     indices: dict[GroundAtom, JsonValue] = {atom: index for index, atom in enumerate(atoms)}
 
@@ -149,7 +153,7 @@ def plan_line(plan: RecordedPlan) -> bytes:
 
 
 def read_plans(path: Path) -> tuple[RecordedPlan, ...]:
-    """Read a file of plans; raise `ResultsError` with the line and the field if it is damaged."""
+    """Read a file of plans; if it is damaged, raise a `ResultsError` that names the line and the field."""
     lines = read_gzipped(path, ResultsError, REMEDY).split(b"\n")
     if lines.pop() != b"" or not lines:
         raise ResultsError(f"{path}: the file is empty or its last line is cut off. {REMEDY}")
@@ -162,7 +166,7 @@ def read_plans(path: Path) -> tuple[RecordedPlan, ...]:
 
 
 def _line(value: JsonValue) -> bytes:
-    # Each line is compressed on its own, so that a line can be appended without compressing the file again.
+    # Compress each line on its own, so that a line can be appended without compressing the file again.
     return compressed(dump_json(value).encode() + b"\n")
 
 
@@ -187,7 +191,7 @@ def _end_to_json(end: RecordedFailure) -> dict[str, JsonValue]:
 
 
 class _PlanReader:
-    """Reads one plan from its line of the file."""
+    """Reads one plan from its line of a file of plans."""
 
     def __init__(self, index: VocabularyIndex, field: Field) -> None:
         self.index = index

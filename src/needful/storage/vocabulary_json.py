@@ -32,7 +32,7 @@ OPERATOR_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class VocabularyIndex:
-    """The types, predicates and controllers of a vocabulary by name."""
+    """Maps from names to the types, predicates and controllers of a vocabulary."""
 
     types: Mapping[str, Type]
     predicates: Mapping[str, Predicate]
@@ -40,7 +40,7 @@ class VocabularyIndex:
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> VocabularyIndex:
-        """Return the types, predicates and controllers of a vocabulary by name."""
+        """Create the index of the given vocabulary."""
         return cls(
             {kind.name: kind for kind in vocabulary.types},
             {predicate.name: predicate for predicate in vocabulary.predicates},
@@ -48,14 +48,17 @@ class VocabularyIndex:
         )
 
     def to_vocabulary(self) -> Vocabulary:
-        """Return a vocabulary with these types, predicates and controllers, in the same order."""
+        """Return the vocabulary with the types, predicates and controllers of this index, in order."""
         return Vocabulary(
             tuple(self.types.values()), tuple(self.predicates.values()), tuple(self.controllers.values())
         )
 
 
 def vocabulary_to_json(vocabulary: Vocabulary) -> dict[str, JsonValue]:
-    """Return a JSON object with the keys `VOCABULARY_FIELDS`; arrays have the vocabulary's order."""
+    """Return a vocabulary as a JSON object with the keys `VOCABULARY_FIELDS`.
+
+    Each field is an array in the order of the vocabulary.
+    """
     return {
         "types": [
             {
@@ -103,12 +106,12 @@ def vocabulary_from_json(fields: Mapping[str, Field]) -> VocabularyIndex:
 
 
 def objects_to_json(objects: Iterable[Object]) -> dict[str, JsonValue]:
-    """Return a map from each object's name to the name of its type."""
+    """Return objects as a JSON object that maps each object's name to the name of its type."""
     return {obj.name: obj.type.name for obj in objects}
 
 
 def objects_from_json(field: Field, types: Mapping[str, Type]) -> dict[str, Object]:
-    """Read objects from a JSON map of object names to type names; return the objects by name."""
+    """Read objects from a JSON object that maps their names to type names; return the objects by name."""
     found: dict[str, Object] = {}
     for name, kind in field.entries().items():
         Field(name, field.source, field.path).name()
@@ -117,17 +120,17 @@ def objects_from_json(field: Field, types: Mapping[str, Type]) -> dict[str, Obje
 
 
 def atom_to_json(atom: GroundAtom) -> list[JsonValue]:
-    """Return a ground atom as an array."""
+    """Return a ground atom as a JSON array: the name of its predicate, then those of its objects."""
     return [atom.predicate.name, *(obj.name for obj in atom.objects)]
 
 
 def atoms_to_json(atoms: Iterable[GroundAtom]) -> list[JsonValue]:
-    """Return ground atoms as an array of arrays, sorted."""
+    """Return ground atoms as a sorted JSON array, with one array per atom."""
     return [atom_to_json(atom) for atom in sorted(atoms)]
 
 
 class GroundAtomReader:
-    """Reads ground atoms from JSON; equal arrays give the same `GroundAtom`, which is created only once."""
+    """Reads ground atoms from JSON arrays; equal arrays give the same `GroundAtom` object."""
 
     def __init__(self, index: VocabularyIndex, objects: Mapping[str, Object]) -> None:
         self._index = index
@@ -135,16 +138,16 @@ class GroundAtomReader:
         self._cache: dict[tuple[object, ...], GroundAtom] = {}
 
     def atoms(self, field: Field) -> AbstractState:
-        """Read a set of atoms."""
+        """Read a set of ground atoms from a JSON array of arrays."""
         if not isinstance(field.value, list):
-            field.items()  # raises an error: the value is not an array
+            field.items()  # raises the error that the value is not an array
         assert isinstance(field.value, list)
         return frozenset(
             self._cached(raw) or self.atom(field.item(position)) for position, raw in enumerate(field.value)
         )
 
     def atom(self, field: Field) -> GroundAtom:
-        """Read one atom."""
+        """Read one ground atom from a JSON array: the name of its predicate, then those of its objects."""
         items = field.items()
         if not items:
             raise field.fault("an atom needs a predicate.", 'Write it as ["Predicate", "object", ...].')
@@ -158,7 +161,7 @@ class GroundAtomReader:
     def _cached(self, raw: object) -> GroundAtom | None:
         try:
             return self._cache.get(tuple(raw)) if type(raw) is list else None
-        except TypeError:  # `raw` contains a list or dict, so it cannot be a key
+        except TypeError:  # `raw` is no atom: it contains a list or dict
             return None
 
 
@@ -181,7 +184,7 @@ def operator_to_json(operator: Operator) -> dict[str, JsonValue]:
 
 
 def lifted_to_json(part: LiftedAtom | DeletePattern) -> list[JsonValue]:
-    """Return a lifted atom or a delete pattern as an array."""
+    """Return a lifted atom or a delete pattern as a JSON array: its predicate's name and its arguments."""
     arguments = part.variables if isinstance(part, LiftedAtom) else part.arguments
     return [part.predicate.name, *map(_argument_to_json, arguments)]
 
@@ -189,8 +192,8 @@ def lifted_to_json(part: LiftedAtom | DeletePattern) -> list[JsonValue]:
 def operator_from_json(field: Field, record: Mapping[str, Field], index: VocabularyIndex) -> Operator:
     """Read an operator from a JSON object.
 
-    `record` contains the fields of the object by key, including all `OPERATOR_FIELDS`. `field` is the
-    object itself; it is only used for error messages.
+    `record` contains the fields of the JSON object by key, including all `OPERATOR_FIELDS`. `field` is the
+    JSON object itself; it is only used for error messages.
     """
     variables: dict[str, Variable] = {}
     for item in record["parameters"].items():
@@ -218,7 +221,10 @@ def operator_from_json(field: Field, record: Mapping[str, Field], index: Vocabul
 
 
 def _read_types(field: Field) -> dict[str, Type]:
-    """Return the declared types by name; a parent may be declared after its children."""
+    """Read types from a JSON array, and return them by name.
+
+    The parent of a type may come after the type in the array.
+    """
     declared: dict[str, dict[str, Field]] = {}
     for item in field.items():
         record = item.record("name", "parent", "features")
@@ -237,10 +243,10 @@ def _read_types(field: Field) -> dict[str, Type]:
 def _unbuilt_ancestry(
     name: str, declared: Mapping[str, dict[str, Field]], built: Mapping[str, Type]
 ) -> list[str]:
-    """Return the names of a type, its parent, its parent's parent and so on, up to a type in `built`.
+    """Return the name of a type and the names of its ancestors that are not yet in `built`.
 
-    The type in `built` is not included. Raises if a parent is not declared, or if a type is its own
-    ancestor.
+    The names go from the type itself upwards, and end before the first ancestor in `built`. Raises if a
+    parent is not declared, or if a type is its own ancestor.
     """
     chain: dict[str, None] = {}
     current: str | None = name

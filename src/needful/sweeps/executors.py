@@ -27,7 +27,8 @@ from needful.errors import InvalidInputError, install_command
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult
 
-# The function that runs a job. Other processes import it, so it must be at the top level of a module.
+# A function that runs a job and returns its result. Worker processes import the function, so it must be
+# defined at the top level of a module.
 JobFunction: TypeAlias = Callable[[Job], JobResult]
 
 # The interval, in seconds, at which the capacity of a Ray cluster is checked again.
@@ -37,7 +38,7 @@ ANSI_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(frozen=True, slots=True)
 class WorkerCrash:
-    """The worker of a job ended without a result; `reason` describes why."""
+    """Stands for the missing result of a job whose worker process crashed; `reason` describes the crash."""
 
     reason: str
 
@@ -49,7 +50,7 @@ class Workers(Protocol):
     """
 
     def capacity(self) -> int:
-        """Return the number of jobs that can run at the same time; it may change."""
+        """Return the number of jobs that can run at the same time; this number may change."""
         ...
 
     def submit(self, job: Job) -> None:
@@ -87,7 +88,7 @@ class ProcessExecutor:
 
     @contextmanager
     def workers(self, job_function: JobFunction) -> Iterator[ProcessWorkers]:
-        """Yield workers that start processes when needed; kill the processes at the end of the block."""
+        """Yield workers that start processes when needed; at the end of the block, kill the processes."""
         workers = ProcessWorkers(self.processes, job_function)
         try:
             yield workers
@@ -111,7 +112,7 @@ class ProcessWorkers:
     def submit(self, job: Job) -> None:
         """Send a job to an idle process, or to a new one."""
         worker = self._idle.pop() if self._idle else _WorkerProcess.start(self._job_function)
-        with suppress(ConnectionError):  # the idle process has died; `receive` will return a crash
+        with suppress(ConnectionError):  # if the process has died, `receive` returns a `WorkerCrash`
             worker.connection.send(job)
         self._busy[worker.connection] = worker, job
 
@@ -148,14 +149,14 @@ class _WorkerProcess:
         process = context.Process(target=_worker_loop, args=(far_end, job_function), daemon=True)
         with _interrupts_blocked(), _single_torch_thread():
             process.start()
-        # Now only the new process holds this end of the pipe, so the pipe closes when that process ends.
+        # Close the copy of this end in the parent process. Then the pipe closes when the new process ends.
         far_end.close()
         return cls(process, connection)
 
     def receive(self) -> JobResult | WorkerCrash:
         """Return the result of the current job, or `WorkerCrash` if the process ended.
 
-        Call it when the connection is readable.
+        Call this method only when the connection is readable.
         """
         try:
             return self.connection.recv()
@@ -173,8 +174,8 @@ class _WorkerProcess:
 def _interrupts_blocked() -> Iterator[None]:
     """Block SIGINT inside a `with` block. Processes that are started in the block never receive SIGINT.
 
-    A terminal sends Ctrl-C (SIGINT) to all processes. Workers must ignore it, because the main process of
-    the sweep stops them itself.
+    On Ctrl-C, a terminal sends SIGINT to all processes of a sweep. Worker processes must ignore SIGINT,
+    because the main process of the sweep stops them itself.
     """
     # Starting Python's resource tracker unblocks SIGINT. The first worker process would start the tracker,
     # so it is started here, before SIGINT is blocked.
@@ -205,8 +206,8 @@ def _single_torch_thread() -> Iterator[None]:
 
 
 def _worker_loop(connection: Connection[JobResult, Job], job_function: JobFunction) -> None:
-    """Receive jobs and send their results until the connection closes."""
-    # Output of libraries must not mix with the results on the sweep's stdout.
+    """Run the jobs of a worker process: receive a job, send its result, until the connection closes."""
+    # Redirect stdout to stderr: output of libraries must not mix with the results on the sweep's stdout.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     with suppress(EOFError, ConnectionError):
@@ -215,7 +216,7 @@ def _worker_loop(connection: Connection[JobResult, Job], job_function: JobFuncti
 
 
 def _exit_with_parent() -> None:
-    """Exit when the parent process, which runs the sweep, ends or is killed."""
+    """Exit this worker process when its parent process, which runs the sweep, ends or is killed."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])

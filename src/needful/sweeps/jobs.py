@@ -43,7 +43,7 @@ class Job:
     def __post_init__(self) -> None:
         for name in ("domain", "learner", "planner"):
             value = getattr(self, name)
-            # These names are used in the names of result files and folders.
+            # Names of result files and folders contain these names, so some characters are not allowed.
             if not value or value.startswith(".") or any(sign in value for sign in "/\\\0"):
                 raise InvalidInputError(f"{name} must be the name of a catalogue entry, got {value!r}.")
         for name, least in (("seed", 0), ("demos", 1), ("tasks", 0), ("abstract_plans", 1)):
@@ -69,7 +69,7 @@ class Job:
         limit = self.learning_timeout
         return {
             **asdict(self),
-            # 10 and 10.0 are equal, but JSON writes them differently.
+            # Convert numbers to floats: 10 and 10.0 are equal, but JSON writes them differently.
             "timeout": float(self.timeout),
             "learning_timeout": None if limit is None else float(limit),
         }
@@ -94,7 +94,10 @@ class Job:
 
 
 def run_config(job: Job) -> RunConfig:
-    """Return the configuration of a job's run; raise `UnknownNameError` for unknown names."""
+    """Return the configuration of a job's run.
+
+    Raises `UnknownNameError` if the learner or the planner of the job is unknown.
+    """
     planning = PlanningConfig(
         timeout=job.timeout, max_abstract_plans=job.abstract_plans, planner=make_planner(job.planner)
     )

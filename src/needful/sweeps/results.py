@@ -1,8 +1,9 @@
 """Results of a sweep on disk: one file per job, in a folder that a sweep locks while it runs.
 
-A file is `needful-results` version 1, gzipped JSON lines. Line 1 is the header with the job, its summary
-and, if the job failed, the error. Each further line is the record of one task. Equal results give equal
-bytes. Files are written atomically, so the folder stays valid when a sweep is killed.
+The format of a file is `needful-results`, version 1: gzipped JSON lines. Line 1 is the header with the
+job, the summary of its run and, if the job failed, the error. Each further line is the record of one task.
+Equal results give equal bytes. Files are written atomically, so the folder stays valid when a sweep is
+killed.
 """
 
 from __future__ import annotations
@@ -103,17 +104,17 @@ class SweepFolder:
         write_result(self.path, result)
 
     def read(self) -> Results:
-        """Read all results."""
+        """Read the results of all jobs in the folder."""
         return read_results(self.path)
 
 
 def results_path(folder: str | Path, job: Job) -> Path:
-    """Return the path of a job's result file."""
+    """Return the path of a job's result file in the folder of a sweep."""
     return Path(folder) / JOBS_FOLDER / job.domain / f"{job.file_stem}{RESULT_SUFFIX}"
 
 
 def results_files(folder: str | Path) -> list[Path]:
-    """Return the result files of all jobs, sorted by name."""
+    """Return the paths of all result files in the folder of a sweep, sorted by name."""
     return sorted((Path(folder) / JOBS_FOLDER).glob(f"*/*{RESULT_SUFFIX}"))
 
 
@@ -133,7 +134,7 @@ def write_result(folder: str | Path, result: JobResult) -> Path:
 
 
 def read_results(folder: str | Path) -> Results:
-    """Read all results of a folder; a file that cannot be read is listed in `damaged`."""
+    """Read all results in the folder of a sweep; files that cannot be read are listed in `damaged`."""
     results, damaged = [], []
     for path in results_files(folder):
         try:
@@ -146,7 +147,7 @@ def read_results(folder: str | Path) -> Results:
 def read_result(path: Path) -> JobResult:
     """Read the result file of a job.
 
-    If it is damaged, raise `ResultsError` with the file and, if known, the line of the fault.
+    If the file is damaged, raise a `ResultsError` that names the file and, if known, the faulty line.
     """
     lines = read_gzipped(path, ResultsError, REPEAT).split(b"\n")
     if lines.pop() != b"":

@@ -22,10 +22,10 @@ PER_TASK_SECONDS = frozenset({"planning_mean", "planning_p90"})
 
 
 class SweepObserver(Protocol):
-    """Receive the events of a sweep."""
+    """Receive the events of a sweep, for example to show its progress."""
 
     def on_sweep_start(self, jobs: Sequence[Job], to_do: Sequence[Job], earlier: Results) -> None:
-        """Receive all jobs, those of them that will run, and the results already in the folder."""
+        """Receive all jobs, the jobs `to_do` that will run now, and the results already in the folder."""
         ...
 
     def on_job_start(self, job: Job) -> None:
@@ -33,12 +33,12 @@ class SweepObserver(Protocol):
         ...
 
     def on_job_end(self, result: JobResult) -> None:
-        """Receive a result that has been written."""
+        """Receive the result of a job, after the result file has been written."""
         ...
 
 
 class SilentObserver:
-    """Ignore all events."""
+    """Ignore all events of a sweep."""
 
     def on_sweep_start(self, jobs: Sequence[Job], to_do: Sequence[Job], earlier: Results) -> None:
         """Ignore the start of the sweep."""
@@ -47,11 +47,11 @@ class SilentObserver:
         """Ignore the start of a job."""
 
     def on_job_end(self, result: JobResult) -> None:
-        """Ignore a result."""
+        """Ignore the end of a job."""
 
 
 def run_job(job: Job) -> JobResult:
-    """Run a job and return its result; if it raises an exception, the result contains the traceback."""
+    """Run a job and return its result; if the job raises an exception, the result has the traceback."""
     try:
         result = run(make_environment(job.domain), run_config(job))
     except Exception:
@@ -87,7 +87,7 @@ def sweep(
 
 
 def _run_jobs(jobs: Sequence[Job], workers: Workers, observer: SweepObserver) -> Iterator[JobResult]:
-    """Yield the result of each job; a job whose worker crashed runs again after all others."""
+    """Yield the result of each job; a job whose worker crashed is moved to the end of the queue."""
     waiting, running = deque(jobs), 0
     tries: Counter[Job] = Counter()
     while waiting or running:

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FRAMES_PER_SECOND = 10  # of MP4 videos
-THUMBNAIL_DIVISOR = 3  # thumbnails are smaller than the pictures by this factor
+THUMBNAIL_DIVISOR = 3  # a thumbnail's width and height are those of the picture, divided by this
 
 DOTS_PER_INCH = 100
-# The width of captions and the minimum height of frames, in inches. Long captions need this height.
+# The width of captions and the minimum height of frames (for long captions), in inches.
 CAPTION_WIDTH, MIN_HEIGHT = 3.4, 2.0
 FRAME_MILLISECONDS = 1_200
 LAST_FRAME_MILLISECONDS = 3_000
@@ -47,7 +47,7 @@ LAST_FRAME_MILLISECONDS = 3_000
 
 @dataclass(frozen=True, slots=True)
 class Film:
-    """Pictures of the same size, and the duration of each in milliseconds."""
+    """A film: pictures of the same size, and the duration of each picture in milliseconds."""
 
     pictures: tuple[Image, ...]
     milliseconds: tuple[int, ...]
@@ -81,10 +81,10 @@ def film_plan(env: Environment, result: PlanningResult, goal: AbstractState) -> 
 
 
 def as_gif(film: Film) -> bytes:
-    """Return a film as a GIF that repeats endlessly."""
+    """Return a film as the bytes of a GIF file that repeats endlessly."""
     from PIL import Image
 
-    # With one colour palette for all pictures, GIF stores only the pixels that change.
+    # With one colour palette for all pictures, GIF stores only the pixels that change between pictures.
     colours = _contact_sheet(film).quantize()
     first, *others = (
         picture.quantize(palette=colours, dither=Image.Dither.NONE) for picture in film.pictures
@@ -98,13 +98,13 @@ def as_gif(film: Film) -> bytes:
 
 
 def as_mp4(film: Film) -> bytes:
-    """Return a film as an MP4 video; each picture is repeated for its duration."""
+    """Return a film as the bytes of an MP4 file; each picture is repeated for its duration."""
     ffmpeg = import_ffmpeg()
-    # Most players require an even width and height.
+    # Make width and height even: most video players require it.
     width, height = (length // 2 * 2 for length in film.pictures[0].size)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "film.mp4"
-        # One thread, so that equal films have equal bytes on every machine.
+        # Encode with one thread, so that equal films have equal bytes on every machine.
         writer = ffmpeg.write_frames(
             str(path),
             (width, height),
@@ -134,7 +134,7 @@ def import_ffmpeg() -> Any:
 
 
 def draw_caption(caption: Caption, height: float) -> Image:
-    """Return a panel with a caption, `height` inches high, to be put beside a picture."""
+    """Draw a caption as an image of `height` inches, to be put beside a picture."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(CAPTION_WIDTH, height), dpi=DOTS_PER_INCH, facecolor=palette.BACKGROUND)
@@ -144,7 +144,7 @@ def draw_caption(caption: Caption, height: float) -> Image:
 
 
 def _contact_sheet(film: Film) -> Image:
-    """Return one image with thumbnails of all pictures, one below the other."""
+    """Return one image with thumbnails of all pictures of a film, one below the other."""
     from PIL import Image
 
     width, height = (max(1, length // THUMBNAIL_DIVISOR) for length in film.pictures[0].size)

@@ -1,4 +1,4 @@
-"""Self-contained HTML pages: one file, no network access, no scripts other than their own."""
+"""Self-contained HTML pages: a page is one file, needs no network and runs only its own script."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 
 def fill_page(template: str, style: str, script: str, data: object, texts: Mapping[str, str]) -> str:
-    """Return the template of an HTML page with its placeholders filled in.
+    """Return an HTML page: the template with its placeholders, such as {{style}}, filled in.
 
-    The placeholders are {{policy}}, {{style}}, {{script}}, {{data}} (JSON for a script element) and the
-    keys of `texts`, whose values are escaped. {{policy}} is a content security policy that allows only this
-    script, this style and images in data URLs. Equal arguments give equal pages.
+    The placeholders {{style}}, {{script}} and {{data}} (as JSON) stand for these arguments. Each key of
+    `texts` is a placeholder for its value, which is escaped. {{policy}} stands for a content security
+    policy that allows only this script, this style and images in data URLs. Equal arguments give equal
+    pages.
     """
     policy = (
         f"default-src 'none'; script-src {_policy_hash(script)}; style-src {_policy_hash(style)}; "
@@ -30,16 +31,16 @@ def fill_page(template: str, style: str, script: str, data: object, texts: Mappi
         "data": as_safe_json(data),
         **{name: html.escape(text) for name, text in texts.items()},
     }
-    # In one pass, so that inserted text that looks like a placeholder is not replaced.
+    # Fill in all placeholders in one pass: inserted text that looks like a placeholder stays.
     return PLACEHOLDER.sub(lambda placeholder: values[placeholder[1]], template)
 
 
 def as_safe_json(value: object) -> str:
-    """Return JSON that is safe in a script element, with <, > and & escaped."""
+    """Return a value as JSON that is safe inside an HTML script element: <, > and & are escaped."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _policy_hash(text: str) -> str:
-    """Return the hash by which a content security policy allows this inline script or style."""
+    """Return the hash of an inline script or style, by which a content security policy allows it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,6 +1,6 @@
 """Pictures of Painting and Cluttered Painting: the scene from the side, y to the right, z up.
 
-The two axes have different scales; with equal scales the objects would be too small.
+The y axis and the z axis have different scales: with equal scales, the objects would be too small to see.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ BOTTOM, FLOOR, RECEPTACLE_HEIGHT, CEILING = -0.34, 0.0, 0.4, 0.84
 MARGIN = 0.3
 OBJ_WIDTH = 0.2
 
-# Lifted objects are drawn at most this high.
+# Objects are drawn at most at this height, so that lifted objects stay in the picture.
 HIGHEST_Z = 0.6
 
-# The width of the border around a held object, in units of the scene; it is drawn outside the object.
+# The width of the border that is drawn around a held object, in units of the scene.
 BORDER_Y, BORDER_Z = 0.05, 0.03
 
-# The width of a letter and the height of a line of text, in units of the scene. They are for pictures as
-# small as those of a film strip.
+# The width of a letter and the height of a line of text, in units of the scene. They fit the smallest
+# pictures, those of a film strip.
 LETTER_WIDTH, LINE_HEIGHT = 0.16, 0.1
 FONT_SIZE = 7
 
@@ -63,7 +63,7 @@ Span: TypeAlias = tuple[float, float]
 
 
 def draw_scene(state: State, axes: Axes, goal: AbstractState) -> None:
-    """Draw furniture and objects; objects of the goal are labelled with their full names in bold."""
+    """Draw the table, the box, the shelf and all objects; objects of the goal have bold full names."""
     axes.set(xlim=(LOWEST_Y - MARGIN, HIGHEST_Y + MARGIN), ylim=(BOTTOM, CEILING))
     axes.axis("off")
     _draw_furniture(axes, TABLE_RANGE, TABLE_HEIGHT, palette.LIGHT_GREY, "table")
@@ -91,12 +91,12 @@ def draw_robot(state: State, axes: Axes, robot: Object, reach: float, near: Iter
 
 
 def shade(color: float) -> str:
-    """Return the shade of red for a colour value between 0 and 1."""
+    """Return the shade of red, from white to red, for the feature `color` (0 to 1) of the domain."""
     return palette.blend(palette.WHITE, palette.RED, color)
 
 
 def _widened(span: Span) -> Span:
-    """Return a y range grown by half an object width at both ends."""
+    """Return a range of y that is larger than `span` by half an object's width at both ends."""
     return span[0] - OBJ_WIDTH / 2, span[1] + OBJ_WIDTH / 2
 
 
@@ -110,7 +110,10 @@ def _draw_furniture(axes: Axes, span: Span, height: float, colour: str, name: st
 
 
 def _draw_obj(state: State, axes: Axes, obj: Object) -> None:
-    """Draw an object; `LEGEND` explains its colour (such as wet) and its border (how it is held)."""
+    """Draw an object; its colour shows for example that it is wet, and its border how it is held.
+
+    `LEGEND` explains the colours.
+    """
     from matplotlib.patches import Rectangle
 
     corner = (
@@ -141,7 +144,10 @@ def _fill(state: State, obj: Object) -> str:
 
 
 def _label_objs(state: State, axes: Axes, wanted: set[Object]) -> None:
-    """Write names above objects, on separate lines where they would overlap."""
+    """Write the name of each object above it, on separate lines where the names would overlap.
+
+    The objects in `wanted` are labelled in bold and with their full names.
+    """
     written: dict[float, float] = {}
     for obj in sorted(state.of_type(OBJ), key=lambda obj: (state.get(obj, "pose_y"), obj)):
         y, bottom = state.get(obj, "pose_y"), _drawn_height(state, obj) + OBJ_HEIGHT / 2

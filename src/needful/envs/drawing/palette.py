@@ -1,4 +1,4 @@
-"""The colours of all pictures, and a legend that explains them in one line."""
+"""The colours of all pictures, and a legend that explains colours in one line of a picture."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ def draw_legend(axes: Axes, meanings: Mapping[str, str]) -> None:
         handletextpad=0.5,
         columnspacing=1.4,
     )
-    # Drawing a legend is slow: the report page recognises equal legends by their id and draws them once.
+    # Drawing a legend is slow. By this id, the report page recognises equal legends and draws them once.
     legend.set_gid(f"legend {dict(meanings)}")

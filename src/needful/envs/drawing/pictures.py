@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 DOTS_PER_INCH = 160
 
-# The maximum number of atoms in a caption, unless its height has room for more.
+# The maximum number of atoms in a caption, unless the caption's height has room for more.
 MAX_ATOMS = 6
 
-# All lengths are in inches; LINE_HEIGHT and LETTERS_PER_INCH depend on FONT_SIZE.
+# All lengths are in inches. If FONT_SIZE changes, LINE_HEIGHT and LETTERS_PER_INCH must change too.
 STRIP_WIDTH = 12.0
 MARGIN = 0.2
 GAP = 0.06
@@ -70,10 +70,11 @@ def make_captions(
     subgoals: Sequence[AbstractState],
     states: Sequence[State],
 ) -> tuple[Caption, ...]:
-    """Return one caption per state.
+    """Return one caption for each state of a plan.
 
     State 0 is the initial state, and state i is the state after step i of the plan. The caption of state i
-    lists the atoms of subgoal i. If the plan was not executed to its end, `states` is shorter.
+    lists the atoms of subgoal i. There are fewer states than subgoals if the plan was not executed to its
+    end.
     """
     titles = step_titles(plan)
     if len(states) > min(len(titles), len(subgoals)):
@@ -85,7 +86,7 @@ def make_captions(
 
 
 def make_caption(title: str, subgoal: AbstractState, state: State) -> Caption:
-    """Return a caption that lists the atoms of a subgoal that hold in a state and those that do not."""
+    """Return a caption with the atoms of a subgoal that hold in a state, and those that do not hold."""
     true = {atom for atom in subgoal if atom.holds(state)}
     return Caption(title, tuple(sorted(true)), tuple(sorted(subgoal - true)))
 
@@ -105,10 +106,10 @@ def check_captions(states: Sequence[State], captions: Sequence[Caption]) -> None
 
 
 def caption_lines(caption: Caption, width: float, height: float = 0.0) -> list[Line]:
-    """Return a caption as lines that fit into a width, missing atoms first; lengths are in inches.
+    """Return a caption as lines of text that fit into a width; `width` and `height` are in inches.
 
-    At most `MAX_ATOMS` atoms are shown, or more if they fit into the height. If atoms are left out,
-    the last line gives their number.
+    Atoms that do not hold come first. At most `MAX_ATOMS` atoms are shown, or more if they fit into the
+    height. If atoms are left out, the last line gives their number.
     """
     letters = int(width * LETTERS_PER_INCH)
 
@@ -142,7 +143,7 @@ def draw_film_strip(
     captions: Sequence[Caption],
     goal: AbstractState,
 ) -> bytes:
-    """Return one PNG picture with the states of a plan in rows, each state below its caption."""
+    """Return a PNG picture with pictures of all states, in rows; each has its caption above it."""
     from matplotlib.figure import Figure
 
     check_captions(states, captions)
@@ -168,7 +169,7 @@ def draw_film_strip(
 
 
 def draw_panel(figure: Figure, bounds: Bounds, lines: Sequence[Line]) -> None:
-    """Draw a white panel with lines of text that start at its top."""
+    """Draw a white panel with the given bounds; the lines of text start at the top of the panel."""
     left, bottom, wide, high = bounds
     panel = add_axes(figure, (left + GAP, bottom + GAP, wide - 2 * GAP, high - 2 * GAP))
     panel.set(xticks=(), yticks=())
@@ -196,6 +197,6 @@ def add_axes(figure: Figure, bounds: Bounds) -> Axes:
 def as_png(figure: Figure) -> bytes:
     """Return a figure as the bytes of a PNG file."""
     buffer = io.BytesIO()
-    # Without the version of matplotlib in the metadata, equal pictures have equal bytes.
+    # Omit the version of matplotlib from the metadata, so that equal pictures have equal bytes.
     figure.savefig(buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()

@@ -10,10 +10,12 @@ _GL_VARIABLE = "MUJOCO_GL"
 def import_mujoco() -> None:
     """Import MuJoCo, without OpenGL if OpenGL does not work.
 
-    MuJoCo loads OpenGL when it is imported, and the import fails if MUJOCO_GL names a library that is
-    missing. Physics needs no OpenGL, so the import is repeated with MUJOCO_GL=disabled; rendering then
-    raises an error that names the missing library. If MuJoCo is not installed, this function does
-    nothing: the first module that needs MuJoCo raises the ImportError.
+    MuJoCo loads OpenGL when it is imported. If the environment variable MUJOCO_GL names an OpenGL library
+    that is missing, the import fails. Physics needs no OpenGL, so this function then repeats the import
+    with MUJOCO_GL=disabled. Only rendering raises an error later, which names the missing library.
+
+    If MuJoCo is not installed, this function does nothing; the first module that needs MuJoCo raises the
+    ImportError.
     """
     try:
         import mujoco

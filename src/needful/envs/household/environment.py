@@ -46,7 +46,7 @@ PREDICATES: dict[str, tuple[Type, ...]] = {
 }
 
 # The lower and upper bounds of each controller's parameters. The parameters are an offset from the target
-# in metres, in a frame that is rotated by the target's yaw.
+# object in metres, in a frame that is rotated by the target's yaw.
 CONTROLLERS: dict[str, tuple[Parameters, Parameters]] = {
     "NavigateTo": ((-2.5, -2.5), (2.5, 2.5)),
     "Grasp": ((-0.2, -0.2, 0.0), (0.2, 0.2, 0.4)),
@@ -56,8 +56,8 @@ CONTROLLERS: dict[str, tuple[Parameters, Parameters]] = {
     "Close": ((-0.1, -0.1, -0.1), (0.1, 0.1, 0.1)),
 }
 
-# Activities are defined by literals in BDDL, the language of BEHAVIOR. This maps the predicate and the sign
-# of a literal (False if it is negated) to the predicate of this package.
+# Activities are defined by literals in BDDL, the language of BEHAVIOR. This dictionary maps the predicate
+# and the sign of a BDDL literal (False if it is negated) to the name of a predicate of this domain.
 LITERAL_PREDICATES = {
     ("inside", True): "Inside",
     ("ontop", True): "OnTop",
@@ -71,8 +71,8 @@ MAX_HOUSES = 100
 def make_vocabulary(worlds: WorldCache) -> Vocabulary:
     """Return the vocabulary of the household domains.
 
-    `worlds` provides the simulator of a house. The classifiers of the predicates query it, and so do the
-    initiation tests, which decide whether a controller can start.
+    `worlds` provides the simulator of the house of a state. The classifiers of the predicates and the
+    initiation tests of the controllers query this simulator.
     """
     return Vocabulary(
         TYPES,
@@ -123,7 +123,7 @@ class Household(Environment):
     """The base class of the household domains: an activity in procedural houses, simulated by MuJoCo."""
 
     picture_size = (8.0, 6.0)
-    size_sample_count = 5  # few, because sampling a task takes a tenth of a second
+    size_sample_count = 5  # not more, because sampling a task takes 0.1 s
 
     def __init__(self) -> None:
         self._worlds = WorldCache()
@@ -131,15 +131,15 @@ class Household(Environment):
         self._predicates = {predicate.name: predicate for predicate in self.vocabulary.predicates}
 
     def simulate(self, state: State, action: GroundController) -> State:
-        """Return the state after a controller; raise `EnvironmentFailure` with the reason if it fails."""
+        """Run a controller and return the state after it; raise `EnvironmentFailure` if it fails."""
         world = self._worlds.of(state)
         return world.run(state, action.controller.name, action.objects[0], action.parameters)
 
     def sample_task(self, split: Split, index: int, rng: np.random.Generator) -> Task:
-        """Sample houses until one fits, and return the task in this house.
+        """Sample houses until one fits the activity, and return the task in this house.
 
-        A house fits if there is room for all things, and if `task_in` accepts it. Raises `NoPlaceError`
-        with the most common reasons if none of 100 houses fits.
+        A house fits if it has room for all objects of the activity, and if `task_in` does not reject it.
+        Raises `NoPlaceError` with the most common reasons if none of 100 houses fits.
         """
         activity = [one.name for one in ACTIVITIES].index(self.name)
         reasons: Counter[str] = Counter()
@@ -153,13 +153,15 @@ class Household(Environment):
         raise NoPlaceError(f"None of {MAX_HOUSES} houses fits {self.name}. Most common reasons: {listed}")
 
     def task_in(self, definition: ActivityDefinition, scene: Scene) -> Task:
-        """Return the task that an activity's definition describes in a house.
+        """Return the task that an activity's definition describes in the house `scene`.
 
-        The task starts after all things have come to rest. Raises `NoPlaceError` if an initial literal of
-        the definition is false in this state, or if an object of the goal is within the robot's reach.
+        The initial state is the state after all objects have come to rest. Raises `NoPlaceError` if an
+        initial literal of the definition is false in this state, or if an object of the goal is within the
+        robot's reach.
 
-        Only the `MAX_WORLDS` most recently used simulators are kept, and a dropped one can be rebuilt only
-        if `make_house` made the house. A task in another house is unusable once its simulator is dropped.
+        Only the `MAX_WORLDS` most recently used simulators are kept. A simulator that was dropped can be
+        rebuilt only if `make_house` made its house. If you made the house in another way, its tasks cannot
+        be used after its simulator was dropped.
         """
         world = World(scene)
         self._worlds.add(world)
@@ -178,7 +180,7 @@ class Household(Environment):
         draw_top_view(self._worlds.of(state).model.scene, state, axes, goal)
 
     def film(self, result: PlanningResult, goal: AbstractState) -> Film:
-        """Return a film of a plan, seen obliquely from above; needs OpenGL."""
+        """Return a film of a planning result, seen obliquely from above; rendering needs OpenGL."""
         from needful.envs.household.view.film import film_house
 
         return film_house(self._worlds.of(result.states[0]), result, goal)
@@ -190,7 +192,7 @@ class Household(Environment):
         return make_page(self._worlds.of(result.states[0]), result, goal, self.name)
 
     def _atom(self, literal: Literal, state: State) -> GroundAtom:
-        """Return the ground atom that corresponds to a literal; raise `InvalidInputError` if none does."""
+        """Return the ground atom for a BDDL literal; raise `InvalidInputError` if there is none."""
         name = LITERAL_PREDICATES.get((literal.predicate, literal.positive))
         if name is None:
             raise InvalidInputError(
@@ -201,10 +203,13 @@ class Household(Environment):
         return self._predicates[name](*(objects[argument] for argument in literal.arguments))
 
     def _check_start(self, definition: ActivityDefinition, state: State) -> None:
-        """Raise `NoPlaceError` if an initial literal is false, or if a goal object is within reach."""
+        """Raise `NoPlaceError` if the task cannot start in this state.
+
+        All initial literals of the definition must hold, and no object of the goal may be within reach.
+        """
         for literal in definition.initial:
-            # The rooms of things and the place of the robot are not checked. No predicate describes them,
-            # and they do not change while things come to rest.
+            # Skip literals about the rooms of objects and about the robot: no predicate describes these,
+            # and they stay true while objects come to rest.
             if literal.predicate == "inroom" or ROBOT_OBJECT.name in literal.arguments:
                 continue
             if not self._atom(literal, state).holds(state):
@@ -219,28 +224,28 @@ class Household(Environment):
 
 
 class OpeningPresents(Household):
-    """The Opening Presents domain."""
+    """The Opening Presents domain: a robot opens all packages on a bedroom floor."""
 
     name = "opening-presents"
     description = "A robot opens all the packages on a bedroom floor, among clutter."
 
 
 class LockingWindows(Household):
-    """The Locking Windows domain."""
+    """The Locking Windows domain: a robot closes all open windows of a house."""
 
     name = "locking-windows"
     description = "A robot goes through a house and closes all the windows that stand open."
 
 
 class CollectingCans(Household):
-    """The Collecting Cans domain."""
+    """The Collecting Cans domain: a robot puts cans from the bed and the floor into a bucket."""
 
     name = "collecting-cans"
     description = "A robot collects cans from the bed and the floor and puts them into a bucket."
 
 
 class SortingBooks(Household):
-    """The Sorting Books domain."""
+    """The Sorting Books domain: a robot carries books from the table and the floor to a shelf."""
 
     name = "sorting-books"
     description = "A robot carries books from the table and the floor to a shelf."

@@ -1,8 +1,8 @@
 """The hand-written planning model of the household domains: operators and samplers.
 
-There is one operator per controller. Only PlaceInside has two: for containers that are open, and for those
-that have no lid or door. Samplers propose plausible parameters. Before a controller starts, its initiation
-test rejects infeasible parameters.
+There is one operator per controller. Only PlaceInside has two operators: one for containers that are open,
+and one for containers without a lid or door. Samplers propose plausible parameters; the initiation tests of
+the controllers reject infeasible ones.
 """
 
 from __future__ import annotations
@@ -35,27 +35,29 @@ from needful.envs.household.scene.scene import (
 )
 from needful.envs.household.simulation.world import WorldCache
 
-# How far the robot stands from a thing to reach it: the distance between the robot's centre and the thing's
-# bounding box, in metres.
+# The range of distances at which the robot stands from an object that it wants to reach: between the
+# robot's centre and the object's bounding box, in metres.
 MIN_DISTANCE, MAX_DISTANCE = RADIUS + 0.02, 0.7
 
-# The maximum number of standing positions to try, and the number of positions on surfaces to sample.
+# The maximum number of standing positions that `StandingPlaceSampler` tries, and the number of positions
+# that `SurfaceSampler` draws.
 SAMPLE_COUNT = 100
 
 ZERO_SIZE: Vector = (0.0, 0.0, 0.0)
 
-# The height above a surface at which a thing is released, and the minimum gap between it and other things.
+# The height above a surface at which the held object is released, and the minimum gap between the held
+# object and other objects there.
 RELEASE_HEIGHT, MIN_GAP = 0.02, 0.01
 
-# Things are dropped into a container from a height in this range above its bottom.
+# Objects are dropped into a container from a height in this range above the container's bottom.
 DROP_HEIGHTS = (0.2, 0.5)
 
-# The type is THING and not OBJ, which includes floors: no controller acts on a floor.
+# These variables have the type THING and not OBJ, which includes floors: no controller acts on a floor.
 OBJ_VARIABLE, HELD_VARIABLE = Variable("?obj", THING), Variable("?held", THING)
 
 
 def make_oracle(vocabulary: Vocabulary, worlds: WorldCache) -> PlanningModel:
-    """Return the hand-written operators with their samplers."""
+    """Return the hand-written operators of the household domains, with their samplers."""
     samplers: dict[str, Sampler] = {
         "NavigateTo": StandingPlaceSampler(worlds),
         "Grasp": GraspOffsetSampler(),
@@ -115,7 +117,7 @@ def _operators(vocabulary: Vocabulary) -> tuple[Operator, ...]:
             needs=[hand_empty, reachable],
             adds=[holding],
             deletes=[hand_empty, reachable],
-            # A grasped object is no longer on or inside anything, and nothing is on or inside it.
+            # A grasped object is no longer on or inside another object, and no object is on or inside it.
             forgets=[
                 DeletePattern(predicates[relation], arguments)
                 for relation in ("Inside", "OnTop")
@@ -132,15 +134,15 @@ def _operators(vocabulary: Vocabulary) -> tuple[Operator, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StandingPlaceSampler:
-    """Samples where the robot stands to reach a thing.
+    """Samples a position from which the robot can reach the operator's object.
 
-    It stands in front of windows, shelves and cupboards, and on any side of other things.
+    The position is in front of windows, shelves and cupboards, and on any side of other objects.
     """
 
     worlds: WorldCache
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the offset of the robot from the thing, in a frame rotated by the thing's yaw."""
+        """Return the robot's position relative to the object, in a frame rotated by the object's yaw."""
         (target,) = objects
         category = CATEGORIES[target.type.name]
         if category.fixed and (category.hinge or len(category.surfaces) > 1):
@@ -149,7 +151,7 @@ class StandingPlaceSampler:
             return tuple(rng.uniform(low, high).tolist())
         rotation = _rotation(state, target)
         if category.hinge:
-            # The robot stands near the handle, but outside the region that the lid sweeps.
+            # The robot must stand near the handle, but outside the region that the lid sweeps.
             body = Rect.under(swept_box(category))
             grasp_region = Rect.under(Box(category.hinge.handle, ZERO_SIZE))
         else:
@@ -162,7 +164,10 @@ class StandingPlaceSampler:
         return x, y
 
     def _bounds(self, state: State, target: Object, rotation: np.ndarray) -> Box:
-        """Return a flat box that covers a thing seen from above, in a frame rotated by the thing's yaw."""
+        """Return a flat box that covers `target`, seen from above, in the frame of `target`.
+
+        `rotation` is the matrix of the yaw of `target`.
+        """
         low, high = map(np.array, self.worlds.of(state).bounds(state, target))
         x, y = (rotation.T @ ((low + high)[:2] / 2 - state[target][:2])).tolist()
         hx, hy = (np.abs(rotation.T) @ (high - low)[:2] / 2).tolist()
@@ -171,28 +176,31 @@ class StandingPlaceSampler:
 
 @dataclass(frozen=True, slots=True)
 class GraspOffsetSampler:
-    """Samples the direction from which the hand approaches a thing: from the sides or from above."""
+    """Samples the direction from which the hand approaches the object to grasp: sideways or from above."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return a point relative to the thing's origin; the hand approaches from its direction."""
+        """Return a random point relative to the origin of the object to grasp.
+
+        The hand approaches the object's centre from the direction of this point.
+        """
         return (*rng.uniform(-0.2, 0.2, size=2).tolist(), float(rng.uniform(0.0, 0.2)))
 
 
 @dataclass(frozen=True, slots=True)
 class HandleOffsetSampler:
-    """Samples the direction from which the hand approaches a handle."""
+    """Samples a point near a handle, from which the hand moves straight to the handle."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return a point relative to the handle; the hand approaches from this point."""
+        """Return a random point relative to the handle; the hand moves from it straight to the handle."""
         return tuple(rng.uniform(-0.1, 0.1, size=3).tolist())
 
 
 @dataclass(frozen=True, slots=True)
 class CavitySampler:
-    """Samples where to release the held object: above the operator's second object, a container."""
+    """Samples the point from which the held object is dropped into the operator's second object."""
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the offset of the release point from the container's origin."""
+        """Return a random point above the container's bottom, relative to the container's origin."""
         _, container = objects
         hx, hy = state.get(container, "hx"), state.get(container, "hy")
         low, high = (-hx / 2, -hy / 2, DROP_HEIGHTS[0]), (hx / 2, hy / 2, DROP_HEIGHTS[1])
@@ -201,15 +209,15 @@ class CavitySampler:
 
 @dataclass(frozen=True, slots=True)
 class SurfaceSampler:
-    """Samples where to release the held object: just above a surface of the operator's second object."""
+    """Samples the point at which the held object is put on a surface of the operator's second object."""
 
     worlds: WorldCache
 
     def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Parameters:
-        """Return the offset of the release point from the operator's second object.
+        """Return the point where the held object is released, relative to the operator's second object.
 
-        Of `SAMPLE_COUNT` sampled points, the first one that is free and in the hand's range is chosen. If
-        there is none, the first point is chosen.
+        `SAMPLE_COUNT` points just above the surfaces are drawn. The result is the first one that is free
+        and in the hand's range. If there is none, the result is the first point of all.
         """
         held, target = objects
         world = self.worlds.of(state)
@@ -236,8 +244,8 @@ def _overlaps_others(
 ) -> np.ndarray:
     """Return a mask of the positions at which a box would overlap one of the boxes in `others`.
 
-    A position is the centre of the bottom of the box, and `half` has its half-extents. Each of the other
-    boxes is given by its lowest and its highest corner.
+    `half` holds the half-extents of the box, and a position is the centre of its bottom. Each box in
+    `others` is given by its lowest and its highest corner.
     """
     lows, highs = (np.array([box[i] for box in others]).reshape(-1, 3) for i in (0, 1))
     middles = (positions + half * (0, 0, 1))[:, None, :]
@@ -246,11 +254,11 @@ def _overlaps_others(
 
 
 def _sample_surface_offsets(target: Object, half: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return offsets from the target to random points slightly above its surfaces.
+    """Return random points slightly above the surfaces of the target, relative to the target's origin.
 
-    At such a point, a held thing can be released. `half` has the half-extents of this thing along x and y.
-    The thing does not extend beyond the surface; if the surface is too short along an axis, the thing is
-    centred on this axis.
+    The held object can be released at each of these points; `half` holds its half-extents along x and y. It
+    does not extend beyond the surface. If the surface is too short along an axis, the held object is
+    centred along this axis.
     """
     category = CATEGORIES[target.type.name]
     surfaces = category.surfaces or (bounding_box(category),)
@@ -263,6 +271,6 @@ def _sample_surface_offsets(target: Object, half: np.ndarray, rng: np.random.Gen
 
 
 def _rotation(state: State, target: Object) -> np.ndarray:
-    """Return the 2D rotation matrix by the target's yaw: from the target's frame to that of the house."""
+    """Return the 2D rotation matrix from the target's frame to the house's frame, by the target's yaw."""
     yaw = heading(state[target][3:7])
     return np.array(((cos(yaw), -sin(yaw)), (sin(yaw), cos(yaw))))

@@ -7,7 +7,7 @@ whole group as soon as the program ends, the deadline passes or an exception is 
 
 If this Python process is killed itself, a guard process in the group kills the group. The guard reads from
 a pipe whose write end is open only in this process, so it notices when the pipe closes. (If this process
-is forked without exec, the child also holds the write end, and the guard waits for both.)
+is forked without exec, the child also holds the write end, and the guard waits until both have ended.)
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ wait "$guard" 2>/dev/null
 echo "$status"
 """
 
-# Ten days: system calls do not accept much longer timeouts.
+# The maximum timeout is ten days, because system calls do not accept much longer timeouts.
 _MAX_TIMEOUT = 10 * 24 * 3600.0
 
 
@@ -71,7 +71,7 @@ class Program:
 
     Attributes:
         name: the planner's name in messages.
-        command: the program and its arguments; it reads the task from standard input.
+        command: the program and its arguments; the program reads the task from standard input.
         memory: the memory limit in bytes; if it is exceeded, the outcome is `OUT_OF_NODES`.
         plans: the number of plans requested; if the program finds fewer, there are no others.
         unsolvable: the exit status for an unsolvable task.
@@ -97,8 +97,8 @@ class ExternalPlans:
     """The plans of one run of a program; see `PlanStream`.
 
     Plans that continue after they reach the goal are left out. After the last plan, `end_reason` stays None
-    if it is unknown whether there are more plans. The limit on nodes is checked only before the program
-    starts; the program has a memory limit instead.
+    if it is unknown whether there are more plans. The budget's limit on nodes is checked only before the
+    program starts; the program has a memory limit instead.
     """
 
     def __init__(
@@ -159,14 +159,14 @@ class ExternalPlans:
         return _ProgramResult(plans, None if len(found) >= program.plans else Outcome.NO_ABSTRACT_PLAN)
 
     def _update_statistics(self, output: str) -> None:
-        # The planner prints its total counts last, so they replace the intermediate counts.
+        # The planner prints intermediate counts and, at the end, total counts. Keep only the last ones.
         counted = {kind: int(number) for kind, number in _COUNTER.findall(output)}
         self._statistics.nodes_created += counted.get("Generated", 0)
         self._statistics.nodes_expanded += counted.get("Expanded", 0)
         self._statistics.nodes_evaluated += counted.get("Evaluated", 0)
 
     def _stops_at_goal(self, steps: Steps) -> bool:
-        """Return whether a plan reaches the goal only at its end; raise ValueError if it is invalid."""
+        """Return whether a plan reaches the goal only at its end; raise ValueError for an invalid plan."""
         problem = self._problem
         state = problem.initial
         states = []
@@ -223,7 +223,7 @@ def find_program(name: str, given: str | None, package: str, relative_path: str)
 
 @dataclass(frozen=True, slots=True)
 class ProcessResult:
-    """The exit status of a program (128 + n after signal n) and its output."""
+    """The exit status of a program and its output; the status is 128 + n if signal n ended the program."""
 
     status: int
     output: str
@@ -232,10 +232,10 @@ class ProcessResult:
 def run_guarded(
     command: Sequence[str], folder: Path, stdin: Path, seconds: float, memory: int
 ) -> ProcessResult | None:
-    """Run a command in a folder and return its result, or None if it was killed at the deadline.
+    """Run a command in a folder; return its result, or None if it was killed after `seconds` seconds.
 
-    `seconds` limits its run time, and `memory` limits its memory in bytes. When the function returns or
-    raises, the whole process group has been killed.
+    The command reads its input from the file `stdin` and may use `memory` bytes of memory. It runs in its
+    own process group. When this function returns or raises, the whole group has been killed.
     """
     output = folder / "output.txt"
     arguments = [str(memory // 1024), str(stdin), str(output), *command]
@@ -272,7 +272,8 @@ def _first_line(leader: subprocess.Popen[bytes], seconds: float) -> bytes | None
 
 
 def _kill_group(leader: subprocess.Popen[bytes]) -> None:
-    # The group has the process id of the shell. The system cannot give this id to another group before this
-    # process waits for the shell. Some systems deny permission to kill a process that has already ended.
+    # The id of the group is the process id of the shell. The system cannot give this id to another group
+    # before this Python process waits for the shell. If the shell has already ended, some systems raise a
+    # PermissionError.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(leader.pid, signal.SIGKILL)

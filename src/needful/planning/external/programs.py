@@ -23,7 +23,7 @@ LAMA_FIRST = (
     "lazy_greedy([ff, landmarks], preferred=[ff, landmarks])))"
 )
 
-# If several states are symmetric, K* expands only one. It derives the plans through the others at the end.
+# K* expands only one of several symmetric states. At the end, it derives the plans through the others.
 _SYMMETRIES = "sym=structural_symmetries(search_symmetries=oss, stabilize_initial_state=false, "
 _SYMMETRIES += "keep_operator_symmetries=true, time_bound=0)"
 _K_STAR_SEARCH = "kstar(lmcut(transform=undo_to_origin()), k={}, symmetries=sym, dump_plan_files=false, "
@@ -62,7 +62,7 @@ class FastDownward:
     def __call__(
         self, problem: GroundProblem, seed: int, budget: Budget, statistics: SearchStatistics
     ) -> TrimmedPlans:
-        """Return a stream of one plan, without superfluous steps; Fast Downward ignores the seed."""
+        """Return a stream of at most one plan, without superfluous steps; the seed has no effect."""
         command = (self._find(), "--search", self.search, "--internal-plan-file", "plan")
         program = Program("Fast Downward", command, self.memory, 1, _FAST_DOWNWARD_UNSOLVABLE, _read_plan)
         return TrimmedPlans(ExternalPlans(program, problem, budget, statistics), problem, budget)
@@ -103,7 +103,7 @@ class KStar:
     def __call__(
         self, problem: GroundProblem, seed: int, budget: Budget, statistics: SearchStatistics
     ) -> ExternalPlans:
-        """Return the plans, cheapest first; K* ignores the seed."""
+        """Return a stream of at most `plans` plans, cheapest first; the seed has no effect."""
         command = (self._find(), "--symmetries", _SYMMETRIES, "--search", _K_STAR_SEARCH.format(self.plans))
         program = Program("K*", command, self.memory, self.plans, _K_STAR_UNSOLVABLE, _read_plans)
         return ExternalPlans(program, problem, budget, statistics)

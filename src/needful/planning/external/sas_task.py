@@ -1,9 +1,9 @@
 """Write a ground problem as input for Fast Downward's search component.
 
 The format is SAS+ (version 3), the output of Fast Downward's translator, which grounds PDDL. Here the
-problem is grounded already, so the translator is not needed. It would take longer than the search on small
-tasks, and run out of memory on large tasks. Variables and operators have generated names, such as v3 and
-o7, so the planner never reads names chosen by the user.
+problem is grounded already, so the translator is not needed. The translator would take longer than the
+search on small tasks, and run out of memory on large tasks. Variables and operators have generated names,
+such as v3 and o7, so the planner never reads names chosen by the user.
 
 Each variable stands for an atom; its value is 0 if the atom holds, and 1 if not.
 """
@@ -21,7 +21,7 @@ _TRUE = 0
 
 
 def sas_task(problem: GroundProblem, budget: Budget) -> str | None:
-    """Return the problem in the planner's format, or None if time ran out.
+    """Return a ground problem as a text in the format SAS+, or None if time ran out.
 
     The ground operator with index 7 is named o7. Two kinds of atoms are left out: those that occur neither
     in a precondition nor in the goal, and those that always hold. The goal must not hold at the start.
@@ -65,7 +65,7 @@ def _variables(count: int) -> Iterator[str]:
 
 
 def _operator(operator: EncodedOperator, deleted: int, numbers: dict[int, int]) -> list[str]:
-    """Return the lines of an operator: the preconditions that it does not delete, then its changes.
+    """Return an operator as SAS+ lines: the preconditions that it does not delete, then its changes.
 
     A change gives a variable, its value before the step (-1 for any value) and its value after the step.
     """

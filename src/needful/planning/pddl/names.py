@@ -36,14 +36,14 @@ KEYWORD = re.compile(
 
 
 def name_comment(kind: str, pddl: str, original: str) -> str:
-    """Return the comment that gives the original of a name that was changed for PDDL."""
+    """Return the comment that records the original of a changed name, such as `; type and_ is "and"`."""
     return f"; {kind} {pddl} is {json.dumps(original)}"
 
 
 def controller_comment(action: str, controller: str, arguments: Sequence[str]) -> str:
-    """Return the comment that gives the controller of an action and the controller's arguments.
+    """Return the comment that records the controller of a PDDL action and the controller's arguments.
 
-    The arguments are parameters of the action.
+    The arguments are names of parameters of the action.
     """
     return f"; action {action} runs {json.dumps(controller)} with ({' '.join(arguments)})"
 
@@ -65,7 +65,7 @@ class Comments:
 
     @classmethod
     def of(cls, text: str) -> Comments:
-        """Parse the comments of a text."""
+        """Parse the comments in the text of a PDDL file; return the original names and controllers."""
         names: dict[tuple[str, str], str] = {}
         variables: list[tuple[int, str, str]] = []
         controllers: dict[str, tuple[str, tuple[str, ...]]] = {}
@@ -83,7 +83,7 @@ class Comments:
         return cls(names, tuple(variables), controllers)
 
     def original(self, kind: str, pddl: str) -> str:
-        """Return the original name for a PDDL name, or the PDDL name itself if it has no comment."""
+        """Return the original of the name `pddl`; if no comment gives an original, return `pddl` itself."""
         return self.names.get((kind, pddl.lower()), str(pddl))
 
     def variables_before(self, line: int, after: int) -> dict[str, str]:
@@ -161,7 +161,7 @@ class NameTable:
 
 
 def _sanitised(name: str) -> str:
-    """Return a similar name that PDDL accepts; an accepted name is unchanged."""
+    """Return `name` if PDDL accepts it, otherwise a similar name that PDDL accepts."""
     if _ACCEPTED_NAME.fullmatch(name) and len(name) <= MAX_LENGTH and not KEYWORD.fullmatch(name):
         return name
     ascii_only = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
@@ -172,7 +172,7 @@ def _sanitised(name: str) -> str:
 
 
 def make_unique(names: Iterable[str], reserved: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the names, with numbers appended to repeated or reserved ones; case is ignored."""
+    """Return `names`, with numbers appended to those that are repeated or in `reserved`, ignoring case."""
     names = tuple(names)
     seen = {name.lower() for name in reserved}
     taken = seen | {name.lower() for name in names}

@@ -29,7 +29,7 @@ DOTS_PER_INCH = 160
 FONT_SIZE = 9
 SMALL_FONT_SIZE = 7.5
 MAX_NAME_LENGTH = 28
-LEGEND_LETTERS = 115  # per line of a legend at most; an entry's symbol and gaps count as 6 letters
+LEGEND_LETTERS = 115  # maximum per line of a legend; the symbol and gaps of an entry count as 6 letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +69,17 @@ def report_style() -> Iterator[None]:
         "figure.facecolor": WHITE,
         "figure.dpi": DOTS_PER_INCH,
         "savefig.dpi": "figure",
-        "svg.hashsalt": "needful",  # With a random salt, the ids of elements would differ between runs.
+        "svg.hashsalt": "needful",  # A fixed salt: equal figures then have equal element ids.
     }
     with style.context(["default", settings]):
         yield
 
 
 def panels(titles: Sequence[str], height: float, shared_rows: bool = False) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its panels, one per title, row by row; each panel is `height` inches high.
+    """Return a figure and the list of its panels, one per title; each panel is `height` inches high.
 
-    With `shared_rows`, all panels have the same y axis; only the leftmost panels show its tick labels.
+    The list has the panels of the top row first. With `shared_rows`, all panels have the same y axis, and
+    only the leftmost panels show its tick labels.
     """
     from matplotlib.figure import Figure
 
@@ -95,7 +96,7 @@ def panels(titles: Sequence[str], height: float, shared_rows: bool = False) -> t
 
 
 def domain_panels(domains: Sequence[str], height: float) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its panels, one per domain, with a shared y axis."""
+    """Return a figure and its panels, one per domain, `height` inches high, with a shared y axis."""
     return panels([domain_title(domain) for domain in domains], height, shared_rows=True)
 
 
@@ -122,7 +123,7 @@ def group_panels(
 
 
 def label_outer(axes: Sequence[Axes], x: str = "", y: str = "") -> None:
-    """Label the x axes of the lowest panels and the y axes of the leftmost panels."""
+    """Label the x axes of the lowest panels with `x`, and the y axes of the leftmost panels with `y`."""
     for index, panel in enumerate(axes):
         if index + MAX_COLUMNS >= len(axes):
             panel.set_xlabel(x)
@@ -138,7 +139,7 @@ def legend_below(figure: Figure, handles: Sequence[Artist]) -> None:
 
 
 def method_line(method: str) -> Line2D:
-    """Return the legend entry of a method."""
+    """Return the legend entry of a method: a line with the method's colour, marker and label."""
     from matplotlib.lines import Line2D
 
     style = method_style(method)
@@ -155,7 +156,10 @@ def method_rows(axes: Sequence[Axes], methods: Sequence[str]) -> None:
 
 
 def figure_label(name: str) -> str:
-    """Return a name as a label: one line, shortened if long, with `$` escaped (it starts a formula)."""
+    """Return a name as a label for figures: one line, shortened if it is long.
+
+    `$` is escaped, because matplotlib would read it as the start of a formula.
+    """
     line = " ".join(name.split())
     if len(line) > MAX_NAME_LENGTH:
         line = line[: MAX_NAME_LENGTH - 1] + "…"
@@ -163,7 +167,10 @@ def figure_label(name: str) -> str:
 
 
 def render_files(figure: Figure) -> FigureFiles:
-    """Return a figure as PNG and SVG, without dates and versions: equal figures give equal bytes."""
+    """Return the contents of the PNG file and the SVG file of a figure.
+
+    Dates and versions are left out of the files, so equal figures give equal bytes.
+    """
     png, svg = io.BytesIO(), io.BytesIO()
     figure.savefig(png, format="png", metadata={"Software": None})
     figure.set_layout_engine("none")  # Use the layout of the PNG for the SVG, too.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-# For each domain and method: groups of runs, sorted by their numbers of demonstrations.
+# The curve of each domain and method: groups of runs, sorted by their numbers of demonstrations.
 Curves: TypeAlias = Mapping[tuple[str, str], Sequence[RunGroup]]
 
 
@@ -87,7 +87,8 @@ def _draw_curve(axes: Axes, method: str, curve: Sequence[RunGroup]) -> None:
 def _draw_published(axes: Axes, domain: str, method: str, most_demos: int) -> bool:
     """Draw the mean success that the paper reports as a star, and return whether a star was drawn.
 
-    Nothing is drawn if the paper reports no mean, or if it used more than `most_demos` demonstrations.
+    Nothing is drawn if the paper reports no mean, or if the paper used more than `most_demos`
+    demonstrations: the star would be beyond the end of the x axis.
     """
     protocol, published = protocol_of(domain), SUCCESS.get(domain, {}).get(method)
     if protocol is None or published is None or protocol.demos > most_demos:

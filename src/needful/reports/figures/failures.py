@@ -42,7 +42,7 @@ OUTCOME_COLOURS: Mapping[str, str] = MappingProxyType(
 
 
 def draw_failures(groups: Sequence[RunGroup]) -> Figure | None:
-    """Draw a bar for each method, divided into the percentages of the outcomes of its tasks."""
+    """Draw a bar per method and domain; its parts are the percentages of tasks with each outcome."""
     from matplotlib.patches import Patch
 
     tried = [group for group in main_groups(groups) if group.records]
@@ -64,7 +64,7 @@ def draw_failures(groups: Sequence[RunGroup]) -> Figure | None:
 
 
 def outcome_label(record: RunRecord) -> str:
-    """Return the label of a task's outcome; for a timeout, it names the stage: search or refinement."""
+    """Return the label of a task's outcome; a timeout's label names the stage: search or refinement."""
     if record.outcome == Outcome.TIMEOUT.value:
         return REFINEMENT_TIMEOUT if record.abstract_plans else SEARCH_TIMEOUT
     return record.outcome.replace("_", " ")

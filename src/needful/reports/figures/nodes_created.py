@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FAILED_NODES = 10**6  # the x value of unsolved tasks in domains that are not in the paper
-VIOLIN_HALF_WIDTH = 0.4  # the distance between two rows is 1
+VIOLIN_HALF_WIDTH = 0.4  # in units of the distance between two rows
 MIN_VIOLIN_POINTS = 10  # for fewer points, no violin is drawn, as it would be misleading
 MIN_BANDWIDTH = 0.07  # minimum bandwidth of the violin's kernel density, in powers of ten
 MAX_OPAQUE_POINTS = 60  # more points would overlap, so they are drawn paler
@@ -29,9 +29,9 @@ MAX_OPAQUE_POINTS = 60  # more points would overlap, so they are drawn paler
 def draw_nodes_created(groups: Sequence[RunGroup]) -> Figure | None:
     """Draw a point for each task: its x value is the number of nodes that the search created.
 
-    A method with enough solved tasks also gets a violin of their points and a line at their median.
-    Unsolved tasks are drawn at the end of the x axis, with their percentage. Policies create no nodes and
-    are omitted.
+    If a method solved at least `MIN_VIOLIN_POINTS` tasks, a violin shows the density of their points and a
+    line marks their median. Unsolved tasks are drawn at the end of the x axis, beside the percentage of
+    unsolved tasks. Learned policies do not search, so they are omitted.
     """
     searching = [group for group in main_groups(groups) if group.method not in POLICIES and group.records]
     if not searching:
@@ -49,10 +49,10 @@ def draw_nodes_created(groups: Sequence[RunGroup]) -> Figure | None:
 
 
 def _end_of_scale(groups: Sequence[RunGroup]) -> int:
-    """Return the x value at which unsolved tasks are drawn.
+    """Return the end of the x axis: the number of nodes at which unsolved tasks are drawn.
 
-    It is the paper's value for the domain, or `FAILED_NODES` if the domain is not in the paper. It is at
-    least the next power of ten above the largest number of nodes of a solved task.
+    It is the larger of two numbers. One is the value in the paper's figure, or `FAILED_NODES` if the domain
+    is not in the paper. The other is the next power of ten above the number of nodes of every solved task.
     """
     protocol = protocol_of(groups[0].domain)
     paper_end = protocol.failed_nodes if protocol else FAILED_NODES
@@ -62,9 +62,9 @@ def _end_of_scale(groups: Sequence[RunGroup]) -> int:
 
 def _prepare_scale(axes: Axes, end: int) -> None:
     axes.set_xscale("log")
-    axes.set_xlim(0.7, end * end**0.28)  # room for the labels at the right
+    axes.set_xlim(0.7, end * end**0.28)  # room for the percentages at the right
     last = round(math.log10(end))
-    # Skip powers whose labels would touch the label at the end of the scale.
+    # Skip powers of ten whose labels would touch the label "failed" at the end of the x axis.
     powers = [power for power in range(0, last, 1 if last <= 4 else 2) if 6 * (last - power) > last]
     axes.set_xticks([10**power for power in powers] + [end])
     axes.set_xticklabels([f"$10^{power}$" for power in powers] + ["failed"])
@@ -74,7 +74,7 @@ def _prepare_scale(axes: Axes, end: int) -> None:
 
 def _draw_method(axes: Axes, group: RunGroup, row: int, end: int) -> None:
     colour = method_style(group.method).colour
-    # The scale is logarithmic: 0 nodes are drawn as 1.
+    # The x axis is logarithmic and has no 0: tasks with 0 nodes are drawn at 1.
     solved = np.log10([max(1, record.nodes_created) for record in group.records if record.solved])
     failures = len(group.records) - len(solved)
     if len(solved) >= MIN_VIOLIN_POINTS:
@@ -111,7 +111,7 @@ def _draw_method(axes: Axes, group: RunGroup, row: int, end: int) -> None:
 def _draw_violin(axes: Axes, logs: np.ndarray, row: int, colour: str) -> None:
     """Draw a violin: the kernel density of `logs`, the base-10 logarithms of the numbers of nodes.
 
-    The axis is logarithmic, so the density is that of the logarithms. The bandwidth follows Silverman's
+    The x axis is logarithmic, so the density is that of the logarithms. The bandwidth follows Silverman's
     rule, but is at least `MIN_BANDWIDTH`.
     """
     bandwidth = max(MIN_BANDWIDTH, 1.06 * float(np.std(logs)) * len(logs) ** -0.2)

@@ -78,7 +78,10 @@ def _by_seed(group: RunGroup) -> dict[int, dict[int, RunRecord]]:
 
 
 def compare_with_ours(groups: Sequence[RunGroup]) -> tuple[Comparison, ...]:
-    """Compare `necessary` with each other method; `groups` has one group of runs per method and domain."""
+    """Compare our method, `necessary`, with every other method on each domain.
+
+    `groups` has one group of runs per method and domain.
+    """
     comparisons = []
     for other in groups:
         ours = main_group(groups, other.domain, OURS)
@@ -88,10 +91,11 @@ def compare_with_ours(groups: Sequence[RunGroup]) -> tuple[Comparison, ...]:
 
 
 def draw_paired_differences(groups: Sequence[RunGroup]) -> Figure | None:
-    """Draw the mean difference between `necessary` and each other method, with its 95 % interval.
+    """Draw the mean difference in success between `necessary` and each other method.
 
-    A hollow marker is a single seed, which has no interval. The two numbers at the right are the tasks that
-    only `necessary` solved, and the tasks that only the other method solved.
+    A bar is the 95 % confidence interval. A hollow marker means that there is only one seed, and so no
+    interval. The two numbers at the right count the tasks that only `necessary` solved, and the tasks that
+    only the other method solved.
     """
     comparisons = compare_with_ours(main_groups(groups))
     if not comparisons:

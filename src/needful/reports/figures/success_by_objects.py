@@ -30,7 +30,10 @@ class SizeClass:
 
 
 def draw_success_by_objects(groups: Sequence[RunGroup]) -> Figure | None:
-    """Draw the percentage of solved tasks for each method; larger points stand for more tasks."""
+    """Draw for each method the percentage of solved tasks against the number of objects in a task.
+
+    Larger points stand for more tasks.
+    """
     from matplotlib.ticker import MaxNLocator
 
     classes = {(group.domain, group.method): size_classes(group.records) for group in main_groups(groups)}
@@ -62,8 +65,8 @@ def draw_success_by_objects(groups: Sequence[RunGroup]) -> Figure | None:
 def size_classes(records: Sequence[RunRecord]) -> tuple[SizeClass, ...]:
     """Group tasks into at most six classes by their number of objects.
 
-    The different numbers of objects are divided evenly among the classes: if there are 12, each class has
-    two of them. Records without a number of objects are omitted.
+    The distinct numbers of objects are divided evenly among the classes: with 12 distinct numbers, each of
+    the six classes gets two. Records without a number of objects are omitted.
     """
     counted = [record for record in records if record.objects > 0]
     sizes = sorted({record.objects for record in counted})

@@ -20,7 +20,10 @@ MIN_SECONDS = 1e-4
 
 
 def draw_survival(groups: Sequence[RunGroup]) -> Figure | None:
-    """Draw for each method the percentage of tasks solved within a time, over all tasks of all seeds."""
+    """Draw a curve per method: the percentage of tasks that were solved within x seconds of planning.
+
+    The percentage is over all tasks of all seeds.
+    """
     tried = [group for group in main_groups(groups) if group.records]
     if not tried:
         return None
@@ -39,7 +42,7 @@ def draw_survival(groups: Sequence[RunGroup]) -> Figure | None:
 
 
 def solved_within(group: RunGroup) -> tuple[list[float], list[float]]:
-    """Return times in seconds, and the percentage of tasks that were solved within each time."""
+    """Return the curve of a group of runs: times in seconds, and the percentage solved within each time."""
     seconds = sorted(max(r.seconds["total"], MIN_SECONDS) for r in group.records if r.solved)
     shares = [100.0 * number / len(group.records) for number in range(1, len(seconds) + 1)]
     end = max([group.setting.timeout, *seconds])

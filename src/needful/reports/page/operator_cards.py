@@ -20,9 +20,9 @@ from needful.planning.pddl.writer import write_actions
 from needful.reports.page.recorded_run import RecordedModel
 from needful.reports.page.shared_tables import AtomList
 
-# More demonstrations would make the page slow to load.
+# More demonstrations than this would make the page slow to load.
 MAX_DEMONSTRATIONS = 100
-# PDDL comments with this prefix name the controller. They are removed: the card already shows its name.
+# PDDL comments with this prefix name the controller. They are removed, because cards show it elsewhere.
 ACTION_COMMENT_PREFIX = "; action "
 
 
@@ -52,11 +52,11 @@ def operator_cards(model: RecordedModel) -> list[dict[str, Any]]:
 
 
 def demonstration_steps(model: RecordedModel, atoms: AtomList) -> dict[int, list[dict[str, Any]]]:
-    """Return a list of steps for each demonstration number: the steps that operators were learned from.
+    """Return the steps that operators were learned from, as one list of JSON objects per demonstration.
 
-    The data of a step has the atoms that it added, the atoms that it deleted, and the atoms that must hold
-    after it because later steps or the goal need them. Changes that the operator does not predict are
-    listed separately.
+    The keys are the numbers of the demonstrations. The object of a step has the atoms that the step added,
+    the atoms that it deleted, and the atoms that must hold after the step because later steps or the goal
+    need them. Changes that the step's operator does not predict are listed separately.
     """
     found: dict[int, list[dict[str, Any]]] = {}
     for number, operator in enumerate(model.stored.model.operators):

@@ -1,4 +1,4 @@
-"""Make the page: one self-contained HTML file with its data as JSON."""
+"""Make the interactive page about runs: one HTML file that contains all its data as JSON."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SCRIPTS = (
     "page.js",
 )
 
-# Returns the environment of a domain; raises `InvalidInputError` if there is none.
+# A function that returns the environment of a domain; it raises `InvalidInputError` if there is none.
 FindEnvironment: TypeAlias = Callable[[str], Environment]
 
 
@@ -42,7 +42,7 @@ FindEnvironment: TypeAlias = Callable[[str], Environment]
 class RendererCache:
     """Creates one renderer per domain, on demand, to draw the states of its tasks.
 
-    If the states of a domain cannot be drawn, `renderers` has the reason as a text instead.
+    If the states of a domain cannot be drawn, `renderers` has the reason as a text instead of a renderer.
     """
 
     find_environment: FindEnvironment
@@ -76,7 +76,7 @@ class RendererCache:
 
 
 def page_data(runs: Sequence[RecordedRun], find_environment: FindEnvironment) -> dict[str, Any]:
-    """Return the data of the page as JSON values."""
+    """Return all data that the page about the given runs shows, as JSON values."""
     cache = RendererCache(find_environment)
     labels = run_labels(runs)
     shown = [_run_data(run, label, cache) for run, label in zip(runs, labels, strict=True)]
@@ -86,8 +86,8 @@ def page_data(runs: Sequence[RecordedRun], find_environment: FindEnvironment) ->
 def run_labels(runs: Sequence[RecordedRun]) -> list[str]:
     """Return a label for each run, unique within its domain.
 
-    A label is the name of the learner. If labels would be equal, the seed is added to all of them; if that
-    is not enough, also the name of the run's folder.
+    A label is the name of the learner. If two labels in a domain are equal, the seed is added to the labels
+    of all runs; if that is not enough, also the name of the run's folder, and at last a running number.
     """
     levels: tuple[Callable[[RecordedRun], str], ...] = (
         lambda run: run.learner,
@@ -136,7 +136,7 @@ def _numbers(values: JsonValue, names: Sequence[str] | None = None) -> dict[str,
 def _tasks(
     run: RecordedRun, atoms: AtomList, cache: RendererCache, notes: list[str]
 ) -> list[dict[str, Any]]:
-    """Return the data of each task; append a note to `notes` if plans or pictures are missing."""
+    """Return the data of each task of a run; append a note to `notes` if plans or pictures are missing."""
     if not run.plans:
         if run.records and run.learned:
             notes.append("The plans of this run were not recorded, so there is nothing to replay.")
@@ -145,7 +145,7 @@ def _tasks(
     if not isinstance(renderer, str):
         try:
             rows = task_rows(run, atoms, renderer, films)
-        except Exception as error:  # Code of the environment draws the states; it may raise any exception.
+        except Exception as error:  # The environment's drawing code may raise anything.
             renderer = f"{type(error).__name__}: {error}"
             cache.disable(run.domain, renderer)
         else:
@@ -189,7 +189,10 @@ def _climb(climb: RecordedClimb) -> dict[str, Any]:
 
 
 def make_report(runs: Sequence[RecordedRun], find_environment: FindEnvironment) -> str:
-    """Return the HTML page about runs; it loads no other files, and equal runs give equal pages."""
+    """Return the HTML page about the given runs.
+
+    The page loads no other files. Equal runs give equal pages.
+    """
     if not runs:
         raise InvalidInputError("A report needs at least one run.")
     script = "".join(['(() => {\n"use strict";\n', *map(_asset, SCRIPTS), "})();\n"])

@@ -1,4 +1,4 @@
-"""Read the folder of a run: task records, summary, learned model, how it was learned, and plans."""
+"""Read the folder of a run: task records, summary, plans, and the model with its learning records."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ RUN_FOLDER_HINT = "Use a folder written by `needful run` or `needful eval --out`
 class RecordedModel:
     """The learned operators, and the records of how they were learned.
 
-    `evidence` has the transitions that each operator was learned from. `climb` has the steps of the hill
-    climbing search over sets of operators. Each of the two is None if it was not recorded.
+    `dropped` has the preconditions that were dropped because experiments showed them to be unnecessary, by
+    operator. `evidence` has the transitions that each operator was learned from. `climb` has the steps of
+    the hill climbing search over sets of operators. `evidence` and `climb` are None if not recorded.
     """
 
     stored: StoredModel

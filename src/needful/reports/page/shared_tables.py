@@ -14,7 +14,7 @@ from needful.core.atoms import GroundAtom
 
 # What a mark (one drawn item) shows: SVG path data, a text `(text,)`, or an image `("", PNG as base64)`.
 Form: TypeAlias = str | tuple[str] | tuple[str, str]
-# Pairs of an SVG attribute and its value, sorted. Attributes with their default value are omitted.
+# The style of a mark: sorted pairs of an SVG attribute and its value. Default values are omitted.
 Style: TypeAlias = tuple[tuple[str, str | float], ...]
 Point: TypeAlias = tuple[float, float]
 # A picture: the numbers of its marks, from back to front.
@@ -27,7 +27,7 @@ class MarkTable:
 
     A mark is one drawn item. It has a form (a path, a text or an image), a position and a style. A style
     can contain the number of an outline in `clips`: then only the part of the mark inside the outline is
-    visible. Each dictionary numbers its entries consecutively from 0.
+    visible. Each dictionary maps its entries to their numbers: 0, 1, 2 and so on.
     """
 
     forms: dict[Form, int] = field(default_factory=dict)
@@ -36,13 +36,13 @@ class MarkTable:
     marks: dict[tuple[int, float, float, int], int] = field(default_factory=dict)
 
     def mark(self, form: Form, point: Point, style: Style) -> int:
-        """Return the number of a mark; add the mark if it is new."""
+        """Return the number of the mark with this form, position and style; add the mark if it is new."""
         form_number = self.forms.setdefault(form, len(self.forms))
         style_number = self.styles.setdefault(style, len(self.styles))
         return self.marks.setdefault((form_number, *point, style_number), len(self.marks))
 
     def clip(self, outline: str) -> int:
-        """Return the number of a clip outline, given as SVG path data; add it if it is new."""
+        """Return the number of a clip outline, given as SVG path data; add the outline if it is new."""
         return self.clips.setdefault(outline, len(self.clips))
 
     def as_json(self) -> dict[str, Any]:

@@ -33,19 +33,19 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 DIGITS = 1
-# Added to coordinates before rounding. Values halfway between two rounded ones are then always rounded up.
+# Added to numbers before rounding, so that a number halfway between two rounded ones is always rounded up.
 ROUNDING_OFFSET = 1e-6
-# In matplotlib y grows upwards, in SVG downwards.
+# Points are multiplied by this vector, because y grows upwards in matplotlib and downwards in SVG.
 FLIP_Y = np.array((1.0, -1.0))
 
 MOVE, LINE, QUADRATIC, CUBIC, CLOSE = map(
     int, (Path.MOVETO, Path.LINETO, Path.CURVE3, Path.CURVE4, Path.CLOSEPOLY)
 )
 COMMANDS = {MOVE: "M", LINE: "L", QUADRATIC: "Q", CUBIC: "C"}
-# The number of points of a curve segment after its first control point.
+# For each kind of curve segment: the number of points that follow its first control point.
 FURTHER_POINTS = {QUADRATIC: 1, CUBIC: 2}
 CAPS = {"projecting": "square", "round": "round"}
-# For each alignment: SVG's `text-anchor`, and the position of this anchor, from 0 (left) to 1 (right).
+# For each horizontal alignment of text: SVG's `text-anchor`, and the anchor's position from 0 (left) to 1.
 ANCHORS = {"left": ("start", 0.0), "center": ("middle", 0.5), "right": ("end", 1.0)}
 BOLD = 600
 
@@ -77,7 +77,7 @@ class PathStyle(NamedTuple):
     Attributes:
         face: the fill colour, or None.
         edge: the stroke colour.
-        alpha: the opacity of both, or None to use the alpha of the colours.
+        alpha: the opacity of fill and stroke, or None to use the alpha values of the two colours.
         width: the stroke width in points.
         join, cap: the join and cap styles of the stroke.
         dashes: the lengths of dashes and gaps, or None.
@@ -124,7 +124,7 @@ class PathStyle(NamedTuple):
 
 
 def colour_to_svg(attribute: str, colour: Any, alpha: float | None) -> dict[str, str | float]:
-    """Return a colour as SVG attributes; no attributes if it is fully transparent.
+    """Return a colour as SVG attributes; no attributes if the colour is fully transparent.
 
     `attribute` is "fill" or "stroke". `alpha`, if given, replaces the alpha of the colour.
     """
@@ -139,7 +139,7 @@ def colour_to_svg(attribute: str, colour: Any, alpha: float | None) -> dict[str,
 
 
 def rounded(number: float, digits: int = DIGITS) -> float:
-    """Return a rounded number; a whole number becomes an int."""
+    """Return a number rounded to `digits` decimals; a whole number becomes an int."""
     return compact_number(round(float(number) + ROUNDING_OFFSET, digits))
 
 
@@ -157,7 +157,7 @@ class RecordingRenderer(RendererBase):
         self._top_left = np.array((0.0, size[1]))
         self._groups: list[tuple[str | None, int]] = []
         self._setting: tuple[Hashable, ...] = ()
-        # Caches of earlier results: matplotlib draws all artists again for each picture.
+        # Caches: matplotlib draws all artists again for each picture, and many of them did not change.
         self._known_groups: dict[tuple[Hashable, ...], Frame] = {}
         self._known_paths: dict[tuple[Hashable, ...], Frame] = {}
         self._known_bounds: dict[int, tuple[BboxBase, tuple[float, ...]]] = {}
@@ -223,7 +223,7 @@ class RecordingRenderer(RendererBase):
         ismath: Any = False,
         mtext: Text | None = None,
     ) -> None:
-        """Record a line of text and its alignment.
+        """Add a line of text with its alignment to the current picture, as a mark.
 
         The browser uses another font, in which the text has another width. With the alignment, the browser
         can place the text correctly.
@@ -244,7 +244,7 @@ class RecordingRenderer(RendererBase):
     def draw_image(
         self, gc: GraphicsContextBase, x: float, y: float, im: Any, transform: Any = None
     ) -> None:
-        """Record an image."""
+        """Add an image to the current picture, as a mark with the pixels in PNG format."""
         from PIL import Image
 
         pixels = np.ascontiguousarray(im[::-1])
@@ -258,7 +258,7 @@ class RecordingRenderer(RendererBase):
     def get_text_width_height_descent(
         self, s: str, prop: FontProperties, ismath: Any
     ) -> tuple[float, float, float]:
-        """Return the width, height and descent of a text; a dollar sign is a normal character."""
+        """Return the width, height and descent of a text; `$` does not start a formula."""
         key = (s, prop.get_size_in_points(), prop.get_name(), prop.get_weight())
         if key not in self._known_lengths:
             # Ignore warnings about letters that the font lacks: the browser's font may have them.
@@ -268,7 +268,7 @@ class RecordingRenderer(RendererBase):
         return self._known_lengths[key]
 
     def get_canvas_width_height(self) -> Point:
-        """Return the size of a picture."""
+        """Return the width and height of a picture in points."""
         return self.size
 
     def flipy(self) -> bool:
@@ -293,7 +293,7 @@ class RecordingRenderer(RendererBase):
         return (self._mark(path_to_svg(outline, points[0]), (x, self.size[1] - y), attributes),)
 
     def _clip_shape(self, gc: GraphicsContextBase) -> str | tuple[float, ...] | None:
-        """Return the region to which a path is clipped: SVG path data, rectangle bounds, or None."""
+        """Return the clip region of a graphics context: SVG path data, rectangle bounds, or None."""
         bounds = gc.get_clip_rectangle()
         found: tuple[Any, Any] = gc.get_clip_path()  # A path and its transform, or (None, None).
         if found[0] is not None:
@@ -307,7 +307,7 @@ class RecordingRenderer(RendererBase):
         return self._known_bounds[id(bounds)][1]
 
     def _clip_rectangle(self, points: np.ndarray, *extents: float) -> str | None:
-        """Return a clip rectangle as SVG path data, or None if all points are inside the rectangle."""
+        """Return a clip rectangle as SVG path data; None if it contains all `points` and clips nothing."""
         low, high = np.array(extents[:2]), np.array(extents[2:])
         if ((points >= low) & (points <= high)).all():
             return None
@@ -316,7 +316,10 @@ class RecordingRenderer(RendererBase):
 
 
 def _repeat(marks: Frame, renderer: RendererBase) -> None:
-    """Add known marks to the current picture; this replaces the `draw` of an artist drawn earlier."""
+    """Add recorded marks to the current picture.
+
+    This function replaces the `draw` method of an artist that was recorded for an earlier picture.
+    """
     assert isinstance(renderer, RecordingRenderer)
     renderer.frame.extend(marks)
 
@@ -335,7 +338,7 @@ def _is_bold(weight: str | int) -> bool:
 
 
 class StateRenderer:
-    """Draws the states of one environment.
+    """Draws the states of one environment as pictures that consist of marks (drawn items).
 
     All states are drawn on the same axes, because new axes are slow to create.
     """
@@ -353,13 +356,13 @@ class StateRenderer:
         self._empty = frozenset(self._axes.get_children())
 
     def frame(self, state: State, goal: AbstractState) -> Frame:
-        """Return the picture of a state: the numbers of its marks in `mark_table`."""
+        """Draw a state of a task with this goal; return the numbers of the marks in `mark_table`."""
         self._clear_axes()
         self.environment.draw(state, self._axes, goal)
         return self._recorder.record(self._axes)
 
     def _clear_axes(self) -> None:
-        """Remove all drawn items from the axes; `Axes.clear` would take longer than most drawings."""
+        """Remove all drawn items from the axes; `Axes.clear` is slower than drawing most states."""
         for artist in self._axes.get_children():
             if artist not in self._empty:
                 artist.remove()
@@ -370,7 +373,7 @@ class StateRenderer:
 
 
 class _FixedLimitAxes(Axes):
-    """Axes that add patches faster than matplotlib's if autoscaling is off.
+    """Matplotlib axes with a faster `add_patch` for the case that autoscaling is off.
 
     Matplotlib updates the data limits for each new patch. This is slow, and only autoscaling needs it.
     """

@@ -116,7 +116,7 @@ def _plan(plan: RecordedPlan, atoms: AtomList) -> dict[str, Any]:
 
 def _film(plan: RecordedPlan, renderer: StateRenderer, stride: int) -> dict[str, Any]:
     """Return pictures of some states of a plan, and the indices of these states."""
-    # Predicates read from a file have no classifier, so they are replaced by those of the environment.
+    # Replace the goal's predicates by the environment's: those read from a file have no classifiers.
     goal = bound_to(plan.goal, renderer.environment.vocabulary)
     last = len(plan.states) - 1
     indices = [*range(0, last, stride), last]
@@ -127,7 +127,7 @@ def _film(plan: RecordedPlan, renderer: StateRenderer, stride: int) -> dict[str,
 
 
 def bound_to(atoms: AbstractState, vocabulary: Vocabulary) -> AbstractState:
-    """Return the atoms with their predicates replaced by those of the same name in a vocabulary."""
+    """Return the atoms with each predicate replaced by the predicate of the same name in `vocabulary`."""
     predicates = {predicate.name: predicate for predicate in vocabulary.predicates}
     unknown = sorted({atom.predicate.name for atom in atoms} - predicates.keys())
     if unknown:

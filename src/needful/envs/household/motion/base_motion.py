@@ -1,4 +1,4 @@
-"""Plan paths of the base: footprints of obstacles, a grid of the free space, and A* on the grid."""
+"""Plan paths of the robot's base: footprints of obstacles, a grid of the free space, and A* on the grid."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from needful.envs.household.scene.scene import CLEARANCE, Scene
 Point: TypeAlias = tuple[float, float]
 Cell: TypeAlias = tuple[int, int]
 
-# A cylinder is upright, with a circular footprint, if the |z| component of its unit axis exceeds this.
+# A cylinder counts as upright, with a circular footprint, if |z| of its unit axis exceeds this value.
 UPRIGHT = 0.999
 
 # The side of a grid cell, in metres.
 CELL = 0.05
 
-# Distances to obstacles are computed only up to this value, in metres. So the radius of a `Disc` (a part of
+# Distances to obstacles are computed only up to this value, in metres. The radius of a `Disc` (a part of
 # the robot seen from above) must be smaller.
 MAX_DISTANCE = 0.6
 
 # A cell is free if each disc of the robot, centred on the cell, is at least this far from all obstacles.
-# With this clearance, the discs also hit no obstacle on the way to a neighbouring free cell.
+# This clearance ensures that the discs also hit no obstacle on the way to a neighbouring free cell.
 CELL_CLEARANCE = CLEARANCE / 2
 
-# The maximum distance from the start to the first cell of a path, and from the last cell to the goal.
+# The maximum distance from the start of a path to its first grid cell, and from its last cell to the goal.
 ENTRY_DISTANCE = 0.12
 
-# The weight of the heuristic in weighted A*; a path is at most this many times as long as the shortest.
+# The weight of the heuristic in weighted A*. A path is at most as long as the shortest path times this.
 HEURISTIC_WEIGHT = 1.5
 
 
 @dataclass(frozen=True)
 class Footprints:
-    """The footprints of MuJoCo geoms, seen from above: rotated rectangles with rounded corners.
+    """The areas that MuJoCo geoms cover, seen from above: rotated rectangles with rounded corners.
 
     Each attribute is an array with one row per footprint.
 
     Attributes:
-        centre: their centres.
-        direction: the unit vectors along their first sides.
-        half: their half-extents, without the corner radius.
+        centre: the centres of the rectangles.
+        direction: the unit vectors along the first sides of the rectangles.
+        half: the half-extents of the rectangles, without the corner radius.
         corner_radius: the distances by which the rectangles are grown in all directions.
         low: the heights of the lowest points of the geoms.
-        high: the heights of the highest points.
+        high: the heights of the highest points of the geoms.
     """
 
     centre: np.ndarray
@@ -63,14 +63,14 @@ class Footprints:
     def of(
         cls, centres: np.ndarray, axes: np.ndarray, halves: np.ndarray, round_: np.ndarray
     ) -> Footprints:
-        """Return the footprints of geoms; for a tilted geom, a rectangle that covers its footprint.
+        """Compute the footprints of geoms; for a tilted geom, a rectangle that covers its footprint.
 
-        The arrays have one row per geom: its centre, its rotation matrix (`axes`), its half-extents, and
+        The arrays have one entry per geom: its centre, its rotation matrix (`axes`), its half-extents, and
         whether it is a cylinder (`round_`) or a box.
         """
         half_axes = axes * halves[:, None, :]
-        # The first side of a footprint follows the box axis that is longest when seen from above. So the
-        # footprint of a box that is not tilted is exact.
+        # The first side of a footprint is parallel to the axis of the geom that is longest when seen from
+        # above. So the footprint of a box that is not tilted is exact.
         lengths = np.hypot(half_axes[:, 0, :], half_axes[:, 1, :])
         longest = np.take_along_axis(half_axes[:, :2, :], lengths.argmax(axis=1)[:, None, None], axis=2)[
             :, :, 0
@@ -106,18 +106,19 @@ class Footprints:
         )
 
     def joined(self, others: Footprints) -> Footprints:
-        """Return these footprints followed by others."""
+        """Return these footprints followed by the footprints in `others`."""
         pairs = ((getattr(self, name), getattr(others, name)) for name in self.__dataclass_fields__)
         return Footprints(*(np.concatenate(pair) for pair in pairs))
 
     def between(self, low: float, high: float) -> Footprints:
-        """Return the footprints of the geoms with a part between the heights `low` and `high`."""
+        """Return the footprints of those geoms that have a part between the heights `low` and `high`."""
         return self[(self.low < high) & (self.high > low)]
 
     def gaps(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the distance from each point (x, y) to each footprint; inside, it is 0 or negative.
+        """Return the distance from each point (x, y) to each footprint.
 
-        The last axis of the result is the index of the footprint.
+        The distance is 0 or negative if the point lies inside the footprint. The last axis of the result is
+        the index of the footprint.
         """
         dx, dy = x[..., None] - self.centre[:, 0], y[..., None] - self.centre[:, 1]
         u, v = self.direction[:, 0], self.direction[:, 1]
@@ -129,7 +130,7 @@ class Footprints:
 
 @dataclass(frozen=True)
 class Disc:
-    """A disc that covers, seen from above, the part of the robot between the heights `low` and `high`."""
+    """A disc that covers the part of the robot between the heights `low` and `high`, seen from above."""
 
     radius: float
     low: float
@@ -137,10 +138,10 @@ class Disc:
 
 
 class OccupancyGrid:
-    """A grid over a house that shows in which cells the discs of the robot hit no obstacle.
+    """A grid over the floor of a house, to find the cells in which the discs of the robot hit no obstacle.
 
-    The distances of all cells to the fixed obstacles are cached, in one array per range of heights: a disc
-    can hit only obstacles at its own heights.
+    A disc can hit only obstacles at its own heights. So the distances of all cells to the fixed obstacles
+    are cached in one array per range of heights.
     """
 
     def __init__(self, scene: Scene, fixed: Footprints) -> None:
@@ -152,7 +153,11 @@ class OccupancyGrid:
         self._fields: dict[tuple[float, float], np.ndarray] = {}
 
     def free(self, discs: Sequence[Disc], loose: Footprints) -> np.ndarray:
-        """Return a mask of the cells where all discs are clear of fixed and loose (movable) obstacles."""
+        """Return a mask of the cells where the robot hits no obstacle.
+
+        The robot is given by discs, which are centred on the cell. `loose` holds the movable obstacles; the
+        fixed ones are stored in the grid.
+        """
         free = np.ones((len(self.xs), len(self.ys)), dtype=bool)
         for disc in discs:
             min_gap = disc.radius + CELL_CLEARANCE
@@ -163,7 +168,7 @@ class OccupancyGrid:
         return free
 
     def contains(self, point: np.ndarray) -> bool:
-        """Return whether a point lies in the house."""
+        """Return whether a point lies in the grid, and so in the house."""
         return bool(self.xs[0] <= point[0] <= self.xs[-1] and self.ys[0] <= point[1] <= self.ys[-1])
 
     def cell(self, point: Point) -> Cell:
@@ -189,10 +194,10 @@ class OccupancyGrid:
         free[window] &= gaps >= min_gap
 
     def _window(self, one: Footprints, distance: float) -> tuple[tuple[slice, slice], np.ndarray]:
-        """Return the slices of a block of cells, and the distance of each of these cells to a footprint.
+        """Return the block of cells around one footprint, and the distance of each cell to the footprint.
 
-        The block is a rectangle that contains all cells within `distance` of the footprint. `one` has
-        this footprint only.
+        The block contains all cells within `distance` of the footprint. It is given by its slices of `xs`
+        and `ys`. `one` contains only this footprint.
         """
         (x, y), far = one.centre[0], one.corner_radius[0] + distance
         u, v = np.abs(one.direction[0])
@@ -207,7 +212,7 @@ class OccupancyGrid:
 def has_clearance(
     discs: Sequence[Disc], obstacles: Footprints, points: np.ndarray, clearance: float
 ) -> bool:
-    """Return whether the discs keep a clearance from all obstacles at every one of the given points."""
+    """Return whether the robot, given by discs, keeps a clearance from all obstacles at every point."""
     for disc in discs:
         gaps = obstacles.between(disc.low, disc.high).gaps(points[:, 0], points[:, 1])
         if (gaps < disc.radius + clearance).any():
@@ -216,33 +221,33 @@ def has_clearance(
 
 
 class BasePlanner:
-    """Plan paths of the base from one start position.
+    """Plans paths of the robot's base from one start position.
 
-    The robot is a set of discs with a common centre. Loose (movable) obstacles that touch the discs at the
-    start are ignored; otherwise the robot could not leave.
+    The robot is represented by discs with a common centre. Loose (movable) obstacles that touch the discs
+    at the start are ignored; otherwise the robot could not leave the start.
     """
 
     def __init__(self, grid: OccupancyGrid, discs: Sequence[Disc], loose: Footprints, start: Point) -> None:
         self._grid, self._discs, self._start = grid, discs, start
         loose = _not_touching(discs, loose, start)
         self._obstacles = grid.fixed.joined(loose)
-        # Connected components of the free cells: they show quickly, without A*, whether a path exists.
+        # Label the connected components of the free cells, to find without A* whether a path exists.
         self._labels, _ = ndimage.label(grid.free(discs, loose), output=np.int16)
         self._start_cells = self._entry_cells(start)
 
     def is_enclosed(self) -> bool:
-        """Return whether no path leads from the start into the largest connected part of the free space."""
+        """Return whether no path leads from the start to the largest connected region of free cells."""
         sizes = np.bincount(self._labels.ravel())
         sizes[0] = 0  # the label of cells that are not free
         return int(sizes.argmax()) not in self._start_cells
 
     def can_reach(self, goal: Point) -> bool:
-        """Return whether there is a path to a goal."""
+        """Return whether there is a path from the start to the given goal."""
         connected = not self._entry_cells(goal).keys().isdisjoint(self._start_cells)
         return connected or self._is_clear(self._start, goal, CELL_CLEARANCE)
 
     def path(self, goal: Point) -> tuple[Point, ...] | None:
-        """Return a path to a goal, or None if there is none."""
+        """Return a path from the start to the given goal, or None if there is none."""
         if self._is_clear(self._start, goal, CELL_CLEARANCE):
             return self._start, goal
         last = self._entry_cells(goal)
@@ -255,11 +260,11 @@ class BasePlanner:
         return (self._start, *((float(xs[i]), float(ys[j])) for i, j in cells), goal)
 
     def _entry_cells(self, point: Point) -> dict[int, Cell]:
-        """Return the cells at which a path from or to a point can enter the grid, one per component.
+        """Return the cells at which a path can go from a point to the grid, or from the grid to the point.
 
-        A component is a connected set of free cells; the keys of the result are component labels. Each cell
-        is the nearest in its component that has a clear straight line to the point. Cells farther from the
-        point than `ENTRY_DISTANCE` are not considered, so components may be left out.
+        There is at most one cell per component; a component is a connected set of free cells. The result
+        maps the label of a component to its nearest cell with a clear straight line to the point. Cells
+        farther from the point than `ENTRY_DISTANCE` are not considered, so components may be left out.
         """
         xs, ys = self._grid.xs, self._grid.ys
         i, j = self._grid.cell(point)
@@ -281,8 +286,8 @@ class BasePlanner:
     def _is_clear(self, one: Point, other: Point, clearance: float) -> bool:
         """Return whether the robot can move in a straight line between two points.
 
-        The discs that cover the robot must stay at least `clearance` away from all obstacles. This is
-        tested with their centre at the two points and at points between them, at most `CELL` apart.
+        The discs that cover the robot must stay at least `clearance` away from all obstacles. The distance
+        is tested with the discs centred on points of the line that are at most `CELL` apart.
         """
         count = 2 + int(hypot(other[0] - one[0], other[1] - one[1]) / CELL)
         return has_clearance(self._discs, self._obstacles, np.linspace(one, other, count), clearance)
@@ -298,7 +303,10 @@ def _not_touching(discs: Sequence[Disc], loose: Footprints, start: Point) -> Foo
 
 
 def _a_star(free: np.ndarray, start: Cell, goal: Cell) -> list[Cell]:
-    """Return a path over free cells, in steps to eight neighbours; start and goal must be connected."""
+    """Find a path from start to goal over free cells with weighted A*; both must be connected.
+
+    Each step leads to one of the eight neighbours of a cell.
+    """
     width = free.shape[1] + 2
     open_cells = np.pad(free, 1).ravel().tolist()
     steps = [

@@ -1,7 +1,7 @@
-"""Plan collision-free paths of the hand and the thing that it holds.
+"""Plan collision-free paths of the robot's hand and the object that it holds.
 
 The hand floats and keeps its orientation. The robot's own base is not an obstacle. Simple paths are tried
-first, then RRT-Connect: two trees of collision-free lines that grow towards each other.
+first. Then RRT-Connect grows two trees of collision-free lines towards each other, from start and goal.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
 LineTest: TypeAlias = Callable[[np.ndarray, np.ndarray], bool]
 Path: TypeAlias = tuple[np.ndarray, ...]
 
-# Collisions are checked at points of a path that are at most CHECK_STEP apart. Geoms may overlap by
-# PENETRATION_TOLERANCE without a collision, because bodies at rest overlap slightly. Both are in metres.
+# Collisions are checked at points of a path that are at most CHECK_STEP apart. Because bodies at rest
+# overlap slightly, an overlap of up to PENETRATION_TOLERANCE is no collision. Both are in metres.
 CHECK_STEP = 0.02
 PENETRATION_TOLERANCE = 0.003
 
-# The hand touches a thing if their distance is less than this.
+# The hand touches an object if the distance between them is less than this, in metres.
 CONTACT_GAP = 0.002
 
-# If the straight line to the goal is not free, detours are tried. They lead via a point above the goal (at
-# one of the heights) or beside it (at one of the distances), in metres.
+# If the straight line to the goal is not free, detours are tried. A detour leads via a point above the
+# goal, at one of these heights, or via a point beside the goal, at one of these distances (metres).
 APPROACH_HEIGHTS = (0.1, 0.3)
 APPROACH_DISTANCES = (0.25, 0.45)
 
-# A point beside the goal lies in the direction of the robot, or of +x, -x, +y or -y. These four are used
-# only if they point roughly to the robot: the cosine of the angle to its direction exceeds MIN_ALIGNMENT.
-# Each detour via a point beside the goal is also tried LIFT_HEIGHT higher, with a final descent, so that a
-# held thing does not scrape a surface.
+# A point beside the goal lies in the direction of the robot, or in one of the directions +x, -x, +y and -y.
+# These four are used only if they point roughly to the robot: the cosine of the angle between the direction
+# and that of the robot must exceed MIN_ALIGNMENT. Each detour via a point beside the goal is also tried
+# LIFT_HEIGHT higher, with a final descent, so that the held object does not scrape a surface.
 MIN_ALIGNMENT = 0.3
 LIFT_HEIGHT = 0.02
 
@@ -46,12 +46,12 @@ RRT_STEP, RRT_MAX_ITERATIONS = 0.15, 80
 
 @dataclass(frozen=True)
 class Payload:
-    """The MuJoCo geoms that move together: that of the hand, and those of the thing that it holds.
+    """The MuJoCo geoms that move together: the hand, and the parts of the object that it holds.
 
     Attributes:
         geoms: the indices of the geoms; the hand is the first.
-        offsets: their centres relative to the hand.
-        half_extents: the half-extents of their bounding boxes.
+        offsets: the centres of the geoms relative to the hand.
+        half_extents: the half-extents of the geoms' bounding boxes.
     """
 
     geoms: np.ndarray
@@ -60,7 +60,7 @@ class Payload:
 
 
 class HandPlanner:
-    """Plan paths of the hand; all other things stay where they are in a snapshot of the simulation."""
+    """Plans paths of the hand in one snapshot of the house, in which all other objects do not move."""
 
     def __init__(self, geometry: SnapshotGeometry) -> None:
         self._model = geometry.model
@@ -71,9 +71,9 @@ class HandPlanner:
         self._solid = np.flatnonzero(geometry.model.owner >= OWNER_HOUSE)
 
     def payload(self, hand: np.ndarray, thing: int) -> Payload:
-        """Return the geoms of the hand and the held thing.
+        """Return the geoms that move with the hand: the hand itself and the held object.
 
-        `hand` is the position of the hand, and `thing` the index of the held thing (-1 for an empty hand).
+        `hand` is the position of the hand, and `thing` the index of the held object (-1 for an empty hand).
         """
         held = np.flatnonzero(self._model.owner == thing) if thing >= 0 else np.empty(0, dtype=int)
         geoms = np.array([self._hand, *held])
@@ -83,9 +83,10 @@ class HandPlanner:
         return Payload(geoms, offsets, (boxes.high[geoms] - boxes.low[geoms]) / 2)
 
     def is_free(self, payload: Payload, points: Sequence[np.ndarray], ignored: int = -1) -> bool:
-        """Return whether the hand and the held thing can move through the points without a collision.
+        """Return whether the hand and the held object can move through the points without a collision.
 
-        They move in straight lines. Collisions with the thing whose index is `ignored` do not count.
+        They move in straight lines from point to point. Collisions with the object whose index is `ignored`
+        do not count.
         """
         centres = _interpolate(points)[:, None, :] + payload.offsets
         low, high = centres - payload.half_extents, centres + payload.half_extents
@@ -108,10 +109,10 @@ class HandPlanner:
     def contact_position(
         self, thing: int, towards: np.ndarray, outwards: np.ndarray, distance: float
     ) -> np.ndarray:
-        """Return the position at which the hand first touches a thing when it moves along a straight line.
+        """Return where the hand first touches the object `thing` when it moves along a straight line.
 
         The line ends at the point `towards`. It begins at `distance` from this point in the direction
-        `outwards`. If the hand never touches the thing, the result is `towards`.
+        `outwards`. If the hand never touches the object, the result is `towards`.
         """
         parts = np.flatnonzero(self._model.owner == thing)
         remaining = distance
@@ -126,9 +127,10 @@ class HandPlanner:
         return contact
 
     def approach_path(self, thing: int, before: np.ndarray, contact: np.ndarray) -> Path | None:
-        """Return a path of the empty hand to `before`, then straight to `contact`; None if none was found.
+        """Return a path of the empty hand to the object `thing`, or None if none was found.
 
-        `before` is a point near the thing, and `contact` the point at which the hand touches it.
+        The path leads to `before`, a point near the object, and from there straight to `contact`, where the
+        hand touches the object.
         """
         payload = self.payload(self._rest_position, -1)
         if not self.is_free(payload, (before, contact), ignored=thing):
@@ -137,7 +139,7 @@ class HandPlanner:
         return None if path is None else (*path, contact)
 
     def plan(self, payload: Payload, start: np.ndarray, goal: np.ndarray) -> Path | None:
-        """Return a collision-free path of the hand, or None if none was found.
+        """Return a collision-free path of the hand from start to goal, or None if none was found.
 
         The straight line is tried first, then detours that reach the goal from above or from the side,
         and finally RRT-Connect.
@@ -157,7 +159,7 @@ class HandPlanner:
 
 
 def _interpolate(points: Sequence[np.ndarray]) -> np.ndarray:
-    """Return closely spaced points on the straight lines that connect the given points in order."""
+    """Return points at most `CHECK_STEP` apart on the straight lines that connect the given points."""
     stops = [points[0][None]]
     for one, other in itertools.pairwise(points):
         line = other - one
@@ -167,7 +169,10 @@ def _interpolate(points: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _candidate_paths(start: np.ndarray, goal: np.ndarray, base: np.ndarray) -> Iterator[Path]:
-    """Yield simple paths: a straight line, then detours that reach the goal from above or from the side."""
+    """Yield simple paths from start to goal: a straight line, then detours from above or from the side.
+
+    `base` is the position of the robot's base.
+    """
     yield (start, goal)
     up = np.array([0.0, 0.0, 1.0])
     for rise in APPROACH_HEIGHTS:
@@ -192,17 +197,19 @@ def rrt_connect(
     step: float,
     max_iterations: int,
 ) -> tuple[np.ndarray, ...] | None:
-    """Return points from start to goal with free straight lines between them, or None if no path was found.
+    """Find a path of straight lines from start to goal with RRT-Connect.
+
+    Returns the points of the path, or None if no path was found.
 
     Args:
         start: where the path begins.
         goal: where the path ends.
-        free: returns whether the straight line between two points is free.
-        space: the bounds of the sampled points, as a single box.
+        free: returns whether the straight line between two points is free of obstacles.
+        space: a single box, in which points are sampled.
         step: the maximum length of a line.
         max_iterations: the maximum number of sampled points.
     """
-    # A fixed seed: the same problem always has the same solution.
+    # The seed is fixed, so that the same problem always has the same solution.
     rng = np.random.Generator(np.random.PCG64(0))
     trees = (_Tree(start), _Tree(goal))
     for turn in range(max_iterations):
@@ -219,14 +226,14 @@ def rrt_connect(
 
 
 class _Tree:
-    """A tree of points, each with a free line to its parent; the first point is the root."""
+    """A tree of RRT-Connect: points, each with a free line to its parent; the first point is the root."""
 
     def __init__(self, root: np.ndarray) -> None:
         self.points = [root]
         self._parents = [0]
 
     def extend(self, target: np.ndarray, free: LineTest, step: float) -> int | None:
-        """Add a point one step from the nearest point of the tree towards a target.
+        """Add a point: one step from the tree's point that is nearest to the target, towards the target.
 
         Returns the index of the new point, or None if the line to it is not free.
         """
@@ -243,7 +250,7 @@ class _Tree:
         return len(self.points) - 1
 
     def connect(self, target: np.ndarray, free: LineTest, step: float) -> int | None:
-        """Extend the tree step by step until it contains a target.
+        """Extend the tree step by step until it contains the target.
 
         Returns the index of the target, or None if a line on the way is not free.
         """

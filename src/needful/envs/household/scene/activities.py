@@ -1,4 +1,4 @@
-"""The four BEHAVIOR activities: their definitions, and the numbers of things in their tasks.
+"""The four BEHAVIOR activities: their definitions, and the numbers of objects in their tasks.
 
 A definition is a file in BDDL, the language of BEHAVIOR. It lists objects, initial literals and a goal.
 Only the part of BDDL that these activities need is supported: goals are conjunctions of atoms, negated
@@ -25,7 +25,8 @@ PREDICATES = {"inroom": 2, "inside": 2, "onfloor": 2, "ontop": 2, "open": 1}
 CONNECTIVES = ("and", "forall", "not")
 SECTIONS = (":domain", ":goal", ":init", ":objects", "problem")
 
-# BDDL files name the classes of objects by WordNet synsets (word senses). This maps them to our categories.
+# BDDL files name the classes of objects by WordNet synsets (word senses). This dictionary maps synsets to
+# the categories of this package.
 SYNSET_CATEGORIES = {
     "agent.n.01": "robot",
     "bed.n.01": "bed",
@@ -46,7 +47,7 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """An atom over object names, or its negation."""
+    """A BDDL literal: an atom over object names, or its negation."""
 
     predicate: str
     arguments: tuple[str, ...]
@@ -74,9 +75,10 @@ class Activity:
     Attributes:
         name: the name of the domain.
         file: the file name of the definition, without its suffix.
-        counts: for each split, the smallest and the largest number of things by category; categories
-            that are not listed keep the number in the definition.
-        clutter: for each split, the smallest and the largest number of things unrelated to the activity.
+        counts: for each split and category, the smallest and the largest number of objects. A category that
+            is not listed has as many objects as in the definition.
+        clutter: for each split, the smallest and the largest number of objects that the activity does not
+            need.
     """
 
     name: str
@@ -85,13 +87,17 @@ class Activity:
     clutter: Mapping[Split, Range]
 
     def definition(self) -> ActivityDefinition:
-        """Return the published definition, with its names converted by `with_local_names`."""
+        """Return the published definition of this activity, with names converted by `with_local_names`."""
         path = resources.files("needful.envs.household.scene") / "bddl_files" / f"{self.file}.bddl"
         text = path.read_text("utf-8")
         return with_local_names(read_bddl(text, path.name, SYNSET_CATEGORIES))
 
     def sample(self, split: Split, rng: np.random.Generator) -> tuple[ActivityDefinition, int]:
-        """Sample a task of a split; return its definition and its number of unrelated things (clutter)."""
+        """Sample the numbers of objects of a task.
+
+        Returns the definition with these numbers, and the number of objects that the activity does not need
+        (clutter).
+        """
         counts = {
             category: int(rng.integers(low, high + 1))
             for category, (low, high) in sorted(self.counts[split].items())
@@ -131,7 +137,7 @@ ACTIVITIES = (
 
 
 def with_local_names(definition: ActivityDefinition) -> ActivityDefinition:
-    """Return a definition with its names converted to those of this package.
+    """Return the definition with its BDDL names converted to the names of this package.
 
     Synsets become categories, floors are named after their rooms, and `onfloor` becomes `ontop`.
     """
@@ -170,10 +176,10 @@ def _renamed(literals: Iterable[Literal], names: Mapping[str, str]) -> tuple[Lit
 
 
 def with_counts(definition: ActivityDefinition, counts: Mapping[str, int]) -> ActivityDefinition:
-    """Return a definition with the given numbers of things by category.
+    """Return the definition with other numbers of objects; `counts` maps categories to these numbers.
 
-    The new things are copies of the old ones, in equal numbers: if two cans become eight, four have the
-    initial and goal literals of the first can, and four have those of the second.
+    The new objects are copies of the old ones, in equal numbers: if two cans become eight, four have the
+    initial and goal literals of the first can, and four have those of the second can.
     """
     copies: dict[str, list[str]] = {}
     for category in dict.fromkeys(definition.categories.values()):
@@ -203,10 +209,11 @@ def _copied(literals: Iterable[Literal], copies: Mapping[str, list[str]]) -> tup
 
 
 def read_bddl(text: str, source: str, categories: Iterable[str] | None = None) -> ActivityDefinition:
-    """Read an activity's definition from BDDL text; errors name `source`, such as the file, and the line.
+    """Read the definition of an activity from BDDL text.
 
     A question mark before a name is dropped, because published goals write `?bucket_1` for the object
-    `bucket_1`. If `categories` are given, any other category is an error.
+    `bucket_1`. If `categories` are given, any other category is an error. Error messages name the line and
+    `source`, such as the file name.
     """
     root = read_expression(text.lower(), source)
     match root:
@@ -242,7 +249,7 @@ class _Reader:
     categories: Mapping[str, str]
 
     def literals(self, expression: Expression, binding: Mapping[str, str]) -> Iterator[Literal]:
-        """Yield the literals of a conjunction; `binding` maps `forall` variables to objects."""
+        """Yield the literals of a BDDL conjunction; `binding` maps the variables of `forall` to objects."""
         match expression:
             case ["and", *parts]:
                 for part in parts:
@@ -297,7 +304,7 @@ class _Reader:
 def _typed_names(
     words: Iterable[Expression], source: str, line: int, categories: Iterable[str] | None
 ) -> Iterator[tuple[str, str]]:
-    """Yield the names of a typed list, such as `a b - book  c - cup`, with their categories."""
+    """Yield each name of a BDDL list, such as `a b - book  c - cup`, with its category."""
     names: list[str] = []
     remaining = iter(words)
     for word in remaining:

@@ -1,6 +1,7 @@
-"""The categories of things in the houses: furniture, the things of activities, and clutter.
+"""The categories of objects in the houses: furniture, the objects that activities need, and clutter.
 
-Furniture stands with its back (-y) to a wall; the robot uses it from its front (+y).
+In the frame of a piece of furniture, its back is at -y and its front at +y. The back stands at a wall, and
+the robot uses the furniture from the front.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ GOLD: Colour = (0.95, 0.72, 0.02)
 PURPLE: Colour = (0.48, 0.37, 0.65)
 INK: Colour = (0.13, 0.15, 0.17)
 
-# The number of steps in which a hinge is opened to compute the region that it sweeps.
+# To compute the region that a lid or door sweeps, its hinge is opened in this number of steps.
 SWEEP_STEPS = 20
 
-# The thickness of the boxes that represent surfaces. The value is arbitrary: only their top is used.
+# The thickness of the boxes that represent surfaces. The value is arbitrary, because only the top is used.
 SURFACE_THICKNESS = 0.005
 
 WINDOW_WIDTH, WINDOW_HEIGHT, WINDOW_SILL = 0.7, 0.6, 0.8
@@ -46,7 +47,7 @@ def _box(low: Vector, high: Vector) -> Box:
 
 
 def _upright(width: float, depth: float, bottom: float, top: float) -> Box:
-    """Return a box between two heights, centred on the z axis of the body's frame."""
+    """Return a box between the heights `bottom` and `top`, centred on the z axis of the body's frame."""
     return _box((-width / 2, -depth / 2, bottom), (width / 2, depth / 2, top))
 
 
@@ -55,7 +56,7 @@ def _surface(width: float, depth: float, height: float) -> Box:
 
 
 def _block(name: str, size: Vector, colour: Colour, mass: float, *, round_: bool = False) -> Category:
-    """Return the category of small graspable things that consist of one box or one upright cylinder."""
+    """Return a category of small graspable objects, which consist of one box or one upright cylinder."""
     width, depth, height = size
     part = Part(_upright(width, depth, 0.0, height), colour, round_)
     return Category(name, (part,), mass, graspable=True)
@@ -92,7 +93,7 @@ def _sofa() -> Category:
 
 
 def _shelf() -> Category:
-    """Return a shelf of three boards and a top, with gaps for a hand that holds a book."""
+    """Return the category of shelves: three boards and a top, with gaps for a hand that holds a book."""
     width, depth, board = 1.3, 0.36, 0.03
     tops = (0.12, 0.52, 0.92, 1.32)
     boards = tuple(Part(_upright(width, depth, top - board, top), WOOD) for top in tops)
@@ -107,7 +108,7 @@ def _shelf() -> Category:
 
 
 def _cupboard(name: str, size: Vector, colour: Colour) -> Category:
-    """Return a hollow piece of furniture whose front is one door."""
+    """Return a category of hollow furniture whose front is one door."""
     width, depth, height = size
     wall, door = 0.03, 0.03
     x, back, front = width / 2, -depth / 2, depth / 2 - door
@@ -131,7 +132,7 @@ def _cupboard(name: str, size: Vector, colour: Colour) -> Category:
 
 
 def _window() -> Category:
-    """Return a window that opens inwards; its origin is the middle of the sill."""
+    """Return the category of windows, which open inwards; their origin is the middle of the sill."""
     x, height, frame, deep = WINDOW_WIDTH / 2, WINDOW_HEIGHT, 0.04, 0.05
     parts = (
         Part(_box((-x, -deep, 0.0), (x, deep, frame)), WHITE),
@@ -152,7 +153,10 @@ def _window() -> Category:
 
 
 def _package() -> Category:
-    """Return a cardboard box whose lid turns about its rear edge; it is too large to carry."""
+    """Return the category of packages: cardboard boxes with a lid, too large for the robot to carry.
+
+    The lid turns about its rear edge.
+    """
     x, y, height, wall, lid = 0.17, 0.17, 0.25, 0.012, 0.02
     top = height - lid
     parts = (
@@ -165,7 +169,7 @@ def _package() -> Category:
     hinge = Hinge(
         parts=(Part(_box((-x, -y, top), (x, y, height)), RIBBON),),
         anchor=(0.0, -y, top),
-        # Positive angles raise the front edge, at +y.
+        # With this axis, positive angles raise the front edge of the lid, which is at +y.
         axis=(1.0, 0.0, 0.0),
         limit=0.6 * pi,
         handle=(0.0, y, top + lid / 2),
@@ -234,14 +238,14 @@ CATEGORIES = _by_name((*FURNITURE, *TASK_THINGS, *CLUTTER))
 
 @cache
 def bounding_box(category: Category) -> Box:
-    """Return the box around all parts of a closed thing, in its body's frame."""
+    """Return the box around all parts of a closed object of the category, in the object's frame."""
     parts = category.parts + (category.hinge.parts if category.hinge else ())
     return _box_around([corner for part in parts for corner in _corners(part.box)])
 
 
 @cache
 def swept_box(category: Category) -> Box:
-    """Return the box around all parts of a thing at any hinge angle, in its body's frame."""
+    """Return the box around all parts of an object at any hinge angle, in the object's frame."""
     corners = [corner for part in category.parts for corner in _corners(part.box)]
     if category.hinge:
         turning = [corner for part in category.hinge.parts for corner in _corners(part.box)]
@@ -257,7 +261,7 @@ def _corners(box: Box) -> list[Vector]:
 
 
 def _rotate_about_hinge(point: Vector, hinge: Hinge, angle: float) -> Vector:
-    """Rotate a point about the axis of a hinge (Rodrigues' formula)."""
+    """Rotate a point by an angle about the axis of a hinge (Rodrigues' formula)."""
     arm, axis = np.subtract(point, hinge.anchor), np.array(hinge.axis)
     turned = arm * cos(angle) + np.cross(axis, arm) * sin(angle) + axis * (axis @ arm) * (1 - cos(angle))
     x, y, z = (turned + hinge.anchor).tolist()

@@ -18,17 +18,17 @@ WALL_THICKNESS = 0.1
 WALL_HEIGHT = 1.5
 DOOR_WIDTH = 0.95
 
-# The largest room is always the living room. A house has the first three to five of these rooms.
+# A house has the first three to five of these rooms. The living room is always the largest room.
 ROOM_NAMES = ("living_room", "bedroom", "kitchen", "study", "bathroom")
 ROOM_COUNTS = (3, 4, 5)
 ROOM_AREA = (15.0, 18.0)  # the range of the average area per room, in square metres
-# The house is cut into two parts, and each part again, until every part is a room. The first part's share
-# of the area is its share of the number of rooms, multiplied by a random factor in this range.
+# The house is cut into two parts, and each part again, until every part is a room. In each cut, the first
+# part gets k of n rooms. Its share of the area is k/n, multiplied by a random factor in this range.
 SPLIT_RANGE = (0.9, 1.3)
 MIN_ROOM_WIDTH = 3.0
 EXTRA_DOOR_PROBABILITY = 0.4
 
-# The minimum distance of a door from the ends of its wall.
+# The minimum distance of a door from both ends of its wall.
 DOOR_MARGIN = 0.3
 
 
@@ -46,24 +46,24 @@ class Rect:
         return cls((x - hx, y - hy), (x + hx, y + hy))
 
     def overlaps(self, other: Rect) -> bool:
-        """Return whether the two rectangles share more than an edge."""
+        """Return whether this rectangle and the other one overlap; sharing an edge does not count."""
         (x0, y0), (x1, y1) = self.low, self.high
         (a0, b0), (a1, b1) = other.low, other.high
         return x0 < a1 and a0 < x1 and y0 < b1 and b0 < y1
 
     def contains(self, other: Rect) -> bool:
-        """Return whether the other rectangle lies in this one."""
+        """Return whether the other rectangle lies in this one; edges may touch."""
         (x0, y0), (x1, y1) = self.low, self.high
         (a0, b0), (a1, b1) = other.low, other.high
         return x0 <= a0 and a1 <= x1 and y0 <= b0 and b1 <= y1
 
     def grown(self, margin: float) -> Rect:
-        """Return this rectangle with a margin on all sides; a negative margin shrinks it."""
+        """Return this rectangle, grown by a margin on all sides; a negative margin shrinks it."""
         (x0, y0), (x1, y1) = self.low, self.high
         return Rect((x0 - margin, y0 - margin), (x1 + margin, y1 + margin))
 
     def gap(self, x: float, y: float) -> float:
-        """Return the distance from this rectangle to a point; 0 if the point lies inside."""
+        """Return the distance from this rectangle to the point (x, y); 0 if the point lies inside."""
         dx = max(self.low[0] - x, 0.0, x - self.high[0])
         dy = max(self.low[1] - y, 0.0, y - self.high[1])
         return hypot(dx, dy)
@@ -79,12 +79,12 @@ class Wall:
     """A straight piece of wall between two rooms, or between a room and the outside.
 
     Attributes:
-        axis: 0 if it runs along x, 1 if it runs along y.
-        offset: its coordinate on the other axis.
-        low: the coordinate on its own axis at which it begins.
-        high: the coordinate on its own axis at which it ends.
-        rooms: the rooms on its sides; outer walls have one.
-        inward: the direction from the wall to `rooms[0]` on the other axis, +1 or -1.
+        axis: 0 if the wall runs along x, 1 if it runs along y.
+        offset: the wall's y if it runs along x, or its x if it runs along y.
+        low: the x or y, along the wall, at which the wall begins.
+        high: the x or y, along the wall, at which the wall ends.
+        rooms: the rooms on both sides of the wall; outer walls have one room.
+        inward: +1 if `rooms[0]` lies at larger x or y than the wall, otherwise -1.
     """
 
     axis: int
@@ -96,15 +96,15 @@ class Wall:
 
     @property
     def length(self) -> float:
-        """The length along its own axis."""
+        """The length of the wall."""
         return self.high - self.low
 
     def strip(self, centre: float, width: float, depth: Point) -> Rect:
         """Return a rectangle on the floor, parallel to the wall.
 
-        Along the wall, it has the length `width`, and its middle is at the coordinate `centre`. Across the
-        wall, it extends between the two distances in `depth`. They are measured from the wall's centre line
-        and are positive on the side of `rooms[0]`.
+        Along the wall, the rectangle has the length `width`, and its middle is at the coordinate `centre`.
+        Across the wall, it extends between the two distances in `depth`. They are measured from the wall's
+        centre line, and are positive on the side of `rooms[0]`.
         """
         across = sorted(self.offset + self.inward * d for d in depth)
         along = (centre - width / 2, centre + width / 2)
@@ -114,7 +114,7 @@ class Wall:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A hole in a wall between two heights, for a door or a window."""
+    """A hole in a wall for a door or a window, between the heights `bottom` and `top`."""
 
     wall: Wall
     centre: float
@@ -125,24 +125,24 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class FloorPlan:
-    """The rooms, all walls, and doors that connect all rooms."""
+    """The floor plan of a house: the rooms, all walls, and the doors that connect all rooms."""
 
     rooms: tuple[Room, ...]
     walls: tuple[Wall, ...]
     doors: tuple[Opening, ...]
 
     def room(self, name: str) -> Rect:
-        """Return the rectangle of a room, which reaches to the centre lines of its walls."""
+        """Return the rectangle of the room with this name, up to the centre lines of its walls."""
         (found,) = (room for room in self.rooms if room.name == name)
         return Rect(found.low, found.high)
 
     def interior(self, name: str) -> Rect:
-        """Return the rectangle of a room's floor between its walls."""
+        """Return the rectangle of the floor of the room with this name, between the walls."""
         return self.room(name).grown(-WALL_THICKNESS / 2)
 
     @property
     def outline(self) -> Rect:
-        """The rectangle that the rooms fill."""
+        """The rectangle that all rooms together fill."""
         lows, highs = zip(*((room.low, room.high) for room in self.rooms), strict=True)
         (x0, y0), (x1, y1) = np.min(lows, axis=0).tolist(), np.max(highs, axis=0).tolist()
         return Rect((x0, y0), (x1, y1))
@@ -184,7 +184,10 @@ def _split(rect: Rect, count: int, rng: np.random.Generator) -> list[Rect]:
 
 
 def _name_rooms(rects: list[Rect], rng: np.random.Generator) -> tuple[Room, ...]:
-    """Return the rooms sorted by name; the largest is the living room, the others are named at random."""
+    """Make rooms of rectangles: the largest is the living room, the others get random names.
+
+    Returns the rooms sorted by name.
+    """
     largest = max(rects, key=lambda rect: rect.size[0] * rect.size[1])
     others = [rect for rect in rects if rect is not largest]
     order = [largest, *(others[i] for i in rng.permutation(len(others)))]
@@ -232,7 +235,10 @@ def _uncovered_intervals(low: float, high: float, taken: Sequence[Point]) -> Ite
 def _doors(
     rooms: Sequence[Room], shared: list[Wall], rng: np.random.Generator
 ) -> tuple[Opening, ...] | None:
-    """Sample doors that connect all rooms, and some extra doors; return None if walls are too short."""
+    """Sample doors that connect all rooms, and some extra doors.
+
+    `shared` holds the walls between two rooms. Returns None if too many of them are too short for a door.
+    """
     component = {room.name: room.name for room in rooms}
     doors: list[Opening] = []
     for wall in (shared[i] for i in rng.permutation(len(shared))):
@@ -248,7 +254,7 @@ def _doors(
 
 
 def wall_boxes(walls: Sequence[Wall], openings: Sequence[Opening]) -> tuple[Box, ...]:
-    """Return boxes that form the walls, with holes at the openings."""
+    """Return boxes that together form all walls, with holes at the openings (doors and windows)."""
     return tuple(
         box for wall in walls for box in _boxes_of_wall(wall, [one for one in openings if one.wall == wall])
     )

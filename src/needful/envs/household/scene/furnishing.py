@@ -1,6 +1,6 @@
-"""Place windows and furniture in the rooms of a plan, and compute the free space for the robot.
+"""Place windows and furniture in the rooms of a floor plan, and compute the free space for the robot.
 
-In front of furniture and windows, a zone stays free in which the robot stands to use them.
+In front of each piece of furniture and each window, a zone stays free in which the robot stands to use it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from needful.errors import NeedfulError
 # The side of a grid cell, in metres.
 CELL = 0.05
 
-# The usual furniture of each room; a piece that does not fit is left out.
+# The usual furniture of each room, in the order of placement; a piece that does not fit is left out.
 USUAL_FURNITURE = {
     "bathroom": ("cabinet",),
     "bedroom": ("bed", "cabinet"),
@@ -40,7 +40,7 @@ ROOMS_WITH_WINDOW = ("bedroom", "kitchen", "living_room")
 
 MAX_TRIES = 100
 
-# The range of the hinge angle of open windows, as a fraction of the angle when fully open.
+# Windows that are open at the start have a random hinge angle in this range; 1 is fully open.
 WINDOW_OPENING_RANGE = (0.5, 1.0)
 GAP = 0.01
 
@@ -48,17 +48,21 @@ GAP = 0.01
 FRONT_DEPTH = 0.7
 DOORWAY_DEPTH = 0.75
 WINDOW_DEPTH, WINDOW_MARGIN = 1.0, 0.15
-# The distance from the sofa to a coffee table: the robot passes between them.
+# The distance from a sofa to the coffee table in front of it, so that the robot can pass between them.
 SOFA_TABLE_DISTANCE = FRONT_DEPTH
 
 
 class NoPlaceError(NeedfulError):
-    """A thing does not fit into a sampled house; another sample may succeed."""
+    """A sampled house has no place for an object of the activity; another sample may succeed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of furniture or a window: the ground that it covers and the zones that it keeps free."""
+    """A piece of furniture or a window that is placed in a room.
+
+    `body` is the floor that the piece covers, and `zones` are the rectangles of floor that must stay free
+    in front of it.
+    """
 
     thing: Thing
     room: str
@@ -68,19 +72,19 @@ class Piece:
 
 @dataclass(slots=True)
 class Furnishing:
-    """The furniture and windows that have been placed so far."""
+    """The furniture and windows that have been placed in a floor plan so far."""
 
     plan: FloorPlan
     pieces: list[Piece] = field(default_factory=list)
     windows: list[Opening] = field(default_factory=list)
 
     def doorways(self) -> Iterator[Rect]:
-        """Yield for each door the rectangle of floor in front of it, on both sides of the wall."""
+        """Yield, for each door, the rectangle of floor in front of the door, on both sides of the wall."""
         for door in self.plan.doors:
             yield door.wall.strip(door.centre, door.width, (-DOORWAY_DEPTH, DOORWAY_DEPTH))
 
     def zones(self) -> Iterator[Rect]:
-        """Yield the rectangles that stay free of furniture: at doors, and in front of placed pieces."""
+        """Yield the rectangles of floor that stay free of furniture: at doors, and in front of pieces."""
         yield from self.doorways()
         for piece in self.pieces:
             yield from piece.zones
@@ -88,8 +92,8 @@ class Furnishing:
     def fits(self, piece: Piece) -> bool:
         """Return whether a new piece can be placed.
 
-        The piece and its zones must lie in its room. The piece must not overlap another piece or any zone,
-        and its zones must not overlap another piece.
+        The piece and its zones must lie in its room. The piece must not overlap other pieces or any zone,
+        and its zones must not overlap other pieces.
         """
         inner = self.plan.interior(piece.room)
         bodies = [other.body for other in self.pieces]
@@ -102,9 +106,9 @@ class Furnishing:
 
 
 def furnish(plan: FloorPlan, definition: ActivityDefinition, rng: np.random.Generator) -> Furnishing:
-    """Place the furniture that the definition names, then the usual furniture if it fits.
+    """Place the windows and furniture of the activity's definition, then the usual furniture if it fits.
 
-    Raises `NoPlaceError` if furniture of the definition does not fit.
+    Raises `NoPlaceError` if a piece of the definition does not fit.
     """
     rooms = {
         one.arguments[0]: one.arguments[1]
@@ -137,7 +141,10 @@ def furnish(plan: FloorPlan, definition: ActivityDefinition, rng: np.random.Gene
 
 
 class _NameCounter:
-    """Make names that the definition does not use: if it has one table, the next one is `table_2`."""
+    """Makes names for objects that are not in the definition of the activity.
+
+    If the definition names one table, the next table is `table_2`.
+    """
 
     def __init__(self, named: Mapping[str, str]) -> None:
         self._last = {category: list(named.values()).count(category) for category in CATEGORIES}
@@ -153,7 +160,10 @@ class _NameCounter:
 def _place_window(
     furnishing: Furnishing, name: str, room: str, opened: float, rng: np.random.Generator
 ) -> None:
-    """Place a window in an outer wall; the floor in front of it stays free, so that it can open."""
+    """Place a window in an outer wall of a room; the floor in front of the window stays free.
+
+    `opened` is the hinge angle of the window as a fraction of the angle when fully open.
+    """
     wide = WINDOW_WIDTH + 2 * WINDOW_MARGIN
     walls = [
         wall
@@ -171,7 +181,7 @@ def _place_window(
         piece = Piece(
             thing, room, wall.strip(centre, wide, (WALL_THICKNESS / 2, WALL_THICKNESS / 2 + GAP)), (zone,)
         )
-        # Neighbouring windows could collide when they open, so their zones must not overlap.
+        # The zones of two windows must not overlap: neighbouring windows could collide when they open.
         beside = any(zone.overlaps(other) for done in furnishing.pieces for other in done.zones)
         if furnishing.fits(piece) and not beside:
             furnishing.pieces.append(piece)
@@ -183,7 +193,7 @@ def _place_window(
 
 
 def _yaw_facing_room(wall: Wall) -> float:
-    """Return the yaw of a thing that stands with its back to a wall and faces the room."""
+    """Return the yaw of an object whose back is at the wall and whose front faces the room."""
     if wall.axis == 0:
         return 0.0 if wall.inward > 0 else pi
     return -pi / 2 if wall.inward > 0 else pi / 2
@@ -192,7 +202,11 @@ def _yaw_facing_room(wall: Wall) -> float:
 def _place_furniture(
     furnishing: Furnishing, name: str, category: str, room: str, rng: np.random.Generator
 ) -> None:
-    """Place a piece of furniture with its back to a wall, or a coffee table in front of the sofa."""
+    """Place a piece of furniture in a room, with its back to a wall.
+
+    A coffee table is placed in front of the sofa, if the room has one. Raises `NoPlaceError` if the piece
+    does not fit.
+    """
     sofas = [piece for piece in furnishing.pieces if piece.room == room and piece.thing.category == "sofa"]
     for _ in range(MAX_TRIES):
         if category == "coffee_table" and sofas:
@@ -219,7 +233,7 @@ def _sample_at_wall(
     body = wall.strip(centre, 2 * half_width, (GAP, depth))
     zones = [wall.strip(centre, 2 * half_width, (depth, depth + FRONT_DEPTH))]
     if category == "bed":
-        # The robot may need to stand at the foot of a bed or at one of its sides, so both zones stay free.
+        # Two zones stay free: the robot may need to stand at the foot of a bed or at one of its sides.
         beside = centre + float(rng.choice((-1, 1))) * (half_width + FRONT_DEPTH / 2)
         zones.append(wall.strip(beside, FRONT_DEPTH, (GAP, depth)))
     return Piece(_upright_thing(name, category, body, _yaw_facing_room(wall)), room, body, tuple(zones))
@@ -248,7 +262,7 @@ class FreeSpace:
 
     Attributes:
         xs: the x coordinates of the cells' centres.
-        ys: their y coordinates.
+        ys: the y coordinates of the cells' centres.
         free: for each cell, whether the disc fits with its centre in the cell.
     """
 
@@ -258,7 +272,7 @@ class FreeSpace:
 
     @classmethod
     def around(cls, obstacles: Iterable[Rect], outline: Rect, radius: float) -> FreeSpace:
-        """Return a grid over `outline`; a cell is free if a disc of this radius hits no obstacle there."""
+        """Create a grid over `outline`; a cell is free if a disc of this radius hits no obstacle there."""
         (x0, y0), (x1, y1) = outline.low, outline.high
         xs, ys = np.arange(x0 + CELL / 2, x1, CELL), np.arange(y0 + CELL / 2, y1, CELL)
         space = cls(xs, ys, np.ones((len(xs), len(ys)), dtype=bool))
@@ -278,11 +292,17 @@ class FreeSpace:
         return np.asarray(labels == sizes.argmax())
 
     def count_standing_cells(self, target: Rect, within: float, room: Rect) -> int:
-        """Count the cells of `connected` that lie in the room and at most `within` metres from `target`."""
+        """Count the cells near `target` on which the robot can stand.
+
+        These are the cells of `connected` that lie in `room` and at most `within` metres from `target`.
+        """
         return self._count(self.connected, target, within, room)
 
     def count_isolated_cells(self, target: Rect, within: float, room: Rect) -> int:
-        """Like `count_standing_cells`, but count the free cells that are not in `connected`."""
+        """Count the free cells near `target` that are not connected to the largest free region.
+
+        Like `count_standing_cells`, but for the free cells that are not in `connected`.
+        """
         return self._count(self.free & ~self.connected, target, within, room)
 
     def _count(self, cells: np.ndarray, target: Rect, within: float, room: Rect) -> int:
@@ -298,8 +318,8 @@ class FreeSpace:
     def _near(self, target: Rect, distance: float) -> Iterator[tuple[tuple[slice, slice], np.ndarray]]:
         """Yield the block of cells in and around `target`, or nothing if the block is empty.
 
-        The block covers `target` with a margin of `distance` on all sides. The result has the slices of
-        `xs` and `ys` that are the block, and the squared distance of each of its cells to `target`.
+        The block covers `target` with a margin of `distance` on all sides. The result is the block's slices
+        of `xs` and `ys`, and the squared distance of each of its cells to `target`.
         """
         slices, gaps = [], []
         for axis, coordinates in enumerate((self.xs, self.ys)):

@@ -1,6 +1,6 @@
-"""Sample whole houses: rooms, furniture, the things of an activity, and clutter.
+"""Sample whole houses: rooms, furniture, the movable objects of an activity, and clutter.
 
-The things of the activity are placed first. Clutter must leave the robot a path to them.
+The objects of the activity are placed first. Clutter must leave the robot a path to them.
 """
 
 from __future__ import annotations
@@ -38,35 +38,35 @@ from needful.envs.household.scene.scene import (
 CLUTTER_SURFACES = ("bed", "cabinet", "coffee_table", "sofa", "table")
 ON_FURNITURE_PROBABILITY = 0.5
 
-# The height above a surface at which things are placed before they settle.
+# Objects are placed at this height above a surface; then physics lets them settle.
 DROP_HEIGHT = 0.002
 
-# The minimum gap around clutter (GAP), and around the things of the activity (HAND_GAP): the hand needs
-# room to grasp them.
+# The minimum gap around clutter (GAP), and around the objects of the activity (HAND_GAP), which is larger
+# because the hand needs room to grasp them.
 GAP, HAND_GAP = 0.03, 0.12
 
-# Within MAX_STANDING_DISTANCE of each thing of the activity, there must be at least MIN_STANDING_CELLS grid
-# cells on which the robot can stand.
+# Within MAX_STANDING_DISTANCE of each object of the activity, there must be at least MIN_STANDING_CELLS
+# grid cells on which the robot can stand.
 MAX_STANDING_DISTANCE = 0.75
 MIN_STANDING_CELLS = 20
 
-# Houses are checked for paths with this extra clearance around the robot, so that motion planning, which
-# needs less, can find the paths.
+# When a house is checked for paths, the robot has this extra clearance. Motion planning needs less
+# clearance, so it can find the paths.
 EXTRA_CLEARANCE = 0.03
 
-# The maximum number of attempts to place the activity's things in a house, and then to add clutter.
+# The maximum number of attempts to place the activity's objects in a house, and then to add clutter.
 MAX_ARRANGEMENTS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedThing:
-    """A movable thing in the house.
+    """A movable object that has been placed in the house.
 
     Attributes:
-        thing: its name, category and pose.
-        body: its bounding rectangle seen from above; large enough for its lid at every hinge angle.
-        room: the room in which it is.
-        on: the furniture on which it stands; None for the floor.
+        thing: the name, category and pose of the object.
+        body: the object's bounding rectangle seen from above, including its lid at every hinge angle.
+        room: the name of the room that the object is in.
+        on: the name of the furniture on which the object stands; None for the floor.
     """
 
     thing: Thing
@@ -76,7 +76,7 @@ class PlacedThing:
 
     @property
     def grasp_region(self) -> Rect:
-        """The floor below the part to grasp: the handle, or the whole thing if it has no handle."""
+        """The floor below the part to grasp: the handle, or the whole object if it has no handle."""
         hinge = CATEGORIES[self.thing.category].hinge
         if hinge is None:
             return self.body
@@ -85,7 +85,7 @@ class PlacedThing:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """The things placed so far, the robot's start, and the ground on which nothing may be placed."""
+    """The objects placed so far, the robot's start, and the floor on which nothing may be placed."""
 
     furnishing: Furnishing
     start: Vector
@@ -93,7 +93,7 @@ class Arrangement:
     placed: tuple[PlacedThing, ...] = ()
 
     def obstacles(self) -> Iterator[Rect]:
-        """Yield the rectangles of floor that things and furniture cover; the robot cannot stand there."""
+        """Yield the rectangles of floor that objects and furniture cover; the robot cannot stand there."""
         yield from (piece.body for piece in self.furnishing.pieces)
         yield from (one.body for one in self.placed if one.on is None)
 
@@ -104,9 +104,9 @@ def sample_scene(
     rng: np.random.Generator,
     identity: Vector = (0.0, 0.0, 0.0),
 ) -> Scene:
-    """Sample a house in which the initial literals of a definition hold, with `clutter` other things.
+    """Sample a house in which the initial literals of a definition hold, with `clutter` other objects.
 
-    `identity` is stored in the scene. Raises `NoPlaceError`, which names the thing that does not fit, if
+    `identity` is stored in the scene. Raises `NoPlaceError`, which names the object that does not fit, if
     the sampled house is too small or too full; another call may succeed.
     """
     plan = sample_floor_plan(rng)
@@ -132,14 +132,17 @@ def _arrange_house(
     walls: list[Rect],
     rng: np.random.Generator,
 ) -> Arrangement:
-    """Place the things of the definition in a furnished house, then clutter that leaves paths to them."""
+    """Place the objects of the definition in a furnished house, then clutter that leaves paths to them."""
     space = _free_space(furnishing.plan, [*walls, *(piece.body for piece in furnishing.pieces)])
     tidy = _retry(lambda: _check_access(arrange(furnishing, definition, space, rng), definition, walls))
     return _retry(lambda: _check_access(add_clutter(tidy, definition, clutter, rng), definition, walls))
 
 
 def _retry(draw: Callable[[], Arrangement]) -> Arrangement:
-    """Call `draw`, which is random, until it succeeds; raise its error after `MAX_ARRANGEMENTS` calls."""
+    """Call the random function `draw` until it succeeds, and return its result.
+
+    If `MAX_ARRANGEMENTS` calls fail, the error of the last call is raised.
+    """
     for _ in range(MAX_ARRANGEMENTS - 1):
         try:
             return draw()
@@ -157,9 +160,10 @@ def _free_space(
 def _check_access(
     arrangement: Arrangement, definition: ActivityDefinition, walls: list[Rect]
 ) -> Arrangement:
-    """Return the arrangement if the robot can go to all furniture and to the objects of the goal.
+    """Return the arrangement if the robot can go to all furniture and to all objects of the goal.
 
-    Raises `NoPlaceError` otherwise. Objects of the goal need more room beside them than furniture.
+    Raises `NoPlaceError` otherwise. Beside an object of the goal, the robot needs more room to stand than
+    beside furniture.
     """
     plan = arrangement.furnishing.plan
     obstacles = [*walls, *arrangement.obstacles()]
@@ -169,9 +173,9 @@ def _check_access(
         raise NoPlaceError("Things enclose the robot.")
     lids = [one for one in arrangement.placed if CATEGORIES[one.thing.category].hinge]
     # The obstacles include the space that a lid needs to open. They may isolate some free cells from the
-    # other free cells. If the robot opened a lid from an isolated cell, the open lid would enclose it.
-    # Without the extra clearance, more cells are free, and some of these may be isolated. So both
-    # clearances are tested.
+    # other free cells. If the robot opened a lid from an isolated cell, the open lid would enclose the
+    # robot. Both clearances are tested: without the extra clearance, more cells are free, and some of them
+    # may be isolated.
     for candidate in (space, _free_space(plan, obstacles, extra_clearance=0.0)) if lids else ():
         for lid in lids:
             if candidate.count_isolated_cells(lid.body, MAX_STANDING_DISTANCE, plan.interior(lid.room)):
@@ -195,7 +199,7 @@ def sample_start(
 ) -> Vector:
     """Sample the robot's start pose (x, y, yaw) in the room that the definition names.
 
-    Furniture and windows that occur in the goal are out of reach from there.
+    From this pose, furniture and windows of the goal are out of reach.
     """
     room = furnishing.plan.interior(_room_of_floor(_support(definition, ROBOT_OBJECT.name)))
     goal_objects = _goal_objects(definition)
@@ -211,17 +215,18 @@ def sample_start(
 def arrange(
     furnishing: Furnishing, definition: ActivityDefinition, space: FreeSpace, rng: np.random.Generator
 ) -> Arrangement:
-    """Place the robot and the things of a definition, each with room for the robot to stand beside it.
+    """Place the robot and the movable objects of a definition in a furnished house.
 
-    `space` is the free space among the furniture. No object of the goal is within reach of the robot's
-    start: otherwise chance would decide whether a plan has to navigate to the object.
+    Beside each object, there is room for the robot to stand. `space` is the free space among the furniture.
+    No object of the goal is within reach of the robot's start: otherwise chance would decide whether a plan
+    has to navigate to the object.
     """
     windows = (z for p in furnishing.pieces if p.thing.category == "window" for z in p.zones)
     bodies = (piece.body for piece in furnishing.pieces)
     blocked_ground = (*furnishing.doorways(), *windows, *bodies)
     arrangement = Arrangement(furnishing, sample_start(furnishing, definition, space, rng), blocked_ground)
     movable = [n for n, c in definition.categories.items() if c in CATEGORIES and not CATEGORIES[c].fixed]
-    # The largest things are placed first, because they are the hardest to fit.
+    # Place the largest objects first, because they are the hardest to fit.
     for name in sorted(movable, key=lambda name: -_footprint_area(definition.categories[name])):
         arrangement = _place_defined_thing(arrangement, name, definition, space, rng)
     return arrangement
@@ -230,7 +235,10 @@ def arrange(
 def add_clutter(
     arrangement: Arrangement, definition: ActivityDefinition, clutter: int, rng: np.random.Generator
 ) -> Arrangement:
-    """Add pieces of clutter, but not on the floor in front of furniture that the activity needs."""
+    """Add `clutter` objects that the activity does not need.
+
+    They are not placed on the floor in front of furniture that the activity needs.
+    """
     pieces = arrangement.furnishing.pieces
     needed = [zone for p in pieces if p.thing.name in definition.categories for zone in p.zones]
     arrangement = replace(arrangement, blocked_ground=(*arrangement.blocked_ground, *needed))
@@ -243,7 +251,7 @@ def add_clutter(
 
 
 def _support(definition: ActivityDefinition, name: str) -> str:
-    """Return the name of the floor or furniture on which a definition places an object."""
+    """Return the name of the floor or furniture on which the definition places the object `name`."""
     for one in definition.initial:
         if one.predicate == "ontop" and one.arguments[0] == name:
             return one.arguments[1]
@@ -276,7 +284,7 @@ def _place_defined_thing(
     space: FreeSpace,
     rng: np.random.Generator,
 ) -> Arrangement:
-    """Place one thing of the definition on the floor or furniture that the definition names."""
+    """Place one object of the definition on the floor or furniture that the definition names."""
     support, category = _support(definition, name), definition.categories[name]
     pieces = [piece for piece in arrangement.furnishing.pieces if piece.thing.name == support]
     min_distance = REACH + CELL if name in _goal_objects(definition) else 0.0
@@ -315,7 +323,7 @@ def _place_clutter(
 def _sample_on_floor(
     arrangement: Arrangement, name: str, category: str, room: str, gap: float, rng: np.random.Generator
 ) -> PlacedThing | None:
-    """Place a thing at a random pose on the floor of a room; return None if that place is not free."""
+    """Sample a pose for an object on the floor of a room; return None if the place is not free."""
     interior = arrangement.furnishing.plan.interior(room).grown(-gap)
     sample = _sample_thing(name, category, interior, 0.0, rng)
     if sample is None:
@@ -329,7 +337,7 @@ def _sample_on_floor(
 def _sample_on_furniture(
     arrangement: Arrangement, name: str, category: str, piece: Piece, gap: float, rng: np.random.Generator
 ) -> PlacedThing | None:
-    """Place a thing at a random pose on top of furniture; return None if that place is not free."""
+    """Sample a pose for an object on top of a piece of furniture; return None if the place is not free."""
     top = CATEGORIES[piece.thing.category].surfaces[-1]
     surface = _ground_rect(piece.thing, top).grown(-GAP)
     height = piece.thing.position[2] + top.centre[2] + top.half[2]
@@ -345,9 +353,10 @@ def _sample_on_furniture(
 def _sample_thing(
     name: str, category: str, surface: Rect, height: float, rng: np.random.Generator
 ) -> tuple[Thing, Rect] | None:
-    """Sample the position and yaw of a thing on a surface.
+    """Sample the position and yaw of an object on a surface with the given height.
 
-    Return the thing and its `PlacedThing.body`, or None if this rectangle extends beyond the surface.
+    Returns the object and its bounding rectangle (see `PlacedThing.body`), or None if this rectangle
+    extends beyond the surface.
     """
     u, v, turn = rng.random(3).tolist()
     x = surface.low[0] + u * (surface.high[0] - surface.low[0])
@@ -360,7 +369,7 @@ def _sample_thing(
 def _ground_rect(thing: Thing, box: Box) -> Rect:
     """Return the bounding rectangle of a box, seen from above, in the frame of the house.
 
-    `box` is given in the frame of the thing.
+    `box` is given in the frame of the object `thing`.
     """
     c, s = cos(thing.yaw), sin(thing.yaw)
     x = thing.position[0] + c * box.centre[0] - s * box.centre[1]

@@ -1,8 +1,9 @@
 """The data model of a house: the classes of a scene, the object types of states, and the robot's size.
 
-Lengths are in metres, angles in radians, z points up, and floors are at z = 0. A scene has all data that
-are needed to build the simulator of a house. A state has all data that are needed to restore the simulation
-exactly; the features of its object `house` identify the scene.
+A thing is an object other than a floor and the robot: furniture, a window or a movable object. Lengths are
+in metres, angles in radians, z points up, and floors are at z = 0. A scene has all data that are needed to
+build the simulator of a house. A state has all data that are needed to restore the simulation exactly; the
+features of its object `house` identify the scene.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 
 from needful.core.objects import Object, Type
 
-# The robot: a round mobile base with a floating hand.
+# The size of the robot's base. The robot is a round mobile base with a floating hand.
 RADIUS = 0.22
 HEIGHT = 0.75
 
@@ -24,15 +25,15 @@ SHOULDER_HEIGHT = 0.7
 REACH = 1.0
 HAND_RANGE = 1.2
 
-# The height of the robot's camera. It is above the tables, so that their edges hide nothing on them.
+# The height of the robot's camera: above the tables, so that the edges of tables hide nothing on them.
 EYE_HEIGHT = 1.0
 
-# The minimum distance between the base and all obstacles at the position where the base stops.
+# At the position where the base stops, it must be at least this far from all obstacles.
 CLEARANCE = 0.01
 
-# The hand is a ball. While the robot drives, the hand and a held thing are above the base; the bottom of
-# the thing is at CARRY_HEIGHT. A vertical cylinder around them must be free of obstacles; its radius is at
-# least HAND_CLEARANCE.
+# The hand is a ball. While the robot drives, the hand and the held object are above the base, and the
+# bottom of the held object is at CARRY_HEIGHT. A vertical cylinder around both must be free of obstacles;
+# its radius is at least HAND_CLEARANCE.
 HAND_RADIUS = 0.035
 HAND_CLEARANCE = 0.12
 CARRY_HEIGHT = 0.8
@@ -47,8 +48,8 @@ class Box:
     """An axis-aligned box.
 
     Attributes:
-        centre: the centre, in the frame of the body or of the house.
-        half: the half-extents.
+        centre: the centre, in the frame of an object or of the house.
+        half: half of the size along x, y and z.
     """
 
     centre: Vector
@@ -57,7 +58,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a body: a box or, if `round`, the upright cylinder whose bounding box is `box`."""
+    """A part of an object: a box or, if `round`, the upright cylinder whose bounding box is `box`."""
 
     box: Box
     colour: Colour
@@ -66,14 +67,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Hinge:
-    """The parts of a thing that turn when it is opened, and the joint.
+    """The parts of an object that turn when it is opened, such as a lid, and their joint.
 
     Attributes:
-        parts: the parts that turn, in the body's frame and in the closed position.
-        anchor: a point on the axis.
-        axis: the direction of the axis; positive angles open.
+        parts: the parts that turn, in the object's frame and in the closed position.
+        anchor: a point on the axis of the joint.
+        axis: the direction of this axis; positive angles open.
         limit: the angle when fully open; closed is 0.
-        handle: the point that the hand grasps, in the body's frame and in the closed position.
+        handle: the point that the hand grasps, in the object's frame and in the closed position.
     """
 
     parts: tuple[Part, ...]
@@ -85,17 +86,17 @@ class Hinge:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A category of things.
+    """A category of objects of equal shape, such as all tables.
 
     Attributes:
-        name: such as `pop_can`; also the name of its type.
-        parts: its rigid parts in the body's frame, whose origin is the centre of the bottom.
-        mass: in kilograms; ignored for fixed things.
-        fixed: whether it cannot move; true for furniture and windows.
-        graspable: whether the hand can carry it.
-        hinge: the hinge about which it opens; None if it cannot be opened.
-        cavities: its hollow spaces; another thing is inside if its centre lies in one of these boxes.
-        surfaces: thin boxes on which things can be placed, such as the top of a table.
+        name: the name, such as `pop_can`; also the name of the object type.
+        parts: the rigid parts, in a frame whose origin is the centre of the bottom.
+        mass: the mass in kilograms; ignored for fixed objects.
+        fixed: whether the objects cannot move; true for furniture and windows.
+        graspable: whether the hand can carry the objects.
+        hinge: the hinge about which the objects open; None if they cannot be opened.
+        cavities: the hollow spaces; another object is inside if its centre lies in one of these boxes.
+        surfaces: thin boxes on which other objects can be placed, such as the top of a table.
     """
 
     name: str
@@ -112,7 +113,7 @@ class Category:
 class Thing:
     """One object of a scene: its category, and its pose before it comes to rest in the simulator.
 
-    `opened` is the hinge angle as a fraction of its limit.
+    `opened` is the hinge angle as a fraction of the angle when fully open.
     """
 
     name: str
@@ -124,7 +125,7 @@ class Thing:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A rectangular room; `floor` is the name of the planning object that represents its floor."""
+    """A rectangular room; `floor` is the name of the object that represents its floor in states."""
 
     name: str
     floor: str
@@ -134,15 +135,15 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A house.
+    """A house with its furniture and movable objects.
 
     Attributes:
-        categories: the categories of its things, sorted by name.
-        rooms: the rooms, which do not overlap; their floors are objects without a body.
+        categories: the categories of the things, sorted by name.
+        rooms: the rooms, which do not overlap; their floors are objects without a shape.
         walls: boxes in the frame of the house, with gaps for doors and windows.
         things: all objects except floors and the robot, sorted by name.
         robot: the robot's start: x, y, yaw.
-        identity: the features of the object `house`, from which `make_house` makes the scene again.
+        identity: the features of the object `house`, from which `make_house` makes the same scene again.
     """
 
     categories: tuple[Category, ...]
@@ -155,8 +156,8 @@ class Scene:
 
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 
-# `hx`, `hy` and `hz` are the half-extents of the closed body's bounding box in its own frame; `joint` is
-# the hinge angle as a fraction of its limit.
+# `hx`, `hy` and `hz` are the half-extents of the bounding box of the closed object, in the object's frame.
+# `joint` is the hinge angle as a fraction of the angle when fully open.
 OBJ = Type("obj", (*POSE, "hx", "hy", "hz", "joint", "graspable", "held"))
 FLOOR = Type("floor", OBJ.features, OBJ)
 THING = Type("thing", OBJ.features, OBJ)
@@ -169,11 +170,11 @@ HOUSE_OBJECT: Object = HOUSE("house")
 
 @functools.cache
 def type_of(category: str) -> Type:
-    """Return the type of the things of a category."""
+    """Return the object type of the category with this name."""
     return Type(category, OBJ.features, THING)
 
 
 def heading(quaternion: Sequence[float]) -> float:
-    """Return the yaw of an orientation: the direction of the body's x axis seen from above."""
+    """Return the yaw of an orientation, which is the direction of the rotated x axis, seen from above."""
     w, x, y, z = quaternion
     return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))

@@ -29,13 +29,13 @@ class FailureReason(StrEnum):
 
 @dataclass(frozen=True)
 class Motion:
-    """The motion of the robot under a controller, and its result.
+    """The motion of the robot while a controller runs, and the snapshot after it.
 
     Attributes:
         after: the snapshot after the motion.
-        base_path: the path of the base; empty if it did not drive.
-        hand_path: the path of the hand to the point where it grasped, released or turned something.
-        return_path: the path of the hand back from this point; a grasped thing moves with the hand.
+        base_path: the path of the base; empty if the base did not drive.
+        hand_path: the path of the hand to the point where it grasped, released or turned an object.
+        return_path: the path of the hand back from this point; a grasped object moves with the hand.
     """
 
     after: Snapshot

@@ -1,8 +1,8 @@
 """Run one of the six controllers, given its name; the controller NavigateTo is defined here.
 
-The continuous parameters (`theta`) are an offset: from the handle for Open and Close, otherwise from the
-origin of the target's body. The offset is rotated about the vertical axis by the target's yaw. Floors are
-never reachable, so they cannot be targets.
+Each controller acts on one target object. Its continuous parameters (`theta`) are an offset: from the
+target's handle for Open and Close, otherwise from the target's origin. The offset is rotated about the
+vertical axis by the target's yaw. Floors are never reachable, so they cannot be targets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from needful.envs.household.simulation.snapshot import POSE, Snapshot, rotate_po
 from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
 from needful.errors import EnvironmentFailure, UnknownNameError
 
-# The hinge angle after each controller, as a fraction of the angle when fully open.
+# The hinge angle after Open and Close, as a fraction of the angle when fully open.
 HINGE_TARGETS = MappingProxyType({"Open": 1.0, "Close": 0.0})
 
 CONTROLLER_NAMES = ("Close", "Grasp", "NavigateTo", "Open", "PlaceInside", "PlaceOnTop")
@@ -31,7 +31,11 @@ CONTROLLER_NAMES = ("Close", "Grasp", "NavigateTo", "Open", "PlaceInside", "Plac
 def start_failure_reason(
     geometry: SnapshotGeometry, name: str, thing: int, theta: Parameters
 ) -> FailureReason | None:
-    """Return why a controller cannot start, or None; this is fast because no motion is planned."""
+    """Return why the controller `name` cannot start, or None if it can.
+
+    `thing` is the index of the target object, and `theta` are the parameters. The test is fast, because no
+    motion is planned.
+    """
     match name:
         case "NavigateTo":
             return navigate_failure(geometry, thing, theta)
@@ -48,7 +52,10 @@ def start_failure_reason(
 def run_controller(
     geometry: SnapshotGeometry, physics: Physics, name: str, thing: int, theta: Parameters
 ) -> Motion:
-    """Run a controller and return its motion; raise `EnvironmentFailure` with the reason if it fails."""
+    """Run the controller `name` and return its motion; raise `EnvironmentFailure` if it fails.
+
+    `thing` is the index of the target object, and `theta` are the parameters.
+    """
     reason = start_failure_reason(geometry, name, thing, theta)
     if reason is not None:
         raise EnvironmentFailure(reason.value)
@@ -64,10 +71,10 @@ def run_controller(
 
 
 def navigate_failure(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> FailureReason | None:
-    """Return why NavigateTo cannot start, or None.
+    """Return why NavigateTo cannot start, or None if it can.
 
-    The robot must fit at the offset from the thing, and the thing must be reachable from there.
-    The path is not planned; a fast test finds whether one exists.
+    The robot must fit at the point at `offset` from the object `thing`, and the object must be reachable
+    from there. A fast test finds whether a path to this point exists; the path is not planned.
     """
     goal = _goal(geometry, thing, offset)
     if not geometry.grid.contains(goal):
@@ -82,9 +89,9 @@ def navigate_failure(geometry: SnapshotGeometry, thing: int, offset: Parameters)
 
 
 def navigate(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> Motion:
-    """Drive to the point at an offset from a thing, and turn towards the thing.
+    """Drive to the point at `offset` from the object `thing`, and turn towards the object.
 
-    Call this only if `navigate_failure` returned None.
+    Call this function only if `navigate_failure` returned None.
     """
     goal = _goal(geometry, thing, offset)
     path = geometry.base_planner.path((float(goal[0]), float(goal[1])))
@@ -94,7 +101,10 @@ def navigate(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> Moti
 
 
 def with_robot_at(snapshot: Snapshot, position: np.ndarray, yaw: float) -> Snapshot:
-    """Return the snapshot after the robot, its hand and the held thing moved to a position and yaw."""
+    """Return the snapshot with the robot's base moved to a position and yaw.
+
+    The hand and the held object move with the base.
+    """
     before = snapshot.robot
     base, target = np.array([*before[:2], 0.0]), np.array([*position, 0.0])
 

@@ -26,15 +26,15 @@ from needful.envs.household.simulation.snapshot import GRASPABLE, HELD, JOINT, P
 from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
 from needful.errors import EnvironmentFailure
 
-# The number of hinge angles at which a turning lid or door is tested for collisions.
+# A turning lid or door is tested for collisions with the robot at this number of hinge angles.
 SWEEP_STEPS = 10
 
-# The straight approach to a thing begins at this distance from the position where the hand touches it.
+# The hand moves straight to an object from this distance before the position where it touches the object.
 APPROACH_DISTANCE = 0.01
 
 
 def grasp_failure(geometry: SnapshotGeometry, thing: int) -> FailureReason | None:
-    """Return why a thing cannot be grasped, or None; the path of the hand is not tested."""
+    """Return why the object `thing` cannot be grasped, or None; the path of the hand is not tested."""
     if geometry.snapshot.held >= 0:
         return FailureReason.HAND_FULL
     if geometry.snapshot.rows[thing, GRASPABLE] < 0.5:
@@ -43,10 +43,10 @@ def grasp_failure(geometry: SnapshotGeometry, thing: int) -> FailureReason | Non
 
 
 def grasp(geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters) -> Motion:
-    """Grasp a thing, and bring it above the robot's base.
+    """Grasp the object `thing`, and bring it above the robot's base.
 
-    `offset` selects the direction of the approach: from the point at this offset towards the thing's
-    centre. The hand moves straight in this direction until it touches the thing.
+    `offset` selects the direction of the approach: from the point at this offset from the object's origin
+    towards the object's centre. The hand moves straight in this direction until it touches the object.
     """
     planner, snapshot = HandPlanner(geometry), geometry.snapshot
     centre = geometry.boxes.centre[thing]
@@ -69,7 +69,10 @@ def grasp(geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Para
 def place_failure(
     geometry: SnapshotGeometry, thing: int, offset: Parameters, *, inside: bool
 ) -> FailureReason | None:
-    """Return why the held thing cannot be placed, or None; the path of the hand is not tested."""
+    """Return why the held object cannot be placed at `offset` from the object `thing`, or None.
+
+    `inside` is true for PlaceInside, which needs an open container. The path of the hand is not tested.
+    """
     if geometry.snapshot.held < 0:
         return FailureReason.HAND_EMPTY
     if (
@@ -88,7 +91,10 @@ def place_failure(
 
 
 def place(geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters) -> Motion:
-    """Release the held thing with its bottom at an offset from another thing; simulate until it rests."""
+    """Release the held object with its bottom at `offset` from the object `thing`.
+
+    The simulation then runs until the released object rests.
+    """
     planner, snapshot = HandPlanner(geometry), geometry.snapshot
     shift = _place_shift(geometry, thing, offset)
     path = planner.plan(planner.payload(snapshot.hand, snapshot.held), snapshot.hand, snapshot.hand + shift)
@@ -102,7 +108,10 @@ def place(geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Para
 def hinge_failure(
     geometry: SnapshotGeometry, thing: int, offset: Parameters, fraction: float
 ) -> FailureReason | None:
-    """Return why a hinge cannot be turned, or None; the path of the hand is not tested."""
+    """Return why the hinge of the object `thing` cannot be turned to `fraction` of its limit, or None.
+
+    The fraction 1 is fully open. The path of the hand is not tested.
+    """
     if geometry.snapshot.held >= 0:
         return FailureReason.HAND_FULL
     if geometry.model.hinge_address[thing] < 0:
@@ -114,9 +123,10 @@ def hinge_failure(
 def turn_hinge(
     geometry: SnapshotGeometry, physics: Physics, thing: int, offset: Parameters, fraction: float
 ) -> Motion:
-    """Move the hand to the handle, then turn the hinge to a fraction of its limit (fully open is 1).
+    """Move the hand to the handle of the object `thing`, then turn the object's hinge.
 
-    The hand first moves to the point at `offset` from the handle, then straight to the handle.
+    The hand first moves to the point at `offset` from the handle, then straight to the handle. The hinge
+    turns to `fraction` of its limit; 1 is fully open.
     """
     planner = HandPlanner(geometry)
     handle, before = _handle(geometry, thing), _point_from_handle(geometry, thing, offset)
@@ -134,7 +144,10 @@ def turn_hinge(
 
 
 def hits_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> bool:
-    """Return whether a lid or door hits the base when its hinge turns to a fraction of its limit."""
+    """Return whether the lid or door of the object `thing` hits the robot's base when it turns.
+
+    It turns to `fraction` of its limit; 1 is fully open.
+    """
     x, y = geometry.snapshot.robot[:2]
     return bool(
         (swept_footprints(geometry, thing, fraction).between(0.0, HEIGHT).gaps(x, y) < RADIUS).any()
@@ -142,10 +155,10 @@ def hits_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> bool:
 
 
 def encloses_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> bool:
-    """Return whether the robot would be enclosed after a hinge turns to a fraction of its limit.
+    """Return whether the lid or door of the object `thing` encloses the robot after it has turned.
 
-    Enclosed means that no path leads from the robot to the largest free region of the floor. Return False
-    if the robot is enclosed even before the hinge turns.
+    It turns to `fraction` of its limit; 1 is fully open. Enclosed means that no path leads from the robot
+    to the largest free region of the floor. Returns False if the robot is enclosed even before the turn.
     """
     if geometry.base_planner.is_enclosed():
         return False
@@ -159,9 +172,9 @@ def encloses_robot(geometry: SnapshotGeometry, thing: int, fraction: float) -> b
 
 
 def swept_footprints(geometry: SnapshotGeometry, thing: int, fraction: float) -> Footprints:
-    """Return the areas that a lid or door covers, seen from above, while its hinge turns.
+    """Return the areas that the lid or door of the object `thing` covers while it turns, seen from above.
 
-    The hinge turns from its current angle to a fraction of its limit, in `SWEEP_STEPS` angles. There is one
+    It turns from its current angle to `fraction` of its limit, in `SWEEP_STEPS` angles. There is one
     footprint per angle and part: first all parts at the first angle, then all parts at the next angle.
     """
     model, house = geometry.model, geometry.house
@@ -184,7 +197,7 @@ def swept_footprints(geometry: SnapshotGeometry, thing: int, fraction: float) ->
 
 
 def _rotations(axis: np.ndarray, angles: np.ndarray) -> np.ndarray:
-    """Return one rotation matrix per angle, about an axis (Rodrigues' formula)."""
+    """Return the rotation matrices about an axis by the given angles (Rodrigues' formula)."""
     x, y, z = axis / np.sqrt(axis @ axis)
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     sines, cosines = np.sin(angles)[:, None, None], np.cos(angles)[:, None, None]
@@ -201,7 +214,10 @@ def _reach_failure(geometry: SnapshotGeometry, thing: int, hand: np.ndarray) -> 
 
 
 def _sweep_failure(geometry: SnapshotGeometry, thing: int, fraction: float) -> FailureReason | None:
-    """Return why a lid or door cannot turn: it would hit or enclose the robot. None if it can."""
+    """Return why the lid or door of the object `thing` cannot turn to `fraction` of its limit, or None.
+
+    It cannot turn if it would hit or enclose the robot. The result is cached in `geometry`.
+    """
     if (thing, fraction) not in geometry.sweep_failures:
         reason = None
         if hits_robot(geometry, thing, fraction):
@@ -213,14 +229,14 @@ def _sweep_failure(geometry: SnapshotGeometry, thing: int, fraction: float) -> F
 
 
 def _point_at_offset(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> np.ndarray:
-    """Return the point at `offset` from a thing's origin; `offset` is rotated by the thing's yaw."""
+    """Return the point at `offset` from the object's origin; `offset` is rotated by the object's yaw."""
     row = geometry.snapshot.rows[thing]
     point: np.ndarray = row[:3] + rotate_yaw(np.array(offset), heading(row[3:7].tolist()))
     return point
 
 
 def _handle(geometry: SnapshotGeometry, thing: int) -> np.ndarray:
-    """Return the current position of a thing's handle."""
+    """Return the current position of the handle of the object `thing`."""
     hinge = geometry.model.categories[thing].hinge
     assert hinge is not None
     origins, axes = geometry.house.bodies()
@@ -230,7 +246,7 @@ def _handle(geometry: SnapshotGeometry, thing: int) -> np.ndarray:
 
 
 def _point_from_handle(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> np.ndarray:
-    """Return the point at `offset` from a thing's handle; `offset` is rotated by the thing's yaw."""
+    """Return the point at `offset` from the object's handle; `offset` is rotated by the object's yaw."""
     yaw = heading(geometry.snapshot.rows[thing, 3:7].tolist())
     point: np.ndarray = _handle(geometry, thing) + rotate_yaw(np.array(offset), yaw)
     return point
@@ -243,14 +259,14 @@ def _direction(displacement: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def _carry_shift(geometry: SnapshotGeometry, thing: int) -> np.ndarray:
-    """Return the displacement that brings a thing to its carrying position above the robot's base."""
+    """Return the displacement of the object `thing` to its carrying position above the robot's base."""
     centre, low = geometry.boxes.centre[thing], geometry.boxes.low[thing]
     x, y = geometry.snapshot.robot[:2]
     return np.array([x - centre[0], y - centre[1], CARRY_HEIGHT - low[2]])
 
 
 def _place_shift(geometry: SnapshotGeometry, thing: int, offset: Parameters) -> np.ndarray:
-    """Return the displacement that brings the held thing's bottom to an offset from another thing."""
+    """Return the displacement that brings the bottom of the held object to `offset` from `thing`."""
     held = geometry.snapshot.held
     centre, low = geometry.boxes.centre[held], geometry.boxes.low[held]
     shift: np.ndarray = _point_at_offset(geometry, thing, offset) - np.array([centre[0], centre[1], low[2]])
@@ -270,5 +286,5 @@ def _with_hand(snapshot: Snapshot, position: np.ndarray) -> Snapshot:
 
 
 def _with_hand_at_rest(snapshot: Snapshot) -> Snapshot:
-    """Return a snapshot with the hand above the robot's base."""
+    """Return a copy of the snapshot in which the hand is at its rest position above the robot's base."""
     return _with_hand(snapshot, np.array([*snapshot.robot[:2], CARRY_HEIGHT]))

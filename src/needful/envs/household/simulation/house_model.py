@@ -1,4 +1,8 @@
-"""Compile a scene into a MuJoCo model, and store the index of each thing in MuJoCo's arrays."""
+"""Compile a scene into a MuJoCo model, and find the indices of its things in MuJoCo's arrays.
+
+A thing is an object of the scene other than a floor and the robot. In MuJoCo, a thing is a body, with a
+second body for its lid or door, and a body consists of geoms: boxes, cylinders or spheres.
+"""
 
 from __future__ import annotations
 
@@ -26,27 +30,28 @@ from needful.envs.household.scene.scene import (
     type_of,
 )
 
-# The numbers of MuJoCo's geom groups. Only solid geoms block rays, which are used to test lines of sight.
+# The groups of MuJoCo geoms. Only geoms in the group SOLID block the rays that test lines of sight.
 SOLID, GROUND, VISUAL_ONLY, ROBOT_PARTS = 0, 1, 2, 3
 
-# The owner of a geom is the index of its thing; other geoms have one of these owners.
+# The owner of a geom is the index of the thing that it is a part of. Other geoms have one of these owners.
 OWNER_HOUSE, OWNER_GROUND, OWNER_ROBOT = -1, -2, -3
 
 ROBOT_BODY, ROBOT_HAND = "robot/body", "robot/hand"
 
-# A lid or door, and its joint, have the name of their thing with this suffix.
+# The body and the joint of a lid or door have the name of the thing that it belongs to, with this suffix.
 HINGE_SUFFIX = "/hinge"
 
 TIMESTEP = 0.004
 
 # With MuJoCo's defaults, a pile of cans in a bucket takes long to come to rest. With these values, contacts
-# resist rolling, damping slows bodies down, and slow bodies sleep (they are no longer simulated).
+# resist rolling, damping slows bodies down, and slow bodies sleep: MuJoCo no longer simulates them.
 FRICTION = (0.9, 0.01, 0.004)
 CONTACT_DIMENSIONS = 6
 LINEAR_DAMPING, ANGULAR_DAMPING = 0.5, 6.0
 SLEEP_TOLERANCE = 0.02
 
-# A lid keeps its angle: gravity does not act on it, and these values make it hard to turn.
+# A lid keeps its angle when nothing drives it: gravity does not act on it, and these values make it hard to
+# turn.
 HINGE_ARMATURE, HINGE_DAMPING = 10.0, 10.0
 
 # In queries, bodies that are closer than this distance count as touching.
@@ -66,8 +71,8 @@ class HouseModel:
         scene: the scene.
         physics_model: the MuJoCo model for simulation, in which bodies at rest sleep.
         query_model: the same model, but bodies never sleep, and bodies that nearly touch count as touching.
-        things: the planning object of each thing, in the order of `scene.things`.
-        floors: the planning object of each room's floor, in the order of `scene.rooms`.
+        things: the `Object` of each thing, in the order of `scene.things`.
+        floors: the `Object` of each room's floor, in the order of `scene.rooms`.
         categories: the category of each thing.
     """
 
@@ -80,17 +85,20 @@ class HouseModel:
 
     @cached_property
     def objects(self) -> tuple[Object, ...]:
-        """The things followed by the floors."""
+        """All objects of the house except the robot: `things` followed by `floors`."""
         return self.things + self.floors
 
     @cached_property
     def singletons(self) -> tuple[tuple[Object], ...]:
-        """Each of `objects` as a tuple of one object."""
+        """For each object in `objects`, the tuple that contains only this object."""
         return tuple((obj,) for obj in self.objects)
 
     @cached_property
     def owner(self) -> np.ndarray:
-        """For each geom, the index of its thing, or a negative constant such as `OWNER_HOUSE`."""
+        """For each MuJoCo geom (shape), the index of the thing that it is part of.
+
+        For all other geoms, a negative constant such as `OWNER_HOUSE`.
+        """
         indices = {thing.name: index for index, thing in enumerate(self.things)}
         model = self.physics_model
         owners = np.full(model.ngeom, OWNER_HOUSE)
@@ -103,30 +111,30 @@ class HouseModel:
 
     @property
     def hand_geom(self) -> int:
-        """The index of the hand's geom."""
+        """The index of the MuJoCo geom (shape) of the robot's hand."""
         return int(self.physics_model.geom(ROBOT_HAND).id)
 
     @cached_property
     def is_loose(self) -> np.ndarray:
-        """For each geom, whether it is part of a thing and can move."""
+        """For each MuJoCo geom (shape), whether it is part of a thing and can move."""
         trees = self.physics_model.body_treeid[self.physics_model.geom_bodyid]
         loose: np.ndarray = (self.owner >= 0) & (trees >= 0)
         return loose
 
     @cached_property
     def is_fixed(self) -> np.ndarray:
-        """For each geom, whether it is part of the house or of a thing, and cannot move."""
+        """For each MuJoCo geom (shape), whether it is part of the house or of a thing, and cannot move."""
         fixed: np.ndarray = (self.owner >= OWNER_HOUSE) & ~self.is_loose
         return fixed
 
     @cached_property
     def free_address(self) -> np.ndarray:
-        """For each thing, the index of its pose in `qpos`; -1 if it is fixed."""
+        """For each thing, the index of its pose in MuJoCo's `qpos`; -1 if the thing is fixed."""
         return self._addresses("")
 
     @cached_property
     def hinge_address(self) -> np.ndarray:
-        """For each thing, the index of its hinge angle in `qpos`; -1 if it has no hinge."""
+        """For each thing, the index of its hinge angle in MuJoCo's `qpos`; -1 if the thing has no hinge."""
         return self._addresses(HINGE_SUFFIX)
 
     @cached_property
@@ -136,18 +144,18 @@ class HouseModel:
 
     @cached_property
     def body(self) -> np.ndarray:
-        """For each thing, the index of its body."""
+        """For each thing, the index of its MuJoCo body."""
         return np.array([self.physics_model.body(thing.name).id for thing in self.things], dtype=int)
 
     @cached_property
     def hinge_body(self) -> np.ndarray:
-        """For each thing, the index of its body that turns, such as a lid; -1 if it has no hinge."""
+        """For each thing, the index of the MuJoCo body of its lid or door; -1 if it has none."""
         found = {self.physics_model.body(index).name: index for index in range(self.physics_model.nbody)}
         return np.array([found.get(thing.name + HINGE_SUFFIX, -1) for thing in self.things], dtype=int)
 
     @cached_property
     def tree(self) -> np.ndarray:
-        """For each thing, the index of its kinematic tree; -1 if no part of it moves."""
+        """For each thing, the index of its MuJoCo kinematic tree; -1 if no part of the thing can move."""
         model = self.physics_model
         trees = np.full(len(self.things), -1)
         for geom, owner in enumerate(self.owner):
@@ -157,7 +165,11 @@ class HouseModel:
 
     @cached_property
     def cavities(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """For each cavity, the index of its thing, and its centre and half-extents in the thing's frame."""
+        """All cavities (hollow spaces) of things, as three arrays with one row per cavity.
+
+        The arrays hold the index of the thing, and the cavity's centre and half-extents in the thing's
+        frame.
+        """
         found = [(owner, box) for owner, c in enumerate(self.categories) for box in c.cavities]
         return (
             np.array([owner for owner, _ in found], dtype=int),
@@ -167,7 +179,7 @@ class HouseModel:
 
     @cached_property
     def half_sizes(self) -> np.ndarray:
-        """For each geom, the half-extents of its bounding box in its own frame."""
+        """For each MuJoCo geom (shape), the half-extents of its bounding box in the geom's frame."""
         model = self.physics_model
         sizes = np.array(model.geom_size)
         cylinder = model.geom_type == mujoco.mjtGeom.mjGEOM_CYLINDER
@@ -183,7 +195,7 @@ class HouseModel:
 
 
 def build_model(scene: Scene) -> HouseModel:
-    """Return the compiled scene; fixed things and walls do not collide with each other."""
+    """Compile a scene into a MuJoCo model; fixed things and walls do not collide with each other."""
     spec = mujoco.MjSpec()
     # Angles are in radians; MuJoCo's default is degrees.
     spec.compiler.degree = False
@@ -246,7 +258,10 @@ def _add_house(world: Any, scene: Scene) -> None:
 
 
 def _add_robot(world: Any) -> None:
-    """Add the robot: a base, a small box that marks its front, and a hand. Nothing collides with them."""
+    """Add the robot to the model: a base, a small box that marks its front, and a hand.
+
+    Nothing collides with the robot in physics; motion planning avoids collisions.
+    """
     no_contacts = {"group": ROBOT_PARTS, "contype": 0, "conaffinity": 0}
     trunk = Part(Box((0, 0, HEIGHT / 2), (RADIUS, RADIUS, HEIGHT / 2)), BODY_COLOUR, round=True)
     face = Part(Box((RADIUS - 0.03, 0, HEIGHT - 0.1), (0.035, 0.08, 0.05)), FACE_COLOUR)

@@ -1,4 +1,4 @@
-"""Queries on a house at rest: bounding boxes, contacts, supports, lines of sight."""
+"""Query a house at rest: bounding boxes, contacts, which objects support others, lines of sight."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from needful.envs.household.motion.base_motion import Footprints
 from needful.envs.household.simulation.house_model import OWNER_GROUND, OWNER_HOUSE, SOLID, HouseModel
 from needful.envs.household.simulation.snapshot import Snapshot, to_qpos
 
-# The lower of two touching bodies supports the upper one if the vertical component of the contact's normal
-# is greater than this.
+# The lower of two touching objects supports the upper one if the vertical component of the unit normal of
+# their contact is greater than this.
 MIN_SUPPORT_NORMAL = 0.5
 
 _SOLID_ONLY = np.array([group == SOLID for group in range(6)], dtype=np.uint8)
@@ -22,7 +22,7 @@ _SOLID_ONLY = np.array([group == SOLID for group in range(6)], dtype=np.uint8)
 
 @dataclass(frozen=True)
 class BoundingBoxes:
-    """Axis-aligned boxes, one per row: their lowest and highest corners."""
+    """Axis-aligned boxes, given by their lowest and highest corners, one box per row."""
 
     low: np.ndarray
     high: np.ndarray
@@ -34,7 +34,7 @@ class BoundingBoxes:
         return centre
 
     def nearest(self, point: np.ndarray) -> np.ndarray:
-        """Return the point of each box that is nearest to a given point."""
+        """Return, for each box, the point of the box that is nearest to the given point."""
         nearest: np.ndarray = np.clip(point, self.low, self.high)
         return nearest
 
@@ -46,7 +46,7 @@ class HouseQueries:
         self._model = model
         self._data = mujoco.MjData(model.query_model)
         self._snapshot: Snapshot | None = None
-        # The index of each thing's first geom; geoms of one thing are adjacent.
+        # `_starts` holds the index of each thing's first geom; the geoms of one thing are adjacent.
         owned = np.flatnonzero(model.owner >= 0)
         self._starts = owned[np.diff(model.owner[owned], prepend=-1) > 0]
         self._room_low = np.array([room.low for room in model.scene.rooms])
@@ -61,27 +61,27 @@ class HouseQueries:
 
     @property
     def centres(self) -> np.ndarray:
-        """The centre of each geom."""
+        """The centre of each MuJoCo geom (shape) in the selected snapshot."""
         centres: np.ndarray = self._data.geom_xpos
         return centres
 
     @property
     def axes(self) -> np.ndarray:
-        """The axes of each geom, as the columns of a matrix."""
+        """The axes of each MuJoCo geom (shape), as the columns of one matrix per geom."""
         axes: np.ndarray = self._data.geom_xmat.reshape(-1, 3, 3)
         return axes
 
     def bodies(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the origins of all bodies, and their axes as the columns of one matrix per body."""
+        """Return the origins of all MuJoCo bodies, and their axes as the columns of one matrix per body."""
         return self._data.xpos, self._data.xmat.reshape(-1, 3, 3)
 
     def geom_boxes(self) -> BoundingBoxes:
-        """Return the bounding box of each geom."""
+        """Return the bounding box of each MuJoCo geom (shape)."""
         reach = np.einsum("gij,gj->gi", np.abs(self.axes), self._model.half_sizes)
         return BoundingBoxes(self.centres - reach, self.centres + reach)
 
     def thing_boxes(self) -> BoundingBoxes:
-        """Return the bounding box of each thing, including its parts on a hinge at their current angle."""
+        """Return the bounding box of each thing, including its lid or door at its current angle."""
         geoms = self.geom_boxes()
         if len(self._starts) == 0:
             return BoundingBoxes(np.empty((0, 3)), np.empty((0, 3)))
@@ -90,9 +90,9 @@ class HouseQueries:
         )
 
     def supports(self) -> list[tuple[int, int]]:
-        """Return the pairs (a, b) in which b supports a, as indices into `HouseModel.objects`.
+        """Return all pairs (a, b) of objects such that b supports a, as indices into `HouseModel.objects`.
 
-        The held thing has no support and supports nothing.
+        The held object has no support and supports nothing.
         """
         model, data = self._model, self._data
         mujoco.mj_collision(model.query_model, data)
@@ -113,10 +113,10 @@ class HouseQueries:
         return sorted(set(zip(upper[is_support].tolist(), lower[is_support].tolist(), strict=True)))
 
     def in_sight(self, eye: np.ndarray, points: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Return for each point whether it is visible from the position `eye`.
+        """Return, for each point, whether it is visible from the position `eye`.
 
-        `owners` has for each point the index of its thing; a thing does not hide its own points. The robot
-        and the held thing hide nothing.
+        `owners` holds, for each point, the index of the thing that the point belongs to. A thing does not
+        hide its own points. The robot and the held thing hide nothing.
         """
         assert self._snapshot is not None
         directions = points - eye
@@ -133,17 +133,23 @@ class HouseQueries:
         return free
 
     def distance(self, one: int, other: int, limit: float) -> float:
-        """Return the distance between two geoms, at most `limit`; it is negative if they overlap."""
+        """Return the distance between two MuJoCo geoms (shapes), but at most `limit`.
+
+        The distance is negative if the geoms overlap.
+        """
         found: float = mujoco.mj_geomDistance(self._model.query_model, self._data, one, other, limit, None)
         return found
 
     def move_geom(self, geom: int, centre: np.ndarray) -> None:
-        """Move a geom; call this only in a `with` block of `restoring_geoms`."""
+        """Move a MuJoCo geom (shape) to a new centre, to query distances there.
+
+        Call this method only in a `with` block of `restoring_geoms`.
+        """
         self._data.geom_xpos[geom] = centre
 
     @contextmanager
     def restoring_geoms(self, geoms: np.ndarray) -> Iterator[None]:
-        """Return a context manager that restores the current positions of geoms when it exits."""
+        """Restore the current positions of the given MuJoCo geoms at the end of the `with` block."""
         before = self._data.geom_xpos[geoms].copy()
         try:
             yield
@@ -151,19 +157,19 @@ class HouseQueries:
             self._data.geom_xpos[geoms] = before
 
     def things_touching(self, thing: int) -> list[int]:
-        """Return the indices of the things that touch a thing, sorted."""
+        """Return the sorted indices of the things that touch the thing with index `thing`."""
         mujoco.mj_collision(self._model.query_model, self._data)
         owners = self._model.owner[self._data.contact.geom]
         beside = np.concatenate([owners[owners[:, 0] == thing, 1], owners[owners[:, 1] == thing, 0]])
         return sorted(set(beside[(beside >= 0) & (beside != thing)].tolist()))
 
     def footprints(self) -> Footprints:
-        """Return the footprints of all geoms: the areas that they cover, seen from above."""
+        """Return the footprints of all MuJoCo geoms (shapes): the areas that they cover from above."""
         round_ = self._model.physics_model.geom_type == mujoco.mjtGeom.mjGEOM_CYLINDER
         return Footprints.of(self.centres, self.axes, self._model.half_sizes, round_)
 
     def _rooms(self, points: np.ndarray) -> np.ndarray:
-        """Return for each point the index of the room that contains it, or of the nearest room."""
+        """Return, for each point, the index of the room that contains it, or of the nearest room."""
         flat = points[:, None, :2]
         outside = np.maximum(np.maximum(self._room_low - flat, flat - self._room_high), 0.0)
         nearest: np.ndarray = (outside**2).sum(axis=2).argmin(axis=1)

@@ -1,7 +1,8 @@
-"""Simulate things until they rest, and turn hinges; both take a snapshot and return a snapshot.
+"""Simulate the objects of a house with MuJoCo until they rest, and turn hinges.
 
-This is fast because MuJoCo does not simulate sleeping bodies, and all things at rest sleep. Only things
-that were released or lost their support are awake, together with all things that touch them.
+Both operations take a snapshot and return a snapshot. They are fast because all objects at rest sleep, and
+MuJoCo does not simulate sleeping objects. Only objects that were released or lost their support are awake,
+together with all objects that touch them.
 """
 
 from __future__ import annotations
@@ -18,29 +19,30 @@ from needful.envs.household.simulation.house_model import HouseModel
 from needful.envs.household.simulation.snapshot import FAR_AWAY, Snapshot, to_qpos, with_qpos
 from needful.errors import EnvironmentFailure
 
-# The maximum number of steps until all things rest, and the number of steps between two tests for rest.
+# The simulation runs for at most MAX_STEPS steps; every STEPS_PER_CHECK steps, it tests whether all objects
+# rest.
 MAX_STEPS, STEPS_PER_CHECK = 1000, 5
 
-# The speed of lids and windows, in radians per second.
+# The speed of lids, doors and windows when they are opened or closed, in radians per second.
 HINGE_SPEED = 3.0
 
 
 class Physics:
-    """The simulation of the things in one house; the results do not depend on earlier calls."""
+    """Simulates the objects of one house; the results do not depend on earlier calls."""
 
     def __init__(self, model: HouseModel) -> None:
         self._model = model
         self._data = mujoco.MjData(model.physics_model)
 
     def settle_all(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot after all things came to rest."""
+        """Simulate from a snapshot until all objects rest, and return the final snapshot."""
         self._restore(snapshot)
         return self._run_until_rest(snapshot)
 
     def settle(self, snapshot: Snapshot, woken: Iterable[int]) -> Snapshot:
-        """Simulate the things in `woken`, and all things in contact with them, until they rest.
+        """Simulate the objects in `woken`, and all objects in contact with them, until they rest.
 
-        Return the final snapshot. Other things are simulated only if a moving thing touches them.
+        Returns the final snapshot. Other objects are simulated only if a moving object touches them.
         """
         trees = sorted({int(self._model.tree[thing]) for thing in woken} - {-1})
         if not trees:
@@ -50,7 +52,10 @@ class Physics:
         return self._run_until_rest(snapshot)
 
     def drive_hinge(self, snapshot: Snapshot, thing: int, fraction: float) -> Snapshot:
-        """Turn a hinge to a fraction of its limit; return the snapshot after all things came to rest."""
+        """Turn the hinge of the object `thing` to `fraction` of its limit; 1 is fully open.
+
+        Returns the snapshot after all objects came to rest.
+        """
         model, data = self._model, self._data
         self._restore(snapshot)
         self._sleep_all_except([int(model.tree[thing])])
@@ -66,11 +71,11 @@ class Physics:
         return self._run_until_rest(snapshot)
 
     def _advance(self, steps: int) -> None:
-        """Advance MuJoCo's simulation by a number of steps."""
+        """Advance MuJoCo's simulation by the given number of steps."""
         mujoco.mj_step(self._model.physics_model, self._data, nstep=steps)
 
     def _restore(self, snapshot: Snapshot) -> None:
-        """Reset the simulation to a snapshot, with all things awake."""
+        """Reset MuJoCo's simulation to a snapshot, with all objects awake."""
         model, data = self._model, self._data
         mujoco.mj_resetData(model.physics_model, data)
         data.qpos[:] = to_qpos(model, snapshot)
@@ -79,22 +84,26 @@ class Physics:
             data.qpos[address + 2] = FAR_AWAY
 
     def _sleep_all_except(self, trees: list[int]) -> None:
-        """Put all kinematic trees to sleep except the given ones and those in contact with them."""
+        """Put all kinematic trees to sleep, except the given trees and those in contact with them.
+
+        A kinematic tree is MuJoCo's unit of motion: an object with all its parts.
+        """
         physics_model, data = self._model.physics_model, self._data
-        # Trees in contact sleep and wake together; MuJoCo stores each group as a cycle of tree indices.
+        # Trees in contact sleep and wake together. MuJoCo stores such a group as a cycle: each tree has the
+        # index of the next one.
         for island in self._islands():
             data.tree_asleep[island] = np.roll(island, -1)
         data.tree_awake[:] = 0
         for tree in trees:
             first = physics_model.tree_dofadr[tree]
             # MuJoCo wakes trees whose velocity is not 0. It compares bits, so the velocity -0.0 wakes a
-            # tree but does not move it.
+            # tree, but does not move the tree.
             data.qvel[first : first + physics_model.tree_dofnum[tree]] = -0.0
 
     def _islands(self) -> list[np.ndarray]:
         """Return the groups of kinematic trees that are connected by contacts (MuJoCo's islands)."""
         model, data = self._model.physics_model, self._data
-        # MuJoCo does not update sleeping bodies, so their inertia must be computed before they sleep.
+        # MuJoCo does not update sleeping bodies, so compute their inertia before they sleep.
         mujoco.mj_fwdPosition(model, data)
         trees = model.body_treeid[model.geom_bodyid[data.contact.geom]]
         trees = trees[(trees >= 0).all(axis=1)]
@@ -105,7 +114,10 @@ class Physics:
         return [np.flatnonzero(labels == label) for label in range(count)]
 
     def _run_until_rest(self, snapshot: Snapshot) -> Snapshot:
-        """Simulate until all things sleep, for at most `MAX_STEPS` steps; return the final snapshot."""
+        """Simulate until all objects sleep, for at most `MAX_STEPS` steps, and return the final snapshot.
+
+        `snapshot` is the snapshot at the start of the simulation.
+        """
         physics_model, data = self._model.physics_model, self._data
         mujoco.mj_forward(physics_model, data)
         for _ in range(MAX_STEPS // STEPS_PER_CHECK):

@@ -14,7 +14,7 @@ from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
 
 Extension: TypeAlias = tuple[tuple[Object, ...], ...]
 
-# A thing is open if its hinge angle exceeds this fraction of the angle when fully open.
+# An object is open if its hinge angle exceeds this fraction of the angle when fully open.
 OPEN_THRESHOLD = 0.05
 
 PREDICATE_NAMES = (
@@ -39,7 +39,7 @@ class Facts:
 
     @cached_property
     def extensions(self) -> Mapping[str, Extension]:
-        """For each predicate, all tuples of objects for which it holds.
+        """For each predicate, all tuples of objects for which the predicate holds.
 
         The tuples are ordered by the positions of their objects in `HouseModel.objects`.
         """
@@ -66,11 +66,11 @@ class Facts:
         return {name: frozenset(extension) for name, extension in self.extensions.items()}
 
     def holds(self, predicate: str, objects: tuple[Object, ...]) -> bool:
-        """Return whether a ground atom holds."""
+        """Return whether the predicate holds for the given objects in this snapshot."""
         return objects in self._sets[predicate]
 
     def _singles(self, chosen: np.ndarray) -> Extension:
-        """Return the things for which a mask is true, each as a tuple of one object."""
+        """Return the things that the mask `chosen` selects, each as a tuple of one object."""
         singletons = self.geometry.model.singletons
         return tuple([singletons[index] for index in chosen.nonzero()[0].tolist()])
 
@@ -80,9 +80,10 @@ class Facts:
 
 
 def _inside(geometry: SnapshotGeometry) -> list[tuple[int, int]]:
-    """Return the pairs (a, b) of things, as indices, such that the centre of a lies in a cavity of b.
+    """Return all pairs (a, b) of things such that a is inside b, as indices.
 
-    Thing a must be movable. The held thing is in no pair.
+    Thing a is inside b if a is movable and the centre of a lies in a cavity of b. The held thing is in no
+    pair.
     """
     model, held = geometry.model, geometry.snapshot.held
     owners, centres, halves = model.cavities

@@ -22,16 +22,16 @@ from needful.envs.household.simulation.house_model import ROBOT_BODY, ROBOT_HAND
 JOINT, GRASPABLE, HELD = (OBJ.features.index(name) for name in ("joint", "graspable", "held"))
 POSE = slice(0, 7)
 
-# While physics runs, the held thing is moved to this height, so that it touches nothing.
+# While physics runs, the held object is moved to this height, so that it touches nothing.
 FAR_AWAY = 1000.0
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A state as arrays.
+    """A state of a house as arrays.
 
     Attributes:
-        rows: the features of each thing, in the order of the model's things.
+        rows: one row of features per thing, in the order of `HouseModel.things`.
         robot: the robot's features.
     """
 
@@ -40,13 +40,13 @@ class Snapshot:
 
     @cached_property
     def held(self) -> int:
-        """The index of the thing in the hand, or -1."""
+        """The index of the thing in the robot's hand, or -1 if the hand is empty."""
         indices = np.flatnonzero(self.rows[:, HELD] > 0.5)
         return int(indices[0]) if len(indices) else -1
 
     @property
     def hand(self) -> np.ndarray:
-        """The position of the hand."""
+        """The position of the robot's hand."""
         return self.robot[3:6]
 
     def with_robot(self, robot: np.ndarray) -> Snapshot:
@@ -54,20 +54,23 @@ class Snapshot:
         return Snapshot(self.rows, robot)
 
     def with_pose(self, thing: int, pose: np.ndarray) -> Snapshot:
-        """Return a copy of this snapshot in which a thing has the given pose."""
+        """Return a copy of this snapshot in which the thing with index `thing` has the given pose."""
         rows = self.rows.copy()
         rows[thing, POSE] = pose
         return Snapshot(rows, self.robot)
 
     def with_feature(self, thing: int, feature: int, value: float) -> Snapshot:
-        """Return a copy in which a thing's feature has the given value; `feature` is a column of `rows`."""
+        """Return a copy of this snapshot in which one feature of one thing has the given value.
+
+        `thing` is the row and `feature` the column of this value in `rows`.
+        """
         rows = self.rows.copy()
         rows[thing, feature] = value
         return Snapshot(rows, self.robot)
 
 
 def initial_snapshot(model: HouseModel) -> Snapshot:
-    """Return the snapshot of the scene before physics settles the things, with an empty hand."""
+    """Return the snapshot of the scene before its objects come to rest in physics; the hand is empty."""
     x, y, yaw = model.scene.robot
     robot = np.array([x, y, yaw, x, y, CARRY_HEIGHT, *yaw_quaternion(yaw)])
     rows = [_row(model, index, thing) for index, thing in enumerate(model.scene.things)]
@@ -102,7 +105,7 @@ def as_state(model: HouseModel, snapshot: Snapshot) -> State:
 
 
 def changed_state(model: HouseModel, state: State, snapshot: Snapshot) -> State:
-    """Convert a snapshot to a state; unchanged things share their feature vectors with `state`."""
+    """Convert a snapshot to a state that shares the feature vectors of unchanged things with `state`."""
     changes = {ROBOT_OBJECT: dict(zip(ROBOT_OBJECT.type.features, snapshot.robot.tolist(), strict=True))}
     before = as_snapshot(model, state).rows
     for index in np.flatnonzero((before != snapshot.rows).any(axis=1)):
@@ -128,14 +131,17 @@ def to_qpos(model: HouseModel, snapshot: Snapshot) -> np.ndarray:
 
 
 def with_qpos(model: HouseModel, snapshot: Snapshot, qpos: np.ndarray) -> Snapshot:
-    """Return a copy of a snapshot with the poses and angles in `qpos`; the held thing keeps its pose."""
+    """Return a copy of the snapshot with the poses and hinge angles of MuJoCo's position vector `qpos`.
+
+    The held thing keeps its pose.
+    """
     rows = snapshot.rows.copy()
     free = model.free_address >= 0
     if snapshot.held >= 0:
         free[snapshot.held] = False
     rows[free, POSE] = qpos[model.free_address[free][:, None] + np.arange(7)]
-    # Snapshots store an angle as a fraction of its limit. If an angle did not change, the stored fraction
-    # is kept, because a new division could change its last bit.
+    # Snapshots store a hinge angle as a fraction of its limit. If an angle did not change, the stored
+    # fraction is kept, because a new division could change the last bit of the fraction.
     angles, hinged = _angles(model, snapshot), model.hinge_address >= 0
     hinged[hinged] = qpos[model.hinge_address[hinged]] != angles[hinged]
     fractions = qpos[model.hinge_address[hinged]] / model.hinge_limit[hinged]
@@ -149,7 +155,7 @@ def _angles(model: HouseModel, snapshot: Snapshot) -> np.ndarray:
 
 
 def apply_snapshot(model: HouseModel, data: Any, snapshot: Snapshot) -> None:
-    """Set the positions in `data`, the `MjData` of the query model, to those of a snapshot.
+    """Set the positions in MuJoCo's `data` (an `MjData` of the query model) to those of a snapshot.
 
     Derived quantities, such as the poses of geoms, are not computed.
     """
@@ -162,19 +168,19 @@ def apply_snapshot(model: HouseModel, data: Any, snapshot: Snapshot) -> None:
 
 
 def yaw_quaternion(yaw: float) -> np.ndarray:
-    """Return the quaternion of a rotation about the vertical axis."""
+    """Return the quaternion of a rotation by `yaw` about the vertical axis."""
     return np.array([cos(yaw / 2), 0.0, 0.0, sin(yaw / 2)])
 
 
 def rotate_yaw(vector: np.ndarray, yaw: float) -> np.ndarray:
-    """Return a vector of two or three numbers, rotated about the vertical axis."""
+    """Return a vector of two or three numbers, rotated by `yaw` about the vertical axis."""
     x, y = vector[0], vector[1]
     c, s = cos(yaw), sin(yaw)
     return np.array([c * x - s * y, s * x + c * y, *vector[2:]])
 
 
 def rotate_pose_yaw(pose: np.ndarray, yaw: float) -> np.ndarray:
-    """Return a pose (position and quaternion), rotated about the vertical axis through the origin."""
+    """Return a pose (position and quaternion) after a rotation by `yaw` about the z axis."""
     w, z = cos(yaw / 2), sin(yaw / 2)
     a, b, c, d = pose[3:]
     return np.array(

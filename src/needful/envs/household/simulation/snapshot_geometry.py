@@ -41,13 +41,13 @@ class SnapshotGeometry:
         self.grid = grid
         self.snapshot = snapshot
         self._house = house
-        # A cache. Its keys are a thing and a hinge angle, as a fraction of the angle when fully open. Its
-        # values are the reasons why the hinge cannot turn to this angle, or None.
+        # A cache. A key is a thing and a hinge angle, as a fraction of the angle when fully open. The value
+        # is the reason why the hinge of the thing cannot turn to this angle, or None if it can.
         self.sweep_failures: dict[tuple[int, float], FailureReason | None] = {}
 
     @property
     def house(self) -> HouseQueries:
-        """The object that answers queries about the house; it is set to this snapshot."""
+        """The `HouseQueries` of the house, set to this snapshot."""
         self._house.set_snapshot(self.snapshot)
         return self._house
 
@@ -58,13 +58,13 @@ class SnapshotGeometry:
 
     @cached_property
     def loose(self) -> Footprints:
-        """The areas, seen from above, of all movable geoms except those of the held thing."""
+        """The areas that all movable things cover, seen from above, without the held thing."""
         model = self.model
         return self.house.footprints()[model.is_loose & (model.owner != self.snapshot.held)]
 
     @cached_property
     def obstacles(self) -> Footprints:
-        """The footprints of everything that the robot must not drive into."""
+        """The areas of all fixed and movable obstacles that the robot must not drive into."""
         return self.grid.fixed.joined(self.loose)
 
     @cached_property
@@ -86,21 +86,21 @@ class SnapshotGeometry:
 
     @cached_property
     def base_planner(self) -> BasePlanner:
-        """The planner for paths of the base from the robot's position."""
+        """The planner for paths of the robot's base from its position in this snapshot."""
         x, y = self.snapshot.robot[:2].tolist()
         return BasePlanner(self.grid, self.discs, self.loose, (x, y))
 
     def contact_free_distance(self, thing: int, point: np.ndarray) -> float:
-        """Return a distance from `point` at which the hand, in any direction, cannot touch the thing."""
+        """Return a distance from `point` at which the hand, in any direction, does not touch the thing."""
         corner = np.maximum(np.abs(self.boxes.low[thing] - point), np.abs(self.boxes.high[thing] - point))
         return float(np.sqrt(corner @ corner)) + 2 * HAND_RADIUS
 
     def reachable_from(self, base: np.ndarray, things: np.ndarray) -> np.ndarray:
-        """Return for each thing whether a robot whose base is at `base` could reach it.
+        """Return, for each thing, whether a robot whose base is at `base` could reach the thing.
 
-        A thing is reachable if it is not held, is less than `REACH` from the shoulder, and is in sight. It
-        is in sight if the robot's camera sees the centre of its bounding box, or the point of the box that
-        is nearest to the shoulder.
+        A thing is reachable if it is not held, less than `REACH` away from the robot's shoulder, and in
+        sight. It is in sight if the robot's camera sees the centre of its bounding box, or the point of the
+        box that is nearest to the shoulder.
         """
         shoulder, eye = np.array([*base, SHOULDER_HEIGHT]), np.array([*base, EYE_HEIGHT])
         boxes = BoundingBoxes(self.boxes.low[things], self.boxes.high[things])

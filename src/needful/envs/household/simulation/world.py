@@ -49,7 +49,8 @@ from needful.seeding import rng_for
 
 SPLITS = tuple(Split)
 
-# States store seeds as floats, which represent all integers exactly only up to this limit.
+# The seeds of houses are below this limit: states store them as floats, which represent all integers
+# exactly only up to this limit.
 SEED_LIMIT = 2**53
 
 # The maximum number of worlds in a `WorldCache`.
@@ -58,19 +59,18 @@ MAX_WORLDS = 8
 # The maximum number of states whose true atoms a world caches.
 MAX_CACHED_STATES = 32
 
-# The spacing of the snapshots of a motion: in metres along the path of the base, in metres along the path
-# of the hand, and in physics steps while things come to rest.
+# How far apart the snapshots of a motion are: in metres along the path of the base, in metres along the
+# path of the hand, and in physics steps while objects come to rest.
 BASE_STEP = 0.08
 HAND_STEP = 0.05
 STEPS_PER_FRAME = 10
 
 
 def make_house(identity: Vector) -> tuple[ActivityDefinition, Scene]:
-    """Return the definition of an activity, and a scene for it.
+    """Sample the definition of a task of an activity, and a scene (a house) for this task.
 
-    `identity` has three numbers: the index of the activity, the index of the split, and the seed.
-
-    Raises `NoPlaceError` if this seed yields no house.
+    `identity` has three numbers: the index of the activity, the index of the split, and the seed. The
+    result depends on them only. Raises `NoPlaceError` if this seed yields no house.
     """
     activity, split = ACTIVITIES[int(identity[0])], SPLITS[int(identity[1])]
     rng = rng_for(int(identity[2]), "house", activity.name, split.value)
@@ -79,7 +79,7 @@ def make_house(identity: Vector) -> tuple[ActivityDefinition, Scene]:
 
 
 class WorldCache:
-    """A cache of the most recently used worlds (simulators of one house), which are slow to build."""
+    """A cache of the most recently used worlds; a world is the simulator of one house, slow to build."""
 
     def __init__(self) -> None:
         self._worlds: OrderedDict[Vector, World] = OrderedDict()
@@ -88,7 +88,7 @@ class WorldCache:
         return WorldCache, ()
 
     def of(self, state: State) -> World:
-        """Return the world of a state; build it if it is not in the cache."""
+        """Return the world that simulates the house of the given state; build it if it is not cached."""
         activity, split, seed = state[HOUSE_OBJECT]
         identity = (activity, split, seed)
         if identity not in self._worlds:
@@ -97,16 +97,16 @@ class WorldCache:
         return self._worlds[identity]
 
     def add(self, world: World) -> None:
-        """Add a world; the least recently used one is dropped if the cache is full."""
+        """Add a world to the cache; if the cache is full, the least recently used world is dropped."""
         self._worlds[world.model.scene.identity] = world
         if len(self._worlds) > MAX_WORLDS:
             self._worlds.popitem(last=False)
 
 
 class World:
-    """The simulator of one scene.
+    """The simulator of one scene (a house).
 
-    Results depend on the given state only. The true atoms of recent states are cached.
+    The results of its methods depend on the arguments only. The true atoms of recent states are cached.
     """
 
     def __init__(self, scene: Scene) -> None:
@@ -116,7 +116,8 @@ class World:
         self._house.set_snapshot(initial_snapshot(self.model))
         self._grid = OccupancyGrid(scene, self._house.footprints()[self.model.is_fixed])
         self._indices = {thing: index for index, thing in enumerate(self.model.things)}
-        # Keyed by id, because comparing states is slow. The state is stored, so that its id is not reused.
+        # The keys are ids of states, because comparing states is slow. The state itself is stored too, so
+        # that its id is not reused.
         self._facts_by_id: OrderedDict[int, tuple[State, Facts]] = OrderedDict()
 
     @cached_property
@@ -125,23 +126,32 @@ class World:
         return as_state(self.model, settled)
 
     def settled(self) -> State:
-        """Return the state after all things of the scene came to rest."""
+        """Return the initial state: the state after all objects of the scene came to rest."""
         return self._settled_state
 
     def run(self, state: State, controller: str, target: Object, theta: Parameters) -> State:
-        """Return the state after a controller; raise `EnvironmentFailure` with a reason if it fails."""
+        """Run a controller on a target object, and return the state after it.
+
+        `theta` are the controller's parameters. Raises `EnvironmentFailure` if the controller fails.
+        """
         motion = self._run_controller(state, controller, target, theta, self._physics)
         return changed_state(self.model, state, motion.after)
 
     def trace(self, state: State, controller: str, target: Object, theta: Parameters) -> tuple[State, ...]:
-        """Return the states along a controller's motion, including the first and the last."""
+        """Run a controller as `run` does, and return closely spaced states of its motion.
+
+        The first state is `state`, and the last one is the state after the controller.
+        """
         physics = RecordingPhysics(self.model)
         motion = self._run_controller(state, controller, target, theta, physics)
         snapshots = trace(self.model, self._facts(state).geometry.snapshot, motion, physics)
         return tuple(changed_state(self.model, state, snapshot) for snapshot in snapshots)
 
     def start_failure(self, state: State, controller: str, target: Object, theta: Parameters) -> str | None:
-        """Return why a controller cannot start, or None; it may still fail later, if no path is found."""
+        """Return why a controller cannot start in a state, or None if it can.
+
+        A controller that can start may still fail later, if no path is found.
+        """
         thing = self._index_of(target)
         if thing is None:
             return FailureReason.NOT_REACHABLE.value
@@ -149,15 +159,15 @@ class World:
         return None if reason is None else reason.value
 
     def holds(self, state: State, predicate: str, objects: tuple[Object, ...]) -> bool:
-        """Return whether a ground atom holds."""
+        """Return whether the predicate holds for the given objects in the given state."""
         return self._facts(state).holds(predicate, objects)
 
     def extension(self, state: State, predicate: str) -> Extension:
-        """Return all tuples of objects for which a predicate holds."""
+        """Return all tuples of objects for which the predicate holds in the given state."""
         return self._facts(state).extensions[predicate]
 
     def bounds(self, state: State, obj: Object) -> tuple[Vector, Vector]:
-        """Return the lowest and the highest corner of a thing's bounding box, with all of its parts."""
+        """Return the lowest and the highest corner of the bounding box of an object with all its parts."""
         thing = self._index_of(obj)
         if thing is None:
             raise UnknownNameError("thing", obj.name, (thing.name for thing in self.model.things))
@@ -188,7 +198,7 @@ class World:
 
 
 class RecordingPhysics(Physics):
-    """Physics that records MuJoCo's positions `qpos` every few steps while things move."""
+    """Physics that records MuJoCo's position vector `qpos` every few steps while objects move."""
 
     def __init__(self, model: HouseModel) -> None:
         super().__init__(model)
@@ -208,7 +218,7 @@ def trace(
 ) -> Iterator[Snapshot]:
     """Yield closely spaced snapshots of a controller's motion, including the first and the last.
 
-    `physics` must have recorded this motion and no other.
+    `before` is the snapshot before the motion. `physics` must have recorded this motion and no other.
     """
     after = motion.after
     yield before
@@ -228,7 +238,7 @@ def trace(
 
 
 def _base_positions(path: tuple[Point, ...]) -> Iterator[tuple[np.ndarray, float]]:
-    """Yield closely spaced positions along a path, each with the yaw that faces along the path."""
+    """Yield closely spaced positions along a path of the base, each with the yaw along the path."""
     for one, other in itertools.pairwise(path):
         dx, dy = other[0] - one[0], other[1] - one[1]
         count = max(1, ceil(hypot(dx, dy) / BASE_STEP))
@@ -237,7 +247,7 @@ def _base_positions(path: tuple[Point, ...]) -> Iterator[tuple[np.ndarray, float
 
 
 def _move_hand(snapshot: Snapshot, path: Path) -> Iterator[Snapshot]:
-    """Yield closely spaced snapshots while the hand moves along a path; the held thing moves with it."""
+    """Yield closely spaced snapshots in which the hand, with the held object, moves along a path."""
     for one, other in itertools.pairwise(path):
         count = max(1, ceil(float(np.sqrt(((other - one) ** 2).sum())) / HAND_STEP))
         for step in range(1, count + 1):

@@ -1,4 +1,4 @@
-"""Films of plans in a house: the house on the left, the current step and its subgoal on the right."""
+"""Films of plans in a house: the house is on the left, the current step and its subgoal on the right."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from needful.errors import InvalidInputError
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-# Limits the number of pictures per film: without a GPU, rendering one takes about 0.2 s.
+# The maximum number of pictures per film; without a GPU, rendering one picture takes about 0.2 s.
 MAX_PICTURES = 80
 WIDTH, HEIGHT = 640, 480
 MILLISECONDS, STEP_MILLISECONDS = 100, 400
@@ -34,7 +34,7 @@ class Keyframe:
     Attributes:
         step: the number of the current step; 0 before the first step.
         state: the state at this moment.
-        last: whether the step ends here.
+        last: whether the current step ends at this moment.
     """
 
     step: int
@@ -43,9 +43,9 @@ class Keyframe:
 
 
 def plan_keyframes(world: World, result: PlanningResult, max_count: int) -> tuple[Keyframe, ...]:
-    """Return about `max_count` evenly spaced moments of a plan, always including the end of each step.
+    """Return about `max_count` evenly spaced moments of a plan, including the end of each step.
 
-    If the plan failed, the moments end at the failure.
+    The moments of a failed plan end where the plan failed.
     """
     if not result.states:
         raise InvalidInputError("There is nothing to show: planning ended before the first step.")
@@ -64,10 +64,9 @@ def plan_keyframes(world: World, result: PlanningResult, max_count: int) -> tupl
 
 
 def rooms_shown(scene: Scene, keyframes: Sequence[Keyframe], goal: AbstractState) -> tuple[str, ...]:
-    """Return the names of the rooms to show.
+    """Return the names of the rooms to show in a film or page of a plan.
 
-    A room is shown if the robot is in it in any keyframe. It is also shown if an object of the goal is in
-    it in the first or the last keyframe.
+    A room is shown if the robot visits it, or if an object of the goal is in it at the start or at the end.
     """
     positions = [_position(keyframe.state, ROBOT_OBJECT) for keyframe in keyframes]
     goal_objects = sorted({obj for atom in goal for obj in atom.objects})
@@ -88,7 +87,10 @@ def _position(state: State, obj: Object) -> tuple[float, float]:
 
 
 def film_house(world: World, result: PlanningResult, goal: AbstractState) -> Film:
-    """Return a film of a plan; a failed plan is shown up to the failure. This needs OpenGL."""
+    """Return a film of a planning result; a failed plan is shown up to the failure.
+
+    Rendering needs OpenGL.
+    """
     from PIL import Image
 
     scene = world.model.scene

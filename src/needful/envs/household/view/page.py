@@ -29,7 +29,7 @@ from needful.envs.household.simulation.world import World
 from needful.envs.household.view.film import Keyframe, plan_keyframes, rooms_shown
 from needful.envs.household.view.rendering import ARM_COLOUR, ARM_RADIUS, WALL_CUT_HEIGHT, WALL_OPACITY
 
-# The digits to which lengths (metres), quaternions and colours are rounded.
+# The numbers of decimal places to which lengths (metres), quaternions and colours are rounded.
 LENGTH_DIGITS, QUATERNION_DIGITS, COLOUR_DIGITS = 3, 4, 3
 
 KINDS = {
@@ -40,9 +40,10 @@ KINDS = {
 
 
 def shapes(model: HouseModel) -> list[dict[str, Any]]:
-    """Return the box, cylinder or ball of every visible geom, with its body, position, size and colour.
+    """Return all visible shapes of the house, each with its kind, MuJoCo body, position, size and colour.
 
-    Walls are transparent and end at `WALL_CUT_HEIGHT`, so that the rooms are visible.
+    The kind is a box, a cylinder or a ball. Walls are transparent and end at `WALL_CUT_HEIGHT`, so that the
+    rooms are visible.
     """
     query_model, found = model.query_model, []
     for geom, owner in enumerate(model.owner):
@@ -69,10 +70,10 @@ def shapes(model: HouseModel) -> list[dict[str, Any]]:
 
 
 def arm(model: HouseModel) -> dict[str, Any]:
-    """Return how to draw the arm: as a line from the shoulder to the hand.
+    """Return the data for drawing the robot's arm as a line from the shoulder to the hand.
 
-    The dict has the indices of the robot's base and hand, the height of the shoulder above the base, and
-    the radius and colour of the line.
+    They are the indices of the robot's base and hand, the height of the shoulder above the floor, and the
+    radius and colour of the line.
     """
     return {
         "from": int(model.query_model.body(ROBOT_BODY).id),
@@ -84,7 +85,7 @@ def arm(model: HouseModel) -> dict[str, Any]:
 
 
 def bodies_of(model: HouseModel) -> dict[str, list[int]]:
-    """Return the indices of each thing's bodies, by the thing's name."""
+    """Return a map from the name of each thing to the indices of its MuJoCo bodies."""
     found: dict[str, list[int]] = {}
     for body in range(model.query_model.nbody):
         found.setdefault(model.query_model.body(body).name.removesuffix(HINGE_SUFFIX), []).append(body)
@@ -92,9 +93,10 @@ def bodies_of(model: HouseModel) -> dict[str, list[int]]:
 
 
 def movements(model: HouseModel, states: Sequence[State]) -> Iterator[list[list[float]]]:
-    """Yield for each state the bodies that moved since the previous state; for the first state, all bodies.
+    """Yield, for each state, the MuJoCo bodies that moved since the previous state.
 
-    Each body is a list: its index, its position (3 numbers) and its quaternion (4 numbers, w first).
+    For the first state, these are all bodies. Each body is a list: its index, its position (3 numbers) and
+    its quaternion (4 numbers, w first).
     """
     data = mujoco.MjData(model.query_model)
     before: list[list[float] | None] = [None] * model.query_model.nbody
@@ -110,19 +112,20 @@ def movements(model: HouseModel, states: Sequence[State]) -> Iterator[list[list[
 
 
 def _rounded(numbers: Sequence[float] | np.ndarray, digits: int) -> list[float]:
-    """Return rounded numbers; whole numbers become int, so that the JSON text is short."""
+    """Return the numbers, rounded to `digits` decimal places; whole numbers become int for short JSON."""
     rounded = (round(float(number), digits) for number in numbers)
     return [int(number) if number.is_integer() else number for number in rounded]
 
 
-# The maximum number of moments in the page's data; the page interpolates between them.
+# The maximum number of moments of a plan in the page's data; the page interpolates between them.
 MAX_KEYFRAMES = 1_500
 
 
 def make_page(world: World, result: PlanningResult, goal: AbstractState, domain: str) -> str:
-    """Return the page of a plan as one self-contained HTML file; a failed plan is shown up to the failure.
+    """Return the 3D page of a planning result as one self-contained HTML file.
 
-    Its content security policy allows only the script and the style in the file.
+    A failed plan is shown up to the failure. The content security policy of the page allows only the script
+    and the style in the file.
     """
     script = _asset("viewer.js") + _asset("player.js")
     texts = {"heading": domain.replace("-", " ").capitalize(), "outcome": _outcome(result)}
@@ -170,7 +173,7 @@ def _focus(scene: Scene, keyframes: Sequence[Keyframe], goal: AbstractState) -> 
 
 
 def _flips(atoms: Sequence[GroundAtom], states: Sequence[State]) -> list[list[int]]:
-    """Return for each state the indices of the atoms whose truth value differs from the previous state.
+    """Return, for each state, the indices of the atoms whose truth value differs from the previous state.
 
     Before the first state, all atoms count as false.
     """

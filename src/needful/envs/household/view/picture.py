@@ -1,4 +1,4 @@
-"""A picture of a house from above."""
+"""Draw a picture of a house, seen from above."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ MAX_CACHED_OUTLINES = 4_096
 
 
 def draw_top_view(scene: Scene, state: State, axes: Axes, goal: AbstractState) -> None:
-    """Draw rooms, walls, all things from the lowest to the highest, and the robot with its reach."""
+    """Draw a state of a house from above: rooms, walls, all things, and the robot with its reach.
+
+    Higher things are drawn over lower ones. Objects of the goal have a red outline.
+    """
     low = np.min([room.low for room in scene.rooms], axis=0) - MARGIN
     high = np.max([room.high for room in scene.rooms], axis=0) + MARGIN
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
@@ -68,15 +71,15 @@ def _draw_house(scene: Scene, axes: Axes) -> None:
         )
     walls = PolyCollection(
         [_rectangle(wall) for wall in scene.walls],
-        # The pieces of wall below and above windows are drawn faintly.
+        # Draw the pieces of wall below and above windows in a lighter colour.
         facecolors=[
             palette.DARK_GREY if 2 * wall.half[2] >= WALL_HEIGHT else palette.LIGHT_GREY
             for wall in scene.walls
         ],
         linewidths=0,
     )
-    # The walls of a house are the same in all pictures, so they get the same id in each. The report page
-    # stores Matplotlib artists with equal ids only once.
+    # Give the walls the same id in all pictures of a house: the report page stores Matplotlib artists with
+    # equal ids only once.
     walls.set_gid(f"walls {scene.identity}")
     axes.add_collection(walls, autolim=False)
 
@@ -87,7 +90,10 @@ def _rectangle(box: Box) -> list[tuple[float, float]]:
 
 
 def _draw_things(state: State, things: Sequence[Object], axes: Axes, goal_objects: set[Object]) -> None:
-    """Draw things in the given order, as one collection; hundreds of separate patches would be slow."""
+    """Draw things in the given order, in one collection: hundreds of separate patches would be slow.
+
+    The things in `goal_objects` have a red outline.
+    """
     from matplotlib.collections import PolyCollection
 
     drawn = [
@@ -106,8 +112,9 @@ def _draw_things(state: State, things: Sequence[Object], axes: Axes, goal_object
 
 @lru_cache(maxsize=MAX_CACHED_OUTLINES)
 def _outlines(name: str, pose: tuple[float, ...], joint: float) -> tuple[tuple[np.ndarray, Colour], ...]:
-    """Return for each part of a thing its outline, seen from above, and its colour.
+    """Return, for each part of a thing, the outline of the part seen from above, and its colour.
 
+    `name` is the thing's category, and `joint` its hinge angle as a fraction of the angle when fully open.
     Results are cached, because most things do not move between two pictures of a plan.
     """
     category = CATEGORIES[name]
@@ -148,7 +155,7 @@ def _hull(points: np.ndarray) -> np.ndarray:
 
 
 def _corners(part: Part) -> np.ndarray:
-    """Return the corners of a box, or points on the rims of a cylinder."""
+    """Return the corners of a part that is a box, or points on both rims of a part that is a cylinder."""
     centre, half = np.array(part.box.centre), np.array(part.box.half)
     if part.round:
         angles = np.linspace(0, 2 * np.pi, 16, endpoint=False)

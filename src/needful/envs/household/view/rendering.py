@@ -1,6 +1,6 @@
-"""Offscreen 3D rendering of houses.
+"""Render 3D pictures of houses with MuJoCo, without a window.
 
-This needs OpenGL: `MUJOCO_GL=egl`, which is the default on Linux, or `MUJOCO_GL=osmesa`.
+Rendering needs OpenGL: `MUJOCO_GL=egl`, which is the default on Linux, or `MUJOCO_GL=osmesa`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from needful.envs.household.simulation.house_model import OWNER_HOUSE, HouseMode
 from needful.envs.household.simulation.snapshot import apply_snapshot, as_snapshot
 from needful.errors import InvalidInputError
 
-# Walls are transparent and end at this height (metres), so that the rooms are visible.
+# In pictures, walls are transparent and end at this height (metres), so that the rooms are visible.
 WALL_CUT_HEIGHT = 0.9
 WALL_OPACITY = 0.35
 
-# The height of the tallest furniture, and the fraction of the picture that the shown rooms may fill.
+# The height of the tallest furniture (metres), and the fraction of the picture that the rooms may fill.
 MAX_FURNITURE_HEIGHT, FILL_FRACTION = 1.8, 0.97
 ELEVATION = -55.0
 FIELD_OF_VIEW = 45.0  # MuJoCo's default vertical field of view, in degrees
@@ -34,7 +34,7 @@ FIELD_OF_VIEW = 45.0  # MuJoCo's default vertical field of view, in degrees
 ARM_RADIUS, ARM_COLOUR = 0.025, (0.55, 0.58, 0.63, 1.0)
 MAX_GEOMS = 2000
 
-# MuJoCo's modules for offscreen OpenGL contexts, by the value of MUJOCO_GL.
+# MuJoCo's modules for OpenGL contexts without a window, by the value of the variable MUJOCO_GL.
 CONTEXTS = {"egl": "mujoco.egl", "osmesa": "mujoco.osmesa"}
 
 
@@ -56,7 +56,7 @@ class Camera:
 
 
 def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4 / 3) -> Camera:
-    """Return a camera that shows some rooms, or the whole house, obliquely from above.
+    """Return a camera that shows the given rooms obliquely from above; without rooms, the whole house.
 
     `aspect` is the ratio of the picture's width to its height.
     """
@@ -68,8 +68,8 @@ def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4
     high = np.max([room.high for room in chosen], axis=0)
     corners = np.array(list(product((low[0], high[0]), (low[1], high[1]), (0.0, MAX_FURNITURE_HEIGHT))))
     x, y = ((low + high) / 2).tolist()
-    # Perspective enlarges near objects, so the best centre of the picture is not the centre of the rooms.
-    # Therefore several centres are compared.
+    # Perspective enlarges near objects, so the centre of the rooms is not the best centre of the picture.
+    # Compare several centres along y.
     cameras = [
         (*_fit_camera(corners - (x, y + shift, 0.3), aspect), y + shift)
         for shift in np.linspace(-1.5, 1.5, 61).tolist()
@@ -79,11 +79,10 @@ def overview_camera(scene: Scene, rooms: tuple[str, ...] = (), aspect: float = 4
 
 
 def _fit_camera(corners: np.ndarray, aspect: float) -> tuple[float, float]:
-    """Return how high or low the corners reach in the picture, and the camera's distance.
+    """Find the smallest distance from which the camera shows all corners; return two numbers.
 
     The first number is the largest vertical distance of a corner from the middle of the picture. The second
-    is the smallest distance from which the camera shows all corners. `corners` are relative to the point
-    that the camera looks at.
+    is the distance of the camera. `corners` are relative to the point that the camera looks at.
     """
     down = np.radians(-ELEVATION)
     ahead, up = np.array([0.0, np.cos(down), -np.sin(down)]), np.array([0.0, np.sin(down), np.cos(down)])
@@ -94,9 +93,9 @@ def _fit_camera(corners: np.ndarray, aspect: float) -> tuple[float, float]:
 
 
 class HouseRenderer:
-    """Renders pictures of one house; use it in a `with` statement, or call `close` at the end.
+    """Renders pictures of one house; use the renderer in a `with` statement, or call `close` at the end.
 
-    Raises `InvalidInputError`, which states what to install, if OpenGL does not work.
+    If OpenGL does not work, the constructor raises `InvalidInputError`, which states what to install.
     """
 
     def __init__(self, model: HouseModel, width: int = 960, height: int = 720) -> None:
@@ -126,13 +125,16 @@ class HouseRenderer:
         self.close()
 
     def close(self) -> None:
-        """Free the OpenGL context."""
+        """Free the OpenGL context; the renderer cannot be used afterwards."""
         self._gl.make_current()
         self._context.free()
         self._gl.free()
 
     def frame(self, state: State, camera: Camera | None = None) -> np.ndarray:
-        """Return a picture of a state as an array of height × width × 3 bytes."""
+        """Return a picture of a state as an array of height × width × 3 bytes.
+
+        Without a camera, the picture shows the whole house.
+        """
         self._apply_state(state)
         camera = camera or overview_camera(self._model.scene)
         mujoco_camera = mujoco.MjvCamera()
@@ -176,7 +178,7 @@ class HouseRenderer:
                 geom.rgba[3] = WALL_OPACITY
 
     def _add_arm(self) -> None:
-        """Draw a line from the robot's shoulder to its hand."""
+        """Add the robot's arm to the picture, as a line from the shoulder to the hand."""
         geom = self._scene.geoms[self._scene.ngeom]
         kind = mujoco.mjtGeom.mjGEOM_CAPSULE
         mujoco.mjv_initGeom(
@@ -193,13 +195,13 @@ def _options() -> Any:
 
 
 def _start_opengl(model: HouseModel, width: int, height: int) -> tuple[Any, Any]:
-    """Create an OpenGL context and make it current; return it and MuJoCo's rendering context.
+    """Create an OpenGL context and make it current; return this context and MuJoCo's rendering context.
 
     Any failure, even an AttributeError from a missing library, is raised as an `InvalidInputError` that
     describes the remedy.
     """
     backend = os.environ.get("MUJOCO_GL", "")
-    # On Linux, EGL replaces MuJoCo's default, which needs a display.
+    # On Linux, use EGL instead of MuJoCo's default, which needs a display.
     wanted = backend or ("egl" if sys.platform.startswith("linux") else "")
     try:
         context = import_module(CONTEXTS.get(wanted, "mujoco.gl_context")).GLContext(width, height)
