@@ -1,1 +1,1 @@
-"""Collect demonstrations and replays (random actions), and convert recorded episodes to demonstrations."""
+"""Collect demonstrations and replays (random actions), convert recorded episodes, and add imperfections."""

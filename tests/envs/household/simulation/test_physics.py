@@ -126,6 +126,17 @@ def test_hinges_are_driven_to_their_stops(house, name):
     assert changed(house.start, closed) <= {thing}
 
 
+@pytest.mark.parametrize("name", ["window", "package", "fridge"])
+@pytest.mark.parametrize("fraction", [0.0, 0.5, 1.0])
+def test_a_hinge_that_is_already_at_its_target_stays_there(house, name, fraction):
+    thing = house.number(name)
+    once = house.physics.drive_hinge(house.start, thing, fraction).with_feature(thing, JOINT, fraction)
+    twice = house.physics.drive_hinge(once, thing, fraction)
+    assert twice.rows[thing, JOINT] == pytest.approx(fraction, abs=1e-3)
+    assert house.asleep()
+    assert changed(once, twice) <= {thing}
+
+
 def test_an_opening_lid_throws_off_what_lies_on_it():
     things = [Thing("book", "book", (2.0, 2.0, 0.252)), Thing("package", "package", (2.0, 2.0, 0.002))]
     house = House(scene_of(things))
