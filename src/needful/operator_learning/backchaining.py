@@ -16,7 +16,7 @@ from functools import cached_property
 
 from needful.core.operators import Operator
 from needful.operator_learning.encoding import EncodedDemonstration, EncodedTransition
-from needful.operator_learning.matching import ChainLink, Matcher
+from needful.operator_learning.matching import SKIPPED, ChainLink, Matcher
 from needful.operator_learning.operator_diff import OperatorDiff
 
 
@@ -63,7 +63,7 @@ class Backchain:
     @cached_property
     def operator_texts(self) -> frozenset[str]:
         """The texts of the operators in the chain; a text identifies an operator."""
-        return frozenset(link.match.text for link in self.links)
+        return frozenset(link.match.text for link in self.links if link.match is not SKIPPED)
 
     @cached_property
     def controllers(self) -> frozenset[str]:
@@ -72,7 +72,9 @@ class Backchain:
         return frozenset(transition.controller.name for transition in reached)
 
 
-def backchain(previous: Backchain, diff: OperatorDiff[Operator], matcher: Matcher) -> Backchain:
+def backchain(
+    previous: Backchain, diff: OperatorDiff[Operator], matcher: Matcher, skip_purposeless: bool = False
+) -> Backchain:
     """Return the chain of a demonstration; each link is the best grounded operator for its transition.
 
     Only operators that predict all necessary atoms, and nothing false, are considered. `previous` is the
@@ -80,6 +82,10 @@ def backchain(previous: Backchain, diff: OperatorDiff[Operator], matcher: Matche
     current one. If the operator of a previous link still exists, and the same atoms are necessary after its
     transition, the link is compared only with new operators. If the chain does not change, `previous` is
     returned.
+
+    A skippable transition that adds no atom is skipped if no operator adds something necessary there. With
+    `skip_purposeless`, this also holds for a transition that adds atoms, none of them necessary. `previous`
+    must come from the same setting.
     """
     unchanged = previous.operator_texts <= diff.unchanged_texts
     if unchanged and previous.controllers.isdisjoint(diff.new_by_controller):
@@ -89,7 +95,17 @@ def backchain(previous: Backchain, diff: OperatorDiff[Operator], matcher: Matche
     links: list[ChainLink] = []
     for step in range(len(transitions) - 1, -1, -1):
         transition = transitions[step]
+        if transition.idle:
+            links.append(ChainLink(SKIPPED, necessary))
+            continue
+        skippable = (
+            transition.skippable
+            and (skip_purposeless or not transition.added)
+            and not necessary & ~transition.before
+        )
         best = previous.links[step - uncovered] if step >= uncovered else None
+        if best is not None and best.match is SKIPPED:
+            best = None
         if necessary == previous.necessary[step + 1] and (
             best is None or best.match.text in diff.unchanged_texts
         ):
@@ -98,8 +114,12 @@ def backchain(previous: Backchain, diff: OperatorDiff[Operator], matcher: Matche
             best, competitors = None, diff.by_controller.get(transition.controller.name, ())
         for operator in competitors:
             link = matcher.best_consistent_link(operator, transition, necessary)
-            if link is not None and (best is None or link < best):
+            if link is None or (skippable and not link.match.adds & necessary):
+                continue
+            if best is None or link < best:
                 best = link
+        if best is None and skippable:
+            best = ChainLink(SKIPPED, necessary)
         if best is None:
             break
         necessary = best.necessary

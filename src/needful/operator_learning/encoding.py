@@ -24,6 +24,10 @@ class EncodedTransition:
     of its demonstration, and `step` is its index in this demonstration. `arguments` are object numbers.
     `before` (s_{i-1} in the paper) and `after` (s_i) are masks of atoms. The numbers of objects and atoms
     are defined by the demonstration's `table`.
+
+    `skippable` is whether backchaining may leave the transition unexplained if it adds nothing necessary.
+    `idle` is whether it adds nothing and stands beside a step with the same action: it was repeated, or it
+    failed and was tried again. Idle transitions are ignored.
     """
 
     number: int
@@ -34,6 +38,8 @@ class EncodedTransition:
     arguments: tuple[int, ...]
     before: int
     after: int
+    skippable: bool = False
+    idle: bool = False
 
     def __repr__(self) -> str:
         name = self.controller.name
@@ -90,10 +96,26 @@ class TransitionIndex:
         return cls(by_number, by_controller)
 
 
-def encode_demonstrations(demonstrations: Sequence[Demonstration]) -> tuple[EncodedDemonstration, ...]:
-    """Return the demonstrations with numbered transitions, objects and atoms."""
+def encode_demonstrations(
+    demonstrations: Sequence[Demonstration], skip_idle_steps: bool = False
+) -> tuple[EncodedDemonstration, ...]:
+    """Return the demonstrations with numbered transitions, objects and atoms.
+
+    With `skip_idle_steps`, a transition is skippable, unless its controller never adds an atom: the learner
+    must not lose a controller whose effects the predicates do not describe.
+    """
     numbers = itertools.count()
-    return tuple(_encode(index, demo, numbers) for index, demo in enumerate(demonstrations))
+    effective: frozenset[str] = frozenset()
+    if skip_idle_steps:
+        effective = frozenset(
+            action.controller.name
+            for demo in demonstrations
+            for action, (before, after) in zip(
+                demo.actions, itertools.pairwise(demo.abstract_states), strict=True
+            )
+            if not after <= before
+        )
+    return tuple(_encode(index, demo, numbers, effective) for index, demo in enumerate(demonstrations))
 
 
 def _encode_states(states: Sequence[AbstractState], table: AtomTable) -> list[int]:
@@ -104,9 +126,12 @@ def _encode_states(states: Sequence[AbstractState], table: AtomTable) -> list[in
     return masks
 
 
-def _encode(index: int, demonstration: Demonstration, numbers: Iterator[int]) -> EncodedDemonstration:
+def _encode(
+    index: int, demonstration: Demonstration, numbers: Iterator[int], skippable: frozenset[str]
+) -> EncodedDemonstration:
     table = AtomTable(demonstration.objects)
     states = _encode_states(demonstration.abstract_states, table)
+    calls = [(None, ()), *((one.controller, one.objects) for one in demonstration.actions), (None, ())]
     transitions = tuple(
         EncodedTransition(
             next(numbers),
@@ -117,6 +142,10 @@ def _encode(index: int, demonstration: Demonstration, numbers: Iterator[int]) ->
             tuple(table.object_number[obj] for obj in action.objects),
             states[step],
             states[step + 1],
+            action.controller.name in skippable,
+            action.controller.name in skippable
+            and not states[step + 1] & ~states[step]
+            and calls[step + 1] in (calls[step], calls[step + 2]),
         )
         for step, action in enumerate(demonstration.actions)
     )

@@ -115,12 +115,17 @@ class Inducer:
 
 def common_preconditions(operator: Operator, data: Sequence[Datum]) -> frozenset[LiftedAtom]:
     """Return the atoms over the operator's parameters that hold before every transition in `data`."""
+    return lifted_atoms(operator.parameters, preconditions_by_key(operator, data))
+
+
+def preconditions_by_key(operator: Operator, data: Sequence[Datum]) -> LiftedAtomMap:
+    """Return the keys of the atoms that hold before every transition in `data`, with their predicates."""
     found = liftable_atoms_before(operator, data[0])
     for transition, objects in data[1:]:
         for key in list(found):
             if not transition.table.ground((key,), objects) & transition.before:
                 del found[key]
-    return lifted_atoms(operator.parameters, found)
+    return found
 
 
 def liftable_atoms_before(operator: Operator, datum: Datum) -> LiftedAtomMap:

@@ -41,6 +41,7 @@ class OperatorLearningConfig:
     schedule: Schedule = alternate
     types: TypeMerger = merge_types
     conditions: ConditionFinder = conditions_on_unnamed_objects
+    skip_idle_steps: bool = True
 
     def describe(self) -> dict[str, str]:
         """Return the name of the function chosen for each part, to be stored with the learned model."""
@@ -64,7 +65,7 @@ def learn_operators(
     `LearningTimeoutError` if the deadline passes.
     """
     config = config or OperatorLearningConfig()
-    problem = LearningProblem.of(demonstrations, config.generalise, deadline)
+    problem = LearningProblem.of(demonstrations, config.generalise, deadline, config.skip_idle_steps)
 
     def resume(start: Climb, problem: LearningProblem) -> Climb:
         return config.schedule(problem, config.reduce, start)
@@ -73,6 +74,9 @@ def learn_operators(
         return config.types(resume(start, problem), problem)
 
     climb = config.conditions(resume(Climb(problem.empty_hypothesis()), problem), problem, resume)
+    if config.skip_idle_steps:
+        problem = problem.skipping_purposeless_steps()
+        climb = resume(Climb(problem.cover_again(climb.hypothesis), climb.steps), problem)
     merged = config.types(climb, problem)
     if merged is not climb:
         climb = config.conditions(merged, problem, resume_and_merge)

@@ -19,7 +19,7 @@ from needful.operator_learning.backchaining import Backchain
 from needful.operator_learning.encoding import EncodedDemonstration
 from needful.operator_learning.hill_climbing import ClimbStep
 from needful.operator_learning.induction import Datum
-from needful.operator_learning.matching import Matcher
+from needful.operator_learning.matching import SKIPPED, Matcher
 from needful.operator_learning.objective import Coverage, cover
 
 # `reproduces_demonstration` gives up after this number of predicted states.
@@ -205,7 +205,9 @@ def _decode_data(encoded: EncodedOperatorData) -> OperatorData:
 def _ground_chain(chain: Backchain, named: Mapping[str, Operator]) -> tuple[GroundOperator | None, ...]:
     objects = chain.demonstration.table.objects
     found = tuple(
-        named[link.match.text].ground([objects[number] for number in link.match.objects])
+        None
+        if link.match is SKIPPED
+        else named[link.match.text].ground([objects[number] for number in link.match.objects])
         for link in chain.links
     )
     return (None,) * chain.uncovered + found

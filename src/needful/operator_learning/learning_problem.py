@@ -6,7 +6,7 @@ Candidates are stripped operators: their preconditions and deletes are induced f
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from needful.core.deadline import NO_DEADLINE, Deadline
@@ -74,6 +74,7 @@ class LearningProblem:
     inducer: Inducer
     validity: Validity
     deadline: Deadline = NO_DEADLINE
+    skip_purposeless: bool = False
 
     def __repr__(self) -> str:
         return f"LearningProblem(demonstrations={len(self.demonstrations)}, transitions={self.size})"
@@ -84,12 +85,13 @@ class LearningProblem:
         demonstrations: Sequence[Demonstration],
         generalise: Generalise,
         deadline: Deadline = NO_DEADLINE,
+        skip_idle_steps: bool = False,
     ) -> LearningProblem:
         """Encode demonstrations and return them as a learning problem.
 
         `generalise` turns a mispredicted atom into a quantified delete (a pattern that matches atoms).
         """
-        encoded = encode_demonstrations(demonstrations)
+        encoded = encode_demonstrations(demonstrations, skip_idle_steps)
         transitions, matcher = TransitionIndex.of(encoded), Matcher(deadline)
         return cls(
             encoded, transitions, matcher, Inducer(generalise), Validity(transitions, matcher), deadline
@@ -120,4 +122,16 @@ class LearningProblem:
         needed = tuple(chain.from_iterable(one.needed for one in base.coverage.chains))
         fitted = partition(candidates, needed, base.partition, self.matcher, self.inducer)
         operators = (one.operator for one in fitted.fitted)
-        return Hypothesis(fitted, cover(operators, base.coverage, self.matcher))
+        return Hypothesis(fitted, cover(operators, base.coverage, self.matcher, self.skip_purposeless))
+
+    def skipping_purposeless_steps(self) -> LearningProblem:
+        """Return the same problem, but backchaining may skip each step that adds nothing necessary."""
+        return replace(self, skip_purposeless=True)
+
+    def cover_again(self, hypothesis: Hypothesis) -> Hypothesis:
+        """Return the same operators with chains that are computed anew."""
+        empty = Coverage.empty(self.demonstrations)
+        return replace(
+            hypothesis,
+            coverage=cover(hypothesis.coverage.operators, empty, self.matcher, self.skip_purposeless),
+        )

@@ -51,8 +51,12 @@ class Match(NamedTuple):
     adds: int
 
 
+# The match of a skipped transition, which no operator explains because it adds nothing necessary.
+SKIPPED = Match(0, 0, "", (), 0)
+
+
 class ChainLink(NamedTuple):
-    """A grounded operator that explains one transition in backchaining.
+    """A grounded operator that explains one transition in backchaining, or `SKIPPED`.
 
     `necessary` contains the atoms that must hold before the transition: α_{i-1} = P ∪ (α_i \\ E+). These
     are the operator's preconditions P, and the atoms α_i that must hold afterwards, except the add effects

@@ -81,12 +81,15 @@ class Coverage:
         return [entry[-1] for entry in sorted(broken, key=lambda entry: entry[:-1])]
 
 
-def cover(operators: Iterable[Operator], previous: Coverage, matcher: Matcher) -> Coverage:
+def cover(
+    operators: Iterable[Operator], previous: Coverage, matcher: Matcher, skip_purposeless: bool = False
+) -> Coverage:
     """Backchain through every demonstration with the operators, and return their coverage.
 
     `previous` is the coverage of an earlier set of operators. Unchanged chains are copied from it. This
-    saves time, but does not affect the result.
+    saves time, but does not affect the result. For `skip_purposeless` see `backchain`.
     """
     operators = tuple(operators)
     diff = OperatorDiff.between(previous.operators, operators)
-    return Coverage(operators, tuple(backchain(chain, diff, matcher) for chain in previous.chains))
+    chains = (backchain(chain, diff, matcher, skip_purposeless) for chain in previous.chains)
+    return Coverage(operators, tuple(chains))

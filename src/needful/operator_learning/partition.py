@@ -14,21 +14,28 @@ from operator import ne
 from needful.core.operators import Operator
 from needful.operator_learning.candidates import Candidate, merge_duplicates
 from needful.operator_learning.encoding import EncodedTransition, TransitionIndex
-from needful.operator_learning.induction import Datum, Inducer
+from needful.operator_learning.induction import Datum, Inducer, preconditions_by_key
 from needful.operator_learning.matching import Match, Matcher
 from needful.operator_learning.operator_diff import OperatorDiff
 
 # The score of a match if the transition is pinned to the candidate: lower, thus better, than any other.
 PINNED = -1_000_000_000
+# The share of an operator's transitions without effect that may lack a precondition.
+TOLERANCE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class FittedOperator:
-    """A candidate with the transitions it explains (D_ω) and the operator induced from them."""
+    """A candidate with the transitions it explains (D_ω) and the operator induced from them.
+
+    `ineffective` contains transitions that were assigned to the candidate, but not used as data: they made
+    none of its changes, and lack a precondition of the others.
+    """
 
     candidate: Candidate
     data: tuple[Datum, ...]
     operator: Operator
+    ineffective: tuple[Datum, ...] = ()
 
     def __repr__(self) -> str:
         return f"FittedOperator({self.operator.name!r}, transitions={len(self.data)})"
@@ -88,9 +95,10 @@ def partition(
     fitted = []
     for candidate in merged:
         if candidate.text in changed:
-            data = _data(candidate, previous.transitions, matches)
+            data, ineffective = _data(candidate, previous.transitions, matches)
             if data:
-                fitted.append(FittedOperator(candidate, data, inducer.fit(candidate.operator, data)))
+                operator = inducer.fit(candidate.operator, data)
+                fitted.append(FittedOperator(candidate, data, operator, ineffective))
         elif candidate.text in unchanged:
             one = unchanged[candidate.text]
             # The induced operator is unchanged, but the candidate may have new hints or pinned transitions.
@@ -115,7 +123,7 @@ def _transitions_to_rematch(
     }
     for one in previous.fitted:
         if one.candidate.text not in diff.unchanged_texts:
-            open_to_all.update(transition for transition, _ in one.data)
+            open_to_all.update(transition for transition, _ in (*one.data, *one.ineffective))
     for transition in open_to_all:
         yield transition, diff.by_controller.get(transition.controller.name, ()), None
     for name, new_candidates in diff.new_by_controller.items():
@@ -165,7 +173,7 @@ def _preferred(
     to the candidate, the score is `PINNED`.
     """
     matches = matcher.explaining_matches(candidate.operator, transition, needed)
-    if not matches:
+    if not matches or transition.idle:
         return None
     best = matches[0]
     if len(matches) > 1:
@@ -180,11 +188,42 @@ def _preferred(
 
 def _data(
     candidate: Candidate, transitions: TransitionIndex, matches: Sequence[Match | None]
-) -> tuple[Datum, ...]:
+) -> tuple[tuple[Datum, ...], tuple[Datum, ...]]:
+    """Return the transitions assigned to a candidate: its data, and the ineffective ones."""
     of_controller = transitions.by_controller.get(candidate.controller.name, ())
     found = ((transition, matches[transition.number]) for transition in of_controller)
-    return tuple(
-        (transition, match.objects)
-        for transition, match in found
-        if match is not None and match.text == candidate.text
-    )
+    data: list[Datum] = []
+    unchanged: list[Datum] = []
+    for transition, match in found:
+        if match is not None and match.text == candidate.text:
+            data.append((transition, match.objects))
+            if transition.skippable and not match.adds & ~transition.before:
+                unchanged.append((transition, match.objects))
+    if not unchanged or len(unchanged) == len(data):
+        return tuple(data), ()
+    ineffective = _ineffective(candidate, data, unchanged)
+    return tuple(datum for datum in data if datum not in ineffective), tuple(ineffective)
+
+
+def _ineffective(
+    candidate: Candidate, data: Sequence[Datum], unchanged: Sequence[Datum]
+) -> list[Datum]:
+    """Return the transitions that made no change and lack a precondition of those that made one.
+
+    A repeated or failed step fits an operator whose add effects hold already. Its state often lacks the
+    operator's preconditions, which would be lost in the intersection. But the demonstrator may also execute
+    an action to be sure of an effect that holds by chance. A precondition that more than `TOLERANCE` of the
+    transitions lack is therefore no precondition.
+    """
+    passive = set(unchanged)
+    effective = [datum for datum in data if datum not in passive]
+    needs = preconditions_by_key(candidate.operator, effective)
+    lacking = {
+        key: [one for one in unchanged if not one[0].table.ground((key,), one[1]) & one[0].before]
+        for key in needs
+    }
+    return [
+        one
+        for one in unchanged
+        if any(one in found and len(found) <= TOLERANCE * len(data) for found in lacking.values())
+    ]
