@@ -95,9 +95,6 @@ def backchain(
     links: list[ChainLink] = []
     for step in range(len(transitions) - 1, -1, -1):
         transition = transitions[step]
-        if transition.idle:
-            links.append(ChainLink(SKIPPED, necessary))
-            continue
         skippable = (
             transition.skippable
             and (skip_purposeless or not transition.added)

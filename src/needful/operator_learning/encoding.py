@@ -27,7 +27,7 @@ class EncodedTransition:
 
     `skippable` is whether backchaining may leave the transition unexplained if it adds nothing necessary.
     `idle` is whether it adds nothing and stands beside a step with the same action: it was repeated, or it
-    failed and was tried again. Idle transitions are ignored.
+    failed and was tried again.
     """
 
     number: int

@@ -173,7 +173,7 @@ def _preferred(
     to the candidate, the score is `PINNED`.
     """
     matches = matcher.explaining_matches(candidate.operator, transition, needed)
-    if not matches or transition.idle:
+    if not matches:
         return None
     best = matches[0]
     if len(matches) > 1:
@@ -213,7 +213,8 @@ def _ineffective(
     A repeated or failed step fits an operator whose add effects hold already. Its state often lacks the
     operator's preconditions, which would be lost in the intersection. But the demonstrator may also execute
     an action to be sure of an effect that holds by chance. A precondition that more than `TOLERANCE` of the
-    transitions lack is therefore no precondition.
+    transitions lack is therefore no precondition. Idle transitions do not count there: they stand beside
+    the same action, so they were repeated or failed.
     """
     passive = set(unchanged)
     effective = [datum for datum in data if datum not in passive]
@@ -222,8 +223,12 @@ def _ineffective(
         key: [one for one in unchanged if not one[0].table.ground((key,), one[1]) & one[0].before]
         for key in needs
     }
+    few = TOLERANCE * len(data)
     return [
         one
         for one in unchanged
-        if any(one in found and len(found) <= TOLERANCE * len(data) for found in lacking.values())
+        if any(
+            one in found and (one[0].idle or sum(not other[0].idle for other in found) <= few)
+            for found in lacking.values()
+        )
     ]
