@@ -6,9 +6,9 @@
 
 namespace needful {
 
-// `adds` leaves out preconditions, and `deletes` leaves out atoms that the operator also adds.
+// `adds` leaves out preconditions. `deletes` leaves out negative preconditions and atoms that the operator also adds.
 struct OperatorMasks {
-    Bits preconditions, adds, deletes;
+    Bits preconditions, negative_preconditions, adds, deletes;
 
     OperatorMasks(const Problem& problem, Id op);
 
