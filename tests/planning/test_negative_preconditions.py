@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from needful.abstraction.atom_table import bits
 from needful.core.atoms import AbstractState, GroundAtom, Predicate
 from needful.core.controllers import Controller
+from needful.core.model import Vocabulary
 from needful.core.objects import Type, Variable
 from needful.core.operators import GroundOperator, Operator
 from needful.core.plans import SearchStatistics
@@ -19,7 +21,9 @@ from needful.planning.engines.native_planner import NativePlanner
 from needful.planning.engines.python_planner import PythonPlanner
 from needful.planning.grounding import GroundProblem
 from needful.planning.heuristics import Ff, LmCut
+from needful.planning.pddl.writer import PddlStyle, write_pddl
 from needful.planning.portfolio import Portfolio, anytime_portfolio, greedy_portfolio, paper_portfolio
+from pddl_tools import UnifiedPlanning, fast_downward_plan, k_star_plan
 from planning_problems import (
     Problem,
     check_plan,
@@ -211,6 +215,24 @@ def test_a_plan_makes_negative_preconditions_true_first(engine: type) -> None:
     assert list(map(str, plan)) == ["Unlock(door)", "Push(door)", "Leave(cellar, hall, door)"]
     compact = house().grounded()
     assert LmCut(compact, UNLIMITED)(compact.initial, UNLIMITED).value == 3
+
+
+@pytest.mark.parametrize("style", list(PddlStyle))
+def test_third_party_planners_find_the_same_plan(style: PddlStyle, tmp_path: Path) -> None:
+    problem = house()
+    vocabulary = Vocabulary((ROOM, DOOR), (INSIDE, LOCKED, OPEN), ())
+    files = write_pddl(vocabulary, problem.operators, problem.task, style)
+    assert files.problem is not None
+    expected = first_plan(problem, PythonPlanner, paper_portfolio())
+    for found in (fast_downward_plan, k_star_plan):
+        text = found(files.domain, files.problem, tmp_path)
+        assert text is not None
+        assert list(files.read_plan(text)) == expected
+    tool = UnifiedPlanning()
+    parsed = tool.read(files.domain, files.problem)
+    assert tool.optimal_length(parsed) == 3
+    assert tool.accepts(parsed, files.write_plan(tuple(expected or ())))
+    assert not tool.accepts(parsed, files.write_plan(tuple(expected or ())[1:]))
 
 
 @ENGINES
