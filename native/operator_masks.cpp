@@ -3,10 +3,7 @@
 namespace needful {
 
 OperatorMasks::OperatorMasks(const Problem& problem, Id op)
-    : preconditions(words_for(problem.atom_count())),
-      negative_preconditions(preconditions.size()),
-      adds(preconditions.size()),
-      deletes(preconditions.size()) {
+    : preconditions(words_for(problem.atom_count())), adds(preconditions.size()), deletes(preconditions.size()) {
     const std::size_t index = to_index(op);
     for (Id atom : problem.preconditions[index]) insert(preconditions.data(), atom);
     for (Id atom : problem.deletes[index]) insert(deletes.data(), atom);
@@ -16,6 +13,7 @@ OperatorMasks::OperatorMasks(const Problem& problem, Id op)
         if (!has(preconditions.data(), atom)) insert(adds.data(), atom);
         erase(deletes.data(), atom);
     }
+    if (!problem.negative_preconditions[index].empty()) negative_preconditions.resize(preconditions.size());
     for (Id atom : problem.negative_preconditions[index]) {
         insert(negative_preconditions.data(), atom);
         erase(deletes.data(), atom);
@@ -24,7 +22,9 @@ OperatorMasks::OperatorMasks(const Problem& problem, Id op)
 
 bool OperatorMasks::applicable(const Bits& state) const {
     for (std::size_t w = 0; w < state.size(); ++w)
-        if ((preconditions[w] & ~state[w]) | (negative_preconditions[w] & state[w])) return false;
+        if (preconditions[w] & ~state[w]) return false;
+    for (std::size_t w = 0; w < negative_preconditions.size(); ++w)
+        if (negative_preconditions[w] & state[w]) return false;
     return true;
 }
 

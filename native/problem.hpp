@@ -44,7 +44,8 @@ struct Problem {
     std::size_t operator_count() const { return lifted_operators.size(); }
 
     bool applicable(Id op, const Word* state) const {
-        return has_all(state, preconditions[to_index(op)]) && has_none(state, negative_preconditions[to_index(op)]);
+        return has_all(state, preconditions[to_index(op)]) &&
+               (negative_preconditions.item_count() == 0 || has_none(state, negative_preconditions[to_index(op)]));
     }
 
     static constexpr Id absent = -1;
