@@ -1,21 +1,30 @@
-"""Planning with negative preconditions, compared with breadth-first search and with a compiled problem."""
+"""Planning with negative preconditions.
+
+Search is compared with breadth-first search, and heuristics with those of a compiled problem.
+"""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import toy_world
 from needful.abstraction.atom_table import bits
 from needful.core.atoms import AbstractState, GroundAtom, Predicate
-from needful.core.controllers import Controller
-from needful.core.model import Vocabulary
-from needful.core.objects import Type, Variable
-from needful.core.operators import GroundOperator, Operator
-from needful.core.plans import SearchStatistics
+from needful.core.controllers import Controller, Execution, GroundController
+from needful.core.model import PlanningModel, Sampler, Vocabulary
+from needful.core.objects import Object, Type, Variable
+from needful.core.operators import DeletePattern, GroundOperator, Operator, Wildcard
+from needful.core.plans import Outcome, PlanningResult, SearchStatistics
+from needful.core.state import State
+from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.budget import Budget
 from needful.planning.engines.native_planner import NativePlanner
 from needful.planning.engines.python_planner import PythonPlanner
@@ -33,6 +42,7 @@ from planning_problems import (
     state_space,
     with_negation,
 )
+from toy_world import NEAR
 
 UNLIMITED = Budget.unlimited()
 A_PROBLEM = st.builds(
@@ -243,3 +253,85 @@ def test_without_a_way_to_delete_the_atom_there_is_no_plan(engine: type) -> None
     plan = first_plan(unlocked, engine, anytime_portfolio())
     assert plan is not None
     assert list(map(str, plan)) == ["Push(door)", "Leave(cellar, hall, door)"]
+
+
+def far_away(state: State, objects: Sequence[Object]) -> bool:
+    robot, ball = objects
+    return abs(state.get(robot, "x") - state.get(ball, "x")) >= toy_world.REACH
+
+
+# Holds if the ball is out of reach, although it may be near. Moving makes it unknown.
+FAR_AWAY = Predicate("FarAway", (toy_world.ROBOT, toy_world.BALL), far_away)
+MOVE, GRASP, DROP, LID = toy_world.OPERATORS
+CAREFUL_MOVE = replace(
+    MOVE,
+    delete_patterns=MOVE.delete_patterns
+    | {DeletePattern(FAR_AWAY, tuple(Wildcard(kind) for kind in FAR_AWAY.types))},
+)
+CAREFUL_GRASP = replace(GRASP, negative_preconditions=frozenset([FAR_AWAY.lifted(*GRASP.parameters)]))
+
+
+class ScriptedSampler:
+    """Returns given values in turn."""
+
+    def __init__(self, *values: float) -> None:
+        self._values = itertools.cycle(values)
+
+    def sample(self, state: State, objects: Sequence[Object], rng: np.random.Generator) -> Sequence[float]:
+        return [next(self._values)]
+
+
+def solve(
+    sampler: Sampler, operators: Sequence[Operator], samples: int = 10
+) -> tuple[PlanningResult, list[str]]:
+    """Plan in the toy world; return the result and the actions that were simulated."""
+    tried = []
+
+    def execute(state: State, action: GroundController) -> Execution:
+        tried.append(str(action))
+        return toy_world.execute(state, action)
+
+    vocabulary = replace(toy_world.VOCABULARY, predicates=(*toy_world.VOCABULARY.predicates, FAR_AWAY))
+    model = PlanningModel(vocabulary, tuple(operators), {MOVE.name: sampler})
+    config = PlanningConfig(timeout=600.0, samples_per_step=samples, max_abstract_plans=1)
+    return plan(toy_world.task(), model, execute, config), tried
+
+
+def test_refinement_does_not_try_a_step_that_forbids_the_simulated_state() -> None:
+    """0.9 and -0.7 are near enough for the subgoal, but not for the hand; 1.5 is too far for both."""
+    result, tried = solve(ScriptedSampler(0.9, 1.5, -0.7, 0.1), (CAREFUL_MOVE, CAREFUL_GRASP, DROP))
+    assert result.solved
+    assert tried == [
+        "MoveTo(robot, ball0; 0.9)",
+        "MoveTo(robot, ball0; 1.5)",
+        "MoveTo(robot, ball0; -0.7)",
+        "MoveTo(robot, ball0; 0.1)",
+        "Grasp(robot, ball0)",
+        "Drop(robot, ball0, jar0)",
+    ]
+
+
+def test_refinement_names_the_forbidden_atom() -> None:
+    result, _ = solve(ScriptedSampler(0.9), (CAREFUL_MOVE, CAREFUL_GRASP, DROP), samples=1)
+    assert result.failure is not None
+    assert (result.failure.step, result.failure.missing) == (0, ())
+    assert result.outcome is Outcome.SAMPLER_EXHAUSTED
+    assert result.failure.detail == (
+        "No sample for MoveTo(robot, ball0) avoided atoms that must not hold before Grasp(robot, ball0): "
+        "FarAway(robot, ball0)."
+    )
+
+
+def test_a_step_without_parameters_can_lead_to_a_forbidden_atom() -> None:
+    """The model forgets after a grasp whether the ball is near, and must not drop it there."""
+    forgetful = replace(GRASP, delete_effects=GRASP.delete_effects | {NEAR.lifted(*GRASP.parameters)})
+    careful = replace(DROP, negative_preconditions=frozenset([NEAR.lifted(*DROP.parameters[:2])]))
+    result, tried = solve(ScriptedSampler(0.1), (MOVE, forgetful, careful), samples=1)
+    assert result.failure is not None
+    assert (result.failure.step, result.failure.missing) == (1, ())
+    assert result.outcome is Outcome.SUBGOAL_MISSED
+    assert result.failure.detail == (
+        "Grasp(robot, ball0) led to atoms that must not hold before Drop(robot, ball0, jar0): "
+        "Near(robot, ball0)."
+    )
+    assert tried == ["MoveTo(robot, ball0; 0.1)", "Grasp(robot, ball0)"]

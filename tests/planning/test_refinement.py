@@ -8,7 +8,6 @@ import pytest
 
 import toy_world
 from fake_clock import FakeClock
-from needful.core.atoms import Predicate
 from needful.core.controllers import Execute, Execution, GroundController, Parameters
 from needful.core.model import ConstantSampler, Sampler
 from needful.core.objects import Object
@@ -21,7 +20,6 @@ from needful.planning.budget import Budget
 from needful.planning.refinement import MAX_DRAWS_PER_TRY, Refinement, RefinementLimits, refine
 
 MOVE, GRASP, DROP, LID = toy_world.OPERATORS
-UNLIMITED = Budget.unlimited()
 
 
 @dataclass
@@ -111,66 +109,6 @@ def test_the_first_step_is_resampled_when_the_second_fails() -> None:
         "Grasp(robot, ball0)",
         "Drop(robot, ball0, jar0)",
     ]
-
-
-def far_away(state: State, objects: Sequence[Object]) -> bool:
-    robot, ball = objects
-    return abs(state.get(robot, "x") - state.get(ball, "x")) >= toy_world.REACH
-
-
-# Holds if the ball is out of reach, although it may be near. No operator predicts it.
-FAR_AWAY = Predicate("FarAway", (toy_world.ROBOT, toy_world.BALL), far_away)
-CAREFUL_GRASP = replace(GRASP, negative_preconditions=frozenset([FAR_AWAY.lifted(*GRASP.parameters)]))
-
-
-def careful_plan(task: Task) -> AbstractPlan:
-    move, grasp, drop = plan_for(task)
-    return (move, CAREFUL_GRASP.ground(grasp.objects), drop)
-
-
-def test_a_step_is_resampled_if_the_next_one_forbids_the_state() -> None:
-    """0.9 and -0.7 are near enough for the subgoal, but the next step is not even tried there."""
-    recorder = Recorder()
-    found = run(
-        ScriptedSampler([0.9, 1.5, -0.7, 0.1]), execute=recorder, plan=careful_plan(toy_world.task())
-    )
-    assert found.failure is None
-    assert recorder.tried == [
-        "MoveTo(robot, ball0; 0.9)",
-        "MoveTo(robot, ball0; 1.5)",
-        "MoveTo(robot, ball0; -0.7)",
-        "MoveTo(robot, ball0; 0.1)",
-        "Grasp(robot, ball0)",
-        "Drop(robot, ball0, jar0)",
-    ]
-
-
-def test_a_forbidden_atom_is_reported() -> None:
-    plan = careful_plan(toy_world.task())
-    failure = failure_of(
-        run(ConstantSampler((0.9,)), plan=plan, limits=RefinementLimits(1, 100, UNLIMITED))
-    )
-    assert (failure.step, failure.outcome, failure.missing) == (0, Outcome.SAMPLER_EXHAUSTED, ())
-    assert failure.detail == (
-        "No sample for MoveTo(robot, ball0) avoided atoms that must not hold before Grasp(robot, ball0): "
-        "FarAway(robot, ball0)."
-    )
-    # The same for a step without continuous parameters: the lid must not be taken off with a full hand.
-    move, grasp, drop = plan_for(toy_world.task())
-    free_lid = replace(
-        LID,
-        parameters=(*GRASP.parameters, LID.parameters[1]),
-        negative_preconditions=frozenset([toy_world.HOLDING.lifted(*GRASP.parameters)]),
-    )
-    robot, ball, jar = drop.objects
-    failure = failure_of(
-        run(ConstantSampler((0.1,)), plan=(move, grasp, free_lid.ground([robot, ball, jar]), drop))
-    )
-    assert (failure.step, failure.outcome, failure.missing) == (1, Outcome.SUBGOAL_MISSED, ())
-    assert failure.detail == (
-        "Grasp(robot, ball0) led to atoms that must not hold before TakeLidOff(robot, ball0, jar0): "
-        "Holding(robot, ball0)."
-    )
 
 
 def two_balls_plan(task: Task) -> AbstractPlan:
