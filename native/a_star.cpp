@@ -76,7 +76,7 @@ void AStar::evaluate(StateInfo& info, const Word* state, DeadlinePoller& deadlin
     info.landmarks_begin = landmark_operators_.size();
     for (Id op : estimate.landmark_operators) {
         deadline.poll(4);
-        if (has_all(state, problem_->preconditions[to_index(op)])) landmark_operators_.push_back(op);
+        if (problem_->applicable(op, state)) landmark_operators_.push_back(op);
     }
     info.landmarks_end = landmark_operators_.size();
 }

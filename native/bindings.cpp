@@ -15,9 +15,9 @@ namespace {
 // (predicate, arguments).
 using AtomTuple = std::pair<Id, std::vector<Id>>;
 
-// (parameter types, preconditions, adds, deletes, delete patterns).
+// (parameter types, preconditions, negative preconditions, adds, deletes, delete patterns).
 using OperatorTuple = std::tuple<std::vector<Id>, std::vector<AtomTuple>, std::vector<AtomTuple>,
-                                 std::vector<AtomTuple>, std::vector<AtomTuple>>;
+                                 std::vector<AtomTuple>, std::vector<AtomTuple>, std::vector<AtomTuple>>;
 
 std::vector<LiftedAtom> lifted_atoms(const std::vector<AtomTuple>& atoms) {
     std::vector<LiftedAtom> result;
@@ -26,8 +26,13 @@ std::vector<LiftedAtom> lifted_atoms(const std::vector<AtomTuple>& atoms) {
 }
 
 LiftedOperator lifted_operator(const OperatorTuple& tuple) {
-    const auto& [types, preconditions, adds, deletes, patterns] = tuple;
-    LiftedOperator result{types, lifted_atoms(preconditions), lifted_atoms(adds), lifted_atoms(deletes), {}};
+    const auto& [types, preconditions, negative_preconditions, adds, deletes, patterns] = tuple;
+    LiftedOperator result{types,
+                          lifted_atoms(preconditions),
+                          lifted_atoms(negative_preconditions),
+                          lifted_atoms(adds),
+                          lifted_atoms(deletes),
+                          {}};
     for (const auto& [predicate, arguments] : patterns) result.delete_patterns.push_back({predicate, arguments});
     return result;
 }

@@ -33,6 +33,13 @@ bool has_all(const Word* bits, const Range& indices) {
     return true;
 }
 
+template <class Range>
+bool has_none(const Word* bits, const Range& indices) {
+    for (Id index : indices)
+        if (has(bits, index)) return false;
+    return true;
+}
+
 // Calls `visit` with the index of each set bit, in ascending order.
 template <class Visit>
 void for_each_bit(const Word* bits, std::size_t words, Visit visit) {

@@ -24,6 +24,8 @@ struct Span {
     Id operator[](std::size_t index) const { return first[index]; }
 };
 
+inline Span span_of(const std::vector<Id>& items) { return {items.data(), items.data() + items.size()}; }
+
 // Calls `visit` for each item and polls the deadline. Throws `DeadlineExpired`.
 template <class Visit>
 void for_each(Span items, DeadlinePoller& deadline, Visit visit) {

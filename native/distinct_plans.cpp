@@ -10,12 +10,18 @@ namespace {
 
 constexpr int max_postponed_in_a_row = 64;
 
+bool changes_any(const OperatorMasks& step, const Bits& atoms) {
+    for (std::size_t w = 0; w < atoms.size(); ++w)
+        if ((step.adds[w] | step.deletes[w]) & atoms[w]) return true;
+    return false;
+}
+
 bool independent(const OperatorMasks& a, const OperatorMasks& b) {
     for (std::size_t w = 0; w < a.preconditions.size(); ++w)
         if (((a.adds[w] | a.deletes[w]) & b.preconditions[w]) | ((b.adds[w] | b.deletes[w]) & a.preconditions[w]) |
             (a.adds[w] & b.deletes[w]) | (b.adds[w] & a.deletes[w]))
             return false;
-    return true;
+    return !changes_any(a, b.negative_preconditions) && !changes_any(b, a.negative_preconditions);
 }
 
 // Returns the lexicographically least order of the steps that swaps of independent neighbours can produce.

@@ -16,19 +16,14 @@ constexpr std::size_t bucket_count = 1024;
 }  // namespace
 
 Ff::Ff(const Problem& problem, DeadlinePoller& deadline)
-    : problem_(problem),
-      atom_marked_(problem.atom_count(), 0),
+    : goal_(problem.goal),
+      relaxation_(problem, deadline),
+      atom_marked_(relaxation_.atom_count, 0),
       operator_marked_(problem.operator_count(), 0),
       buckets_(bucket_count) {
-    precondition_of_ = problem.preconditions.inverted(problem.atom_count(), deadline);
-    std::vector<Id> effects;
+    precondition_of_ = relaxation_.preconditions.inverted(relaxation_.atom_count, deadline);
     for (std::size_t op = 0; op < problem.operator_count(); ++op) {
-        const Span adds = problem.adds[op], preconditions = problem.preconditions[op];
-        deadline.poll(1 + adds.size() + preconditions.size());
-        effects.clear();
-        std::set_difference(adds.begin(), adds.end(), preconditions.begin(), preconditions.end(),
-                            std::back_inserter(effects));
-        effects_.add_list(effects);
+        const Span preconditions = relaxation_.preconditions[op];
         initial_operators_.push_back({static_cast<Id>(preconditions.size()), 1});
         if (preconditions.empty()) operators_without_preconditions_.push_back(static_cast<Id>(op));
     }
@@ -37,13 +32,13 @@ Ff::Ff(const Problem& problem, DeadlinePoller& deadline)
 RelaxedPlan Ff::operator()(const Word* state, std::size_t words, DeadlinePoller& deadline) {
     compute_h_add(state, words, deadline);
     RelaxedPlan plan;
-    for (Id atom : problem_.goal)
+    for (Id atom : goal_)
         if (atoms_[to_index(atom)].cost == unreached) {
             plan.length = RelaxedPlan::unreachable;
             return plan;
         }
     // Follow the achievers back from the goal.
-    std::vector<Id> subgoals(problem_.goal), plan_operators;
+    std::vector<Id> subgoals(goal_), plan_operators;
     for (Id atom : subgoals) atom_marked_[to_index(atom)] = 1;
     for (std::size_t i = 0; i < subgoals.size(); ++i) {
         const Id op = atoms_[to_index(subgoals[i])].achiever;
@@ -51,7 +46,7 @@ RelaxedPlan Ff::operator()(const Word* state, std::size_t words, DeadlinePoller&
         operator_marked_[to_index(op)] = 1;
         plan_operators.push_back(op);
         bool applicable = true;
-        for (Id atom : problem_.preconditions[to_index(op)]) {
+        for (Id atom : relaxation_.preconditions[to_index(op)]) {
             applicable = applicable && atoms_[to_index(atom)].cost == 0;
             if (atom_marked_[to_index(atom)]) continue;
             atom_marked_[to_index(atom)] = 1;
@@ -77,7 +72,7 @@ void Ff::enqueue(Id cost, Id atom) {
 // Among achievers of equal cost, the one with the lowest id is kept.
 void Ff::lower_effects(std::size_t op) {
     const Id cost = operators_[op].cost, id = static_cast<Id>(op);
-    for (Id effect : effects_[op]) {
+    for (Id effect : relaxation_.effects[op]) {
         AtomState& atom = atoms_[to_index(effect)];
         if (cost < atom.cost) {
             atom = {cost, id};
@@ -90,18 +85,20 @@ void Ff::lower_effects(std::size_t op) {
 
 // Computes additive costs and achievers in order of cost, until all goal atoms are done.
 void Ff::compute_h_add(const Word* state, std::size_t words, DeadlinePoller& deadline) {
-    atoms_.assign(problem_.atom_count(), {unreached, no_operator});
+    atoms_.assign(relaxation_.atom_count, {unreached, no_operator});
     operators_ = initial_operators_;
     for (auto& bucket : buckets_) bucket.clear();
     overflow_heap_.clear();
-    for_each_bit(state, words, [&](Id atom) {
+    const auto add_true = [&](Id atom) {
         atoms_[to_index(atom)].cost = 0;
         buckets_[0].push_back(atom);
-    });
+    };
+    for_each_bit(state, words, add_true);
+    relaxation_.complements.for_each_true(state, add_true);
     for (Id op : operators_without_preconditions_) lower_effects(to_index(op));
     // In this function, the marked atoms are the goal atoms that are not reached yet.
-    for (Id atom : problem_.goal) atom_marked_[to_index(atom)] = 1;
-    std::size_t open_goals = problem_.goal.size();
+    for (Id atom : goal_) atom_marked_[to_index(atom)] = 1;
+    std::size_t open_goals = goal_.size();
     const auto settle = [&](Id cost, Id atom) {
         if (cost > atoms_[to_index(atom)].cost) return;
         if (atom_marked_[to_index(atom)]) {
@@ -123,7 +120,7 @@ void Ff::compute_h_add(const Word* state, std::size_t words, DeadlinePoller& dea
         overflow_heap_.pop_back();
         settle(cost, atom);
     }
-    for (Id atom : problem_.goal) atom_marked_[to_index(atom)] = 0;
+    for (Id atom : goal_) atom_marked_[to_index(atom)] = 0;
 }
 
 }  // namespace needful

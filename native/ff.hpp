@@ -3,8 +3,7 @@
 
 #include <vector>
 
-#include "bitset.hpp"
-#include "problem.hpp"
+#include "delete_relaxation.hpp"
 
 namespace needful {
 
@@ -26,8 +25,9 @@ private:
     void lower_effects(std::size_t op);
     void enqueue(Id cost, Id atom);
 
-    const Problem& problem_;
-    CsrLists effects_, precondition_of_;
+    const std::vector<Id> goal_;
+    const DeleteRelaxation relaxation_;
+    CsrLists precondition_of_;
     std::vector<Id> operators_without_preconditions_;
 
     struct OperatorState {

@@ -31,7 +31,14 @@ public:
           deadline_(deadline),
           max_operators_(static_cast<std::size_t>(max_operators)),
           atoms_(atoms),
-          occurrences_(task.predicate_arities.size()) {}
+          initial_count_(static_cast<Id>(atoms.size())),
+          never_deleted_(task.predicate_arities.size(), 1),
+          occurrences_(task.predicate_arities.size()) {
+        for (const LiftedOperator& lifted : task.operators) {
+            for (const LiftedAtom& atom : lifted.deletes) never_deleted_[to_index(atom.predicate)] = 0;
+            for (const DeletePattern& pattern : lifted.delete_patterns) never_deleted_[to_index(pattern.predicate)] = 0;
+        }
+    }
 
     // Returns false if there are too many groundings. Throws `DeadlineExpired`.
     bool run() {
@@ -147,7 +154,20 @@ private:
                std::binary_search(members.begin(), members.end(), object);
     }
 
+    // Whether a negative precondition always holds: it holds at the start, and no operator deletes its predicate.
+    bool never_applicable() {
+        for (const LiftedAtom& atom : operator_->negative_preconditions) {
+            if (!never_deleted_[to_index(atom.predicate)]) continue;
+            arguments_.clear();
+            for (Id parameter : atom.parameters) arguments_.push_back(binding_[to_index(parameter)]);
+            const Id found = atoms_.find(atom.predicate, arguments_);
+            if (found != AtomIndex::absent && found < initial_count_) return true;
+        }
+        return false;
+    }
+
     void add_grounding() {
+        if (never_applicable()) return;
         if (groundings_.lifted_operators.size() == max_operators_) {
             limit_exceeded_ = true;
             return;
@@ -167,6 +187,10 @@ private:
     DeadlinePoller& deadline_;
     const std::size_t max_operators_;
     AtomIndex& atoms_;
+    // The number of initial atoms, which have the lowest ids.
+    const Id initial_count_;
+    // For each predicate whether no operator deletes its atoms.
+    std::vector<char> never_deleted_;
     // For each predicate the preconditions with it: (operator, index of the precondition).
     std::vector<std::vector<std::pair<std::size_t, std::size_t>>> occurrences_;
     Groundings groundings_;
@@ -294,6 +318,18 @@ void write_operators(const AbstractTask& task, DeadlinePoller& deadline, const G
         sort_unique(scratch);
         lists.add_list(scratch);
     };
+    // Leaves out atoms that are not in the index: they never hold.
+    const auto add_known = [&](CsrLists& lists, const std::vector<LiftedAtom>& lifted_atoms, Span binding) {
+        scratch.clear();
+        for (const LiftedAtom& atom : lifted_atoms) {
+            arguments.clear();
+            for (Id parameter : atom.parameters) arguments.push_back(binding[to_index(parameter)]);
+            const Id found = atoms.find(atom.predicate, arguments);
+            if (found != AtomIndex::absent) scratch.push_back(rank[to_index(found)]);
+        }
+        sort_unique(scratch);
+        lists.add_list(scratch);
+    };
     const std::vector<Id> order =
         sorted_ids(groundings.lifted_operators.size(), deadline,
                    [&](Id id) { return groundings.lifted_operators[to_index(id)]; },
@@ -307,16 +343,8 @@ void write_operators(const AbstractTask& task, DeadlinePoller& deadline, const G
         problem.operator_objects.add_list(binding);
         add_ranked(problem.preconditions, groundings.preconditions[index]);
         add_ranked(problem.adds, groundings.adds[index]);
-        scratch.clear();
-        for (const LiftedAtom& atom : lifted.deletes) {
-            arguments.clear();
-            for (Id parameter : atom.parameters) arguments.push_back(binding[to_index(parameter)]);
-            // An atom that is not in the index is unreachable and needs no delete.
-            const Id deleted = atoms.find(atom.predicate, arguments);
-            if (deleted != AtomIndex::absent) scratch.push_back(rank[to_index(deleted)]);
-        }
-        sort_unique(scratch);
-        problem.deletes.add_list(scratch);
+        add_known(problem.negative_preconditions, lifted.negative_preconditions, binding);
+        add_known(problem.deletes, lifted.deletes, binding);
         for (const DeletePattern& pattern : lifted.delete_patterns)
             problem.delete_patterns.add_item(patterns.find_or_add(pattern, binding));
         problem.delete_patterns.end_list();

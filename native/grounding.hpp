@@ -22,6 +22,7 @@ struct DeletePattern {
 struct LiftedOperator {
     std::vector<Id> parameter_types;
     std::vector<LiftedAtom> preconditions;
+    std::vector<LiftedAtom> negative_preconditions;
     std::vector<LiftedAtom> adds;
     std::vector<LiftedAtom> deletes;
     std::vector<DeletePattern> delete_patterns;

@@ -9,29 +9,12 @@ namespace {
 constexpr Id unreached = Id{1} << 30;
 constexpr Id no_supporter = -1;
 
-Span span_of(const std::vector<Id>& items) { return {items.data(), items.data() + items.size()}; }
-
-// Returns for each operator the atoms that it adds, without its preconditions.
-CsrLists net_adds(const Problem& problem, DeadlinePoller& deadline) {
-    CsrLists effects;
-    effects.reserve(problem.operator_count(), problem.adds.item_count());
-    std::vector<Id> scratch;
-    for (std::size_t op = 0; op < problem.operator_count(); ++op) {
-        const Span adds = problem.adds[op], preconditions = problem.preconditions[op];
-        deadline.poll(1 + adds.size() + preconditions.size());
-        scratch.clear();
-        std::set_difference(adds.begin(), adds.end(), preconditions.begin(), preconditions.end(),
-                            std::back_inserter(scratch));
-        effects.add_list(scratch);
-    }
-    return effects;
-}
-
 // Returns the operators that can contribute to the goal. Landmarks contain no others.
-std::vector<Id> relevant_operators(const Problem& problem, const CsrLists& effects, DeadlinePoller& deadline) {
-    const CsrLists added_by = effects.inverted(problem.atom_count(), deadline);
-    std::vector<char> atom_relevant(problem.atom_count(), 0), op_relevant(problem.operator_count(), 0);
-    std::vector<Id> stack(problem.goal);
+std::vector<Id> relevant_operators(const DeleteRelaxation& relaxation, const std::vector<Id>& goal,
+                                   DeadlinePoller& deadline) {
+    const CsrLists added_by = relaxation.effects.inverted(relaxation.atom_count, deadline);
+    std::vector<char> atom_relevant(relaxation.atom_count, 0), op_relevant(relaxation.effects.size(), 0);
+    std::vector<Id> stack(goal);
     for (Id atom : stack) atom_relevant[to_index(atom)] = 1;
     while (!stack.empty()) {
         const Id atom = stack.back();
@@ -40,7 +23,7 @@ std::vector<Id> relevant_operators(const Problem& problem, const CsrLists& effec
         for (Id op : added_by[to_index(atom)]) {
             if (op_relevant[to_index(op)]) continue;
             op_relevant[to_index(op)] = 1;
-            for (Id precondition : problem.preconditions[to_index(op)])
+            for (Id precondition : relaxation.preconditions[to_index(op)])
                 if (!atom_relevant[to_index(precondition)]) {
                     atom_relevant[to_index(precondition)] = 1;
                     stack.push_back(precondition);
@@ -56,22 +39,24 @@ std::vector<Id> relevant_operators(const Problem& problem, const CsrLists& effec
 }  // namespace
 
 LmCut::LmCut(const Problem& problem, DeadlinePoller& deadline)
-    : true_atom_(static_cast<Id>(problem.atom_count())), goal_(problem.goal) {
+    : goal_(problem.goal) {
+    DeleteRelaxation relaxation(problem, deadline);
+    true_atom_ = static_cast<Id>(relaxation.atom_count);
+    operator_ids_ = relevant_operators(relaxation, problem.goal, deadline);
+    complements_ = std::move(relaxation.complements);
     if (goal_.empty()) goal_.push_back(true_atom_);
-    const CsrLists all_effects = net_adds(problem, deadline);
-    operator_ids_ = relevant_operators(problem, all_effects, deadline);
-    preconditions_.reserve(operator_ids_.size(), problem.preconditions.item_count() + operator_ids_.size());
-    effects_.reserve(operator_ids_.size(), all_effects.item_count());
+    preconditions_.reserve(operator_ids_.size(), relaxation.preconditions.item_count() + operator_ids_.size());
+    effects_.reserve(operator_ids_.size(), relaxation.effects.item_count());
     precondition_counts_.reserve(operator_ids_.size());
     for (Id op : operator_ids_) {
-        const Span original = problem.preconditions[to_index(op)];
+        const Span original = relaxation.preconditions[to_index(op)];
         deadline.poll(1 + original.size());
         const Span preconditions = original.empty() ? Span{&true_atom_, &true_atom_ + 1} : original;
         preconditions_.add_list(preconditions);
-        effects_.add_list(all_effects[to_index(op)]);
+        effects_.add_list(relaxation.effects[to_index(op)]);
         precondition_counts_.push_back(static_cast<Id>(preconditions.size()));
     }
-    const std::size_t atom_count = problem.atom_count() + 1;
+    const std::size_t atom_count = relaxation.atom_count + 1;
     precondition_of_ = preconditions_.inverted(atom_count, deadline);
     added_by_ = effects_.inverted(atom_count, deadline);
     h_max_.resize(atom_count);
@@ -85,6 +70,7 @@ LmCut::LmCut(const Problem& problem, DeadlinePoller& deadline)
 Estimate LmCut::operator()(const Word* state, std::size_t words, DeadlinePoller& deadline) {
     state_atoms_.clear();
     for_each_bit(state, words, [&](Id atom) { state_atoms_.push_back(atom); });
+    complements_.for_each_true(state, [&](Id complement) { state_atoms_.push_back(complement); });
     state_atoms_.push_back(true_atom_);
     compute_h_max(deadline);
     Estimate estimate;

@@ -4,8 +4,7 @@
 #include <queue>
 #include <vector>
 
-#include "bitset.hpp"
-#include "problem.hpp"
+#include "delete_relaxation.hpp"
 
 namespace needful {
 
@@ -34,6 +33,7 @@ private:
 
     // An artificial atom that is always true: the precondition of operators that have none.
     Id true_atom_;
+    Complements complements_;
     std::vector<Id> goal_;
     // Only relevant operators are numbered here; this list maps their numbers to ids in the problem.
     std::vector<Id> operator_ids_;

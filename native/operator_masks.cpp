@@ -13,11 +13,18 @@ OperatorMasks::OperatorMasks(const Problem& problem, Id op)
         if (!has(preconditions.data(), atom)) insert(adds.data(), atom);
         erase(deletes.data(), atom);
     }
+    if (!problem.negative_preconditions[index].empty()) negative_preconditions.resize(preconditions.size());
+    for (Id atom : problem.negative_preconditions[index]) {
+        insert(negative_preconditions.data(), atom);
+        erase(deletes.data(), atom);
+    }
 }
 
 bool OperatorMasks::applicable(const Bits& state) const {
     for (std::size_t w = 0; w < state.size(); ++w)
         if (preconditions[w] & ~state[w]) return false;
+    for (std::size_t w = 0; w < negative_preconditions.size(); ++w)
+        if (negative_preconditions[w] & state[w]) return false;
     return true;
 }
 

@@ -6,9 +6,11 @@
 
 namespace needful {
 
-// `adds` leaves out preconditions, and `deletes` leaves out atoms that the operator also adds.
+// `adds` leaves out preconditions. `deletes` leaves out negative preconditions and atoms that the operator also adds.
 struct OperatorMasks {
     Bits preconditions, adds, deletes;
+    // Without words if there are none, because most operators have none.
+    Bits negative_preconditions;
 
     OperatorMasks(const Problem& problem, Id op);
 

@@ -49,8 +49,9 @@ ProblemPointer with_failures(ProblemPointer problem, const std::vector<Failure>&
     changed->goal = problem->goal;
     changed->goal_reachable = problem->goal_reachable;
     changed->lifted_operators = problem->lifted_operators;
-    for (CsrLists Problem::* lists : {&Problem::atom_objects, &Problem::operator_objects, &Problem::deletes,
-                                      &Problem::delete_patterns, &Problem::pattern_atoms}) {
+    for (CsrLists Problem::* lists :
+         {&Problem::atom_objects, &Problem::operator_objects, &Problem::negative_preconditions, &Problem::deletes,
+          &Problem::delete_patterns, &Problem::pattern_atoms}) {
         (*changed).*lists = (*problem).*lists;
         deadline.poll(((*problem).*lists).item_count());
     }

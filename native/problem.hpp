@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "csr_lists.hpp"
+#include "bitset.hpp"
 
 namespace needful {
 
@@ -29,6 +29,8 @@ struct Problem {
     std::vector<Id> lifted_operators;
     CsrLists operator_objects;
     CsrLists preconditions;
+    // Without atoms that never hold.
+    CsrLists negative_preconditions;
     CsrLists adds;
     CsrLists deletes;
     // Quantified deletes: pattern ids per operator, and the matching atoms per pattern.
@@ -40,6 +42,11 @@ struct Problem {
     std::size_t object_count() const { return object_types.size(); }
     std::size_t atom_count() const { return atom_predicates.size() + failure_atom_count; }
     std::size_t operator_count() const { return lifted_operators.size(); }
+
+    bool applicable(Id op, const Word* state) const {
+        return has_all(state, preconditions[to_index(op)]) &&
+               (negative_preconditions.item_count() == 0 || has_none(state, negative_preconditions[to_index(op)]));
+    }
 
     static constexpr Id absent = -1;
     Id find_atom(Id predicate, const std::vector<Id>& arguments) const;

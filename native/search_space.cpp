@@ -19,18 +19,19 @@ SearchSpace::SearchSpace(ProblemPointer problem, bool symmetries, DeadlinePoller
     std::vector<Id> frequency(problem_->atom_count(), 0);
     for (Id atom : problem_->goal) insert(relevant_atoms_.data(), atom);
     for (std::size_t op = 0; op < problem_->operator_count(); ++op) {
-        deadline.poll(problem_->preconditions[op].size());
+        deadline.poll(problem_->preconditions[op].size() + problem_->negative_preconditions[op].size());
         for (Id atom : problem_->preconditions[op]) {
             insert(relevant_atoms_.data(), atom);
             ++frequency[to_index(atom)];
         }
+        for (Id atom : problem_->negative_preconditions[op]) insert(relevant_atoms_.data(), atom);
     }
     CsrLists rarest_preconditions;
     for (std::size_t op = 0; op < problem_->operator_count(); ++op) {
         const Span atoms = problem_->preconditions[op];
         deadline.poll(1 + atoms.size());
         if (atoms.empty())
-            always_applicable_.push_back(static_cast<Id>(op));
+            operators_without_preconditions_.push_back(static_cast<Id>(op));
         else
             rarest_preconditions.add_item(*std::min_element(atoms.begin(), atoms.end(), [&](Id a, Id b) {
                 return frequency[to_index(a)] < frequency[to_index(b)];
@@ -46,12 +47,15 @@ SearchSpace::SearchSpace(ProblemPointer problem, bool symmetries, DeadlinePoller
 std::size_t SearchSpace::max_states() const { return max_state_bytes / (problem_->atom_count() / 64 * 8 + 8); }
 
 void SearchSpace::applicable(const Word* state, std::vector<Id>& ops, DeadlinePoller& deadline) const {
-    ops = always_applicable_;
-    for_each_bit(state, words(), [&](Id atom) {
-        const Span candidates = operators_by_rarest_precondition_[to_index(atom)];
+    ops.clear();
+    const auto add_applicable = [&](Span candidates) {
         deadline.poll(candidates.size());
         for (Id op : candidates)
-            if (has_all(state, problem_->preconditions[to_index(op)])) ops.push_back(op);
+            if (problem_->applicable(op, state)) ops.push_back(op);
+    };
+    add_applicable(span_of(operators_without_preconditions_));
+    for_each_bit(state, words(), [&](Id atom) {
+        add_applicable(operators_by_rarest_precondition_[to_index(atom)]);
     });
     std::sort(ops.begin(), ops.end());
 }

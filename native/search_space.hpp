@@ -10,7 +10,7 @@
 
 namespace needful {
 
-// States contain only relevant atoms: those in the goal or in a precondition.
+// States contain only relevant atoms: those in the goal, in a precondition or in a negative precondition.
 class SearchSpace {
 public:
     // Throws `DeadlineExpired`.
@@ -36,7 +36,7 @@ private:
     Bits relevant_atoms_;
     Bits initial_;
     std::optional<Symmetry> symmetry_;
-    std::vector<Id> always_applicable_;
+    std::vector<Id> operators_without_preconditions_;
     // For each atom, the operators whose rarest precondition it is: the precondition that the fewest operators have.
     CsrLists operators_by_rarest_precondition_;
 };

@@ -86,15 +86,17 @@ def _operator(
             ),
         )
 
+    needs = atoms(random.randint(0, 2))
     return Operator(
         name,
         tuple(random.sample(variables, len(variables))),
-        atoms(random.randint(0, 2)),
+        needs,
         atoms(random.randint(0, 3)),
         atoms(random.randint(0, 2)),
         frozenset(pattern() for _ in range(random.randint(0, 2))),
         controller,
         tuple(variables[: len(controller.types)]),
+        atoms(random.choice((0, 0, 1, 2))) - needs,
     )
 
 

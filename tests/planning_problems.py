@@ -138,6 +138,32 @@ def problems(max_objects: int = 3) -> st.SearchStrategy[Problem]:
     return st.builds(random_problem, st.integers(0, 2**32), st.just(max_objects))
 
 
+def with_negation(problem: Problem, seed: int) -> Problem:
+    """The problem with one or two negative preconditions in about half of its operators."""
+    random = Random(seed)
+    used = [problem.initial, *(o.preconditions | o.add_effects for o in problem.operators)]
+    predicates = sorted({atom.predicate for atoms in used for atom in atoms})
+
+    def changed(operator: Operator) -> Operator:
+        candidates = {
+            LiftedAtom(predicate, chosen)
+            for predicate in predicates
+            for chosen in itertools.product(
+                *([v for v in operator.parameters if fits(v, t)] for t in predicate.types)
+            )
+        }
+        free = sorted(candidates - operator.preconditions)
+        count = min(len(free), random.choice((0, 0, 1, 2)))
+        return replace(operator, negative_preconditions=frozenset(random.sample(free, count)))
+
+    return replace(problem, operators=tuple(map(changed, problem.operators)))
+
+
+def negated(strategy: st.SearchStrategy[Problem]) -> st.SearchStrategy[Problem]:
+    """Problems with and without negative preconditions."""
+    return st.one_of(strategy, st.builds(with_negation, strategy, st.integers(0, 2**32)))
+
+
 def random_problem_with_twins(seed: int) -> Problem:
     """A problem with objects that are interchangeable at the start, and mostly in the goal as well."""
     random = Random(seed)
@@ -230,11 +256,11 @@ def every_grounding(problem: Problem) -> list[GroundOperator]:
 
 
 def relaxed_reachable(initial: AbstractState, steps: Iterable[GroundOperator]) -> AbstractState:
-    """The atoms that are reachable if deletes are ignored."""
+    """The atoms that are reachable if deletes and negative preconditions are ignored."""
     reached, before, steps = initial, None, list(steps)
     while reached != before:
         before = reached
-        reached = reached.union(*(s.add_effects for s in steps if s.applicable(reached)))
+        reached = reached.union(*(s.add_effects for s in steps if s.preconditions <= reached))
     return reached
 
 

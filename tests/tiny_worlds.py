@@ -80,8 +80,11 @@ def demonstrations(draw: st.DrawFn, max_steps: int = 3) -> Demonstration:
 
 
 @st.composite
-def operators(draw: st.DrawFn, stripped: bool = False) -> Operator:
-    """Draw an operator with up to three parameters; a stripped one has only add and keep effects."""
+def operators(draw: st.DrawFn, stripped: bool = False, negative: bool = False) -> Operator:
+    """Draw an operator with up to three parameters; a stripped one has only add and keep effects.
+
+    With `negative`, it can have negative preconditions, which learning never produces.
+    """
     controller = draw(st.sampled_from(CONTROLLERS))
     count = draw(st.integers(len(controller.types), 3))
     kinds = [draw(st.sampled_from([THING, BLOCK, BALL])) for _ in range(count)]
@@ -101,4 +104,5 @@ def operators(draw: st.DrawFn, stripped: bool = False) -> Operator:
         else draw(st.frozensets(st.sampled_from(all_patterns(variables)), max_size=2)),
         controller,
         variables[: len(controller.types)],
+        draw(st.frozensets(atoms, max_size=2)) - needs if negative else frozenset(),
     )

@@ -107,6 +107,23 @@ def test_transitions_that_backchaining_did_not_reach(screws: Path, tmp_path: Pat
     assert explained["adds"][0]["transitions"] == 5
 
 
+def test_negative_preconditions_must_not_hold(screws: Path, tmp_path: Path) -> None:
+    assert "forbids" not in succeed("explain", screws).out
+    shutil.copytree(screws / "model", tmp_path / "model")
+    file = tmp_path / "model" / "model.json"
+    described = json.loads(file.read_text())
+    (move,) = (one for one in described["operators"] if one["name"] == "MoveToScrew")
+    gripper, screw = (parameter["name"] for parameter in move["parameters"])
+    atom = ["HoldingScrew", gripper, screw]
+    move["negative_preconditions"] = [atom]
+    file.write_text(json.dumps(described))
+    printed = succeed("explain", tmp_path / "model", "MoveToScrew").out
+    assert f"  forbids:    HoldingScrew({gripper}, {screw})\n" in printed
+    assert f"  forbids HoldingScrew({gripper}, {screw}): must not hold before the step\n" in printed
+    explained = succeed("explain", tmp_path / "model", "MoveToScrew", "--json").json["MoveToScrew"]
+    assert explained["forbids"] == [atom]
+
+
 def test_unknown_operator_gets_a_suggestion(screws: Path) -> None:
     result = needful("explain", screws, "MoveToScrw")
     assert (result.code, result.out) == (2, "")

@@ -51,11 +51,13 @@ def relational_operators(draw: st.DrawFn) -> Operator:
     variables = tuple(Variable(f"?v{index}", kind) for index, kind in enumerate(kinds))
     atoms = st.frozensets(st.sampled_from(all_lifted_atoms(variables)), max_size=3)
     patterns = st.frozensets(st.sampled_from(all_patterns(variables)), max_size=1)
-    none = frozenset()
-    return Operator("op", variables, none, draw(atoms), none, draw(patterns), PUSH, (variables[0],))
+    none, forbidden = frozenset(), draw(st.one_of(st.just(frozenset()), atoms))
+    return Operator(
+        "op", variables, none, draw(atoms), none, draw(patterns), PUSH, (variables[0],), forbidden
+    )
 
 
-any_operator = st.one_of(operators(), relational_operators())
+any_operator = st.one_of(operators(negative=True), relational_operators())
 
 
 @settings(deadline=None)
@@ -95,7 +97,12 @@ def equal_except_for_types(one: Operator, other: Operator) -> bool:
 
     def written(operator: Operator, order: tuple[Variable, ...]) -> list[object]:
         indices = {variable: index for index, variable in enumerate(order)}
-        parts = (operator.preconditions, operator.add_effects, operator.delete_effects)
+        parts = (
+            operator.preconditions,
+            operator.negative_preconditions,
+            operator.add_effects,
+            operator.delete_effects,
+        )
         return [
             operator.controller,
             [indices[variable] for variable in operator.controller_arguments],
@@ -179,8 +186,10 @@ def test_role_of_an_atom_counts():
     x = Variable("?x", BLOCK)
     adds = with_adds([x], {CLEAN.lifted(x)})
     needs = replace(adds, add_effects=frozenset(), preconditions=adds.add_effects)
+    forbids = replace(adds, add_effects=frozenset(), negative_preconditions=adds.add_effects)
     deletes = replace(adds, add_effects=frozenset(), delete_effects=adds.add_effects)
-    assert len({canonical_form(operator)[0] for operator in (adds, needs, deletes)}) == 3
+    assert len({canonical_form(operator)[0] for operator in (adds, needs, forbids, deletes)}) == 4
+    assert len({untyped_form(operator)[0] for operator in (adds, needs, forbids, deletes)}) == 4
 
 
 def test_symmetric_operators_do_not_need_all_orders():
@@ -225,6 +234,8 @@ def test_interchangeable_by_hand():
     assert interchangeable(operator) == ((b, c),)
     kept = replace(operator, preconditions=frozenset({CLEAN.lifted(b)}))
     assert interchangeable(kept) == ()
+    forbidden = replace(operator, negative_preconditions=frozenset({CLEAN.lifted(b)}))
+    assert interchangeable(forbidden) == ()
 
 
 @settings(max_examples=200, deadline=None)

@@ -43,6 +43,7 @@ STACKING = Operator(
     controller=STACK,
     controller_arguments=(X, Y),
 )
+CAREFUL = replace(STACKING, negative_preconditions=frozenset({ON.lifted(Y, X), RAIN.lifted()}))
 
 
 def test_apply_by_hand():
@@ -75,6 +76,43 @@ def test_apply_needs_the_preconditions():
         InvalidInputError, match=r"Stack\(a, b\) is not applicable: Clean\(b\) does not hold"
     ):
         ground.apply(frozenset({CLEAN(A)}))
+
+
+def test_apply_rejects_states_with_a_negative_precondition():
+    ground = CAREFUL.ground([A, B])
+    before = frozenset({CLEAN(A), CLEAN(B)})
+    assert ground.applicable(before)
+    assert ground.applicable(before | {ON(A, B)})
+    assert not ground.applicable(before | {ON(B, A)})
+    assert not ground.applicable(before | {RAIN(), ON(B, A)})
+    with pytest.raises(InvalidInputError, match=r"not applicable: On\(b, a\), Rain\(\) must not hold\.$"):
+        ground.apply(before | {RAIN(), ON(B, A)})
+    with pytest.raises(
+        InvalidInputError, match=r": Clean\(b\) does not hold and Rain\(\) must not hold\.$"
+    ):
+        ground.apply(frozenset({CLEAN(A), RAIN()}))
+
+
+@settings(deadline=None)
+@given(operator=operators(negative=True), data=st.data())
+def test_applicability_follows_its_definition(operator, data):
+    fitting = [
+        chosen
+        for chosen in itertools.permutations(OBJECTS, len(operator.parameters))
+        if all(o.type.is_subtype_of(v.type) for o, v in zip(chosen, operator.parameters, strict=True))
+    ]
+    if not fitting:
+        return
+    ground = operator.ground(data.draw(st.sampled_from(fitting)))
+    binding = dict(zip(operator.parameters, ground.objects, strict=True))
+    needed = [atom.ground(binding) for atom in sorted(operator.preconditions)]
+    forbidden = [atom.ground(binding) for atom in sorted(operator.negative_preconditions)]
+    near = st.sampled_from([*needed, *forbidden, RAIN()])
+    state = (frozenset(needed) ^ data.draw(st.frozensets(near, max_size=2))) - data.draw(
+        st.sampled_from([frozenset(), frozenset(forbidden)])
+    )
+    expected = all(atom in state for atom in needed) and not any(atom in state for atom in forbidden)
+    assert ground.applicable(state) == expected
 
 
 OBJECTS = (BLOCK("b0"), BLOCK("b1"), BALL("p0"), BALL("p1"))
@@ -168,6 +206,8 @@ def test_ground_parts_by_hand():
     assert ground.delete_effects == {CLEAN(A)}
     assert ground.delete_patterns == (GroundDeletePattern(ON, (A, ANY)),)
     assert ground.controller_objects == (A, B)
+    assert ground.negative_preconditions == frozenset()
+    assert CAREFUL.ground([A, B]).negative_preconditions == {ON(B, A), RAIN()}
     assert str(ground) == "Stack(a, b)"
 
 
@@ -196,6 +236,7 @@ def test_str_of_an_operator():
         "  deletes:    Clean(?x)\n"
         "  forgets:    On(?x, *:thing)"
     )
+    assert str(CAREFUL) == str(STACKING).replace("  adds:", "  forbids:    On(?y, ?x), Rain()\n  adds:")
 
 
 @pytest.mark.parametrize(
@@ -205,6 +246,14 @@ def test_str_of_an_operator():
         ({"parameters": (X, Y, Variable("?x", BALL))}, "lists a parameter twice"),
         ({"parameters": (X,)}, r"parameters: \['\?y'\]"),
         ({"preconditions": frozenset({CLEAN.lifted(Variable("?z", BLOCK))})}, r"parameters: \['\?z'\]"),
+        (
+            {"negative_preconditions": frozenset({CLEAN.lifted(Variable("?z", BLOCK))})},
+            r"parameters: \['\?z'\]",
+        ),
+        (
+            {"negative_preconditions": STACKING.preconditions},
+            r"'Stack' requires that Clean\(\?x\) holds and that it does not hold",
+        ),
         ({"add_effects": frozenset({CLEAN.lifted(Variable("?x", BALL))})}, r"parameters: \['\?x'\]"),
         ({"delete_effects": frozenset({CLEAN.lifted(Variable("?z", BLOCK))})}, r"parameters: \['\?z'\]"),
         (
@@ -234,4 +283,6 @@ def test_a_variable_may_be_passed_to_the_controller_twice_or_not_at_all():
 def test_equal_operators_are_equal_and_hash_alike():
     assert replace(STACKING) == STACKING
     assert len({STACKING, replace(STACKING), replace(STACKING, name="other")}) == 2
+    assert replace(STACKING) != CAREFUL
+    assert replace(CAREFUL, negative_preconditions=frozenset()) == STACKING
     assert STACKING.ground([A, B]) == STACKING.ground((A, Object("b", BLOCK)))

@@ -22,6 +22,7 @@ from needful.planning.portfolio import (
 )
 from planning_problems import (
     Problem,
+    negated,
     problems,
     problems_with_twins,
     random_propositional_problem,
@@ -29,8 +30,10 @@ from planning_problems import (
 )
 
 Steps = tuple[int, ...]
-A_PROBLEM = st.one_of(
-    problems(), problems_with_twins(), st.builds(random_propositional_problem, st.integers(0, 2**32))
+A_PROBLEM = negated(
+    st.one_of(
+        problems(), problems_with_twins(), st.builds(random_propositional_problem, st.integers(0, 2**32))
+    )
 )
 
 
@@ -88,7 +91,8 @@ def test_steps_are_independent_if_their_order_never_matters(problem: Problem, da
 
 
 def matters(atom: GroundAtom, step: GroundOperator) -> bool:
-    return atom in step.preconditions | step.add_effects | step.delete_effects or any(
+    needs = step.preconditions | step.negative_preconditions
+    return atom in needs | step.add_effects | step.delete_effects or any(
         pattern.matches(atom) for pattern in step.delete_patterns
     )
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -15,8 +16,17 @@ from needful.core.objects import Type, Variable
 from needful.core.tasks import AbstractTask
 from needful.planning.budget import Budget
 from needful.planning.engines.python_planner import PythonPlanner
-from needful.planning.grounding import GroundProblem, ground
-from planning_problems import Problem, every_grounding, problems, relaxed_reachable, toy_problem
+from needful.planning.grounding import GroundProblem, ground, operator_masks
+from planning_problems import (
+    Problem,
+    every_grounding,
+    negated,
+    problems,
+    relaxed_reachable,
+    state_space,
+    toy_problem,
+    with_negation,
+)
 
 
 @settings(max_examples=300, deadline=None)
@@ -32,7 +42,7 @@ def test_same_groundings_as_product_then_filter(problem: Problem) -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(problems(), st.data())
+@given(negated(problems()), st.data())
 def test_masks_are_equivalent_to_operators(problem: Problem, data: st.DataObject) -> None:
     compact = problem.grounded()
     mask = data.draw(st.integers(0, compact.reachable)) & compact.reachable
@@ -41,12 +51,45 @@ def test_masks_are_equivalent_to_operators(problem: Problem, data: st.DataObject
     assert decode(compact, compact.goal) == problem.goal
     for index, encoded in enumerate(compact.ground_operators):
         step = compact.ground_operator(index)
-        assert (mask & encoded.preconditions == encoded.preconditions) == step.applicable(state)
+        needs, forbids = encoded.preconditions, encoded.negative_preconditions
+        assert (mask & needs == needs and not mask & forbids) == step.applicable(state)
+        masks = operator_masks(index, compact)
+        assert masks.applicable(mask) == step.applicable(state)
         if step.applicable(state):
             after = mask & ~encoded.deletes
             for pattern in encoded.patterns:
                 after &= ~compact.pattern_masks[pattern]
             assert decode(compact, after | encoded.adds) == step.apply(state)
+            assert decode(compact, masks.apply(mask)) == step.apply(state)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.builds(with_negation, problems(), st.integers(0, 2**32)))
+def test_only_steps_that_are_never_applicable_are_left_out(problem: Problem) -> None:
+    compact = problem.grounded()
+    found = {compact.ground_operator(i) for i in range(len(compact.ground_operators))}
+    deleted = {atom.predicate for o in problem.operators for atom in o.delete_effects}
+    deleted |= {pattern.predicate for o in problem.operators for pattern in o.delete_patterns}
+    always = {atom for atom in problem.initial if atom.predicate not in deleted}
+    assert all(step.negative_preconditions.isdisjoint(always) for step in found)
+    space = state_space(problem, at_most=100)
+    if space is not None:
+        for step in every_grounding(problem):
+            assert step in found or not any(map(step.applicable, space.successors))
+
+
+def test_a_negated_static_atom_that_holds_prevents_groundings() -> None:
+    """Ball 0 is fragile, and nothing changes this, so it is never grasped; the other ball is."""
+    problem = toy_problem(balls=2)
+    fragile = Predicate("Fragile", (toy_world.BALL,))
+    move, grasp, *others = problem.operators
+    ball = next(v for v in grasp.parameters if v.type == toy_world.BALL)
+    careful = replace(grasp, negative_preconditions=frozenset([fragile.lifted(ball)]))
+    initial = problem.initial | {fragile(toy_world.BALL("ball0"))}
+    changed = Problem((move, careful, *others), problem.objects, initial, problem.goal).grounded()
+    steps = [str(changed.ground_operator(i)) for i in range(len(changed.ground_operators))]
+    assert [step for step in steps if step.startswith("Grasp")] == ["Grasp(robot, ball1)"]
+    assert not changed.goal_reachable
 
 
 def test_the_memory_of_masks_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,6 +53,7 @@ TAKE = Operator(
     frozenset(),
     GRASP,
     (R, B),
+    negative_preconditions=frozenset({HOLDING.lifted(R, B)}),
 )
 PROVENANCE = {"learner": {"name": "necessary", "lambda": 0.5}, "seed": 3}
 ROBBY, BALL_0 = ROBOT("robby"), BALL("ball0")
@@ -94,6 +95,7 @@ def test_a_loaded_model_can_be_bound_to_its_domain(saved: Path) -> None:
     bound = load_model(saved).model.bound_to(VOCABULARY)
     assert bound.operators == toy_model().operators
     assert all(atom.predicate.classifier for atom in bound.operators[0].add_effects)
+    assert all(atom.predicate.classifier for atom in bound.operators[2].negative_preconditions)
 
 
 def test_the_files_of_a_directory(saved: Path) -> None:
@@ -109,6 +111,11 @@ def test_the_files_of_a_directory(saved: Path) -> None:
     assert described["operators"][0]["delete_patterns"] == [
         ["Holding", {"any": "robot"}, "?b"],
         ["Near", "?r", {"any": "ball"}],
+    ]
+    assert [operator.get("negative_preconditions") for operator in described["operators"]] == [
+        None,
+        None,
+        [["Holding", "?r", "?b"]],
     ]
     assert [operator["sampler"] for operator in described["operators"]] == [
         {"kind": "neural"},
@@ -266,6 +273,37 @@ def test_arrays_are_checked(saved: Path, name: str, array: np.ndarray | None, me
         (["operators", 0, "parameters", 1, "name"], "b", r"parameters\[1\]: .* must start with '\?'"),
         (["operators", 0, "preconditions", 0, 1], "?q", r"preconditions\[0\]\[1\]: Unknown parameter"),
         (["operators", 0, "preconditions", 0], [], r"preconditions\[0\]: an atom needs a predicate"),
+        (
+            ["operators", 0, "negative_preconditions"],
+            [["HandFree", "?r"]],
+            r"operators\[0\]: .* requires that HandFree\(\?r\) holds and that it does not hold",
+        ),
+        (
+            ["operators", 2, "negative_preconditions", 0, 1],
+            "?q",
+            r"negative_preconditions\[0\]\[1\]: Unknown parameter",
+        ),
+        (
+            ["operators", 2, "negative_preconditions", 0, 0],
+            "Holdin",
+            r"negative_preconditions\[0\]\[0\]: .* mean 'Holding'",
+        ),
+        (
+            ["operators", 2, "negative_preconditions", 0],
+            ["Near", "?r"],
+            r"negative_preconditions\[0\]: .* takes 2 arguments",
+        ),
+        (
+            ["operators", 2, "negative_preconditions", 0, 1],
+            {"any": "robot"},
+            r"negative_preconditions\[0\]\[1\]: expected a string",
+        ),
+        (
+            ["operators", 2, "negative_preconditions"],
+            None,
+            r"operators\[2\].negative_preconditions: expected an array",
+        ),
+        (["operators", 0, "negative_precondition"], [], r"mean 'negative_preconditions'"),
         (["operators", 0, "add_effects", 0], ["Near", "?r"], r"add_effects\[0\]: .* takes 2 arguments"),
         (["operators", 0, "delete_patterns", 0], ["Near"], r"delete_patterns\[0\]: .* takes 2 arguments"),
         (

@@ -31,6 +31,7 @@ def explanation_to_json(
 ) -> dict[str, Any]:
     """Return the whole explanation of an operator as JSON; steps of demonstrations are counted from 1."""
     operator = explained.operator
+    forbidden = [lifted_to_json(atom) for atom in sorted(operator.negative_preconditions)]
     return {
         "operator": str(operator),
         "parameters": [{"name": one.name, "type": one.type.name} for one in operator.parameters],
@@ -38,6 +39,7 @@ def explanation_to_json(
         "controller_arguments": [variable.name for variable in operator.controller_arguments],
         "demonstrations": explained.demonstrations,
         "needs": [lifted_to_json(atom) for atom in sorted(operator.preconditions)],
+        **({"forbids": forbidden} if forbidden else {}),
         "adds": _reasons_to_json(explained.adds),
         "keeps": _reasons_to_json(explained.keeps),
         "deletes": _reasons_to_json(explained.deletes),
@@ -132,6 +134,8 @@ def _lines(explained: OperatorExplanation) -> Iterable[str]:
     yield f"  learned from {total} transitions in {explained.demonstrations} demonstrations"
     for atom in sorted(explained.operator.preconditions - explained.operator.keep_effects):
         yield f"  needs {atom}: held before all {total}"
+    for atom in sorted(explained.operator.negative_preconditions):
+        yield f"  forbids {atom}: must not hold before the step"
     sections = (
         ("adds", "became true and was necessary", explained.adds),
         ("keeps", "was necessary and would otherwise be forgotten", explained.keeps),

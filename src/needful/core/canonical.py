@@ -52,6 +52,7 @@ def rename(operator: Operator, renaming: dict[Variable, Variable]) -> Operator:
         operator,
         parameters=tuple(renaming.values()),
         preconditions=atoms(operator.preconditions),
+        negative_preconditions=atoms(operator.negative_preconditions),
         add_effects=atoms(operator.add_effects),
         delete_effects=atoms(operator.delete_effects),
         delete_patterns=frozenset(
@@ -113,6 +114,7 @@ def _incidences(operator: Operator, indices: dict[Variable, int]) -> list[Incide
         ("add", operator.add_effects),
         ("delete", operator.delete_effects),
         ("need", operator.preconditions),
+        ("forbid", operator.negative_preconditions),
     )
     for role, atoms in roles:
         found += [(f"{role} {a.predicate.name}", tuple(indices[v] for v in a.variables)) for a in atoms]

@@ -144,6 +144,7 @@ def _rebind(operator: Operator, vocabulary: Vocabulary) -> Operator:
     return replace(
         operator,
         preconditions=atoms(operator.preconditions),
+        negative_preconditions=atoms(operator.negative_preconditions),
         add_effects=atoms(operator.add_effects),
         delete_effects=atoms(operator.delete_effects),
         delete_patterns=frozenset(

@@ -2,10 +2,12 @@
 
 The paper writes an operator as a tuple ⟨args, P, E+, E-, Q, C, cargs⟩. In the same order, the attributes of
 `Operator` are `parameters`, `preconditions`, `add_effects`, `delete_effects`, `delete_patterns` (the
-quantified deletes), `controller` and `controller_arguments`.
+quantified deletes), `controller` and `controller_arguments`. The paper's operators have no
+`negative_preconditions`, atoms that must not hold.
 
 Applying an operator gives the atoms that are predicted to hold afterwards. Nothing is predicted about
-other atoms: they are unknown, not false.
+other atoms: they are unknown, not false. Negative preconditions are the exception: an unknown atom counts
+as false.
 """
 
 from __future__ import annotations
@@ -110,7 +112,8 @@ class GroundDeletePattern:
 class Operator:
     """A symbolic model of one way to use a controller.
 
-    A grounding binds each parameter to a different object of the right type.
+    A grounding binds each parameter to a different object of the right type. It is applicable in an
+    abstract state that contains all its preconditions and none of its negative preconditions.
     """
 
     name: str
@@ -121,6 +124,7 @@ class Operator:
     delete_patterns: frozenset[DeletePattern]
     controller: Controller
     controller_arguments: tuple[Variable, ...]
+    negative_preconditions: frozenset[LiftedAtom] = frozenset()
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -136,6 +140,11 @@ class Operator:
             raise InvalidInputError(
                 f"Operator {self.name!r} uses variables that are not its parameters: {stray}. "
                 "Add them to its parameters."
+            )
+        if contradictory := self.preconditions & self.negative_preconditions:
+            raise InvalidInputError(
+                f"Operator {self.name!r} requires that {min(contradictory)} holds and that it does not "
+                "hold. Remove it from the preconditions or from the negative preconditions."
             )
         if len(self.controller_arguments) != len(self.controller.types):
             raise InvalidInputError(
@@ -155,7 +164,7 @@ class Operator:
         return type(self), tuple(getattr(self, one.name) for one in fields(self) if one.init)
 
     def _atom_sets(self) -> tuple[frozenset[LiftedAtom], ...]:
-        return (self.preconditions, self.add_effects, self.delete_effects)
+        return (self.preconditions, self.negative_preconditions, self.add_effects, self.delete_effects)
 
     def __hash__(self) -> int:
         return self._hash
@@ -164,11 +173,13 @@ class Operator:
         return self.text
 
     def __repr__(self) -> str:
+        negative = self.negative_preconditions
         return short_repr(
             self,
             repr(self.name),
             counted(self.parameters, "parameter"),
             counted(self.preconditions, "precondition"),
+            *([counted(negative, "negative precondition")] if negative else []),
             counted(self.add_effects, "add effect"),
         )
 
@@ -180,10 +191,12 @@ class Operator:
             return ", ".join(map(str, sorted(items))) or "-"
 
         arguments = ", ".join(variable.name for variable in self.controller_arguments)
+        negative = self.negative_preconditions
         lines = [
             f"{self.name}({', '.join(map(str, self.parameters))})",
             f"  controller: {self.controller.name}({arguments})",
             f"  needs:      {listed(self.preconditions)}",
+            *([f"  forbids:    {listed(negative)}"] if negative else []),
             f"  adds:       {listed(self.add_effects)}",
             f"  deletes:    {listed(self.delete_effects)}",
             f"  forgets:    {listed(self.delete_patterns)}",
@@ -238,6 +251,11 @@ class GroundOperator:
         return self._ground(self.operator.preconditions)
 
     @cached_property
+    def negative_preconditions(self) -> AbstractState:
+        """The negative preconditions, with objects instead of variables."""
+        return self._ground(self.operator.negative_preconditions)
+
+    @cached_property
     def add_effects(self) -> AbstractState:
         """The add effects, with objects instead of variables."""
         return self._ground(self.operator.add_effects)
@@ -261,8 +279,8 @@ class GroundOperator:
         return frozenset(atom.ground(self.binding) for atom in atoms)
 
     def applicable(self, state: AbstractState) -> bool:
-        """Return whether the preconditions hold in the given state."""
-        return self.preconditions <= state
+        """Return whether the preconditions hold and no negative precondition holds."""
+        return self.preconditions <= state and state.isdisjoint(self.negative_preconditions)
 
     def apply(self, state: AbstractState) -> AbstractState:
         """Return the atoms that are predicted to hold after applying the operator in the given state.
@@ -273,7 +291,10 @@ class GroundOperator:
         """
         if not self.applicable(state):
             missing = ", ".join(map(str, sorted(self.preconditions - state)))
-            raise InvalidInputError(f"{self} is not applicable: {missing} does not hold.")
+            forbidden = ", ".join(map(str, sorted(self.negative_preconditions & state)))
+            reasons = [f"{missing} does not hold"] if missing else []
+            reasons += [f"{forbidden} must not hold"] if forbidden else []
+            raise InvalidInputError(f"{self} is not applicable: {' and '.join(reasons)}.")
         patterns = self.delete_patterns
         kept = {atom for atom in state if not any(pattern.matches(atom) for pattern in patterns)}
         return frozenset((kept - self.delete_effects) | self.add_effects)

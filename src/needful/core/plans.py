@@ -21,7 +21,8 @@ def necessary_atoms(plan: Sequence[GroundOperator], goal: AbstractState) -> tupl
 
     The result has one set of atoms per point in time; the paper calls them α_0, ..., α_n. The last set α_n
     is the goal. Before step i, two kinds of atoms must hold: the preconditions P_i of the step, and the
-    atoms of α_i that are not among the step's add effects E+_i. So α_{i-1} = P_i ∪ (α_i \\ E+_i).
+    atoms of α_i that are not among its add effects E+_i. So α_{i-1} = P_i ∪ (α_i \\ E+_i). Negative
+    preconditions are atoms that must not hold, so they are not in these sets.
     """
     backwards = [goal]
     for step in reversed(plan):
@@ -54,7 +55,8 @@ class Failure:
         step: the index of the failed step of the plan.
         operator: the ground operator of that step; None if a policy acted.
         outcome: the kind of failure.
-        missing: the subgoal atoms that did not hold after the step.
+        missing: the subgoal atoms that did not hold after the step. Empty if the step failed because a
+            negative precondition of the next step held; `detail` then names the atom.
         detail: an explanation for the user.
     """
 

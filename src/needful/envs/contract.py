@@ -165,6 +165,7 @@ def oracle_operator(
     call: tuple[Controller, Sequence[Variable]],
     *,
     needs: Iterable[LiftedAtom] = (),
+    forbids: Iterable[LiftedAtom] = (),
     adds: Iterable[LiftedAtom] = (),
     deletes: Iterable[LiftedAtom] = (),
     forgets: Iterable[Predicate | DeletePattern] = (),
@@ -176,6 +177,7 @@ def oracle_operator(
         parameters: the variables of the operator.
         call: the controller and the variables that are its arguments.
         needs: the preconditions.
+        forbids: the negative preconditions, atoms that must not hold.
         adds: the add effects.
         deletes: the delete effects.
         forgets: the atoms that become unknown. A predicate stands for all its atoms. A delete pattern is
@@ -191,6 +193,7 @@ def oracle_operator(
         delete_patterns=frozenset(map(_as_pattern, forgets)),
         controller=controller,
         controller_arguments=tuple(arguments),
+        negative_preconditions=frozenset(forbids),
     )
 
 

@@ -109,7 +109,7 @@ def _applicable(
     """
     applied = []
     for step, masks in steps:
-        if not masks.preconditions & ~state:
+        if masks.applicable(state):
             applied.append((step, masks))
             state = masks.apply(state)
     return None if goal & ~state else applied

@@ -7,7 +7,8 @@ its mask is stored once per ground pattern, and ground operators refer to it by 
 Operators are grounded by joins over the atoms that are reachable if delete effects are ignored. The set of
 these atoms grows in rounds. Each round finds the groundings whose preconditions are all reached, with at
 least one reached in the last round (semi-naive evaluation). Every grounding is thus found exactly once, and
-not all combinations of objects are enumerated.
+not all combinations of objects are enumerated. Negative preconditions are ignored, except those on an atom
+that holds at the start and whose predicate no operator deletes: such a grounding is never applicable.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ class EncodedOperator:
         adds: the add effects as a bit mask; they override all deletes.
         deletes: the delete effects on single atoms, as a bit mask.
         patterns: the delete patterns (quantified deletes), as indices into `GroundProblem.pattern_masks`.
+        negative_preconditions: the atoms that must not hold, as a bit mask. Atoms that never hold are left
+            out.
     """
 
     operator: int
@@ -56,11 +59,13 @@ class EncodedOperator:
     adds: int
     deletes: int
     patterns: tuple[int, ...]
+    negative_preconditions: int = 0
 
     @property
     def mask_bytes(self) -> int:
         """The memory that the bit masks take, in bytes."""
-        return sum(mask.bit_length() for mask in (self.preconditions, self.adds, self.deletes)) // 8
+        masks = (self.preconditions, self.negative_preconditions, self.adds, self.deletes)
+        return sum(mask.bit_length() for mask in masks) // 8
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -116,25 +121,35 @@ class GroundProblem:
 
 
 class OperatorMasks(NamedTuple):
-    """The atoms that a ground operator requires, adds and deletes, as bit masks.
+    """The atoms that a ground operator requires, forbids, adds and deletes, as bit masks.
 
-    `adds` excludes the preconditions, and `deletes` excludes the add effects.
+    `adds` excludes the preconditions. `deletes` excludes the add effects and the negative preconditions.
     """
 
     preconditions: int
+    negative_preconditions: int
     adds: int
     deletes: int
 
+    def applicable(self, state: int) -> bool:
+        """Return whether the preconditions hold and no negative precondition holds."""
+        return not (self.preconditions & ~state or self.negative_preconditions & state)
+
     def apply(self, state: int) -> int:
-        """Return the successor of a state in which the preconditions hold."""
+        """Return the successor of a state in which the operator is applicable."""
         return state & ~self.deletes | self.adds
 
 
 def operator_masks(step: int, problem: GroundProblem) -> OperatorMasks:
     """Return the bit masks of a ground operator; `deletes` includes all atoms of quantified deletes."""
     operator = problem.ground_operators[step]
-    deletes = deleted_atoms(operator, problem)
-    return OperatorMasks(operator.preconditions, operator.adds & ~operator.preconditions, deletes)
+    negative = operator.negative_preconditions
+    return OperatorMasks(
+        operator.preconditions,
+        negative,
+        operator.adds & ~operator.preconditions,
+        deleted_atoms(operator, problem) & ~negative,
+    )
 
 
 def deleted_atoms(operator: EncodedOperator, problem: GroundProblem) -> int:
@@ -151,8 +166,8 @@ def deleted_atoms(operator: EncodedOperator, problem: GroundProblem) -> int:
 def ground(operators: Sequence[Operator], task: AbstractTask, budget: Budget) -> GroundProblem | None:
     """Return the compact problem, or None if time ran out or the problem is too large.
 
-    The problem contains only ground operators whose preconditions are reachable if delete effects are
-    ignored.
+    The problem contains only ground operators whose preconditions are reachable if delete effects and
+    negative preconditions are ignored.
     """
     table = AtomTable(task.objects)
     for atom in budget.until_deadline(task.initial):
@@ -192,6 +207,7 @@ class _IndexedOperator:
     parameter_index: dict[Variable, int]
     domains: tuple[int, ...]
     preconditions: tuple[IndexedAtom, ...]
+    negative_preconditions: tuple[IndexedAtom, ...]
     adds: tuple[IndexedAtom, ...]
     deletes: tuple[IndexedAtom, ...]
     patterns: tuple[DeletePattern, ...]
@@ -210,6 +226,7 @@ class _IndexedOperator:
             parameter_index,
             tuple(table.of_type(variable.type) for variable in operator.parameters),
             indexed(operator.preconditions),
+            indexed(operator.negative_preconditions),
             indexed(operator.add_effects),
             indexed(operator.delete_effects),
             tuple(sorted(operator.delete_patterns)),
@@ -221,14 +238,24 @@ def _reachable_groundings(
 ) -> list[Grounding] | None:
     """Return the sorted groundings with reachable preconditions, or None if a limit is exceeded.
 
-    The atoms that the groundings add get numbers in `table`.
+    `table` contains the initial atoms. The atoms that the groundings add get numbers in it. Groundings with
+    a negative precondition that always holds are left out.
     """
     found: list[Grounding] = []
+    never_deleted = _never_deleted_negatives(operators)
+    initial_count = len(table)
+
+    def holds_initially(atom: IndexedAtom, binding: tuple[int, ...]) -> bool:
+        number = table.find((atom[0].name, tuple(binding[i] for i in atom[1])))
+        return number is not None and number < initial_count
+
     old, fresh = 0, (1 << len(table)) - 1
     first = True
     while first or fresh:
         for index, operator in enumerate(operators):
             for binding in _new_bindings(table, operator, old, fresh, first, budget):
+                if any(holds_initially(atom, binding) for atom in never_deleted[index]):
+                    continue
                 if not budget.allows_grounding(len(found)) or len(table) > _MAX_ATOMS:
                     return None
                 found.append((index, binding))
@@ -240,6 +267,16 @@ def _reachable_groundings(
         fresh = ((1 << len(table)) - 1) & ~old
         first = False
     return sorted(found)
+
+
+def _never_deleted_negatives(operators: Sequence[_IndexedOperator]) -> list[list[IndexedAtom]]:
+    """Return, for each operator, the negative preconditions whose predicate no operator deletes."""
+    deleted = {predicate.name for operator in operators for predicate, _ in operator.deletes}
+    deleted |= {pattern.predicate.name for operator in operators for pattern in operator.patterns}
+    return [
+        [atom for atom in operator.negative_preconditions if atom[0].name not in deleted]
+        for operator in operators
+    ]
 
 
 def _new_bindings(
@@ -305,13 +342,15 @@ class _Encoder:
             self._mask(operator.adds, binding),
             self._mask(operator.deletes, binding),
             tuple(self._pattern(pattern, operator, binding) for pattern in operator.patterns),
+            self._mask(operator.negative_preconditions, binding),
         )
 
     def _mask(self, atoms: Iterable[IndexedAtom], binding: tuple[int, ...]) -> int:
         mask = 0
         for predicate, indices in atoms:
             number = self.table.find((predicate.name, tuple(binding[i] for i in indices)))
-            # An atom without a number never holds. It occurs only as a delete effect, and is left out.
+            # An atom without a number never holds. It occurs only as a delete effect or as a negative
+            # precondition, and is left out.
             if number is not None:
                 mask |= 1 << number
         return mask

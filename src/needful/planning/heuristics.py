@@ -1,5 +1,9 @@
 """The heuristics LM-cut and FF for operators of cost 1. Both ignore all delete effects.
 
+A negative precondition becomes a precondition on a complement: an additional atom that holds if and only if
+the original atom does not hold. Operators that delete the original atom add the complement. This does not
+change the plans of the problem, so LM-cut stays admissible.
+
 LM-cut (Helmert and Domshlak, ICAPS 2009) repeatedly computes a cut of the justification graph. A cut is a
 landmark: a set of operators such that every plan uses at least one of them. The operators of a cut then get
 cost 0, so the cuts are disjoint and their number is an admissible estimate. The supporter of an operator is
@@ -21,7 +25,7 @@ from typing import NamedTuple
 
 from needful.abstraction.atom_table import bits
 from needful.planning.budget import Budget
-from needful.planning.grounding import GroundProblem
+from needful.planning.grounding import GroundProblem, deleted_atoms
 from needful.planning.interfaces import HeuristicEstimate
 
 # FF limits costs to this value. Otherwise they could overflow in the C++ engine, and both engines must give
@@ -33,6 +37,42 @@ _NO_OPERATOR = -1
 _UNREACHED = 1 << 29
 # LM-cut: if a cut has more operators than this, they are processed all at once, which is faster.
 _LARGE_CUT = 200
+
+
+class DeleteRelaxation:
+    """The ground operators of a problem without delete effects and negative preconditions.
+
+    Attributes:
+        atom_count: the number of atoms, including one complement per atom in a negative precondition. The
+            complements are numbered after the atoms of the problem, in the order of the original atoms.
+        preconditions: for each operator, the numbers of its preconditions in ascending order. Complements
+            stand for negative preconditions.
+        effects: for each operator, the numbers of the atoms that it adds and that are not preconditions.
+    """
+
+    def __init__(self, problem: GroundProblem, budget: Budget) -> None:
+        operators = problem.ground_operators
+        self.preconditions = [tuple(bits(o.preconditions)) for o in budget.until_deadline(operators)]
+        self.effects = [tuple(bits(o.adds & ~o.preconditions)) for o in budget.until_deadline(operators)]
+        self._negated = 0
+        for operator in budget.until_deadline(operators):
+            self._negated |= operator.negative_preconditions
+        count = problem.atom_count
+        self._complement = {atom: count + index for index, atom in enumerate(bits(self._negated))}
+        self.atom_count = count + len(self._complement)
+        if not self._negated or budget.expired():
+            return
+        for index, operator in enumerate(budget.until_deadline(operators)):
+            negative = operator.negative_preconditions
+            self.preconditions[index] += self._complements(negative)
+            self.effects[index] += self._complements(deleted_atoms(operator, problem) & ~negative)
+
+    def true_atoms(self, state: int) -> list[int]:
+        """Return the numbers of the atoms and complements that hold in a state, in ascending order."""
+        return [*bits(state), *self._complements(~state)]
+
+    def _complements(self, atoms: int) -> tuple[int, ...]:
+        return tuple(self._complement[atom] for atom in bits(atoms & self._negated))
 
 
 class RelaxedPlan(NamedTuple):
@@ -51,11 +91,11 @@ class Ff:
     """The FF heuristic for one problem. Atoms and operators are represented by numbers."""
 
     def __init__(self, problem: GroundProblem, budget: Budget) -> None:
-        self._atom_count = problem.atom_count
         self._goal = list(bits(problem.goal))
-        operators = problem.ground_operators
-        self._preconditions = [list(bits(o.preconditions)) for o in budget.until_deadline(operators)]
-        self._effects = [list(bits(o.adds & ~o.preconditions)) for o in budget.until_deadline(operators)]
+        self._relaxation = DeleteRelaxation(problem, budget)
+        self._atom_count = self._relaxation.atom_count
+        self._preconditions = self._relaxation.preconditions
+        self._effects = self._relaxation.effects
         if budget.expired():
             return  # unfinished, but the search checks the deadline before it uses the heuristic
         self._without_preconditions = [
@@ -108,7 +148,7 @@ class Ff:
                 elif cost == costs[effect] < _MAX_COST and operator < achievers[effect]:
                     achievers[effect] = operator
 
-        for atom in bits(state):
+        for atom in self._relaxation.true_atoms(state):
             costs[atom] = 0
             queue.append((0, atom))
         for operator in self._without_preconditions:
@@ -157,13 +197,12 @@ class LmCut:
     """
 
     def __init__(self, problem: GroundProblem, budget: Budget) -> None:
+        self._relaxation = DeleteRelaxation(problem, budget)
         # An additional atom that always holds supports the operators without preconditions.
-        self._true_atom = problem.atom_count
-        operators = problem.ground_operators
-        needs = [tuple(bits(o.preconditions)) for o in budget.until_deadline(operators)]
-        adds = [tuple(bits(o.adds & ~o.preconditions)) for o in budget.until_deadline(operators)]
+        self._true_atom = self._relaxation.atom_count
         if budget.expired():
             return  # unfinished, but the search checks the deadline before it uses the heuristic
+        needs, adds = self._relaxation.preconditions, self._relaxation.effects
         goal = tuple(bits(problem.goal))
         self._original_index, wanted = _relevant_operators(goal, needs, self._achievers(adds, budget))
         needed = [*(needs[index] for index in self._original_index), goal]
@@ -213,7 +252,7 @@ class LmCut:
 
     def _justification(self, state: int) -> _Graph:
         """Return the justification graph of a state, with cost 1 for each operator."""
-        true = [*bits(state), self._true_atom]
+        true = [*self._relaxation.true_atoms(state), self._true_atom]
         values = [_UNREACHED] * (self._true_atom + 1)
         for atom in true:
             values[atom] = 0

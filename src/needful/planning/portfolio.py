@@ -245,8 +245,8 @@ def revisits_a_state(steps: Sequence[int], problem: GroundProblem) -> bool:
 
 def _commute(a: OperatorMasks, b: OperatorMasks) -> bool:
     return not (
-        (a.adds | a.deletes) & b.preconditions
-        or (b.adds | b.deletes) & a.preconditions
+        (a.adds | a.deletes) & (b.preconditions | b.negative_preconditions)
+        or (b.adds | b.deletes) & (a.preconditions | a.negative_preconditions)
         or a.adds & b.deletes
         or b.adds & a.deletes
     )

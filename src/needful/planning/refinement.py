@@ -1,8 +1,11 @@
 """Refine an abstract plan: find parameters for its controllers, with chronological backtracking.
 
 A subgoal is reached if all its atoms hold; other atoms may hold as well. If all tries of a step fail,
-refinement backtracks to the previous step. In both points this module differs from the paper (E22 and E23
-in docs/paper_to_code.md).
+refinement backtracks to the previous step. In both points it differs from the paper (E22 and E23 in
+docs/paper_to_code.md).
+
+Atoms of the next step's negative preconditions must not hold. The abstract plan treats unknown atoms as
+false, but in the simulated state they may hold. Then the step before is tried with other parameters.
 """
 
 from __future__ import annotations
@@ -95,13 +98,20 @@ def refine(
     """Find parameters with which each step of a plan reaches its subgoal in simulation.
 
     Returns the refined plan, or the failed attempt that got furthest. `subgoals[i]` must hold after step i
-    (counted from 1); other atoms may hold as well. If a step fails, it is tried again with other
-    parameters. If all its tries fail, the search backtracks: the previous step uses its next try, and the
-    later step gets all its tries again. If the simulator reports objects as the cause of a failure, the
-    search stops and returns this attempt.
+    (counted from 1); other atoms may hold as well, except the negative preconditions of the next step. If a
+    step fails, it is tried again with other parameters. If all its tries fail, the search backtracks: the
+    previous step uses its next try, and the later step gets all its tries again. If the simulator reports
+    objects as the cause of a failure, the search stops and returns this attempt.
     """
     steps = [
-        _Step(index, operator, subgoal, samplers.get(operator.operator.name), limits)
+        _Step(
+            index,
+            operator,
+            subgoal,
+            plan[index + 1] if index + 1 < len(plan) else None,
+            samplers.get(operator.operator.name),
+            limits,
+        )
         for index, (operator, subgoal) in enumerate(zip(plan, subgoals[1:], strict=True))
     ]
     if len(steps) > limits.horizon:  # every step takes at least one low-level action
@@ -171,11 +181,15 @@ class _Trace:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One step of a plan: draws parameters for the controller, and checks if the subgoal was reached."""
+    """One step of the plan: draws its parameters and checks whether an execution reached its subgoal.
+
+    `follower` is the operator of the next step, or None if this is the last one.
+    """
 
     index: int
     operator: GroundOperator
     subgoal: AbstractState
+    follower: GroundOperator | None
     sampler: Sampler | None
     limits: RefinementLimits
 
@@ -239,10 +253,7 @@ class _Step:
         return controller.clip(parameters)
 
     def check_execution(self, execution: Execution, actions_taken: int) -> Failure | None:
-        """Return why an execution of this step failed, or None if it reached the subgoal of the step.
-
-        `actions_taken` is the number of low-level actions before this step.
-        """
+        """Return why an execution failed, or None if the next step can follow."""
         if execution.offending:
             blamed = ", ".join(obj.name for obj in execution.offending)
             reason = (execution.failure or "no reason given").rstrip(".")
@@ -254,7 +265,11 @@ class _Step:
         if actions_taken + execution.steps > self.limits.horizon:
             return self.beyond_horizon()
         missing = [atom for atom in self.subgoal if not atom.holds(execution.state)]
-        return self._missed(tuple(sorted(missing))) if missing else None
+        if missing:
+            return self._missed(tuple(sorted(missing)))
+        forbidden = self.follower.negative_preconditions if self.follower else frozenset()
+        held = [atom for atom in forbidden if atom.holds(execution.state)]
+        return self._forbidden(sorted(held)) if held else None
 
     def _missed(self, missing: tuple[GroundAtom, ...]) -> Failure:
         listed = ", ".join(map(str, missing))
@@ -265,6 +280,13 @@ class _Step:
             outcome = Outcome.SUBGOAL_MISSED
             detail = f"After {self.operator} these subgoal atoms did not hold: {listed}."
         return Failure(self.index, self.operator, outcome, missing, detail)
+
+    def _forbidden(self, held: Sequence[GroundAtom]) -> Failure:
+        outcome = Outcome.SAMPLER_EXHAUSTED if self._continuous else Outcome.SUBGOAL_MISSED
+        what = f"No sample for {self.operator} avoided" if self._continuous else f"{self.operator} led to"
+        listed = ", ".join(map(str, held))
+        detail = f"{what} atoms that must not hold before {self.follower}: {listed}."
+        return Failure(self.index, self.operator, outcome, detail=detail)
 
     def not_initiable(self, state: State, rejected: Sequence[GroundController]) -> Failure:
         """Return the failure of a try in which the controller of this step could not start.

@@ -38,6 +38,7 @@ from needful.storage.atomic import staged_directory, write_bytes, write_text
 from needful.storage.json_fields import Field, JsonValue, Source, dump_json, parse_json
 from needful.storage.output_kinds import MODEL
 from needful.storage.vocabulary_json import (
+    NEGATIVE_PRECONDITIONS,
     OPERATOR_FIELDS,
     VOCABULARY_FIELDS,
     operator_from_json,
@@ -195,7 +196,7 @@ def _parse_model(description: bytes, tensors: bytes, path: Path) -> StoredModel:
     operators: list[Operator] = []
     samplers: dict[str, Sampler] = {}
     for number, item in enumerate(record["operators"].items()):
-        members = item.record(*OPERATOR_FIELDS, "sampler")
+        members = item.record(*OPERATOR_FIELDS, "sampler", optional=[NEGATIVE_PRECONDITIONS])
         operator = operator_from_json(item, members, index)
         operators.append(operator)
         if members["sampler"].value is not None:

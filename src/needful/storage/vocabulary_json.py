@@ -28,6 +28,8 @@ OPERATOR_FIELDS = (
     "controller",
     "controller_arguments",
 )
+# Written only if it is not empty.
+NEGATIVE_PRECONDITIONS = "negative_preconditions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +168,15 @@ class GroundAtomReader:
 
 
 def operator_to_json(operator: Operator) -> dict[str, JsonValue]:
-    """Return an operator as a JSON object with the keys `OPERATOR_FIELDS`; atoms are sorted."""
+    """Return an operator as a JSON object with the keys `OPERATOR_FIELDS`; atoms are sorted.
+
+    The object also has the key `NEGATIVE_PRECONDITIONS` if the operator has negative preconditions.
+    """
 
     def atoms(given: Iterable[LiftedAtom]) -> list[JsonValue]:
         return [lifted_to_json(atom) for atom in sorted(given)]
 
-    return {
+    described: dict[str, JsonValue] = {
         "name": operator.name,
         "parameters": [{"name": v.name, "type": v.type.name} for v in operator.parameters],
         "preconditions": atoms(operator.preconditions),
@@ -181,6 +186,9 @@ def operator_to_json(operator: Operator) -> dict[str, JsonValue]:
         "controller": operator.controller.name,
         "controller_arguments": [variable.name for variable in operator.controller_arguments],
     }
+    if operator.negative_preconditions:
+        described[NEGATIVE_PRECONDITIONS] = atoms(operator.negative_preconditions)
+    return described
 
 
 def lifted_to_json(part: LiftedAtom | DeletePattern) -> list[JsonValue]:
@@ -192,8 +200,8 @@ def lifted_to_json(part: LiftedAtom | DeletePattern) -> list[JsonValue]:
 def operator_from_json(field: Field, record: Mapping[str, Field], index: VocabularyIndex) -> Operator:
     """Read an operator from a JSON object.
 
-    `record` contains the fields of the JSON object by key, including all `OPERATOR_FIELDS`. `field` is the
-    JSON object itself; it is only used for error messages.
+    `record` contains the fields of the object by key, including all `OPERATOR_FIELDS`. The field
+    `NEGATIVE_PRECONDITIONS` is optional. `field` is the object itself; it is only used for error messages.
     """
     variables: dict[str, Variable] = {}
     for item in record["parameters"].items():
@@ -217,6 +225,7 @@ def operator_from_json(field: Field, record: Mapping[str, Field], index: Vocabul
             frozenset(patterns),
             record["controller"].look_up("controller", index.controllers),
             tuple(arguments),
+            atoms(NEGATIVE_PRECONDITIONS) if NEGATIVE_PRECONDITIONS in record else frozenset(),
         )
 
 

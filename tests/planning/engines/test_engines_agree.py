@@ -29,6 +29,7 @@ from planning_problems import (
     random_problem,
     random_problem_with_twins,
     random_propositional_problem,
+    with_negation,
 )
 
 pytestmark = pytest.mark.slow  # as a whole
@@ -70,6 +71,11 @@ def random_problems(first: int, count: int) -> list[Problem]:
     return [kinds[seed % 3](seed) for seed in range(first, first + count)]
 
 
+def negated_problems(first: int, count: int) -> list[Problem]:
+    """The same problems with negative preconditions."""
+    return [with_negation(problem, seed) for seed, problem in enumerate(random_problems(first, count))]
+
+
 EVERY_PORTFOLIO = pytest.mark.parametrize("portfolio", PORTFOLIOS.values(), ids=PORTFOLIOS.keys())
 
 
@@ -94,6 +100,15 @@ def test_on_random_problems(portfolio: Portfolio) -> None:
         agree(problem, portfolio, max_nodes=150, count=8, failures=2) for problem in random_problems(0, 330)
     ]
     assert sum(plans > 2 for plans in compared) > 100
+
+
+@EVERY_PORTFOLIO
+def test_with_negative_preconditions(portfolio: Portfolio) -> None:
+    compared = [
+        agree(problem, portfolio, max_nodes=150, count=8, failures=2)
+        for problem in negated_problems(0, 330)
+    ]
+    assert sum(plans > 2 for plans in compared) > 80
 
 
 @EVERY_PORTFOLIO

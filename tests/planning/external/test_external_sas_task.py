@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fake_clock import FakeClock
 from needful.abstraction.atom_table import bits
-from needful.core.atoms import Predicate
+from needful.core.atoms import LiftedAtom, Predicate
 from needful.core.controllers import Controller
 from needful.core.operators import Operator
 from needful.planning.budget import Budget
 from needful.planning.engines.python_planner import with_failure
 from needful.planning.external.sas_task import sas_task
 from needful.planning.grounding import GroundProblem
-from planning_problems import Problem, problems, toy_problem
+from planning_problems import Problem, negated, problems, toy_problem
 
 P, Q, R = (Predicate(name, ()) for name in "PQR")
 
@@ -74,16 +74,17 @@ def successor(task: Task, operator: int, values: list[int]) -> list[int]:
 
 
 def as_values(problem: GroundProblem, state: int) -> list[int]:
-    """The expected values: a variable per relevant atom that is not always true."""
-    deleted = relevant_atoms = 0
+    """The expected values: a variable per negated atom, and per relevant atom that is not always true."""
+    deleted = relevant_atoms = negated_atoms = 0
     for operator in problem.ground_operators:
         patterns = [problem.pattern_masks[i] for i in operator.patterns]
         for mask in (operator.deletes, *patterns):
             deleted |= mask & ~operator.adds
         relevant_atoms |= operator.preconditions
+        negated_atoms |= operator.negative_preconditions
     relevant_atoms |= problem.goal
     always = problem.initial & ~deleted
-    return [0, *(1 - (state >> atom & 1) for atom in bits(relevant_atoms & ~always))]
+    return [0, *(1 - (state >> atom & 1) for atom in bits(relevant_atoms & ~always | negated_atoms))]
 
 
 def written(problem: GroundProblem) -> Task:
@@ -93,7 +94,7 @@ def written(problem: GroundProblem) -> Task:
 
 
 @settings(max_examples=150)
-@given(problems(), st.data())
+@given(negated(problems()), st.data())
 def test_walks_in_the_task_are_walks_in_the_problem(problem: Problem, data: st.DataObject) -> None:
     compact = problem.grounded()
     if compact.ground_operators and data.draw(st.booleans(), label="with a failure"):
@@ -110,6 +111,7 @@ def test_walks_in_the_task_are_walks_in_the_problem(problem: Problem, data: st.D
             index
             for index, operator in enumerate(compact.ground_operators)
             if state & operator.preconditions == operator.preconditions
+            and not state & operator.negative_preconditions
         ]
         assert possible == [i for i in range(len(task.operators)) if applicable(task, i, values)]
         if not possible:
@@ -140,6 +142,34 @@ def test_a_task_by_hand() -> None:
         initial=[0, 0, 1],
         goal=[[2, 0]],
         operators=[("o0", [], [[0, 1, 0, 1], [0, 2, -1, 0]])],
+    )
+
+
+def test_a_task_with_negation_by_hand() -> None:
+    """P must not hold and is added, Q must not hold and is deleted, and R must not hold but always does."""
+    p, q, r = (predicate.lifted() for predicate in (P, Q, R))
+    nothing: frozenset[LiftedAtom] = frozenset()
+    go = Operator("go", (), nothing, frozenset([p]), frozenset([q]), frozenset(), Controller("c", ()), ())
+    never = replace(go, name="never", negative_preconditions=frozenset([r]))
+    go = replace(go, negative_preconditions=frozenset([p, q]))
+    # `keep` deletes R and adds it, so R stays true.
+    keep = replace(
+        go,
+        name="keep",
+        add_effects=frozenset([r]),
+        delete_effects=frozenset([r]),
+        negative_preconditions=nothing,
+    )
+    problem = Problem((go, never, keep), (), frozenset([Q(), R()]), frozenset([P()]))
+    task = written(problem.grounded())
+    assert task == Task(
+        initial=[0, 1, 0, 0],
+        goal=[[1, 0]],
+        operators=[
+            ("o0", [[2, 1]], [[0, 1, 1, 0]]),
+            ("o1", [[3, 1]], [[0, 1, -1, 0], [0, 2, -1, 1]]),
+            ("o2", [], [[0, 3, -1, 0]]),
+        ],
     )
 
 

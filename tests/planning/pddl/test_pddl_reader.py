@@ -152,6 +152,16 @@ def test_equalities_are_decided_by_the_merged_parameters() -> None:
         operators(same)
 
 
+def test_negative_preconditions() -> None:
+    text = ":parameters (?x ?y - block) :precondition (and (Clear ?x) (not (Clear ?y)) (NOT (Dark)))"
+    (found,) = operators(f"{text} :effect (On ?x ?y)")
+    assert found.splitlines()[2:4] == ["  needs:      Clear(?x)", "  forbids:    Clear(?y), Dark()"]
+    # If both parameters stand for one object, the precondition never holds.
+    assert operators(f"{text} :effect (On ?x ?y)", repeated_objects=True) == (found,)
+    (found,) = operators(":precondition (not (Clear floor)) :effect (Dark)")
+    assert "  forbids:    Clear(?floor)" in found
+
+
 def test_parameters_are_merged_if_their_types_allow_it() -> None:
     text = (
         ":parameters (?x - thing ?y - block ?z - table) :effect (and (On ?x floor) (Clear ?y) (Clear ?z))"
@@ -300,8 +310,19 @@ def test_broken_domains(text: str, message: str) -> None:
     ("action", "message"),
     [
         (
-            ":precondition (not (Clear floor))",
-            "line 4: (not (Clear floor)) is not supported. Preconditions must be",
+            ":precondition (not (and (Dark) (Clear floor)))",
+            "line 4: (and (Dark) (Clear floor)) is not supported. Preconditions must be",
+        ),
+        (":precondition (not (not (Dark)))", "(not (Dark)) is not supported."),
+        (":precondition (not (Drak))", "Unknown predicate in PDDL, line 4, 'Drak'. Did you mean 'dark'?"),
+        (":precondition (not Dark)", "line 4: (not Dark) is not supported. Preconditions must be"),
+        (":precondition (not ())", "line 4: this list is empty"),
+        (":precondition (not (Dark) (Clear floor))", "(not (Dark) (Clear floor)) is not supported."),
+        (":precondition (not (Clear))", "line 4: Predicate Clear(thing) takes 1 arguments, got 0."),
+        (
+            ":precondition (and (Clear floor) (not (Clear floor)))",
+            "line 4: act can never be applied, because its precondition requires that Clear(?floor) holds "
+            "and that it does not hold.",
         ),
         (":precondition (or (Dark) (Clear floor))", "(or (Dark) (Clear floor)) is not supported."),
         (
@@ -377,7 +398,7 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
 
 
 QUANTIFIED = with_action(
-    """:parameters (?x - block) :precondition (and (Dark) (not (= ?x floor)))
+    """:parameters (?x - block) :precondition (and (Dark) (not (Clear ?x)) (not (= ?x floor)))
     :effect (and (On ?x floor) (forall (?z - block) (when (not (= ?z ?x)) (not (On ?z floor)))))"""
 )
 

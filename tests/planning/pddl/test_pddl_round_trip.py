@@ -20,7 +20,7 @@ from needful.planning.engines.a_star import AStar
 from needful.planning.pddl.reader import read_pddl_domain
 from needful.planning.pddl.writer import PddlStyle, write_pddl
 from pddl_tools import fast_downward_plan
-from planning_problems import VOCABULARY, Problem, problems, random_problem, state_space
+from planning_problems import VOCABULARY, Problem, negated, problems, random_problem, state_space
 
 QUANTIFIED = [PddlStyle.FORALL, PddlStyle.PAPER]
 
@@ -71,7 +71,7 @@ def test_without_the_vocabulary_only_features_and_classifiers_are_lost(
 
 
 @settings(max_examples=100, deadline=None)
-@given(problems())
+@given(negated(problems()))
 def test_ground_actions_do_what_the_operators_do(problem: Problem) -> None:
     space = state_space(problem, at_most=60)
     if space is None:
@@ -86,7 +86,12 @@ def test_ground_actions_do_what_the_operators_do(problem: Problem) -> None:
         again = operator.ground(constants)
         assert set(map(str, again.preconditions)) == set(map(str, expected.preconditions))
         assert set(map(str, again.add_effects)) == set(map(str, expected.add_effects))
+        # Atoms that never hold are left out.
+        forbidden = set(map(str, again.negative_preconditions))
+        assert forbidden <= set(map(str, expected.negative_preconditions))
         for state in space.successors:
+            if expected.preconditions <= state:
+                assert expected.applicable(state) == forbidden.isdisjoint(map(str, state))
             if expected.applicable(state):
                 gone = {str(atom) for atom in state - expected.apply(state)}
                 assert gone == {str(atom) for atom in state} & set(map(str, again.delete_effects))

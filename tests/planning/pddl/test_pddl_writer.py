@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,7 +23,7 @@ from needful.planning.budget import Budget
 from needful.planning.engines.a_star import AStar
 from needful.planning.pddl.writer import Pddl, PddlStyle, write_actions, write_pddl
 from pddl_tools import fast_downward_plan
-from planning_problems import PREDICATES, VOCABULARY, Problem, random_problem, toy_problem
+from planning_problems import PREDICATES, VOCABULARY, Problem, random_problem, toy_problem, with_negation
 
 
 def written(problem: Problem, style: PddlStyle, vocabulary: Vocabulary = VOCABULARY) -> Pddl:
@@ -61,6 +62,19 @@ def test_fast_downward_agrees_on_random_problems(seed: int, style: PddlStyle, tm
 
 
 @pytest.mark.parametrize("style", list(PddlStyle))
+@pytest.mark.parametrize("seed", range(6))
+def test_fast_downward_agrees_on_negative_preconditions(
+    seed: int, style: PddlStyle, tmp_path: Path
+) -> None:
+    """Only problems are compared in which the negative preconditions change the cost."""
+    pairs = ((p, with_negation(p, seed)) for p in (random_problem(i, max_objects=3) for i in range(5000)))
+    changing = (other for p, other in pairs if our_cost(p) and our_cost(other) != our_cost(p))
+    # With an odd seed, there must still be a plan.
+    problem = next(p for p in itertools.islice(changing, seed, None) if seed % 2 == 0 or our_cost(p))
+    check_with_fast_downward(problem, written(problem, style), tmp_path)
+
+
+@pytest.mark.parametrize("style", list(PddlStyle))
 def test_fast_downward_agrees_on_the_toy_world(style: PddlStyle, tmp_path: Path) -> None:
     problem = toy_problem(balls=3, jars=2)
     check_with_fast_downward(problem, written(problem, style, toy_world.VOCABULARY), tmp_path)
@@ -76,7 +90,7 @@ def parse_domain() -> DomainParser:
 def test_the_pddl_package_reads_the_files(style: PddlStyle, parse_domain: DomainParser) -> None:
     parse_problem = ProblemParser()
     for seed in range(30):
-        problem = random_problem(seed, max_objects=3)
+        problem = with_negation(random_problem(seed, max_objects=3), seed)
         files = written(problem, style)
         domain = parse_domain(files.domain)
         assert sorted(map(str, (p.name for p in domain.predicates))) == sorted(p.name for p in PREDICATES)
@@ -251,6 +265,40 @@ def test_strips_style_uses_neither_quantifiers_nor_equality() -> None:
     assert "robot_object - robot" in files.domain  # the objects are constants
     assert files.problem is not None
     assert "(:objects)" in files.problem
+
+
+def test_negative_preconditions_by_hand() -> None:
+    operator = replace(
+        shelve([HERE]),
+        preconditions=frozenset([HERE.lifted(B)]),
+        negative_preconditions=frozenset([ON.lifted(B, A), DARK.lifted()]),
+    )
+    condition = [
+        ":precondition (and",
+        "(Here ?b)",
+        "(not (Dark))",
+        "(not (On ?b ?a))",
+        "(not (= ?a ?b))",
+        ")",
+    ]
+    vocabulary = Vocabulary((), (DARK, HERE, ON), ())
+    for style in (PddlStyle.FORALL, PddlStyle.PAPER):
+        text = write_pddl(vocabulary, [operator], style=style).domain
+        assert "\n".join(condition) in "\n".join(line.strip() for line in text.splitlines())
+        assert ":negative-preconditions" in text
+    book, shelf = BOOK("novel"), THING("board")
+    problem = Problem((operator,), (book, shelf), frozenset([HERE(book), DARK()]), frozenset([HERE(shelf)]))
+    text = written(problem, PddlStyle.STRIPS, vocabulary).domain
+    # Nothing deletes Dark, so the operator is never applicable.
+    assert "(:requirements :strips :typing :negative-preconditions)" in text
+    assert ":action" not in text
+    light = Operator("Light", (), *[frozenset()] * 2, frozenset([DARK.lifted()]), frozenset(), LIGHT, ())
+    text = written(replace(problem, operators=(operator, light)), PddlStyle.STRIPS, vocabulary).domain
+    assert "(not (Dark))\n    )\n    :effect (and\n      (Here board)" in text
+    assert "(On" not in text.replace("(On ?x0", "")  # it never holds
+
+
+LIGHT = Controller("Light", ())
 
 
 def test_strips_style_needs_a_task() -> None:

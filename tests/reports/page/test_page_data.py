@@ -56,6 +56,19 @@ def test_an_operator_and_why_it_is_this_way(lamps: RecordedRun) -> None:
     assert card["seen"] == [[demonstration, step] for demonstration in (0, 1) for step in range(4)]
 
 
+def test_negative_preconditions_of_an_operator(lamps: RecordedRun) -> None:
+    assert lamps.model is not None
+    stored = lamps.model.stored
+    (switch,) = stored.model.operators
+    careful = replace(switch, negative_preconditions=switch.add_effects)
+    changed = replace(
+        lamps.model, stored=replace(stored, model=replace(stored.model, operators=(careful,)))
+    )
+    (card,) = operator_cards.operator_cards(changed)
+    assert "(not (Lit ?x0))" in card["pddl"].partition(":effect")[0]
+    assert card["reasons"][0] == {"kind": "forbids", "part": "Lit(?x0)", "count": 8, "first": None}
+
+
 def test_a_demonstration_step_by_step(lamps: RecordedRun) -> None:
     (run,) = page_data([lamps], find)["runs"]
 

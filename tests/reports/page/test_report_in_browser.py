@@ -59,12 +59,23 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
         "compared": [read_run(lamps), read_run(as_policy(lamps)), read_run(unlearned(lamps))],
         "fewer": [read_run(lamps), replace(read_run(lamps), records=read_run(lamps).records[1:3])],
     }
+    about["careful"] = [forbidding_lit_lamps(read_run(lamps))]
     missed = read_run(lamps).records[1]
     late = replace(missed, outcome="timeout", abstract_plans=0, failure="timeout", missing=())
     about["late"] = [replace(read_run(lamps), records=(late,), plans={})]
     for name, runs in about.items():
         (folder / f"{name}.html").write_text(make_report(runs, find))
     return Pages(folder, screws)
+
+
+def forbidding_lit_lamps(run: RecordedRun) -> RecordedRun:
+    """Return the run with a negative precondition: a lamp that is lit must not be switched."""
+    assert run.model is not None
+    stored = run.model.stored
+    (switch,) = stored.model.operators
+    careful = replace(switch, negative_preconditions=switch.add_effects)
+    changed = replace(stored, model=replace(stored.model, operators=(careful,)))
+    return replace(run, model=replace(run.model, stored=changed))
 
 
 def as_policy(folder: Path) -> Path:
@@ -176,6 +187,15 @@ def test_enter_opens_the_explanation_of_an_operator(browser: Browser, pages: Pag
     browser.press("Enter", "\r")
     click(browser, ".toggle")
     assert browser.run("document.querySelector('.why').hidden") is True
+
+
+def test_negative_preconditions_are_among_the_reasons(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["careful"])
+    assert "(not (Lit ?x0))" in texts(browser, ".card pre")[0].partition(":effect")[0]
+    click(browser, ".toggle")
+    forbids, adds = texts(browser, ".reasons-table tr")
+    assert forbids == "forbids Lit(?x0)must not hold before the step"
+    assert adds.startswith("adds Lit(?x0)")
 
 
 def test_the_hill_climb_shows_the_changes_of_each_step(browser: Browser, pages: Pages) -> None:

@@ -1,7 +1,15 @@
 """The C++ search engine, compiled from `native/bindings.cpp`."""
 
 EncodedAtom = tuple[int, list[int]]
-OperatorTuple = tuple[list[int], list[EncodedAtom], list[EncodedAtom], list[EncodedAtom], list[EncodedAtom]]
+# The types of the parameters, then the preconditions, negative preconditions, adds, deletes and patterns.
+OperatorTuple = tuple[
+    list[int],
+    list[EncodedAtom],
+    list[EncodedAtom],
+    list[EncodedAtom],
+    list[EncodedAtom],
+    list[EncodedAtom],
+]
 StageTuple = tuple[bool, int, bool, int]
 Counters = list[int]
 

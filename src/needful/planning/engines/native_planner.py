@@ -221,7 +221,8 @@ class _Encoding:
         for predicate in {atom.predicate for atoms in (task.initial, task.goal) for atom in atoms}:
             register(predicate)
         for operator in operators:
-            for lifted in operator.preconditions | operator.add_effects | operator.delete_effects:
+            needs = operator.preconditions | operator.negative_preconditions
+            for lifted in needs | operator.add_effects | operator.delete_effects:
                 register(lifted.predicate)
             for pattern in operator.delete_patterns:
                 register(pattern.predicate)
@@ -282,6 +283,7 @@ class _Encoding:
         return (
             [self.types[variable.type] for variable in operator.parameters],
             indexed(sorted(operator.preconditions)),
+            indexed(operator.negative_preconditions),
             indexed(operator.add_effects),
             indexed(operator.delete_effects),
             patterns,

@@ -20,8 +20,8 @@ _MAX_UINT64 = (1 << 64) - 1
 class SearchSpace:
     """The states of a problem, reduced to relevant atoms.
 
-    Atoms that occur in no precondition and not in the goal are left out of states. With `symmetries`,
-    states that differ only by swapping interchangeable objects are merged.
+    Atoms that occur in no precondition, in no negative precondition and not in the goal are left out of
+    states. With `symmetries`, states that differ only by swapping interchangeable objects are merged.
     """
 
     def __init__(self, problem: GroundProblem, symmetries: bool, budget: Budget) -> None:
@@ -29,9 +29,13 @@ class SearchSpace:
         self._masks = problem.pattern_masks
         self._goal = problem.goal
         self._preconditions = [operator.preconditions for operator in problem.ground_operators]
+        # The operators with negative preconditions, by index.
+        self._negative_preconditions: dict[int, int] = {}
         self._relevant_atoms = problem.goal
-        for needed in budget.until_deadline(self._preconditions):
-            self._relevant_atoms |= needed
+        for step, operator in enumerate(budget.until_deadline(problem.ground_operators)):
+            self._relevant_atoms |= operator.preconditions | operator.negative_preconditions
+            if operator.negative_preconditions:
+                self._negative_preconditions[step] = operator.negative_preconditions
         self._symmetry = Symmetry.of(problem, self._relevant_atoms, budget) if symmetries else None
         self.initial = problem.initial & self._relevant_atoms
         self.max_states = _MAX_STATE_BYTES // (problem.atom_count // 64 * 8 + 8)
@@ -43,7 +47,9 @@ class SearchSpace:
     def applicable(self, state: int) -> list[int]:
         """Return the indices of the ground operators that are applicable in a state, in ascending order."""
         missing = self._relevant_atoms & ~state
-        return [step for step, needed in enumerate(self._preconditions) if not needed & missing]
+        found = [step for step, needed in enumerate(self._preconditions) if not needed & missing]
+        negative = self._negative_preconditions
+        return [step for step in found if not negative.get(step, 0) & state] if negative else found
 
     def successor(self, state: int, step: int) -> int:
         """Return the state after a step; with `symmetries`, the representative of its symmetric states."""

@@ -173,7 +173,7 @@ class ExternalPlans:
         for step in steps:
             states.append(state)
             masks = operator_masks(step, problem)
-            if masks.preconditions & ~state:
+            if not masks.applicable(state):
                 raise ValueError(f"step {step} of the plan {steps} is not applicable")
             state = masks.apply(state)
         if not _achieved(state, problem):

@@ -24,8 +24,9 @@ def sas_task(problem: GroundProblem, budget: Budget) -> str | None:
     """Return a ground problem as a text in the format SAS+, or None if time ran out.
 
     The ground operator with index 7 is named o7. Two kinds of atoms are left out: those that occur neither
-    in a precondition nor in the goal, and those that always hold. The goal must not hold at the start.
-    Otherwise all goal atoms might be left out, and the planner rejects a task without a goal.
+    in a precondition nor in the goal, and those that always hold. Atoms of negative preconditions are never
+    left out. The goal must not hold at the start. Otherwise all goal atoms might be left out, and the
+    planner rejects a task without a goal.
     """
     deleted = []
     for operator in problem.ground_operators:
@@ -51,11 +52,12 @@ def sas_task(problem: GroundProblem, budget: Budget) -> str | None:
 
 
 def _necessary_variables(problem: GroundProblem, deleted: list[int]) -> Iterator[int]:
-    relevant_atoms, ever_deleted = problem.goal, 0
+    needed, forbidden, ever_deleted = problem.goal, 0, 0
     for operator, mask in zip(problem.ground_operators, deleted, strict=True):
-        relevant_atoms |= operator.preconditions
+        needed |= operator.preconditions
+        forbidden |= operator.negative_preconditions
         ever_deleted |= mask
-    return bits(relevant_atoms & (ever_deleted | ~problem.initial))
+    return bits(needed & (ever_deleted | ~problem.initial) | forbidden)
 
 
 def _variables(count: int) -> Iterator[str]:
@@ -65,22 +67,22 @@ def _variables(count: int) -> Iterator[str]:
 
 
 def _operator(operator: EncodedOperator, deleted: int, numbers: dict[int, int]) -> list[str]:
-    """Return an operator as SAS+ lines: the preconditions that it does not delete, then its changes.
+    """Return the lines of an operator: the conditions on atoms that it does not change, then its changes.
 
     A change gives a variable, its value before the step (-1 for any value) and its value after the step.
     """
     conditions, changes = [], []
-    for atom in bits(operator.preconditions | operator.adds | deleted):
+    forbidden = operator.negative_preconditions
+    for atom in bits(operator.preconditions | forbidden | operator.adds | deleted):
         number = numbers.get(atom)
         if number is None:
             continue
-        needed = operator.preconditions >> atom & 1
-        if deleted >> atom & 1:
-            changes.append(f"0 {number} {0 if needed else -1} 1")
-        elif needed:
-            conditions.append(f"{number} 0")
+        before = 0 if operator.preconditions >> atom & 1 else 1 if forbidden >> atom & 1 else -1
+        after = 1 if deleted >> atom & 1 else 0 if operator.adds >> atom & 1 else before
+        if before == after:
+            conditions.append(f"{number} {before}")
         else:
-            changes.append(f"0 {number} -1 0")
+            changes.append(f"0 {number} {before} {after}")
     # The format requires at least one change, so an operator without effects sets the variable _TRUE.
     changes = changes or [f"0 {_TRUE} -1 0"]
     return [str(len(conditions)), *conditions, str(len(changes)), *changes]

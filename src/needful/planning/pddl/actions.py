@@ -165,6 +165,7 @@ def lifted_action(operator: Operator, names: DomainNames, write_delete: DeleteWr
     scope = Scope.of(operator, names)
     parameters = scope.typed_list((scope.variable(v), v.type) for v in operator.parameters)
     conditions = [scope.atom(atom) for atom in sorted(operator.preconditions)]
+    conditions += [f"(not {scope.atom(atom)})" for atom in sorted(operator.negative_preconditions)]
     conditions += [
         f"(not (= {scope.variable(a)} {scope.variable(b)}))"
         for a, b in itertools.combinations(operator.parameters, 2)
@@ -193,7 +194,10 @@ def ground_actions(
         deletes = deleted_atoms(operator, problem) & problem.reachable
         effects = [written[atom] for atom in bits(operator.adds)]
         effects += [f"(not {written[atom]})" for atom in bits(deletes)]
-        yield _action(name, "", [written[atom] for atom in bits(operator.preconditions)], effects)
+        conditions = [written[atom] for atom in bits(operator.preconditions)]
+        forbidden = operator.negative_preconditions & problem.reachable
+        conditions += [f"(not {written[atom]})" for atom in bits(forbidden)]
+        yield _action(name, "", conditions, effects)
 
 
 def _action(name: str, parameters: str, conditions: list[str], effects: list[str]) -> list[str]:

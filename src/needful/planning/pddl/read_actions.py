@@ -7,8 +7,9 @@ may stand for the same object are merged into one. A delete pattern is a quantif
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from needful.core.atoms import LiftedAtom
 from needful.core.objects import Variable
@@ -21,6 +22,8 @@ from needful.planning.pddl.read_symbols import Symbols
 
 FIELDS = (":parameters", ":precondition", ":effect")
 COMPARISONS = ("=", "<", ">", "<=", ">=")
+# What to do about an unsupported precondition.
+_CONDITIONS = "Preconditions must be atoms, negated atoms, equalities and inequalities."
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ class ActionBody:
     arguments: tuple[Variable, ...]
     parameters: tuple[Variable, ...]
     preconditions: frozenset[LiftedAtom]
+    negative_preconditions: frozenset[LiftedAtom]
     add_effects: frozenset[LiftedAtom]
     delete_effects: frozenset[LiftedAtom]
     delete_patterns: frozenset[DeletePattern]
@@ -93,6 +97,13 @@ def read_action(
         if body is not None:
             bodies.append(replace(body, name=_variant_name(body.name, merged)))
     if not bodies:
+        contradiction = _Scope(symbols, terms).contradiction(action)
+        if contradiction is not None:
+            raise symbols.syntax.fault(
+                form,
+                f"{action.name} can never be applied, because its precondition requires that "
+                f"{contradiction} holds and that it does not hold. Remove one of the two conditions.",
+            )
         raise symbols.syntax.fault(
             form,
             f"{action.name} can never be applied, because distinct parameters stand for distinct objects. "
@@ -146,6 +157,19 @@ def _variant_name(name: str, merged: Mapping[Variable, Variable]) -> str:
     return f"{name}[{','.join(same)}]" if same else name
 
 
+class _Literal(NamedTuple):
+    """An atom in a precondition: it must hold if `positive`, and otherwise must not hold."""
+
+    atom: LiftedAtom
+    positive: bool
+
+
+def _atoms(conditions: Iterable[_Literal | bool], positive: bool) -> frozenset[LiftedAtom]:
+    """Return the atoms that must hold, or those that must not hold if `positive` is false."""
+    literals = (one for one in conditions if isinstance(one, _Literal))
+    return frozenset(one.atom for one in literals if one.positive == positive)
+
+
 @dataclass(frozen=True, slots=True)
 class _Scope:
     """Reads the conditions and effects of an action.
@@ -157,10 +181,16 @@ class _Scope:
     terms: Mapping[str, Variable]
 
     def body(self, action: Action, arguments: tuple[Variable, ...]) -> ActionBody | None:
-        """Return the operator; None if its precondition contains a false equality or inequality."""
+        """Return the operator, or None if its precondition can never hold.
+
+        This is the case if it contains a false equality or inequality, or an atom and its negation.
+        """
         _, condition, effect = (action.fields.get(name, Form(action.form.line)) for name in FIELDS)
         conditions = list(self.conditions(condition))
         if any(one is False for one in conditions):
+            return None
+        needed, forbidden = _atoms(conditions, positive=True), _atoms(conditions, positive=False)
+        if needed & forbidden:
             return None
         effects = list(self.effects(effect, {}, None))
         adds = frozenset(one for one in effects if isinstance(one, LiftedAtom))
@@ -171,18 +201,25 @@ class _Scope:
             name=self.symbols.comments.original("action", action.name),
             arguments=arguments,
             parameters=tuple(dict.fromkeys((*arguments, *self.terms.values()))),
-            preconditions=frozenset(one for one in conditions if isinstance(one, LiftedAtom)),
+            preconditions=needed,
+            negative_preconditions=forbidden,
             add_effects=adds,
             delete_effects=atoms,
             delete_patterns=patterns,
             terms=self.terms,
         )
 
-    def conditions(self, expression: Expression) -> Iterator[LiftedAtom | bool]:
-        """Yield one item for each atom, equality and inequality in a precondition.
+    def contradiction(self, action: Action) -> LiftedAtom | None:
+        """Return an atom that the precondition both requires and forbids, or None if there is none."""
+        conditions = list(self.conditions(action.fields.get(FIELDS[1], Form(action.form.line))))
+        both = _atoms(conditions, positive=True) & _atoms(conditions, positive=False)
+        return min(both, default=None)
 
-        For an atom, the item is the lifted atom. For an equality or inequality, the item is its truth
-        value. An equality is true if both sides stand for the same parameter of the operator.
+    def conditions(self, expression: Expression) -> Iterator[_Literal | bool]:
+        """Yield one item for each atom, negated atom, equality and inequality in a precondition.
+
+        For an atom or a negated atom, the item is a literal. For an equality or inequality, the item is its
+        truth value. An equality is true if both sides stand for the same parameter of the operator.
         """
         if not self.symbols.syntax.form(expression):
             return
@@ -195,11 +232,14 @@ class _Scope:
             case "not", [["=", one, other]]:
                 yield self._term(one) != self._term(other)
             case head, arguments if head in self.symbols.predicates:
-                yield self._atom(expression, head, arguments)
+                yield _Literal(self._atom(expression, head, arguments), positive=True)
+            case "not", [Form() as negated]:
+                head, arguments = self.symbols.syntax.parts(negated)
+                if head not in self.symbols.predicates:
+                    raise self._unreadable(negated, _CONDITIONS)
+                yield _Literal(self._atom(negated, head, arguments), positive=False)
             case _:
-                raise self._unreadable(
-                    expression, "Preconditions must be atoms, equalities and inequalities."
-                )
+                raise self._unreadable(expression, _CONDITIONS)
 
     def effects(
         self, expression: Expression, quantified: Mapping[str, Wildcard], condition: Expression | None

@@ -61,9 +61,9 @@ def read_pddl_domain(
 ) -> PddlDomain:
     """Read a domain from a file or from PDDL text; a string that contains `(` is PDDL text.
 
-    STRIPS with types, constants, equalities and inequalities is supported. `forall` and `when` are only
-    supported in deletes, and `when` only to exclude atoms that the action adds. Anything else raises an
-    `InvalidInputError` that names the line.
+    STRIPS with types, constants, equalities, inequalities and negative preconditions on atoms is supported.
+    `forall` and `when` are only supported in deletes, and `when` only to exclude atoms that the action
+    adds. Anything else raises an `InvalidInputError` that names the line.
 
     PDDL has no features, classifiers or controllers. With a vocabulary, the operators use its types,
     predicates and controllers, so you can plan with them in the environment of the vocabulary.
@@ -226,4 +226,5 @@ def _operator(body: ActionBody, controller: Controller, arguments: tuple[Variabl
         body.delete_patterns,
         controller,
         arguments,
+        body.negative_preconditions,
     )

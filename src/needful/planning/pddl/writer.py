@@ -6,6 +6,9 @@ action adds. There are three styles to write it:
     forall   as (forall (?any0 - block) (not (Clear ?any0))); PDDL applies deletes first, then adds
     paper    like `forall`, with an explicit condition that excludes the atoms that the action adds
     strips   without quantifiers: operators are grounded, and each ground operator is one action
+
+A negative precondition is written as (not (Clear ?x)) in all styles. The style `strips` then requires
+`:negative-preconditions`.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ from needful.planning.pddl.actions import (
 from needful.planning.pddl.names import NameTable, make_unique
 
 _STRIPS = ":strips :typing"
+_STRIPS_WITH_NEGATION = f"{_STRIPS} :negative-preconditions"
 _QUANTIFIED = (
     ":strips :typing :equality :negative-preconditions :conditional-effects :quantified-preconditions"
 )
@@ -150,9 +154,10 @@ def _grounded(writer: _PddlWriter, task: AbstractTask) -> Pddl:
     ground_operators = problem.plan(range(len(problem.ground_operators)))
     action_names = make_unique(map(writer.action_name, ground_operators), writer.names.non_action_names())
     actions = list(ground_actions(problem, writer.names, action_names))
+    negation = any(operator.negative_preconditions for operator in writer.operators)
     return Pddl(
         # The actions name objects, not parameters, so the domain must declare the objects as constants.
-        writer.domain(_STRIPS, task.objects, actions),
+        writer.domain(_STRIPS_WITH_NEGATION if negation else _STRIPS, task.objects, actions),
         writer.problem(task, ()),
         {name.lower(): operator for name, operator in zip(action_names, ground_operators, strict=True)},
         {},

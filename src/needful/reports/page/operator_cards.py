@@ -89,6 +89,8 @@ def _reasons(explained: OperatorExplanation) -> Iterator[dict[str, Any]]:
     operator, total = explained.operator, explained.transitions
     for atom in sorted(operator.preconditions - operator.keep_effects):
         yield {"kind": "needs", "part": str(atom), "count": total, "first": None}
+    for atom in sorted(operator.negative_preconditions):
+        yield {"kind": "forbids", "part": str(atom), "count": total, "first": None}
     sections: Sequence[tuple[str, Mapping[Any, Reason]]] = (
         ("adds", explained.adds),
         ("keeps", explained.keeps),

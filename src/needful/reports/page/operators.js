@@ -22,6 +22,7 @@ function pddl(text) {
 
 const REASON_TITLES = {
   needs: ["needs", "held before every transition"],
+  forbids: ["forbids", "must not hold before the step"],
   adds: ["adds", "became true and was necessary"],
   keeps: ["keeps", "was necessary, and a quantified delete would remove it"],
   deletes: ["deletes", "became false"],
@@ -38,7 +39,7 @@ function reasonsTable(card, show) {
       reason.first.neededBy ? `, needed by ${reason.first.neededBy}` : ""];
     return make("tr", {},
       make("th", {scope: "row"}, make("span", {class: `verb ${reason.kind}`}, verb), " ", make("code", {}, reason.part)),
-      make("td", {}, reason.kind === "needs" ? why : `${why} in ${reason.count} of ${card.transitions}`,
+      make("td", {}, ["needs", "forbids"].includes(reason.kind) ? why : `${why} in ${reason.count} of ${card.transitions}`,
         first ? [make("br"), make("span", {class: "quiet"}, "first in ", first)] : null));
   });
   for (const [atom, experiments] of Object.entries(card.dropped)) {
