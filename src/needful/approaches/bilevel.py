@@ -252,11 +252,13 @@ def learn_model(
             f"The learner {approach.name!r} needs replays, which only a simulator can provide. "
             f"Use `needful run DOMAIN --learner {approach.name}`, or a learner without replays."
         )
-    everything = (*demonstrations, *replays)
     sampler_config = sampler_config or SamplerConfig()
     seconds: dict[str, float] = {}
     with timed("operators", seconds):
         learned = approach.learn_operators(demonstrations, replays, deadline)
+    if learned.repairs is not None:
+        demonstrations = learned.repairs.demonstrations
+    everything = (*demonstrations, *replays)
     with timed("samplers", seconds):
         samplers = learn_samplers(
             learned.data, everything, sampler_config, seed, learned.noop_names, deadline

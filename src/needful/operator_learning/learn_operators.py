@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from needful.core.deadline import NO_DEADLINE, Deadline
@@ -17,11 +17,13 @@ from needful.operator_learning.learned_operators import (
 )
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.merge_types import merge_types
+from needful.operator_learning.noise import Repairs, repair_noise
 from needful.operator_learning.reduce_complexity import reduce_truthfully
 from needful.operator_learning.unnamed_objects import Resume, conditions_on_unnamed_objects
 
 Schedule: TypeAlias = Callable[[LearningProblem, Move, Climb], Climb]
 TypeMerger: TypeAlias = Callable[[Climb, LearningProblem], Climb]
+NoiseRepair: TypeAlias = Callable[[Sequence[Demonstration]], Repairs]
 ConditionFinder: TypeAlias = Callable[[Climb, LearningProblem, Resume], Climb]
 
 
@@ -42,6 +44,7 @@ class OperatorLearningConfig:
     types: TypeMerger = merge_types
     conditions: ConditionFinder = conditions_on_unnamed_objects
     skip_idle_steps: bool = True
+    repair: NoiseRepair = repair_noise
 
     def describe(self) -> dict[str, str]:
         """Return the name of the function chosen for each part, to be stored with the learned model."""
@@ -65,6 +68,8 @@ def learn_operators(
     `LearningTimeoutError` if the deadline passes.
     """
     config = config or OperatorLearningConfig()
+    repairs = config.repair(demonstrations)
+    demonstrations = repairs.demonstrations
     problem = LearningProblem.of(demonstrations, config.generalise, deadline, config.skip_idle_steps)
 
     def resume(start: Climb, problem: LearningProblem) -> Climb:
@@ -81,4 +86,5 @@ def learn_operators(
     if merged is not climb:
         climb = config.conditions(merged, problem, resume_and_merge)
     found = (EncodedOperatorData(fitted.operator, fitted.data) for fitted in climb.hypothesis.fitted)
-    return evaluate_operators(found, climb.hypothesis.coverage, problem.matcher, climb.steps)
+    learned = evaluate_operators(found, climb.hypothesis.coverage, problem.matcher, climb.steps)
+    return replace(learned, repairs=repairs)

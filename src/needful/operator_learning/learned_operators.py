@@ -20,6 +20,7 @@ from needful.operator_learning.encoding import EncodedDemonstration
 from needful.operator_learning.hill_climbing import ClimbStep
 from needful.operator_learning.induction import Datum
 from needful.operator_learning.matching import SKIPPED, Matcher
+from needful.operator_learning.noise import Repairs
 from needful.operator_learning.objective import Coverage, cover
 
 # `reproduces_demonstration` gives up after this number of predicted states.
@@ -44,6 +45,7 @@ class LearnedOperators:
         not_reproduced: the indices of demonstrations for which `reproduces_demonstration` is False.
         steps: the accepted moves of hill climbing.
         noop_names: the names of operators that change nothing and are excluded from planning.
+        repairs: the demonstrations with repaired atoms; None if the learner repairs none.
     """
 
     data: tuple[OperatorData, ...]
@@ -54,6 +56,7 @@ class LearnedOperators:
     not_reproduced: tuple[int, ...]
     steps: tuple[ClimbStep, ...]
     noop_names: frozenset[str] = frozenset()
+    repairs: Repairs | None = None
 
     def __repr__(self) -> str:
         counts = f"operators={len(self.data)}, transitions={self.transitions}, uncovered={self.uncovered}"

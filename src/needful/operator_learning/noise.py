@@ -4,30 +4,34 @@ A wrong atom shows as a change that its controller hardly ever causes. Each grou
 is treated as a hidden Markov chain with two states. The probability that an action changes the atom is
 estimated from all actions of the same controller, for atoms with the same predicate and the same relation
 to the controller's arguments. The most likely sequence of values is found by dynamic programming: a value
-may differ from the recorded one at the cost of a detection error. The error rate is estimated from the
-repairs, so that clean demonstrations stay as they are.
+may differ from the recorded one at the cost of a detection error. Clean demonstrations stay as they are,
+because what an action does once, it does again.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from needful.core.atoms import AbstractState, GroundAtom
-from needful.core.controllers import GroundController
+import numpy as np
+import numpy.typing as npt
+
+from needful.core.atoms import GroundAtom
 from needful.core.demonstrations import Demonstration
 
-# The error rate that is assumed first; it must explain the data better than rare changes do.
-FIRST_ERROR_RATE = 1e-3
-# Estimating the error rate and repairing atoms alternate at most this often.
-MAX_ROUNDS = 5
+# The cost of a detection error: minus the logarithm of its assumed probability.
+ERROR_COST = -math.log(0.01)
+# Change rates and repairs are computed in turn, at most this often.
+MAX_ROUNDS = 4
+# Fewer repairs than this are no evidence of noise.
+MIN_REPAIRS = 2
 
-# How an action may change an atom: the controller, the predicate, the position of each of the atom's objects
-# among the controller's arguments (-1 for others), and the atom's value before the action.
-_Form: TypeAlias = tuple[str, str, tuple[int, ...], bool]
+# How an action may change an atom: the controller, the predicate, and the position of each of the atom's
+# objects among the controller's arguments (-1 for other objects).
+_Form: TypeAlias = tuple[str, str, tuple[int, ...]]
+_Values: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,116 +52,122 @@ def repair_noise(demonstrations: Sequence[Demonstration]) -> Repairs:
 
     Goal atoms in the last state are never changed.
     """
-    series = [_Series.of(demonstration) for demonstration in demonstrations]
-    cells = sum(len(one.atoms) * len(one.demonstration.abstract_states) for one in series)
+    forms: dict[_Form, int] = {}
+    series = [_Series.of(demonstration, forms) for demonstration in demonstrations]
     values = [one.recorded for one in series]
-    error_rate = FIRST_ERROR_RATE
     for _ in range(MAX_ROUNDS):
-        rates = _ChangeRates(series, values)
-        repaired = [one.repaired(rates, error_rate) for one in series]
-        if repaired == values:
-            break
+        costs = _step_costs(series, values, len(forms))
+        repaired = [one.most_likely(costs) for one in series]
+        unchanged = all(map(np.array_equal, repaired, values))
         values = repaired
-        wrong = sum(one.differences(each) for one, each in zip(series, values, strict=True))
-        if not wrong:
+        if unchanged:
             break
-        error_rate = wrong / cells
-    return Repairs(
-        tuple(one.with_values(each) for one, each in zip(series, values, strict=True)),
-        tuple(one.differences(each) for one, each in zip(series, values, strict=True)),
-    )
+    counts = tuple(int((one.recorded != rows).sum()) for one, rows in zip(series, values, strict=True))
+    if sum(counts) < MIN_REPAIRS:
+        return Repairs(tuple(demonstrations), (0,) * len(series))
+    return Repairs(tuple(one.with_values(rows) for one, rows in zip(series, values, strict=True)), counts)
 
 
-def _form(action: GroundController, atom: GroundAtom, value: bool) -> _Form:
-    positions = {obj: index for index, obj in enumerate(action.objects)}
-    indices = tuple(positions.get(obj, -1) for obj in atom.objects)
-    return action.controller.name, atom.predicate.name, indices, value
-
-
-_Values: TypeAlias = tuple[tuple[bool, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Series:
-    """The atoms that change in a demonstration, and their recorded values in each state."""
+    """The atoms of a demonstration over time.
+
+    Attributes:
+        demonstration: the demonstration.
+        atoms: its atoms; the rows of the arrays.
+        recorded: the recorded value of each atom in each state.
+        forms: for each atom and action, the number of the form in which the action may change the atom.
+    """
 
     demonstration: Demonstration
     atoms: tuple[GroundAtom, ...]
     recorded: _Values
+    forms: npt.NDArray[np.intp]
 
     @classmethod
-    def of(cls, demonstration: Demonstration) -> _Series:
+    def of(cls, demonstration: Demonstration, numbers: dict[_Form, int]) -> _Series:
+        """Return the atoms of a demonstration over time; new forms get the next number."""
         states = demonstration.abstract_states
         atoms = tuple(sorted(frozenset[GroundAtom]().union(*states)))
-        return cls(demonstration, atoms, tuple(tuple(atom in state for state in states) for atom in atoms))
+        rows = {atom: row for row, atom in enumerate(atoms)}
+        recorded = np.zeros((len(atoms), len(states)), dtype=bool)
+        for column, state in enumerate(states):
+            recorded[[rows[atom] for atom in state], column] = True
+        rows_of: dict[object, list[int]] = {}
+        for row, atom in enumerate(atoms):
+            for obj in atom.objects:
+                rows_of.setdefault(obj, []).append(row)
+        forms = np.zeros((len(atoms), len(demonstration.actions)), dtype=np.intp)
+        for column, action in enumerate(demonstration.actions):
+            name = action.controller.name
+            others = {
+                predicate: numbers.setdefault(
+                    (name, predicate.name, (-1,) * len(predicate.types)), len(numbers)
+                )
+                for predicate in {atom.predicate for atom in atoms}
+            }
+            forms[:, column] = [others[atom.predicate] for atom in atoms]
+            positions = {obj: index for index, obj in enumerate(action.objects)}
+            for row in {row for obj in action.objects for row in rows_of.get(obj, ())}:
+                atom = atoms[row]
+                indices = tuple(positions.get(obj, -1) for obj in atom.objects)
+                forms[row, column] = numbers.setdefault((name, atom.predicate.name, indices), len(numbers))
+        return cls(demonstration, atoms, recorded, forms)
 
-    def steps(self, values: _Values) -> Iterator[tuple[_Form, bool]]:
-        """Yield, for each atom and action, how the action may change the atom, and whether it does."""
-        for atom, row in zip(self.atoms, values, strict=True):
-            for index, action in enumerate(self.demonstration.actions):
-                yield _form(action, atom, row[index]), row[index] != row[index + 1]
+    def most_likely(self, costs: npt.NDArray[np.float64]) -> _Values:
+        """Return the most likely values of all atoms (the algorithm of Viterbi).
 
-    def repaired(self, rates: _ChangeRates, error_rate: float) -> _Values:
-        """Return the most likely values of all atoms."""
-        return tuple(
-            row if len(set(row)) == 1 else self._most_likely(atom, row, rates, error_rate)
-            for atom, row in zip(self.atoms, self.recorded, strict=True)
-        )
-
-    def _most_likely(
-        self, atom: GroundAtom, row: tuple[bool, ...], rates: _ChangeRates, error_rate: float
-    ) -> tuple[bool, ...]:
-        error = -math.log(error_rate)
-        last = len(row) - 1
-        costs = {value: 0.0 if value == row[0] else error for value in (False, True)}
-        paths: dict[bool, tuple[bool, ...]] = {False: (False,), True: (True,)}
-        for index, action in enumerate(self.demonstration.actions):
-            fixed = index + 1 == last and atom in self.demonstration.goal
-            new_costs: dict[bool, float] = {}
-            new_paths: dict[bool, tuple[bool, ...]] = {}
-            for value in (False, True):
-                steps = {
-                    before: costs[before] + rates.cost(_form(action, atom, before), before != value)
-                    for before in (False, True)
-                }
-                # Ties keep the recorded value.
-                before = min(steps, key=lambda one: (steps[one], one != row[index]))
-                penalty = 0.0 if value == row[index + 1] else math.inf if fixed else error
-                new_costs[value] = steps[before] + penalty
-                new_paths[value] = (*paths[before], value)
-            costs, paths = new_costs, new_paths
-        best = min(costs, key=lambda one: (costs[one], one != row[last]))
-        return paths[best]
-
-    def differences(self, values: _Values) -> int:
-        """Return the number of values that differ from the recorded ones."""
-        pairs = zip(self.recorded, values, strict=True)
-        return sum(a != b for one, other in pairs if one != other for a, b in zip(one, other, strict=True))
+        `costs[form, before, after]` is minus the logarithm of the probability of a step.
+        """
+        recorded, steps = self.recorded, self.forms.shape[1]
+        errors = np.where(recorded[:, :, None] == np.array([False, True]), 0.0, ERROR_COST)
+        goal = [atom in self.demonstration.goal for atom in self.atoms]
+        errors[goal, -1, 0] = math.inf
+        total = errors[:, 0, :]
+        choices = np.zeros((len(self.atoms), steps, 2), dtype=np.intp)
+        for column in range(steps):
+            options = total[:, :, None] + costs[self.forms[:, column]]
+            # A tie keeps the recorded value.
+            kept = recorded[:, column, None] == np.array([False, True])
+            options = options - 1e-9 * kept[:, :, None]
+            choices[:, column, :] = options.argmin(axis=1)
+            total = options.min(axis=1) + errors[:, column + 1, :]
+        values = np.zeros_like(recorded)
+        value = (total - 1e-9 * (recorded[:, -1, None] == np.array([False, True]))).argmin(axis=1)
+        every = np.arange(len(self.atoms))
+        values[:, -1] = value
+        for column in range(steps - 1, -1, -1):
+            value = choices[every, column, value]
+            values[:, column] = value
+        return values
 
     def with_values(self, values: _Values) -> Demonstration:
         """Return the demonstration with other values of the atoms."""
-        if values == self.recorded:
+        if np.array_equal(values, self.recorded):
             return self.demonstration
-        states: list[AbstractState] = [
-            frozenset(atom for atom, row in zip(self.atoms, values, strict=True) if row[index])
-            for index in range(len(self.demonstration.abstract_states))
-        ]
-        return replace(self.demonstration, abstract_states=tuple(states))
+        states = tuple(
+            frozenset(self.atoms[row] for row in np.flatnonzero(values[:, column]))
+            for column in range(values.shape[1])
+        )
+        return replace(self.demonstration, abstract_states=states)
 
 
-class _ChangeRates:
-    """The probabilities that actions change atoms, estimated from all demonstrations."""
+def _step_costs(
+    series: Sequence[_Series], values: Sequence[_Values], form_count: int
+) -> npt.NDArray[np.float64]:
+    """Return the costs of steps by form, value before and value after, estimated from all demonstrations.
 
-    def __init__(self, series: Sequence[_Series], values: Sequence[_Values]) -> None:
-        self._changes: Counter[_Form] = Counter()
-        self._steps: Counter[_Form] = Counter()
-        for one, rows in zip(series, values, strict=True):
-            for form, changed in one.steps(rows):
-                self._steps[form] += 1
-                self._changes[form] += changed
+    The cost is minus the logarithm of the share of such steps. A step counts for itself as half a step, so
+    that a change that was seen once costs as much as one that was never seen.
+    """
+    counts = np.zeros((form_count, 2, 2))
+    for one, rows in zip(series, values, strict=True):
+        np.add.at(counts, (one.forms, rows[:, :-1].astype(np.intp), rows[:, 1:].astype(np.intp)), 1.0)
+    totals = np.maximum(counts.sum(axis=2, keepdims=True), 1.0)
+    shares: npt.NDArray[np.float64] = (np.maximum(counts - 1.0, 0.0) + 0.5) / totals
+    return -np.log(shares)
 
-    def cost(self, form: _Form, changed: bool) -> float:
-        """Return the negative log probability of a step; the step itself is left out of the estimate."""
-        count, changes = self._steps[form], self._changes[form]
-        others = changes if changed else count - changes
-        return -math.log((max(others - 1, 0) + 0.5) / max(count, 1))
+
+def keep_atoms(demonstrations: Sequence[Demonstration]) -> Repairs:
+    """Repair nothing, as in the paper."""
+    return Repairs(tuple(demonstrations), (0,) * len(demonstrations))

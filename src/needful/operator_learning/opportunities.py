@@ -10,7 +10,7 @@ The evidence is -log2 p, added up over the demonstrations that use the operator.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 

@@ -205,9 +205,7 @@ def _data(
     return tuple(datum for datum in data if datum not in ineffective), tuple(ineffective)
 
 
-def _ineffective(
-    candidate: Candidate, data: Sequence[Datum], unchanged: Sequence[Datum]
-) -> list[Datum]:
+def _ineffective(candidate: Candidate, data: Sequence[Datum], unchanged: Sequence[Datum]) -> list[Datum]:
     """Return the transitions that made no change and lack a precondition of those that made one.
 
     A repeated or failed step fits an operator whose add effects hold already. Its state often lacks the

@@ -32,7 +32,9 @@ def reduce_truthfully(start: Hypothesis, problem: LearningProblem) -> Hypothesis
     for deleted in start.candidates:
         rest = (candidate for candidate in start.candidates if candidate is not deleted)
         smaller = problem.fit(rest, start)
-        if smaller.objective < best.objective and problem.false_claims(smaller) <= problem.false_claims(start):
+        if smaller.objective < best.objective and problem.false_claims(smaller) <= problem.false_claims(
+            start
+        ):
             best = smaller
     return best
 

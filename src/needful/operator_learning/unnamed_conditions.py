@@ -141,7 +141,9 @@ def _atoms_about_unnamed(
         if 1 <= len(unnamed) <= 2:
             name = table.atoms[atom].predicate.name
             for one in unnamed:
-                indices = [index_of.get(number, arity if number == one else ANYTHING) for number in arguments]
+                indices = [
+                    index_of.get(number, arity if number == one else ANYTHING) for number in arguments
+                ]
                 yield one, (name, tuple(indices))
 
 
@@ -166,7 +168,11 @@ def condition_of(
     for count, (name, indices) in enumerate(sorted(key for key in atoms if ANYTHING in key[1]), start=1):
         keys.add((name, tuple(index + count if i == ANYTHING else i for i in indices)))
         for row, (transition, named) in zip(rows, data, strict=True):
-            row.append(_partner(transition, (*named, row[index - len(fitted.operator.parameters)]), (name, indices)))
+            row.append(
+                _partner(
+                    transition, (*named, row[index - len(fitted.operator.parameters)]), (name, indices)
+                )
+            )
     all_atoms = frozenset(keys) | (earlier.atoms if earlier else frozenset())
     return _typed(fitted, all_atoms, [tuple(row) for row in rows])
 

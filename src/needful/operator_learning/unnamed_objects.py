@@ -107,7 +107,7 @@ def named_objects_only(climb: Climb, problem: LearningProblem, resume: Resume) -
 
 
 def purposeless_steps(hypothesis: Hypothesis) -> list[EncodedTransition]:
-    """Return the transitions that add atoms, but none that is necessary for a later step or for the goal."""
+    """Return the transitions that add atoms, but none that is necessary for a later step or the goal."""
     return [
         transition
         for chain in hypothesis.coverage.chains
@@ -116,9 +116,7 @@ def purposeless_steps(hypothesis: Hypothesis) -> list[EncodedTransition]:
     ]
 
 
-def _required(
-    proposal: _Proposal, climb: Climb, problem: LearningProblem, resume: Resume
-) -> Climb | None:
+def _required(proposal: _Proposal, climb: Climb, problem: LearningProblem, resume: Resume) -> Climb | None:
     """Return the climb after an operator requires the proposed condition; None if this is rejected."""
     old, fitted = climb.hypothesis, proposal.fitted
     rest = [one.candidate for one in old.fitted if one is not fitted]
@@ -248,7 +246,10 @@ def _shared(
         core = frozenset(key for key in one if ANYTHING not in key[1])
         if not core or not has_unique_witnesses(data, core):
             continue
-        extended = [(transition, (*objects, first_witness((transition, objects), core))) for transition, objects in data]
+        extended = [
+            (transition, (*objects, first_witness((transition, objects), core)))
+            for transition, objects in data
+        ]
         for two in shared_signatures(extended):
             if any(opportunities.arity in indices for _, indices in two):
                 bits = opportunities.bits(core | two, first=first)
