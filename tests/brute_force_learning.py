@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from needful.core.atoms import AbstractState
 from needful.core.demonstrations import Demonstration, Transition
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator, Operator
 from needful.operator_learning.candidates import Candidate
+from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
+from needful.operator_learning.learn_operators import OperatorLearningConfig
+from needful.operator_learning.merge_types import keep_types, merge_types
+from needful.operator_learning.noise import keep_atoms
+from needful.operator_learning.reduce_complexity import reduce_complexity
+from needful.operator_learning.unnamed_objects import named_objects_only
+
+# The paper's procedure, as in the approach `necessary-paper`, and the same with narrower quantified deletes
+# and wider types.
+PAPER = OperatorLearningConfig(
+    generalise=whole_predicate,
+    reduce=reduce_complexity,
+    types=keep_types,
+    conditions=named_objects_only,
+    skip_idle_steps=False,
+    repair=keep_atoms,
+)
+PAPER_WITH_PATTERNS_AND_TYPES = replace(PAPER, generalise=partly_bound, types=merge_types)
+PAPER_CONFIGS = (PAPER, PAPER_WITH_PATTERNS_AND_TYPES)
 
 
 def groundings(
@@ -35,11 +55,10 @@ def is_consistent(ground: GroundOperator, transition: Transition, necessary: Abs
 
 
 def is_explaining(ground: GroundOperator, transition: Transition, necessary: AbstractState | None) -> bool:
-    """Return whether a stripped operator is eligible for a transition in partitioning."""
-    keeps = ground.preconditions & ground.add_effects
+    """Return whether a candidate's operator is eligible for a transition in partitioning."""
     needed = frozenset() if necessary is None else necessary - transition.before
     return (
-        keeps <= transition.before
+        ground.preconditions <= transition.before
         and ground.add_effects <= transition.after
         and needed <= ground.add_effects
     )
@@ -56,12 +75,15 @@ def best_consistent(
     objects: Sequence[Object],
     transition: Transition,
     necessary: AbstractState,
+    with_purpose: bool = False,
 ) -> GroundOperator | None:
+    """Return the best consistent ground operator; with a purpose, it must add a necessary atom."""
     eligible = [
         ground
         for operator in operators
         for ground in groundings(operator, objects, transition)
         if is_consistent(ground, transition, necessary)
+        and (not with_purpose or ground.add_effects & necessary)
     ]
     return min(eligible, key=lambda g: preference(g, transition), default=None)
 
@@ -75,19 +97,42 @@ def preference(ground: GroundOperator, transition: Transition) -> tuple[int, int
     )
 
 
+def adding_controllers(demonstrations: Sequence[Demonstration]) -> set[str]:
+    """Return the names of the controllers that add an atom somewhere; only their steps are skipped."""
+    return {
+        transition.action.controller.name
+        for demonstration in demonstrations
+        for transition in demonstration.transitions()
+        if transition.added
+    }
+
+
 def backchain(
-    operators: Sequence[Operator], demonstration: Demonstration
-) -> tuple[list[GroundOperator], dict[int, AbstractState]]:
-    """Return the greedy consistent suffix, and α by state number."""
+    operators: Sequence[Operator],
+    demonstration: Demonstration,
+    skippable: Collection[str] = (),
+    skip_purposeless: bool = False,
+) -> tuple[list[GroundOperator | None], dict[int, AbstractState]]:
+    """Return the greedy consistent suffix, and α by state number; skipped steps are None.
+
+    A step of a skippable controller is skipped if no necessary atom became true and no operator adds one
+    again. Without `skip_purposeless`, it must also add no atom at all.
+    """
     necessary = demonstration.goal
     known = {len(demonstration): necessary}
-    chain: list[GroundOperator] = []
+    chain: list[GroundOperator | None] = []
     for step, transition in reversed(list(enumerate(demonstration.transitions()))):
-        ground = best_consistent(operators, demonstration.objects, transition, necessary)
-        if ground is None:
+        may_skip = (
+            transition.action.controller.name in skippable
+            and necessary <= transition.before
+            and (skip_purposeless or not transition.added)
+        )
+        ground = best_consistent(operators, demonstration.objects, transition, necessary, may_skip)
+        if ground is None and not may_skip:
             break
         chain.insert(0, ground)
-        necessary = ground.preconditions | (necessary - ground.add_effects)
+        if ground is not None:
+            necessary = ground.preconditions | (necessary - ground.add_effects)
         known[step] = necessary
     return chain, known
 

@@ -14,7 +14,7 @@ from needful.core.objects import Variable
 from needful.core.operators import Operator
 from needful.operator_learning.candidates import canonical_candidate, merge_duplicates
 from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
-from needful.operator_learning.hill_climbing import alternate, steepest_descent
+from needful.operator_learning.hill_climbing import Climb, alternate, steepest_descent
 from needful.operator_learning.improve_coverage import improve_coverage
 from needful.operator_learning.induction import Inducer, induce_operator
 from needful.operator_learning.keep_effects import copies_with_keep_effects, with_keep_effects
@@ -137,7 +137,7 @@ def test_every_step_of_hill_climbing(demos, generalise, schedule):
             return reached
 
     problem = Checked.of(demos, generalise)
-    merge_types(schedule(problem, reduce_complexity), problem)
+    merge_types(schedule(problem, reduce_complexity, Climb(problem.empty_hypothesis())), problem)
 
 
 def test_more_needs_may_bring_back_a_match_that_a_hint_excluded():

@@ -132,7 +132,7 @@ def test_fridges_must_still_be_opened():
     assert {str(atom) for atom in into_fridge.preconditions} == {"Held(?x1)", "Near(?x0)", "Open(?x0)"}
 
     problem = LearningProblem.of(demos, partly_bound)
-    narrow = NARROW.schedule(problem, NARROW.reduce).hypothesis
+    narrow = NARROW.schedule(problem, NARROW.reduce, Climb(problem.empty_hypothesis())).hypothesis
     putting_into = [one for one in narrow.candidates if one.controller.name == "Put"]
     (x, y), put = (Variable("?x", THING), Variable("?y", BOOK)), putting_into[0].operator
     anywhere = replace(
@@ -234,7 +234,7 @@ def test_deletes_are_widened_one_by_one_and_hints_and_pins_stay():
 
 def test_without_a_merge_the_climb_is_returned_unchanged():
     problem = LearningProblem.of([putting(BOOK1, BAG1)], partly_bound)
-    climb = NARROW.schedule(problem, NARROW.reduce)
+    climb = NARROW.schedule(problem, NARROW.reduce, Climb(problem.empty_hypothesis()))
     assert keep_types(climb, problem) is climb
     empty = Climb(problem.empty_hypothesis())
     assert merge_types(empty, problem) is empty
