@@ -173,7 +173,7 @@ def partition(
     demonstrations: Sequence[Demonstration],
     necessary: Sequence[Sequence[AbstractState | None]],
 ) -> dict[str, list[tuple[int, int, tuple[Object, ...]]]]:
-    """Return the data of each candidate that gets any, by text; `necessary` is α by demonstration."""
+    """Return the transitions of each candidate that gets any, by text; `necessary` is α by demonstration."""
     shares: dict[str, list[tuple[int, int, tuple[Object, ...]]]] = {}
     for index, demonstration in enumerate(demonstrations):
         for step, transition in enumerate(demonstration.transitions()):
@@ -182,3 +182,55 @@ def partition(
             if best is not None:
                 shares.setdefault(best[0].text, []).append((index, step, best[1].objects))
     return shares
+
+
+def ineffective(
+    candidate: Candidate,
+    data: Sequence[tuple[int, int, tuple[Object, ...]]],
+    demonstrations: Sequence[Demonstration],
+) -> list[tuple[int, int, tuple[Object, ...]]]:
+    """Return the transitions of a candidate that made none of its changes and lack a precondition.
+
+    A precondition is an atom over the parameters that held before all transitions that made a change. It is
+    ignored if more than a quarter of all transitions lack it. Idle transitions do not count there.
+    """
+    skippable = adding_controllers(demonstrations)
+    changing, unchanging = [], []
+    for index, step, objects in data:
+        transition = list(demonstrations[index].transitions())[step]
+        ground = candidate.operator.ground(objects)
+        passive = (
+            transition.action.controller.name in skippable and ground.add_effects <= transition.before
+        )
+        (unchanging if passive else changing).append((index, step, objects))
+    if not changing:
+        return []
+
+    def lifted_before(index: int, step: int, objects: tuple[Object, ...]) -> set[tuple[str, tuple[int, ...]]]:
+        return {
+            (atom.predicate.name, tuple(map(objects.index, atom.objects)))
+            for atom in demonstrations[index].abstract_states[step]
+            if set(atom.objects) <= set(objects)
+            and atom.predicate.fits([candidate.operator.parameters[objects.index(o)] for o in atom.objects])
+        }
+
+    needs = set.intersection(*(lifted_before(*datum) for datum in changing))
+    found = []
+    for datum in unchanging:
+        for need in needs - lifted_before(*datum):
+            lacking = [
+                other
+                for other in unchanging
+                if need not in lifted_before(*other) and not is_idle(demonstrations[other[0]], other[1])
+            ]
+            if is_idle(demonstrations[datum[0]], datum[1]) or len(lacking) <= len(data) / 4:
+                found.append(datum)
+                break
+    return found
+
+
+def is_idle(demonstration: Demonstration, step: int) -> bool:
+    """Return whether a step adds nothing, and the step before or after it has the same action."""
+    before, after = demonstration.abstract_states[step : step + 2]
+    calls = [(one.controller, one.objects) for one in demonstration.actions]
+    return after <= before and calls[step] in (calls[:step][-1:] + calls[step + 1 : step + 2])
