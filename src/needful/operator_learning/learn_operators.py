@@ -78,10 +78,11 @@ def learn_operators(
     def resume_and_merge(start: Climb, problem: LearningProblem) -> Climb:
         return config.types(resume(start, problem), problem)
 
-    climb = config.conditions(resume(Climb(problem.empty_hypothesis()), problem), problem, resume)
+    climb = resume(Climb(problem.empty_hypothesis()), problem)
     if config.skip_idle_steps:
         problem = problem.skipping_purposeless_steps()
         climb = resume(Climb(problem.cover_again(climb.hypothesis), climb.steps), problem)
+    climb = config.conditions(climb, problem, resume)
     merged = config.types(climb, problem)
     if merged is not climb:
         climb = config.conditions(merged, problem, resume_and_merge)
