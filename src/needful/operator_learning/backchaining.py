@@ -111,7 +111,7 @@ def backchain(
             best, competitors = None, diff.by_controller.get(transition.controller.name, ())
         for operator in competitors:
             link = matcher.best_consistent_link(operator, transition, necessary)
-            if link is None or (skippable and not link.match.adds & necessary):
+            if link is None or (skippable and not link.match.changes & necessary):
                 continue
             if best is None or link < best:
                 best = link

@@ -197,7 +197,7 @@ def _data(
     for transition, match in found:
         if match is not None and match.text == candidate.text:
             data.append((transition, match.objects))
-            if transition.skippable and not match.adds & ~transition.before:
+            if transition.skippable and not match.changes & ~transition.before:
                 unchanged.append((transition, match.objects))
     if not unchanged or len(unchanged) == len(data):
         return tuple(data), ()
