@@ -95,6 +95,10 @@ def backchain(
     links: list[ChainLink] = []
     for step in range(len(transitions) - 1, -1, -1):
         transition = transitions[step]
+        if transition.outlier:
+            necessary &= transition.before
+            links.append(ChainLink(SKIPPED, necessary))
+            continue
         skippable = (
             transition.skippable
             and (skip_purposeless or not transition.added)

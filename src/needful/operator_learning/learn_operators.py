@@ -9,6 +9,7 @@ from typing import TypeAlias
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.delete_patterns import Generalise, partly_bound
+from needful.operator_learning.encoding import TransitionId
 from needful.operator_learning.hill_climbing import Climb, Move, alternate
 from needful.operator_learning.learned_operators import (
     EncodedOperatorData,
@@ -18,8 +19,14 @@ from needful.operator_learning.learned_operators import (
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.merge_types import merge_types
 from needful.operator_learning.noise import Repairs, repair_noise
+from needful.operator_learning.outliers import find_outliers, ignoring_pays
 from needful.operator_learning.reduce_complexity import reduce_truthfully
 from needful.operator_learning.unnamed_objects import Resume, conditions_on_unnamed_objects
+
+# The number of times that learning is repeated without outliers, and the share of transitions that may be
+# left out as outliers.
+MAX_OUTLIER_ROUNDS = 4
+MAX_OUTLIERS = 0.1
 
 Schedule: TypeAlias = Callable[[LearningProblem, Move, Climb], Climb]
 TypeMerger: TypeAlias = Callable[[Climb, LearningProblem], Climb]
@@ -70,7 +77,32 @@ def learn_operators(
     config = config or OperatorLearningConfig()
     repairs = config.repair(demonstrations)
     demonstrations = repairs.demonstrations
-    problem = LearningProblem.of(demonstrations, config.generalise, deadline, config.skip_idle_steps)
+    outliers: frozenset[TransitionId] = frozenset()
+    climb, problem = _learn(_problem(demonstrations, config, deadline), config)
+    for _ in range(MAX_OUTLIER_ROUNDS if config.skip_idle_steps else 0):
+        more = outliers | find_outliers(climb.hypothesis, problem, noisy=repairs.total > 0)
+        if more == outliers or len(more) > MAX_OUTLIERS * problem.size:
+            break
+        reached, without = _learn(_problem(demonstrations, config, deadline, more), config)
+        if not ignoring_pays(reached.hypothesis, climb.hypothesis, len(more) - len(outliers)):
+            break
+        climb, problem, outliers = reached, without, more
+    operators = (EncodedOperatorData(fitted.operator, fitted.data) for fitted in climb.hypothesis.fitted)
+    learned = evaluate_operators(operators, climb.hypothesis.coverage, problem.matcher, climb.steps)
+    return replace(learned, repairs=repairs, uncovered=learned.uncovered + len(outliers))
+
+
+def _problem(
+    demonstrations: Sequence[Demonstration],
+    config: OperatorLearningConfig,
+    deadline: Deadline,
+    outliers: frozenset[TransitionId] = frozenset(),
+) -> LearningProblem:
+    return LearningProblem.of(demonstrations, config.generalise, deadline, config.skip_idle_steps, outliers)
+
+
+def _learn(problem: LearningProblem, config: OperatorLearningConfig) -> tuple[Climb, LearningProblem]:
+    """Learn operators; return them and the problem that they were learned for."""
 
     def resume(start: Climb, problem: LearningProblem) -> Climb:
         return config.schedule(problem, config.reduce, start)
@@ -86,6 +118,4 @@ def learn_operators(
     merged = config.types(climb, problem)
     if merged is not climb:
         climb = config.conditions(merged, problem, resume_and_merge)
-    found = (EncodedOperatorData(fitted.operator, fitted.data) for fitted in climb.hypothesis.fitted)
-    learned = evaluate_operators(found, climb.hypothesis.coverage, problem.matcher, climb.steps)
-    return replace(learned, repairs=repairs)
+    return climb, problem
