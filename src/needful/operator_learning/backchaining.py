@@ -61,6 +61,12 @@ class Backchain:
         return tuple((after or 0) & ~transition.before for transition, after in pairs)
 
     @cached_property
+    def needed_or_unknown(self) -> tuple[int | None, ...]:
+        """The same as `needed`, but None for the transitions that the chain did not reach."""
+        pairs = zip(self.needed, self.necessary[1:], strict=True)
+        return tuple(None if after is None else needed for needed, after in pairs)
+
+    @cached_property
     def operator_texts(self) -> frozenset[str]:
         """The texts of the operators in the chain; a text identifies an operator."""
         return frozenset(link.match.text for link in self.links if link.match is not SKIPPED)

@@ -73,6 +73,20 @@ class LearnedOperators:
         return tuple(one for one in self.data if one.operator.name not in self.noop_names)
 
     @property
+    def sampler_data(self) -> tuple[OperatorData, ...]:
+        """The operators, each with the transitions that show which parameters to choose.
+
+        These are the transitions in which backchaining uses an operator. Others may be detours, whose
+        parameters serve no purpose. Operators that backchaining never uses keep all their transitions.
+        """
+        return tuple(
+            replace(one, groundings=self._used(one.groundings) or one.groundings) for one in self.data
+        )
+
+    def _used(self, groundings: tuple[GroundedTransition, ...]) -> tuple[GroundedTransition, ...]:
+        return tuple(one for one in groundings if self.chains[one.demonstration][one.step] is not None)
+
+    @property
     def coverage(self) -> float:
         """The fraction of transitions that are covered: η = 1 − U/N."""
         return 1.0 - self.uncovered / self.transitions if self.transitions else 1.0

@@ -121,7 +121,7 @@ class LearningProblem:
         save time.
         """
         self.deadline.check()
-        needed = tuple(chain.from_iterable(one.needed for one in base.coverage.chains))
+        needed = tuple(chain.from_iterable(one.needed_or_unknown for one in base.coverage.chains))
         fitted = partition(candidates, needed, base.partition, self.matcher, self.inducer)
         operators = (one.operator for one in fitted.fitted)
         return Hypothesis(fitted, cover(operators, base.coverage, self.matcher, self.skip_purposeless))
