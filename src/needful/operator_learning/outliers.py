@@ -20,16 +20,18 @@ from needful.operator_learning.unnamed_objects import purposeless_steps
 RARE = 0.02
 # The share of an operator's transitions that may lack a precondition if atoms are noisy.
 NOISE = 0.04
+# The share of purposeless steps from which a lost precondition is suspected.
+MANY = 0.25
 
 
 def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool) -> set[TransitionId]:
     """Return the transitions that are more likely mistakes than knowledge.
 
-    Signs of wrong atoms are only looked for if the demonstrations are `noisy`, or if some steps have no
+    Signs of wrong atoms are only looked for if the demonstrations are `noisy`, or if many steps have no
     purpose: the precondition that they establish may have been lost.
     """
     found = rare_operator_transitions(hypothesis, problem)
-    if noisy or purposeless_steps(hypothesis):
+    if noisy or len(purposeless_steps(hypothesis)) > MANY * problem.size:
         found |= noisy_transitions(hypothesis)
     return found
 
