@@ -16,7 +16,8 @@ from needful.operator_learning.learned_operators import (
     LearnedOperators,
     evaluate_operators,
 )
-from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+from needful.operator_learning.matching import SKIPPED
 from needful.operator_learning.merge_types import merge_types
 from needful.operator_learning.noise import Repairs, repair_noise
 from needful.operator_learning.outliers import find_outliers, ignoring_pays
@@ -27,6 +28,8 @@ from needful.operator_learning.unnamed_objects import Resume, conditions_on_unna
 # left out as outliers.
 MAX_OUTLIER_ROUNDS = 4
 MAX_OUTLIERS = 0.1
+# The number of false claims at skipped steps, per transition, from which skipping hides too much.
+MAX_SKIPPED_CLAIMS = 0.1
 
 Schedule: TypeAlias = Callable[[LearningProblem, Move, Climb], Climb]
 TypeMerger: TypeAlias = Callable[[Climb, LearningProblem], Climb]
@@ -110,12 +113,34 @@ def _learn(problem: LearningProblem, config: OperatorLearningConfig) -> tuple[Cl
     def resume_and_merge(start: Climb, problem: LearningProblem) -> Climb:
         return config.types(resume(start, problem), problem)
 
-    climb = resume(Climb(problem.empty_hypothesis()), problem)
-    if config.skip_idle_steps:
-        problem = problem.skipping_purposeless_steps()
-        climb = resume(Climb(problem.cover_again(climb.hypothesis), climb.steps), problem)
+    if not config.skip_idle_steps:
+        climb = resume(Climb(problem.empty_hypothesis()), problem)
+    else:
+        skipping = problem.skipping_purposeless_steps()
+        climb = resume(Climb(skipping.empty_hypothesis()), skipping)
+        if _claims_at_skipped_steps(climb.hypothesis, skipping) > MAX_SKIPPED_CLAIMS * problem.size:
+            climb = resume(Climb(problem.empty_hypothesis()), problem)
+            climb = resume(Climb(skipping.cover_again(climb.hypothesis), climb.steps), skipping)
+        problem = skipping
     climb = config.conditions(climb, problem, resume)
     merged = config.types(climb, problem)
     if merged is not climb:
         climb = config.conditions(merged, problem, resume_and_merge)
     return climb, problem
+
+
+def _claims_at_skipped_steps(hypothesis: Hypothesis, problem: LearningProblem) -> int:
+    """Return the number of false claims at transitions that backchaining skipped.
+
+    Many such claims mean that skipping hid a change: the operators of a controller were learned from some
+    of its uses, and are false for the others.
+    """
+    claims = problem.validity.by_transition(hypothesis.coverage.operators)
+    return sum(
+        claims[transition.number].count()
+        for chain in hypothesis.coverage.chains
+        for transition, link in zip(
+            chain.demonstration.transitions[chain.uncovered :], chain.links, strict=True
+        )
+        if link.match is SKIPPED and transition.number in claims
+    )
