@@ -261,7 +261,7 @@ def learn_model(
     everything = (*demonstrations, *replays)
     with timed("samplers", seconds):
         samplers = learn_samplers(
-            learned.data, everything, sampler_config, seed, learned.noop_names, deadline
+            learned.sampler_data, everything, sampler_config, seed, learned.noop_names, deadline
         )
     return LearnedModel(
         model=PlanningModel(vocabulary, tuple(one.operator for one in learned.planning_data), samplers),

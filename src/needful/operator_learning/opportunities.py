@@ -22,7 +22,7 @@ from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_conditions import ANYTHING
 
 # Groundings of an operator that are examined in one state.
-MAX_OPPORTUNITIES = 25
+MAX_OPPORTUNITIES = 10
 
 
 class Opportunities:

@@ -46,7 +46,7 @@ MIN_BITS = 2.0
 # A condition on a further unnamed object needs this much more evidence than the condition without it.
 BITS_PER_OBJECT = 4.0
 # Conditions are first tested on this number of demonstrations; most hold at every opportunity.
-SCREENING_DEMONSTRATIONS = 8
+SCREENING_DEMONSTRATIONS = 4
 
 Resume: TypeAlias = Callable[[Climb, LearningProblem], Climb]
 
@@ -215,7 +215,7 @@ def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator
     first = {one.index for one in demonstrations[:SCREENING_DEMONSTRATIONS]}
     screening = [datum for datum in fitted.data if datum[0].demonstration in first]
     screened = _shared(screening, opportunities, SCREENING_DEMONSTRATIONS)
-    if not claims and all(evidence < 0.5 for _, _, evidence in screened):
+    if not claims and all(evidence < 0.1 for _, _, evidence in screened):
         return
     if len(first) < len(demonstrations):
         screened = _shared(fitted.data, opportunities, None)
