@@ -77,13 +77,16 @@ def best_consistent(
     necessary: AbstractState,
     with_purpose: bool = False,
 ) -> GroundOperator | None:
-    """Return the best consistent ground operator; with a purpose, it must add a necessary atom."""
+    """Return the best consistent ground operator.
+
+    An operator with a purpose must add a necessary atom that is no keep effect.
+    """
     eligible = [
         ground
         for operator in operators
         for ground in groundings(operator, objects, transition)
         if is_consistent(ground, transition, necessary)
-        and (not with_purpose or ground.add_effects & necessary)
+        and (not with_purpose or (ground.add_effects - ground.preconditions) & necessary)
     ]
     return min(eligible, key=lambda g: preference(g, transition), default=None)
 
@@ -116,7 +119,7 @@ def backchain(
     """Return the greedy consistent suffix, and α by state number; skipped steps are None.
 
     A step of a skippable controller is skipped if no necessary atom became true and no operator adds one
-    again. Without `skip_purposeless`, it must also add no atom at all.
+    again; keep effects do not count. Without `skip_purposeless`, it must also add no atom at all.
     """
     necessary = demonstration.goal
     known = {len(demonstration): necessary}
@@ -188,25 +191,32 @@ def ineffective(
     candidate: Candidate,
     data: Sequence[tuple[int, int, tuple[Object, ...]]],
     demonstrations: Sequence[Demonstration],
+    necessary: Sequence[Sequence[AbstractState | None]],
 ) -> list[tuple[int, int, tuple[Object, ...]]]:
-    """Return the transitions of a candidate that made none of its changes and lack a precondition.
+    """Return the transitions of a candidate that made no needed change and lack a precondition.
 
-    A precondition is an atom over the parameters that held before all transitions that made a change. It is
-    ignored if more than a quarter of all transitions lack it. Idle transitions do not count there.
+    A transition makes no needed change if all changes of the candidate held before, or if it is known that
+    nothing that became true is necessary. A precondition is an atom over the parameters that held before
+    all other transitions. It is ignored if more than a quarter of all transitions lack it. Idle transitions
+    do not count there.
     """
     skippable = adding_controllers(demonstrations)
     changing, unchanging = [], []
     for index, step, objects in data:
         transition = list(demonstrations[index].transitions())[step]
         ground = candidate.operator.ground(objects)
-        passive = (
-            transition.action.controller.name in skippable and ground.add_effects <= transition.before
+        alpha = necessary[index][step + 1]
+        passive = transition.action.controller.name in skippable and (
+            ground.add_effects - ground.preconditions <= transition.before
+            or (alpha is not None and alpha <= transition.before)
         )
         (unchanging if passive else changing).append((index, step, objects))
     if not changing:
         return []
 
-    def lifted_before(index: int, step: int, objects: tuple[Object, ...]) -> set[tuple[str, tuple[int, ...]]]:
+    def lifted_before(
+        index: int, step: int, objects: tuple[Object, ...]
+    ) -> set[tuple[str, tuple[int, ...]]]:
         return {
             (atom.predicate.name, tuple(map(objects.index, atom.objects)))
             for atom in demonstrations[index].abstract_states[step]

@@ -19,7 +19,7 @@ from needful.operator_learning.learn_operators import learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.matching import SKIPPED, Matcher
 from needful.operator_learning.objective import Coverage, cover
-from tiny_worlds import BLOCK, CLEAN, PUSH, RAIN
+from tiny_worlds import BLOCK, CLEAN, PUSH, RAIN, STACK
 
 A, B = BLOCK("a"), BLOCK("b")
 X = Variable("?x", BLOCK)
@@ -108,6 +108,19 @@ def test_the_first_operators_do_not_explain_idle_last_steps():
 def test_idle_last_steps_need_no_operator_without_deletions():
     learned = BILEVEL_APPROACHES["necessary-no-complexity"].learn_operators([REPEATED])
     assert len(learned.operators) == 1
+
+
+def test_a_purposeless_first_step_needs_no_operator():
+    states = (NONE, frozenset({RAIN()}), frozenset({RAIN(), CLEAN(A)}))
+    learned = learn_operators([Demonstration((A, B), CLEAN_A, states, (STACK(B, A), PUSH(A)))])
+    assert [operator.name for operator in learned.operators] == ["Push"]
+
+
+@pytest.mark.xfail(strict=True, reason=EMPTY_CHAIN + "; the operator of this step is never deleted")
+def test_a_purposeless_last_step_needs_no_operator():
+    states = (NONE, CLEAN_A, frozenset({RAIN(), CLEAN(A)}))
+    learned = learn_operators([Demonstration((A, B), CLEAN_A, states, (PUSH(A), STACK(B, A)))])
+    assert [operator.name for operator in learned.operators] == ["Push"]
 
 
 def test_coverage_counts_skipped_steps_as_covered():

@@ -62,10 +62,24 @@ def test_counts_and_full_coverage(learner, name):
     assert learned.transitions == sum(map(len, recorded(name).demonstrations))
 
 
-@pytest.mark.parametrize("name", COUNTS)
-def test_only_satellites_has_more_operators_without_deletions(name):
-    """It has steps that add nothing; operators for them are only learned if such steps are not skipped."""
+OPEN_LID = pytest.mark.xfail(
+    strict=True, reason="necessary-no-complexity skips OpenLid from the start and has no operator for it"
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=OPEN_LID if name in ("painting", "cluttered-painting") else ())
+        for name in COUNTS
+    ],
+)
+def test_without_deletions_there_are_as_many_operators(name):
     assert len(learned_by("necessary-no-complexity", name).operators) == COUNTS[name]
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_only_satellites_has_more_operators_if_no_step_is_skipped(name):
     no_deletions = replace(PAPER, generalise=partly_bound, reduce=keep_all_operators)
     learned = learn_operators(recorded(name).demonstrations, no_deletions)
     assert len(learned.operators) == (10 if name == "satellites" else COUNTS[name])
