@@ -111,14 +111,14 @@ def test_idle_last_steps_need_no_operator_without_deletions():
 
 
 def test_a_purposeless_first_step_needs_no_operator():
-    states = (NONE, frozenset({RAIN()}), frozenset({RAIN(), CLEAN(A)}))
+    states = (NONE, frozenset({CLEAN(B)}), frozenset({CLEAN(A), CLEAN(B)}))
     learned = learn_operators([Demonstration((A, B), CLEAN_A, states, (STACK(B, A), PUSH(A)))])
     assert [operator.name for operator in learned.operators] == ["Push"]
 
 
 @pytest.mark.xfail(strict=True, reason=EMPTY_CHAIN + "; the operator of this step is never deleted")
 def test_a_purposeless_last_step_needs_no_operator():
-    states = (NONE, CLEAN_A, frozenset({RAIN(), CLEAN(A)}))
+    states = (NONE, CLEAN_A, frozenset({CLEAN(A), CLEAN(B)}))
     learned = learn_operators([Demonstration((A, B), CLEAN_A, states, (PUSH(A), STACK(B, A)))])
     assert [operator.name for operator in learned.operators] == ["Push"]
 
