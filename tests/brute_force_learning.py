@@ -176,7 +176,7 @@ def partition(
     demonstrations: Sequence[Demonstration],
     necessary: Sequence[Sequence[AbstractState | None]],
 ) -> dict[str, list[tuple[int, int, tuple[Object, ...]]]]:
-    """Return the transitions of each candidate that gets any, by text; `necessary` is α by demonstration."""
+    """Return the transitions of each candidate that has any, by text; `necessary` holds α."""
     shares: dict[str, list[tuple[int, int, tuple[Object, ...]]]] = {}
     for index, demonstration in enumerate(demonstrations):
         for step, transition in enumerate(demonstration.transitions()):
