@@ -19,6 +19,7 @@ from needful.operator_learning.unnamed_conditions import (
     Consumption,
     condition_of,
     consumed_objects,
+    consumption_classes,
     has_unique_witnesses,
     shared_signatures,
     signatures_before,
@@ -143,3 +144,38 @@ def test_the_types_of_a_condition_are_the_nearest_common_ones():
     condition = condition_of(one, one.data, frozenset({("On", (1, 0))}))
     assert condition is not None
     assert condition.types == (THING,)
+
+
+def test_classes_of_consumption_by_hand():
+    """Two pushes remove the block above, two others remove the pushed block from the block below."""
+    above = [push(A, {ON(B, A)}, {}), push(B, {ON(C, B)}, {})]
+    below = [push(A, {ON(A, C), CLEAN(C)}, {CLEAN(C)}), push(A, {ON(A, D), CLEAN(D)}, {CLEAN(D)})]
+    classes = consumption_classes(fitted(*above, *below))
+    found = {one.atoms: [datum[0].demonstration for datum in one.data] for one in classes}
+    assert found == {
+        frozenset({("On", (1, 0))}): [0, 1],
+        frozenset({("On", (0, 1)), ("Clean", (1,))}): [2, 3],
+    }
+    number = classes[0].data[0][0].table.object_number
+    assert {one.atoms: one.objects for one in classes} == {
+        frozenset({("On", (1, 0))}): ((number[B],), (number[C],)),
+        frozenset({("On", (0, 1)), ("Clean", (1,))}): ((number[C],), (number[D],)),
+    }
+
+
+def test_no_division_into_classes_of_one_transition_or_with_a_rest():
+    above, below = push(A, {ON(B, A)}, {}), push(A, {ON(A, C)}, {})
+    assert consumption_classes(fitted(above, above)) == [], "all transitions consumed the same"
+    assert consumption_classes(fitted(above, above, below)) == []
+    nothing = push(A, {CLEAN(B)}, {CLEAN(B)})
+    assert consumption_classes(fitted(above, above, below, below, nothing)) == []
+    assert len(consumption_classes(fitted(above, above, below, below))) == 2
+
+
+def test_a_class_may_consume_an_atom_about_the_pushed_block():
+    above, dirty = push(A, {ON(B, A)}, {}), push(A, {CLEAN(A)}, {})
+    classes = consumption_classes(fitted(above, above, dirty, dirty))
+    assert {one.atoms: len(one.types) for one in classes} == {
+        frozenset({("On", (1, 0))}): 1,
+        frozenset({("Clean", (0,))}): 0,
+    }

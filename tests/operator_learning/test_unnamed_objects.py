@@ -239,3 +239,51 @@ def test_what_an_action_consumes_and_replaces_is_required():
     assert FUEL in {atom.predicate for atom in operator.preconditions}
     assert {str(atom) for atom in operator.delete_effects} == {"Fuel(?x0, ?x2)"}
     assert "Fuel" not in {pattern.predicate.name for pattern in operator.delete_patterns}
+
+
+FOOD, CUPBOARD = Type("food"), Type("cupboard")
+IN_CUPBOARD, LIES_ON = Predicate("InCupboard", (FOOD, CUPBOARD)), Predicate("LiesOn", (FOOD, TABLE))
+TAKEN = Predicate("Taken", (FOOD,))
+TAKE = Controller("Take", (FOOD,))
+
+
+def take(seed: int, elsewhere: int) -> Demonstration:
+    """Take food from a cupboard or a table; further food is out of reach, and no atom describes where."""
+    rng = random.Random(seed)
+    foods, cupboards, tables = (
+        [kind(f"{kind.name}{i}") for i in range(count)]
+        for kind, count in ((FOOD, 3 + elsewhere), (CUPBOARD, 2), (TABLE, 2))
+    )
+    where = {
+        food: rng.choice([IN_CUPBOARD(food, rng.choice(cupboards)), LIES_ON(food, rng.choice(tables))])
+        for food in rng.sample(foods, 3)
+    }
+    food = rng.choice(list(where))
+    before, goal = frozenset(where.values()), frozenset({TAKEN(food)})
+    return Demonstration(
+        (*foods, *cupboards, *tables), goal, (before, before - {where[food]} | goal), (TAKE(food),)
+    )
+
+
+def test_an_operator_is_divided_by_what_it_consumed():
+    learned = learn_operators([take(seed, elsewhere=3) for seed in range(20)])
+    assert written(learned) == (
+        "Take-1(?x0:food, ?x1:cupboard)\n"
+        "  controller: Take(?x0)\n"
+        "  needs:      InCupboard(?x0, ?x1)\n"
+        "  adds:       Taken(?x0)\n"
+        "  deletes:    InCupboard(?x0, ?x1)\n"
+        "  forgets:    -\n"
+        "Take-2(?x0:food, ?x1:table)\n"
+        "  controller: Take(?x0)\n"
+        "  needs:      LiesOn(?x0, ?x1)\n"
+        "  adds:       Taken(?x0)\n"
+        "  deletes:    LiesOn(?x0, ?x1)\n"
+        "  forgets:    -"
+    )
+
+
+def test_an_operator_is_not_divided_without_evidence():
+    """All food is in a cupboard or on a table, so that neither needs to be required."""
+    (operator,) = learn_operators([take(seed, elsewhere=0) for seed in range(20)]).operators
+    assert operator.preconditions == frozenset()
