@@ -87,4 +87,4 @@ def learn_operators(
         climb = config.conditions(merged, problem, resume_and_merge)
     found = (EncodedOperatorData(fitted.operator, fitted.data) for fitted in climb.hypothesis.fitted)
     learned = evaluate_operators(found, climb.hypothesis.coverage, problem.matcher, climb.steps)
-    return replace(learned, repairs=repairs)
+    return replace(learned, repairs=repairs, skips_idle_steps=config.skip_idle_steps)

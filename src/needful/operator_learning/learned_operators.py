@@ -46,6 +46,7 @@ class LearnedOperators:
         steps: the accepted moves of hill climbing.
         noop_names: the names of operators that change nothing and are excluded from planning.
         repairs: the demonstrations with repaired atoms; None if the learner repairs none.
+        skips_idle_steps: whether backchaining may skip steps that add nothing necessary.
     """
 
     data: tuple[OperatorData, ...]
@@ -57,6 +58,7 @@ class LearnedOperators:
     steps: tuple[ClimbStep, ...]
     noop_names: frozenset[str] = frozenset()
     repairs: Repairs | None = None
+    skips_idle_steps: bool = False
 
     def __repr__(self) -> str:
         counts = f"operators={len(self.data)}, transitions={self.transitions}, uncovered={self.uncovered}"
