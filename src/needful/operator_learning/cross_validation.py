@@ -43,6 +43,11 @@ class Validation:
     failing: tuple[TransitionId, ...] = ()
     claim: LiftedClaim | None = None
 
+    @property
+    def false_share(self) -> float:
+        """The share of the left-out transitions with at least one false claim."""
+        return self.false_transitions / self.transitions if self.transitions else 0.0
+
 
 def fold_count(demonstrations: int, folds: int) -> int:
     """Return the number of folds for a number of demonstrations; 0 if cross-validation is impossible."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from needful.core.operators import Operator
 from needful.operator_learning.encoding import TransitionId
+
+# More doubts than this are not listed in a console.
+MAX_LISTED_DOUBTS = 10
 
 
 class DoubtKind(Enum):
@@ -73,3 +77,9 @@ def location(transition: TransitionId) -> str:
 def example(transition: TransitionId) -> str:
     """Return the text that names a transition as an example."""
     return f"for example {location(transition)}"
+
+
+def list_doubts(doubts: Sequence[Doubt], most: int | None = MAX_LISTED_DOUBTS) -> list[str]:
+    """Return one line per doubt, at most `most` (None for all), and a last line for those left out."""
+    lines = [f"- {doubt.text}" for doubt in doubts[:most]]
+    return [*lines, f"and {len(doubts) - len(lines)} more"] if len(lines) < len(doubts) else lines

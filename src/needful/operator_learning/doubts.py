@@ -62,6 +62,11 @@ class Doubts:
     def __repr__(self) -> str:
         return f"Doubts(false_claims={self.false_claims}, items={len(self.items)})"
 
+    @property
+    def false_share(self) -> float:
+        """The share of the transitions with at least one false claim."""
+        return self.false_transitions / self.transitions if self.transitions else 0.0
+
 
 def find_doubts(
     learned: LearnedOperators, recorded: Sequence[Demonstration], deadline: Deadline = NO_DEADLINE
