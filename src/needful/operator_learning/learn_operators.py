@@ -92,7 +92,12 @@ def learn_operators(
         climb, problem, outliers = reached, without, more
     operators = (EncodedOperatorData(fitted.operator, fitted.data) for fitted in climb.hypothesis.fitted)
     learned = evaluate_operators(operators, climb.hypothesis.coverage, problem.matcher, climb.steps)
-    return replace(learned, repairs=repairs, uncovered=learned.uncovered + len(outliers))
+    return replace(
+        learned,
+        repairs=repairs,
+        uncovered=learned.uncovered + len(outliers),
+        skips_idle_steps=config.skip_idle_steps,
+    )
 
 
 def _problem(

@@ -48,6 +48,7 @@ class LearnedOperators:
         repairs: the demonstrations with repaired atoms; None if the learner repairs none.
         idle_steps: the steps that backchaining skipped, and those in which no atom became true; each is the
             index of the demonstration and of the step. Empty if the learner skips no steps.
+        skips_idle_steps: whether backchaining may skip steps that add nothing necessary.
     """
 
     data: tuple[OperatorData, ...]
@@ -60,6 +61,7 @@ class LearnedOperators:
     noop_names: frozenset[str] = frozenset()
     repairs: Repairs | None = None
     idle_steps: frozenset[TransitionId] = frozenset()
+    skips_idle_steps: bool = False
 
     def __repr__(self) -> str:
         counts = f"operators={len(self.data)}, transitions={self.transitions}, uncovered={self.uncovered}"
