@@ -86,7 +86,7 @@ def test_experiments_obey_the_deadline() -> None:
     deadline = Deadline.after(5.0, FakeClock(tick=1.0))
     with pytest.raises(LearningTimeoutError) as caught:
         with_experiments(learned, TOY.execute, ExperimentConfig(), 0, deadline)
-    assert list(caught.value.seconds) == ["operators", "samplers", "experiments"]
+    assert list(caught.value.seconds) == ["operators", "samplers", "validation", "experiments"]
 
 
 def test_run_reports_a_learning_timeout(tmp_path: Path) -> None:

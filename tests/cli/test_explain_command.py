@@ -42,6 +42,7 @@ def test_one_operator_as_json(cluttered: Path) -> None:
         "forgets",
         "not_predicted",
         "dropped_by_experiment",
+        "doubts",
         "transitions",
     }
     assert explained["parameters"] == [{"name": "?x0", "type": "robot"}, {"name": "?x1", "type": "dot"}]

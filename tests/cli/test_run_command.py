@@ -22,6 +22,14 @@ SUMMARY = {
     "transitions": int,
     "operators": int,
     "coverage": float,
+    "false_claims": int,
+    "false_claim_share": float,
+    "false_claims_validated": int,
+    "purposeless_steps": int,
+    "idle_steps": int,
+    "repaired_atoms": int,
+    "validation": dict,
+    "doubts": list,
     "seconds": dict,
     "tasks": int,
     "solved": int,
@@ -30,7 +38,7 @@ SUMMARY = {
     "nodes_expanded_mean": float,
     "failures": dict,
 }
-SECONDS = {"collect", "operators", "samplers", "planning_mean", "planning_p90"}
+SECONDS = {"collect", "operators", "samplers", "validation", "planning_mean", "planning_p90"}
 RECORD = {
     "domain": str,
     "learner": str,
@@ -104,6 +112,7 @@ def test_files_of_a_run_folder(screws: Path) -> None:
         "demos.jsonl.gz",
         "model/climb.json",
         "model/domain.pddl",
+        "model/doubts.json",
         "model/evidence.json",
         "model/model.json",
         "model/samplers.safetensors",

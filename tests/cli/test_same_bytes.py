@@ -35,6 +35,7 @@ def test_models_do_not_depend_on_the_hash_seed(domain: str, trained: bool, tmp_p
         "demos.jsonl.gz",
         "model/climb.json",
         "model/domain.pddl",
+        "model/doubts.json",
         "model/evidence.json",
         "model/model.json",
         "model/samplers.safetensors",

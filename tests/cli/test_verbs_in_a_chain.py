@@ -61,12 +61,20 @@ def test_learning_from_the_file_equals_learning_in_a_run(
         "operators",
         "coverage",
         "seconds",
+        "false_claims",
+        "false_claim_share",
+        "false_claims_validated",
+        "purposeless_steps",
+        "idle_steps",
+        "repaired_atoms",
+        "validation",
+        "doubts",
     }
-    assert set(result.json["seconds"]) == {"operators", "samplers"}
+    assert set(result.json["seconds"]) == {"operators", "samplers", "validation"}
     assert (result.json["coverage"], result.json["demos"]) == (1.0, 6)
     learned, from_run = files_below(tmp_path / "model"), files_below(runs[domain] / "model")
     assert learned == files_below(chain / domain)
-    for name in ("samplers.safetensors", "evidence.json", "domain.pddl"):
+    for name in ("samplers.safetensors", "evidence.json", "doubts.json", "domain.pddl"):
         assert learned[name] == from_run[name]
     described, with_domain = json.loads(learned["model.json"]), json.loads(from_run["model.json"])
     assert with_domain["provenance"].pop("domain") == domain

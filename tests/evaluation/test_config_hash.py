@@ -65,14 +65,16 @@ def test_every_field_of_planning_matters() -> None:
     assert len(hashes) == len(others) + 1
 
 
-def test_every_field_of_a_run_matters_except_the_number_of_tasks() -> None:
+def test_every_field_of_a_run_matters_except_tasks_and_validation() -> None:
     base = RunConfig()
     others = {name: replace(base, **{name: value}) for name, value in OTHER_RUN.items()}  # type: ignore[arg-type]
-    assert {*others, "tasks"} == {field.name for field in fields(RunConfig)}
+    assert {*others, "tasks", "validation_folds"} == {field.name for field in fields(RunConfig)}
     hashes = {one.identity("screws").config_hash for one in [base, *others.values()]}
     assert len(hashes | {base.identity("painting").config_hash}) == len(others) + 2
     # A task does not depend on the number of tasks.
     assert replace(base, tasks=7).identity("screws") == base.identity("screws")
+    # Cross-validation does not affect what is learned.
+    assert replace(base, validation_folds=5).identity("screws") == base.identity("screws")
 
 
 def test_nested_fields_matter() -> None:

@@ -71,7 +71,19 @@ def test_summary_of_a_run_combines_learning_and_evaluation() -> None:
         "transitions": 2,
         "operators": 2,
         "coverage": 1.0,
+        "false_claims": 0,
+        "false_claim_share": 0.0,
+        "false_claims_validated": None,
+        "purposeless_steps": 0,
+        "idle_steps": 0,
+        "repaired_atoms": 0,
+        "validation": {},
+        "doubts": [
+            {"operator": one.operator, "kind": "few_transitions", "text": one.text}
+            for one in learned.doubts.items
+        ],
     }
+    assert [one.operator for one in learned.doubts.items] == ["Go", "Put"]
     learning["seconds"] = {"operators": 2.0, "samplers": 3.0}
     evaluation = evaluation_summary([made(0, Outcome.SOLVED, 4.0)])
     summary = run_summary("toy", learning, 1.0, evaluation)

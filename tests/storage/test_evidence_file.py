@@ -1,4 +1,4 @@
-"""The documents evidence.json and climb.json: round trips, and errors that locate damage."""
+"""The documents evidence.json, climb.json and doubts.json: round trips, and errors that locate damage."""
 
 from __future__ import annotations
 
@@ -17,17 +17,22 @@ from json_damage import container_of, positions
 from needful.core.atoms import GroundAtom
 from needful.core.model import PlanningModel, Vocabulary
 from needful.errors import ModelError
+from needful.operator_learning.doubt import Doubt, DoubtKind
+from needful.operator_learning.doubts import Doubts
 from needful.operator_learning.explanation import TransitionEvidence, explain_operator, gather_evidence
 from needful.operator_learning.hill_climbing import ClimbStep
 from needful.operator_learning.learn_operators import learn_operators
 from needful.operator_learning.objective import Objective
 from needful.storage.evidence import (
     CLIMB_FILE,
+    DOUBTS_FILE,
     EVIDENCE_FILE,
     RecordedClimb,
     climb_to_json,
+    doubts_to_json,
     evidence_to_json,
     load_climb,
+    load_doubts,
     load_evidence,
 )
 from needful.storage.json_fields import JsonValue
@@ -181,3 +186,50 @@ def test_damage_of_a_climb_is_located(change: dict[str, object], message: str, t
     with pytest.raises(ModelError) as error:
         load_climb(tmp_path)
     assert message in str(error.value)
+
+
+DOUBTS = Doubts(
+    *(8, 1, 7, 3, 4, 5, 6),
+    items=(
+        Doubt(
+            DoubtKind.FALSE_CLAIM,
+            "Go",
+            "Go",
+            3,
+            "Go claims At(?x0)",
+            "for example demonstration 0",
+            "Look.",
+        ),
+        Doubt(DoubtKind.REPAIRED, None, None, 6, "6 atoms of Near were repaired", "", "Look."),
+    ),
+)
+
+
+def test_doubts_survive_the_round_trip(tmp_path: Path) -> None:
+    assert load_doubts(tmp_path) is None, "a model of an earlier version has no doubts"
+    for doubts in (DOUBTS, Doubts()):
+        (tmp_path / DOUBTS_FILE).write_text(json.dumps(doubts_to_json(doubts)))
+        assert load_doubts(tmp_path) == doubts
+
+
+@pytest.mark.parametrize(
+    ("location", "value", "message"),
+    [
+        (["format"], "needful-climb", '"format" is not "needful-doubts"'),
+        (["version"], 2, "version 2 of 'needful-doubts' is not known"),
+        (["false_claims"], "many", "false_claims: expected a whole number"),
+        (
+            ["doubts", 0, "kind"],
+            "false_claims",
+            r"doubts\[0\].kind: Unknown kind of doubt .* mean 'false_claim'",
+        ),
+        (["doubts", 0, "operator"], 3, r"doubts\[0\].operator: expected a string"),
+        (["doubts", 1], {"kind": "idle"}, r"doubts\[1\]: the field 'operator' is missing"),
+    ],
+)
+def test_damage_of_doubts_is_located(location: list[Any], value: Any, message: str, tmp_path: Path) -> None:
+    document: Any = copy.deepcopy(doubts_to_json(DOUBTS))
+    container_of(document, location)[location[-1]] = value
+    (tmp_path / DOUBTS_FILE).write_text(json.dumps(document))
+    with pytest.raises(ModelError, match=message):
+        load_doubts(tmp_path)

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamp_world import LampNames, Lamps
+from lamp_world import MARKUP, LampNames, Lamps
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError
+from needful.operator_learning.doubt import Doubt, DoubtKind
+from needful.operator_learning.doubts import Doubts
 from needful.reports.page import operator_cards, task_films
 from needful.reports.page.page import make_report, page_data, run_labels
 from needful.reports.page.recorded_run import RecordedRun, read_run
@@ -107,6 +109,45 @@ def test_the_climb(lamps: RecordedRun) -> None:
     (step,) = run["model"]["climb"]["steps"]
     assert (run["model"]["climb"]["transitions"], step["uncovered"], step["operators"]) == (8, 0, 1)
     assert step["added"][0].startswith("Switch(?x0:lamp)\n")
+
+
+def test_doubts_of_the_model_and_of_cross_validation(lamps: RecordedRun) -> None:
+    assert lamps.model is not None
+    (run,) = page_data([lamps], find)["runs"]
+    assert run["model"]["doubts"] == {
+        "transitions": 8,
+        "falseClaims": 0,
+        "falseTransitions": 0,
+        "purposeless": 0,
+        "idle": 0,
+        "repaired": 0,
+        "items": [],
+    }
+    doubt = Doubt(DoubtKind.IDLE, None, "Switch", 2, "Switch added no atom", "", "Look.")
+    model = replace(lamps.model, doubts=Doubts(8, 0, 5, 4, 3, 2, 1, (doubt,)))
+    worse = {"operator": None, "kind": "validation", "text": "In cross-validation, ..."}
+    summary = {
+        **lamps.summary,
+        "doubts": [worse, {"kind": "idle", "text": "not again"}, "odd", {"kind": "validation"}],
+    }
+    (run,) = page_data([replace(lamps, model=model, summary=summary)], find)["runs"]
+    shown = run["model"]["doubts"]
+    assert [
+        shown[name] for name in ("falseClaims", "falseTransitions", "purposeless", "idle", "repaired")
+    ] == [*(5, 4, 3, 2, 1)]
+    assert shown["items"] == [
+        worse,
+        {"operator": None, "kind": "idle", "text": "Switch added no atom. Look."},
+    ]
+    (run,) = page_data([replace(lamps, model=replace(model, doubts=None))], find)["runs"]
+    assert run["model"]["doubts"] is None
+
+
+def test_text_of_doubts_cannot_end_the_data(lamps: RecordedRun) -> None:
+    assert lamps.model is not None
+    doubt = Doubt(DoubtKind.IDLE, None, "Switch", 2, f"Switch {MARKUP}", "", "Look.")
+    model = replace(lamps.model, doubts=Doubts(items=(doubt,)))
+    assert MARKUP not in make_report([replace(lamps, model=model)], find)
 
 
 def test_films_share_what_stands_still(lamps: RecordedRun) -> None:

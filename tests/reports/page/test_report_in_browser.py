@@ -19,6 +19,8 @@ from headless_browser import CHROMIUM, Browser, open_browser
 from lamp_world import HOSTILE, MARKUP, LampNames, Lamps
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
+from needful.operator_learning.doubt import Doubt, DoubtKind
+from needful.operator_learning.doubts import Doubts
 from needful.reports.page.page import make_report
 from needful.reports.page.recorded_run import RecordedRun, read_run
 from needful.reports.page.task_films import bound_to
@@ -59,6 +61,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
         "compared": [read_run(lamps), read_run(as_policy(lamps)), read_run(unlearned(lamps))],
         "fewer": [read_run(lamps), replace(read_run(lamps), records=read_run(lamps).records[1:3])],
     }
+    about["doubted"] = [doubted(read_run(lamps))]
     about["careful"] = [forbidding_lit_lamps(read_run(lamps))]
     missed = read_run(lamps).records[1]
     late = replace(missed, outcome="timeout", abstract_plans=0, failure="timeout", missing=())
@@ -66,6 +69,15 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
     for name, runs in about.items():
         (folder / f"{name}.html").write_text(make_report(runs, find))
     return Pages(folder, screws)
+
+
+def doubted(run: RecordedRun) -> RecordedRun:
+    """Return the run with a doubt that contains markup."""
+    assert run.model is not None
+    doubt = Doubt(DoubtKind.FALSE_CLAIM, "Switch", "Switch", 3, f"Switch claims {MARKUP}", "", "Look.")
+    doubts = Doubts(8, false_claims=3, false_transitions=2, idle_steps=1, items=(doubt,))
+    summary = {**run.summary, "false_claims_validated": 4}
+    return replace(run, summary=summary, model=replace(run.model, doubts=doubts))
 
 
 def forbidding_lit_lamps(run: RecordedRun) -> RecordedRun:
@@ -148,7 +160,7 @@ def test_the_summary(browser: Browser, pages: Pages) -> None:
     assert texts(browser, "h1") == ["Screws"]
     assert texts(browser, "#subtitle") == ["necessary from 6 demonstrations, seed 0"]
     assert texts(browser, ".tile strong")[:2] == ["100 %", "4"]
-    assert texts(browser, "#sections a") == ["Summary", "Operators", "Hill climb", "Tasks"]
+    assert texts(browser, "#sections a") == ["Summary", "Operators", "Doubts", "Hill climb", "Tasks"]
     assert "No task failed." in texts(browser, "#summary p")
     assert browser.run("document.querySelectorAll('#summary .chart .dot').length") == 50
     curve = browser.run("document.querySelector('#summary .curve').getBBox().height")
@@ -196,6 +208,19 @@ def test_negative_preconditions_are_among_the_reasons(browser: Browser, pages: P
     forbids, adds = texts(browser, ".reasons-table tr")
     assert forbids == "forbids Lit(?x0)must not hold before the step"
     assert adds.startswith("adds Lit(?x0)")
+
+
+def test_doubts_are_listed_as_text(browser: Browser, pages: Pages) -> None:
+    open_page(browser, pages["doubted"])
+    assert texts(browser, "#doubts .chips li") == [
+        "3 false claims in 2 of 8 transitions",
+        "4 false claims on left-out demonstrations",
+        "1 idle step",
+    ]
+    assert texts(browser, ".doubts li") == [f"false claim Switch claims {MARKUP}. Look."]
+    assert browser.run("window.hacked") is None
+    open_page(browser, pages["screws"])
+    assert texts(browser, "#doubts .quiet") == ["Nothing is doubtful."]
 
 
 def test_the_hill_climb_shows_the_changes_of_each_step(browser: Browser, pages: Pages) -> None:
