@@ -9,7 +9,7 @@ from typing import TypeAlias
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.delete_patterns import Generalise, partly_bound
-from needful.operator_learning.hill_climbing import Climb, Move, alternate
+from needful.operator_learning.hill_climbing import Climb, Move, Resume, alternate, climb_where_stuck
 from needful.operator_learning.learned_operators import (
     EncodedOperatorData,
     LearnedOperators,
@@ -19,7 +19,7 @@ from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.merge_types import merge_types
 from needful.operator_learning.noise import Repairs, repair_noise
 from needful.operator_learning.reduce_complexity import reduce_truthfully
-from needful.operator_learning.unnamed_objects import Resume, conditions_on_unnamed_objects
+from needful.operator_learning.unnamed_objects import conditions_on_unnamed_objects
 
 Schedule: TypeAlias = Callable[[LearningProblem, Move, Climb], Climb]
 TypeMerger: TypeAlias = Callable[[Climb, LearningProblem], Climb]
@@ -85,6 +85,7 @@ def learn_operators(
     merged = config.types(climb, problem)
     if merged is not climb:
         climb = config.conditions(merged, problem, resume_and_merge)
+    climb = climb_where_stuck(problem, resume_and_merge, climb)
     found = (EncodedOperatorData(fitted.operator, fitted.data) for fitted in climb.hypothesis.fitted)
     learned = evaluate_operators(found, climb.hypothesis.coverage, problem.matcher, climb.steps)
     return replace(learned, repairs=repairs)
