@@ -38,8 +38,9 @@ from pathlib import Path
 
 import needful
 from imperfect_demonstrations_report import CLEAN, Measurement, print_table, with_ratios, write_files
-from needful.approaches.bilevel import BilevelApproach, LearnedModel, learn_model
+from needful.approaches.bilevel import BilevelApproach, learn_model
 from needful.approaches.catalogue import BILEVEL_APPROACHES
+from needful.approaches.learned_model import LearnedModel
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstrations
 from needful.demos.imperfections import ImperfectionRates, flip_atoms, make_imperfect

@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from needful.core.atoms import AbstractState
 from needful.core.demonstrations import Demonstration, Transition
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator, Operator
 from needful.operator_learning.candidates import Candidate
+from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
+from needful.operator_learning.learn_operators import OperatorLearningConfig
+from needful.operator_learning.merge_types import keep_types, merge_types
+from needful.operator_learning.noise import keep_atoms
+from needful.operator_learning.reduce_complexity import reduce_complexity
+from needful.operator_learning.unnamed_objects import named_objects_only
+
+# The paper's procedure, as in the approach `necessary-paper`, and the same with narrower quantified deletes
+# and wider types.
+PAPER = OperatorLearningConfig(
+    generalise=whole_predicate,
+    reduce=reduce_complexity,
+    types=keep_types,
+    conditions=named_objects_only,
+    skip_idle_steps=False,
+    repair=keep_atoms,
+)
+PAPER_WITH_PATTERNS_AND_TYPES = replace(PAPER, generalise=partly_bound, types=merge_types)
+PAPER_CONFIGS = (PAPER, PAPER_WITH_PATTERNS_AND_TYPES)
 
 
 def groundings(
@@ -35,11 +55,10 @@ def is_consistent(ground: GroundOperator, transition: Transition, necessary: Abs
 
 
 def is_explaining(ground: GroundOperator, transition: Transition, necessary: AbstractState | None) -> bool:
-    """Return whether a stripped operator is eligible for a transition in partitioning."""
-    keeps = ground.preconditions & ground.add_effects
+    """Return whether a candidate's operator is eligible for a transition in partitioning."""
     needed = frozenset() if necessary is None else necessary - transition.before
     return (
-        keeps <= transition.before
+        ground.preconditions <= transition.before
         and ground.add_effects <= transition.after
         and needed <= ground.add_effects
     )
@@ -56,12 +75,18 @@ def best_consistent(
     objects: Sequence[Object],
     transition: Transition,
     necessary: AbstractState,
+    with_purpose: bool = False,
 ) -> GroundOperator | None:
+    """Return the best consistent ground operator.
+
+    An operator with a purpose must add a necessary atom that is no keep effect.
+    """
     eligible = [
         ground
         for operator in operators
         for ground in groundings(operator, objects, transition)
         if is_consistent(ground, transition, necessary)
+        and (not with_purpose or (ground.add_effects - ground.preconditions) & necessary)
     ]
     return min(eligible, key=lambda g: preference(g, transition), default=None)
 
@@ -75,19 +100,42 @@ def preference(ground: GroundOperator, transition: Transition) -> tuple[int, int
     )
 
 
+def adding_controllers(demonstrations: Sequence[Demonstration]) -> set[str]:
+    """Return the names of the controllers that add an atom somewhere; only their steps are skipped."""
+    return {
+        transition.action.controller.name
+        for demonstration in demonstrations
+        for transition in demonstration.transitions()
+        if transition.added
+    }
+
+
 def backchain(
-    operators: Sequence[Operator], demonstration: Demonstration
-) -> tuple[list[GroundOperator], dict[int, AbstractState]]:
-    """Return the greedy consistent suffix, and α by state number."""
+    operators: Sequence[Operator],
+    demonstration: Demonstration,
+    skippable: Collection[str] = (),
+    skip_purposeless: bool = False,
+) -> tuple[list[GroundOperator | None], dict[int, AbstractState]]:
+    """Return the greedy consistent suffix, and α by state number; skipped steps are None.
+
+    A step of a skippable controller is skipped if no necessary atom became true and no operator adds one
+    again; keep effects do not count. Without `skip_purposeless`, it must also add no atom at all.
+    """
     necessary = demonstration.goal
     known = {len(demonstration): necessary}
-    chain: list[GroundOperator] = []
+    chain: list[GroundOperator | None] = []
     for step, transition in reversed(list(enumerate(demonstration.transitions()))):
-        ground = best_consistent(operators, demonstration.objects, transition, necessary)
-        if ground is None:
+        may_skip = (
+            transition.action.controller.name in skippable
+            and necessary <= transition.before
+            and (skip_purposeless or not transition.added)
+        )
+        ground = best_consistent(operators, demonstration.objects, transition, necessary, may_skip)
+        if ground is None and not may_skip:
             break
         chain.insert(0, ground)
-        necessary = ground.preconditions | (necessary - ground.add_effects)
+        if ground is not None:
+            necessary = ground.preconditions | (necessary - ground.add_effects)
         known[step] = necessary
     return chain, known
 
@@ -128,7 +176,7 @@ def partition(
     demonstrations: Sequence[Demonstration],
     necessary: Sequence[Sequence[AbstractState | None]],
 ) -> dict[str, list[tuple[int, int, tuple[Object, ...]]]]:
-    """Return the data of each candidate that gets any, by text; `necessary` is α by demonstration."""
+    """Return the transitions of each candidate that has any, by text; `necessary` holds α."""
     shares: dict[str, list[tuple[int, int, tuple[Object, ...]]]] = {}
     for index, demonstration in enumerate(demonstrations):
         for step, transition in enumerate(demonstration.transitions()):
@@ -137,3 +185,62 @@ def partition(
             if best is not None:
                 shares.setdefault(best[0].text, []).append((index, step, best[1].objects))
     return shares
+
+
+def ineffective(
+    candidate: Candidate,
+    data: Sequence[tuple[int, int, tuple[Object, ...]]],
+    demonstrations: Sequence[Demonstration],
+    necessary: Sequence[Sequence[AbstractState | None]],
+) -> list[tuple[int, int, tuple[Object, ...]]]:
+    """Return the transitions of a candidate that made no needed change and lack a precondition.
+
+    A transition makes no needed change if all changes of the candidate held before, or if it is known that
+    nothing that became true is necessary. A precondition is an atom over the parameters that held before
+    all other transitions. It is ignored if more than a quarter of all transitions lack it. Idle transitions
+    do not count there.
+    """
+    skippable = adding_controllers(demonstrations)
+    changing, unchanging = [], []
+    for index, step, objects in data:
+        transition = list(demonstrations[index].transitions())[step]
+        ground = candidate.operator.ground(objects)
+        alpha = necessary[index][step + 1]
+        passive = transition.action.controller.name in skippable and (
+            ground.add_effects - ground.preconditions <= transition.before
+            or (alpha is not None and alpha <= transition.before)
+        )
+        (unchanging if passive else changing).append((index, step, objects))
+    if not changing:
+        return []
+
+    def lifted_before(
+        index: int, step: int, objects: tuple[Object, ...]
+    ) -> set[tuple[str, tuple[int, ...]]]:
+        return {
+            (atom.predicate.name, tuple(map(objects.index, atom.objects)))
+            for atom in demonstrations[index].abstract_states[step]
+            if set(atom.objects) <= set(objects)
+            and atom.predicate.fits([candidate.operator.parameters[objects.index(o)] for o in atom.objects])
+        }
+
+    needs = set.intersection(*(lifted_before(*datum) for datum in changing))
+    found = []
+    for datum in unchanging:
+        for need in needs - lifted_before(*datum):
+            lacking = [
+                other
+                for other in unchanging
+                if need not in lifted_before(*other) and not is_idle(demonstrations[other[0]], other[1])
+            ]
+            if is_idle(demonstrations[datum[0]], datum[1]) or len(lacking) <= len(data) / 4:
+                found.append(datum)
+                break
+    return found
+
+
+def is_idle(demonstration: Demonstration, step: int) -> bool:
+    """Return whether a step adds nothing, and the step before or after it has the same action."""
+    before, after = demonstration.abstract_states[step : step + 2]
+    calls = [(one.controller, one.objects) for one in demonstration.actions]
+    return after <= before and calls[step] in (calls[:step][-1:] + calls[step + 1 : step + 2])

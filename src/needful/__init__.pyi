@@ -6,8 +6,6 @@ from needful.approaches.base import Learned as Learned
 from needful.approaches.base import LearningConfig as LearningConfig
 from needful.approaches.base import Solver as Solver
 from needful.approaches.bilevel import BilevelApproach as BilevelApproach
-from needful.approaches.bilevel import BilevelSolver as BilevelSolver
-from needful.approaches.bilevel import LearnedModel as LearnedModel
 from needful.approaches.bilevel import learn_model as learn_model
 from needful.approaches.catalogue import APPROACHES as APPROACHES
 from needful.approaches.catalogue import find_approach as find_approach
@@ -15,6 +13,8 @@ from needful.approaches.files import load_solver as load_solver
 from needful.approaches.files import open_model as open_model
 from needful.approaches.gnn import GnnApproach as GnnApproach
 from needful.approaches.gnn import LearnedPolicy as LearnedPolicy
+from needful.approaches.learned_model import BilevelSolver as BilevelSolver
+from needful.approaches.learned_model import LearnedModel as LearnedModel
 from needful.core.atoms import AbstractState as AbstractState
 from needful.core.atoms import GroundAtom as GroundAtom
 from needful.core.atoms import LiftedAtom as LiftedAtom

@@ -48,7 +48,7 @@ def test_demonstrations_of_another_domain_are_refused() -> None:
 
 
 def test_description_of_a_learned_model() -> None:
-    def only_the_last_step(problem, reduce):
+    def only_the_last_step(problem, reduce, start):
         return Climb(improve_coverage(problem.empty_hypothesis(), problem))
 
     config = OperatorLearningConfig(schedule=only_the_last_step)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import toy_world
-from needful.approaches.bilevel import BilevelSolver
+from needful.approaches.learned_model import BilevelSolver
 from needful.core.controllers import Execution, GroundController
 from needful.core.plans import Outcome
 from needful.core.state import State

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from needful.approaches.bilevel import BilevelSolver
 from needful.approaches.files import load_solver, model_digest, open_model
+from needful.approaches.learned_model import BilevelSolver
 from needful.core.model import PlanningModel
 from needful.envs.contract import Split
 from needful.errors import DemonstrationError, InvalidInputError, UnknownNameError

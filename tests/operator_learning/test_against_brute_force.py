@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brute_force_learning
+from brute_force_learning import PAPER_CONFIGS
 from needful.core.canonical import interchangeable
-from needful.core.operators import Operator
+from needful.core.operators import GroundOperator
 from needful.core.plans import necessary_atoms
+from needful.operator_learning.delete_patterns import partly_bound
 from needful.operator_learning.encoding import encode_demonstrations
-from needful.operator_learning.hill_climbing import steepest_descent
+from needful.operator_learning.hill_climbing import Climb, alternate, steepest_descent
 from needful.operator_learning.improve_coverage import improve_coverage
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import reproduces_demonstration
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.matching import Matcher
 from needful.operator_learning.objective import Coverage, cover
+from needful.operator_learning.reduce_complexity import reduce_complexity, reduce_truthfully
 from tiny_worlds import demonstrations, operators
 
 pytestmark = pytest.mark.slow  # as a whole
@@ -105,22 +110,25 @@ def test_backchaining_coverage_and_necessary_atoms(demos, candidates):
     assert coverage.uncovered == uncovered
 
 
-def covered_chain_reaches_the_goal(learned: list[Operator], demo) -> bool:
-    chain, _ = brute_force_learning.backchain(learned, demo)
+def covered_chain_reaches_the_goal(chain: list[GroundOperator | None], demo) -> bool:
     if len(chain) < len(demo):
         return True
     state = demo.abstract_states[0]
     for step in chain:
-        state = step.apply(state)
+        if step is not None:
+            assert step.preconditions <= state, "applicable in the predicted state"
+            state = step.apply(state)
     return demo.goal <= state
 
 
 @settings(max_examples=150, deadline=None)
-@given(demos=st.lists(demonstrations(), min_size=1, max_size=3))
-def test_coverage_theorem(demos):
+@given(demos=st.lists(demonstrations(), min_size=1, max_size=3), config=st.sampled_from(PAPER_CONFIGS))
+def test_coverage_theorem(demos, config):
     """A covered demonstration can be planned symbolically with exactly the operators of its chain."""
-    learned = learn_operators(demos)
-    assert all(covered_chain_reaches_the_goal(list(learned.operators), demo) for demo in demos)
+    learned = learn_operators(demos, config)
+    for demo in demos:
+        chain, _ = brute_force_learning.backchain(learned.operators, demo)
+        assert covered_chain_reaches_the_goal(chain, demo)
     for demo, alphas in zip(encode_demonstrations(demos), learned.necessary, strict=True):
         if alphas[0] is not None:
             assert reproduces_demonstration(learned.operators, demo, Matcher())
@@ -128,12 +136,46 @@ def test_coverage_theorem(demos):
 
 @settings(max_examples=150, deadline=None)
 @given(demos=st.lists(demonstrations(), min_size=1, max_size=3))
-def test_learning_invariants(demos):
+def test_coverage_theorem_with_skipped_steps(demos):
+    """A covered demonstration can be planned symbolically without its skipped steps."""
     learned = learn_operators(demos)
+    assert learned.repairs is not None
+    for demo, chain, alphas in zip(
+        learned.repairs.demonstrations, learned.chains, learned.necessary, strict=True
+    ):
+        if alphas[0] is not None:
+            assert covered_chain_reaches_the_goal(list(chain), demo)
+
+
+@settings(max_examples=150, deadline=None)
+@given(demos=st.lists(demonstrations(), min_size=1, max_size=3), config=st.sampled_from(PAPER_CONFIGS))
+def test_the_objective_falls_with_every_step(demos, config):
+    learned = learn_operators(demos, config)
     objectives = [step.objective for step in learned.steps]
     assert objectives == sorted(objectives, reverse=True)
     lowering = [step.objective for step in learned.steps if step.move != "widen"]
     assert len(set(lowering)) == len(lowering)
+
+
+@settings(max_examples=150, deadline=None)
+@given(demos=st.lists(demonstrations(), min_size=1, max_size=3))
+def test_the_objective_falls_between_new_conditions(demos):
+    """The default learner may add operators again after it requires a condition or skips steps."""
+    steps = learn_operators(demos).steps
+    for earlier, later in itertools.pairwise(steps):
+        if later.move in ("cover", "delete"):
+            assert later.objective < earlier.objective
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    demos=st.lists(demonstrations(), min_size=1, max_size=3),
+    config=st.sampled_from([*PAPER_CONFIGS, OperatorLearningConfig()]),
+)
+def test_learning_invariants(demos, config):
+    learned = learn_operators(demos, config)
+    assert learned.repairs is not None
+    demos = learned.repairs.demonstrations
     identities = [(g.demonstration, g.step) for data in learned.data for g in data.groundings]
     assert len(identities) == len(set(identities)), "a transition is in at most one dataset"
     for data in learned.data:
@@ -147,9 +189,15 @@ def test_learning_invariants(demos):
 
 
 @settings(max_examples=100, deadline=None)
-@given(demos=st.lists(demonstrations(), min_size=1, max_size=3))
-def test_induced_sets_are_intersections_and_unions(demos):
-    for data in learn_operators(demos).data:
+@given(
+    demos=st.lists(demonstrations(), min_size=1, max_size=3),
+    config=st.sampled_from([*PAPER_CONFIGS, OperatorLearningConfig()]),
+)
+def test_induced_sets_are_intersections_and_unions(demos, config):
+    learned = learn_operators(demos, config)
+    assert learned.repairs is not None
+    demos = learned.repairs.demonstrations
+    for data in learned.data:
         inside = []
         for grounding in data.groundings:
             transition = list(demos[grounding.demonstration].transitions())[grounding.step]
@@ -175,8 +223,11 @@ def test_induced_sets_are_intersections_and_unions(demos):
 def test_hill_climbing_ends_where_no_operator_improves_coverage(demos):
     """Hill climbing ends only where neither move helps, under both schedules."""
 
-    for config in (OperatorLearningConfig(), OperatorLearningConfig(schedule=steepest_descent)):
-        problem = LearningProblem.of(demos, config.generalise)
-        climb = config.schedule(problem, config.reduce)
+    for schedule, reduce, skip in itertools.product(
+        (alternate, steepest_descent), (reduce_complexity, reduce_truthfully), (False, True)
+    ):
+        problem = LearningProblem.of(demos, partly_bound, skip_idle_steps=skip)
+        climb = schedule(problem, reduce, Climb(problem.empty_hypothesis()))
+        assert reduce(climb.hypothesis, problem) is climb.hypothesis
         again = improve_coverage(climb.hypothesis, problem)
         assert not again.objective < climb.hypothesis.objective

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import brute_force_learning
 from needful.operator_learning.encoding import TransitionIndex, encode_demonstrations
 from tiny_worlds import demonstrations
 
@@ -35,3 +36,27 @@ def test_transitions_are_found_by_number_and_by_controller(demos):
     for name, transitions in index.by_controller.items():
         assert transitions == [one for one in index.by_number if one.controller.name == name]
     assert sum(map(len, index.by_controller.values())) == len(index.by_number)
+
+
+@settings(max_examples=100, deadline=None)
+@given(demos=few_demonstrations)
+def test_skippable_and_idle_steps_by_definition(demos):
+    skippable = brute_force_learning.adding_controllers(demos)
+    for demo, encoded in zip(demos, encode_demonstrations(demos, skip_idle_steps=True), strict=True):
+        for step, fast in enumerate(encoded.transitions):
+            assert fast.skippable == (fast.controller.name in skippable)
+            assert fast.idle == (fast.skippable and brute_force_learning.is_idle(demo, step))
+    for encoded in encode_demonstrations(demos):
+        assert not any(fast.skippable or fast.idle or fast.outlier for fast in encoded.transitions)
+
+
+@settings(max_examples=50, deadline=None)
+@given(demos=few_demonstrations, data=st.data())
+def test_outliers_are_marked_and_not_learned_from(demos, data):
+    everything = [(index, step) for index, demo in enumerate(demos) for step in range(len(demo))]
+    outliers = data.draw(st.frozensets(st.sampled_from(everything)))
+    encoded = encode_demonstrations(demos, True, outliers)
+    index = TransitionIndex.of(encoded)
+    assert {one.transition_id for one in index.by_number if one.outlier} == outliers
+    to_learn_from = [one.transition_id for some in index.by_controller.values() for one in some]
+    assert sorted(to_learn_from) == sorted(set(everything) - outliers)

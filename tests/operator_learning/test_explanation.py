@@ -135,7 +135,7 @@ def test_evidence_by_hand():
 
 
 def test_steps_before_the_chain_broke_have_no_evidence():
-    def only_the_last_step(problem, reduce):
+    def only_the_last_step(problem, reduce, start):
         return Climb(improve_coverage(problem.empty_hypothesis(), problem))
 
     learned = learn_operators(ONE_DEMO, OperatorLearningConfig(schedule=only_the_last_step))

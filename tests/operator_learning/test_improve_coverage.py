@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from brute_force_learning import PAPER_WITH_PATTERNS_AND_TYPES
 from needful.core.demonstrations import Demonstration
 from needful.core.operators import DeletePattern, Wildcard
 from needful.operator_learning import improve_coverage as module
@@ -60,8 +61,9 @@ CIRCULAR = {
 @pytest.mark.parametrize("world", CIRCULAR)
 def test_pinned_operators_cover_what_ordinary_rounds_do_not(world, monkeypatch):
     assert learn_operators(CIRCULAR[world]).uncovered == 0
+    assert learn_operators(CIRCULAR[world], PAPER_WITH_PATTERNS_AND_TYPES).uncovered == 0
     monkeypatch.setattr(module, "_try_pinned_operators", lambda start, last, problem: start)
-    assert learn_operators(CIRCULAR[world]).uncovered > 0
+    assert learn_operators(CIRCULAR[world], PAPER_WITH_PATTERNS_AND_TYPES).uncovered > 0
 
 
 def test_a_single_operator_suffices_for_a_single_change():

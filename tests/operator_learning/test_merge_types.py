@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import brute_force_learning
 from kitchen_world import BAG, BOOK, BOX, CUP, FREE, FRIDGE, IN, NEAR, OPEN, THING, TOY, after, putting
-from needful.core.atoms import AbstractState
+from needful.core.atoms import AbstractState, Predicate
+from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import Operator
@@ -132,7 +133,7 @@ def test_fridges_must_still_be_opened():
     assert {str(atom) for atom in into_fridge.preconditions} == {"Held(?x1)", "Near(?x0)", "Open(?x0)"}
 
     problem = LearningProblem.of(demos, partly_bound)
-    narrow = NARROW.schedule(problem, NARROW.reduce).hypothesis
+    narrow = NARROW.schedule(problem, NARROW.reduce, Climb(problem.empty_hypothesis())).hypothesis
     putting_into = [one for one in narrow.candidates if one.controller.name == "Put"]
     (x, y), put = (Variable("?x", THING), Variable("?y", BOOK)), putting_into[0].operator
     anywhere = replace(
@@ -152,6 +153,46 @@ def test_narrower_operators_are_merged_too_or_none_is(fridge):
         str(o.parameters[0]) for o in learn_operators(demos).operators if o.controller.name == "Put"
     }
     assert containers == {"?x0:bag", "?x0:box", f"?x0:{fridge}"}
+
+
+DOOR, ITEM = Type("door", parent=THING), Type("item", parent=THING)
+USED = Predicate("Used", (THING,))
+USE = Controller("Use", (THING,))
+
+
+def using(thing: Object, need: Predicate) -> Demonstration:
+    """Use one thing of which the predicate holds; it holds of no other thing, and no action changes it."""
+    other = thing.type("other")
+    start = frozenset({need(thing)})
+    return Demonstration(
+        (thing, other), frozenset({USED(thing)}), (start, start | {USED(thing)}), (USE(thing),)
+    )
+
+
+@pytest.mark.parametrize(
+    ("door_needs", "item_needs", "containers"),
+    [
+        (Predicate("Unlocked", (DOOR,)), Predicate("Light", (ITEM,)), {"Use(?x0:door)", "Use(?x0:item)"}),
+        (Predicate("Unlocked", (DOOR,)), OPEN, {"Use(?x0:door)", "Use(?x0:item)"}),
+        (OPEN, OPEN, {"Use(?x0:thing)"}),
+        (OPEN, NEAR, {"Use(?x0:thing)"}),
+    ],
+)
+def test_a_precondition_must_accept_the_wider_type(door_needs, item_needs, containers):
+    """Doors and items are used. Coverage, purpose and false claims all allow to merge the operators.
+
+    Open and Near are defined for all things. If only one of the operators requires them, the demonstrations
+    of the other show that they are unnecessary.
+    """
+    demos = [using(DOOR("door1"), door_needs), using(ITEM("item1"), item_needs)]
+    learned = learn_operators(demos)
+    assert headings(learned.operators) == containers
+    assert learned.coverage == 1.0
+    needs = {str(atom) for operator in learned.operators for atom in operator.preconditions}
+    if len(containers) == 2:
+        assert needs == {f"{door_needs.name}(?x0)", f"{item_needs.name}(?x0)"}
+    else:
+        assert needs == ({"Open(?x0)"} if item_needs == OPEN else set())
 
 
 CONTAINER = Type("container", parent=THING)
@@ -234,7 +275,7 @@ def test_deletes_are_widened_one_by_one_and_hints_and_pins_stay():
 
 def test_without_a_merge_the_climb_is_returned_unchanged():
     problem = LearningProblem.of([putting(BOOK1, BAG1)], partly_bound)
-    climb = NARROW.schedule(problem, NARROW.reduce)
+    climb = NARROW.schedule(problem, NARROW.reduce, Climb(problem.empty_hypothesis()))
     assert keep_types(climb, problem) is climb
     empty = Climb(problem.empty_hypothesis())
     assert merge_types(empty, problem) is empty

@@ -13,7 +13,7 @@ from needful.operator_learning.baselines.loft import LabelledExamples
 from needful.operator_learning.baselines.quantified_search import PredictionScorer
 from needful.operator_learning.delete_patterns import partly_bound
 from needful.operator_learning.explanation import explain_operator, gather_evidence
-from needful.operator_learning.hill_climbing import alternate
+from needful.operator_learning.hill_climbing import Climb, alternate
 from needful.operator_learning.learn_operators import learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.operator_diff import OperatorDiff
@@ -30,7 +30,7 @@ def results() -> list[object]:
     explanation = explain_operator(operator, evidence)
     reason = next(iter(explanation.adds.values()))
     problem = LearningProblem.of(DEMOS, partly_bound)
-    climb = alternate(problem, reduce_complexity)
+    climb = alternate(problem, reduce_complexity, Climb(problem.empty_hypothesis()))
     hypothesis, demonstration = climb.hypothesis, problem.demonstrations[0]
     return [
         *(learned, explanation, reason, reason.first, evidence[0]),

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brute_force_learning
+from brute_force_learning import PAPER, PAPER_CONFIGS
 from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.hill_climbing import steepest_descent
@@ -72,8 +73,11 @@ def test_world_without_objects():
 
 def test_empty_goal_needs_nothing():
     demo = replace(one_step(PUSH(A), (), {CLEAN(A)}), goal=NONE)
-    (operator,) = learn_operators([demo]).operators
+    (operator,) = learn_operators([demo], PAPER).operators
     assert operator.add_effects == NONE
+    learned = learn_operators([demo])
+    assert not any(operator.add_effects for operator in learned.operators)
+    assert (learned.coverage, learned.chains) == (1.0, ((None,),))
 
 
 def test_thirty_objects():
@@ -127,9 +131,9 @@ def odd_demonstrations(draw: st.DrawFn) -> Demonstration:
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(odd_demonstrations(), min_size=1, max_size=2))
-def test_chains_are_those_of_the_definition(demos):
-    learned = learn_operators(demos)
+@given(st.lists(odd_demonstrations(), min_size=1, max_size=2), st.sampled_from(PAPER_CONFIGS))
+def test_chains_are_those_of_the_definition(demos, config):
+    learned = learn_operators(demos, config)
     # Backchaining breaks ties by the operators' text, in which each operator has its controller's name.
     unnamed = [replace(operator, name=operator.controller.name) for operator in learned.operators]
     for demo, chain, necessary in zip(demos, learned.chains, learned.necessary, strict=True):
@@ -137,3 +141,22 @@ def test_chains_are_those_of_the_definition(demos):
         assert [step.objects for step in chain if step is not None] == [step.objects for step in expected]
         assert [step.add_effects for step in chain if step is not None] == [s.add_effects for s in expected]
         assert necessary == tuple(alphas.get(index) for index in range(len(demo) + 1))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(odd_demonstrations(), min_size=1, max_size=3))
+def test_chains_with_skipped_steps_are_those_of_the_definition(demos):
+    learned = learn_operators(demos)
+    assert learned.repairs is not None
+    demos = learned.repairs.demonstrations
+    skippable = brute_force_learning.adding_controllers(demos)
+    unnamed = {replace(one, name=one.controller.name): one for one in learned.operators}
+    uncovered = 0
+    for demo, chain, necessary in zip(demos, learned.chains, learned.necessary, strict=True):
+        expected, alphas = brute_force_learning.backchain(list(unnamed), demo, skippable, True)
+        uncovered += len(demo) - len(expected)
+        assert chain == (None,) * (len(demo) - len(expected)) + tuple(
+            None if step is None else unnamed[step.operator].ground(step.objects) for step in expected
+        )
+        assert necessary == tuple(alphas.get(index) for index in range(len(demo) + 1))
+    assert learned.uncovered == uncovered

@@ -60,6 +60,9 @@ class LearningConfig:
         replays: random actions executed in the simulator; used if `Approach.replay_count` is not 0.
         execute: executes an action in the simulator; needed for experiments.
         progress: receives progress reports of the stages of learning.
+        validation_folds: the number of folds of cross-validation, which estimates how often the operators
+            are wrong on unseen demonstrations. 0 means no cross-validation.
+        validation_limit: cross-validation is skipped if it is expected to take this many seconds.
     """
 
     seed: int = 0
@@ -70,6 +73,8 @@ class LearningConfig:
     replays: Demonstrations = ()
     execute: Execute | None = None
     progress: Progress = field(default_factory=SilentProgress)
+    validation_folds: int = 0
+    validation_limit: float = 5.0
 
 
 DEFAULTS = LearningConfig()
@@ -114,7 +119,8 @@ class Learned(Protocol):
         """Return the entries of summary.json that describe learning.
 
         They are the numbers of transitions and operators, the coverage (the fraction of transitions that
-        the operators explain), and the seconds that each stage took.
+        the operators explain), and the seconds that each stage took. For operators, there are also the
+        numbers of false claims and of doubtful steps, and the doubts in words.
         """
         ...
 

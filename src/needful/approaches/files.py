@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 from needful.approaches.base import Solver
-from needful.approaches.bilevel import DROPPED, BilevelSolver
 from needful.approaches.catalogue import GNN_APPROACHES
 from needful.approaches.gnn import PolicySolver
+from needful.approaches.learned_model import DROPPED, BilevelSolver
 from needful.core.model import PlanningModel
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError, ModelError, UnknownNameError

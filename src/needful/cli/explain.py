@@ -13,6 +13,7 @@ from needful.cli.options import AsJson, ModelPath
 from needful.core.atoms import LiftedAtom
 from needful.core.operators import DeletePattern, Operator
 from needful.errors import UnknownNameError
+from needful.operator_learning.doubt import MAX_LISTED_DOUBTS, Doubt, list_doubts
 from needful.operator_learning.explanation import (
     Occurrence,
     OperatorExplanation,
@@ -20,14 +21,17 @@ from needful.operator_learning.explanation import (
     TransitionEvidence,
     explain_operator,
 )
-from needful.storage.evidence import load_evidence
+from needful.storage.evidence import load_doubts, load_evidence
 from needful.storage.vocabulary_json import atom_to_json, atoms_to_json, lifted_to_json
 
 MAX_SHOWN_TRANSITIONS = 5
 
 
 def explanation_to_json(
-    explained: OperatorExplanation, evidence: Sequence[TransitionEvidence], dropped: Mapping[str, int]
+    explained: OperatorExplanation,
+    evidence: Sequence[TransitionEvidence],
+    dropped: Mapping[str, int],
+    doubts: Sequence[Doubt] = (),
 ) -> dict[str, Any]:
     """Return the whole explanation of an operator as JSON; steps of demonstrations are counted from 1."""
     operator = explained.operator
@@ -46,6 +50,11 @@ def explanation_to_json(
         "forgets": _reasons_to_json(explained.patterns),
         "not_predicted": dict(explained.not_predicted),
         "dropped_by_experiment": dict(dropped),
+        "doubts": [
+            {"operator": one.operator, "kind": one.kind.value, "text": one.text}
+            for one in doubts
+            if one.concerns(operator)
+        ],
         "transitions": [_transition_to_json(explained, one) for one in evidence],
     }
 
@@ -97,11 +106,14 @@ def explain(
     ] = None,
     show_all: Annotated[
         bool,
-        typer.Option("--all", help=f"List all transitions, not only the first {MAX_SHOWN_TRANSITIONS}."),
+        typer.Option(
+            "--all",
+            help=f"List all transitions, not only the first {MAX_SHOWN_TRANSITIONS}, and all doubts.",
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show which transitions an operator was learned from, and the reason for each effect.
+    """Show which transitions an operator was learned from, the reason for each effect, and doubts.
 
     Demonstrations are numbered from 0, like test tasks, and their steps from 1.
     """
@@ -113,10 +125,12 @@ def explain(
     chosen = [operator] if operator is not None else list(operators)
     explained = [explain_operator(operators[name], evidence[name]) for name in chosen]
     dropped = dropped_preconditions(stored)
+    found = load_doubts(model_directory(model))
+    doubts = () if found is None else found.items
     if as_json:
         console.print_json(
             {
-                name: explanation_to_json(one, evidence[name], dropped.get(name, {}))
+                name: explanation_to_json(one, evidence[name], dropped.get(name, {}), doubts)
                 for name, one in zip(chosen, explained, strict=True)
             }
         )
@@ -126,6 +140,11 @@ def explain(
         lines = [*_lines(one), *_dropped_lines(one, dropped)]
         console.print_result("\n".join([*lines, *_transition_lines(one.operator, evidence[name], shown)]))
         console.print_result()
+    listed = [one for one in doubts if operator is None or one.concerns(operators[operator])]
+    if listed:
+        about = "the model" if operator is None else operator
+        lines = list_doubts(listed, None if show_all else MAX_LISTED_DOUBTS)
+        console.print_result("\n".join([f"Doubts about {about}:", *(f"  {line}" for line in lines)]))
 
 
 def _lines(explained: OperatorExplanation) -> Iterable[str]:

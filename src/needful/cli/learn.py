@@ -10,7 +10,7 @@ import typer
 from needful.approaches.base import LearningConfig
 from needful.approaches.catalogue import find_approach
 from needful.cli import console
-from needful.cli.options import AsJson, Force, LearnerName, LearningTimeout, Seed
+from needful.cli.options import VALIDATION_FOLDS, AsJson, Force, LearnerName, LearningTimeout, Seed
 from needful.storage.atomic import check_output_directory
 from needful.storage.demonstrations import read_demonstrations
 from needful.storage.output_kinds import MODEL
@@ -34,7 +34,9 @@ def learn(
     console.check_paths_disjoint(demonstrations, out)
     check_output_directory(out, MODEL, force)
     with console.progress_bars() as progress:
-        config = LearningConfig(seed, timeout=learning_timeout, progress=progress)
+        config = LearningConfig(
+            seed, timeout=learning_timeout, progress=progress, validation_folds=VALIDATION_FOLDS
+        )
         learned = approach.learn(data.vocabulary, data.demonstrations, config)
     learned.save(out, force=force)
     for warning in learned.warnings():

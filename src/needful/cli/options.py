@@ -17,6 +17,9 @@ from needful.planning.planners import make_planner, planner_names
 
 Member = TypeVar("Member", bound=Enum)
 
+# The folds of the cross-validation that `learn` and `run` make if it takes only a few seconds.
+VALIDATION_FOLDS = 5
+
 
 def positive_seconds(seconds: float | None) -> float | None:
     """Return the value of an option in seconds; raise unless it is None, or positive and finite."""

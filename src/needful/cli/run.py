@@ -77,6 +77,7 @@ def run_domain(
         oracle_samplers=options.enum_member(SamplerSource, "kind of samplers", samplers)
         is SamplerSource.ORACLE,
         learning_timeout=learning_timeout,
+        validation_folds=options.VALIDATION_FOLDS,
     )
     with chosen_environment(domain) as environment, console.progress_bars() as progress:
         path = out or _new_folder(f"{environment.name}-{learner}-seed{seed}")
@@ -88,6 +89,8 @@ def run_domain(
             write_page([read_run(folder.path)], folder.path / PAGE_FILE, environment)
     for warning in console.describe_skipped(result.collected):
         console.print_stderr(warning)
+    for warning in () if result.learned is None else result.learned.warnings():
+        console.print_stderr(f"warning: {warning}")
     if as_json:
         console.print_json({**result.summary, "out": str(path)})
     else:

@@ -55,6 +55,8 @@ class RunConfig:
         learning_timeout: the maximum seconds of learning; collecting demonstrations does not count. If the
             time runs out, nothing is learned. Otherwise the limit does not affect the result.
         policy: how policies are trained; only used by approaches that learn a policy.
+        validation_folds: the number of folds of cross-validation, 0 for none. It is skipped if it takes too
+            long, and it does not affect what is learned.
     """
 
     learner: str = "necessary"
@@ -67,6 +69,7 @@ class RunConfig:
     oracle_samplers: bool = False
     learning_timeout: float | None = None
     policy: PolicyConfig = field(default_factory=PolicyConfig)
+    validation_folds: int = 0
 
     def __post_init__(self) -> None:
         approach = find_approach(self.learner)
@@ -95,6 +98,7 @@ class RunConfig:
             replays,
             execute,
             progress,
+            self.validation_folds,
         )
 
     def identity(self, domain: str) -> RunIdentity:

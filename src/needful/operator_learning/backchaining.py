@@ -61,6 +61,12 @@ class Backchain:
         return tuple((after or 0) & ~transition.before for transition, after in pairs)
 
     @cached_property
+    def needed_or_unknown(self) -> tuple[int | None, ...]:
+        """The same as `needed`, but None for the transitions that the chain did not reach."""
+        pairs = zip(self.needed, self.necessary[1:], strict=True)
+        return tuple(None if after is None else needed for needed, after in pairs)
+
+    @cached_property
     def operator_texts(self) -> frozenset[str]:
         """The texts of the operators in the chain; a text identifies an operator."""
         return frozenset(link.match.text for link in self.links if link.match is not SKIPPED)
@@ -95,6 +101,10 @@ def backchain(
     links: list[ChainLink] = []
     for step in range(len(transitions) - 1, -1, -1):
         transition = transitions[step]
+        if transition.outlier:
+            necessary &= transition.before
+            links.append(ChainLink(SKIPPED, necessary))
+            continue
         skippable = (
             transition.skippable
             and (skip_purposeless or not transition.added)
@@ -111,7 +121,7 @@ def backchain(
             best, competitors = None, diff.by_controller.get(transition.controller.name, ())
         for operator in competitors:
             link = matcher.best_consistent_link(operator, transition, necessary)
-            if link is None or (skippable and not link.match.adds & necessary):
+            if link is None or (skippable and not link.match.changes & necessary):
                 continue
             if best is None or link < best:
                 best = link

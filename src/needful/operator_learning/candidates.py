@@ -1,9 +1,10 @@
 """Candidates of hill climbing: operators without the parts that are induced from data.
 
 Hill climbing searches over sets of such stripped operators. A stripped operator has parameters, a
-controller, add effects and keep effects (atoms that are both preconditions and add effects). Its other
-preconditions and its deletes are induced from the transitions that it explains. Which transitions an
-operator explains depends on the other operators of the set, so induction is repeated for each set.
+controller, add effects and required preconditions: keep effects (atoms that are both preconditions and add
+effects) and conditions on unnamed objects (`unnamed_objects`). Its other preconditions and its deletes are
+induced from the transitions that it explains. Which transitions an operator explains depends on the other
+operators of the set, so induction is repeated for each set.
 
 After hill climbing, `merge_types` may add quantified deletes with wider types to a stripped operator. They
 are called widened. Induction does not change them.
@@ -26,8 +27,8 @@ class Candidate:
     """A stripped operator in canonical form, with preferences for the transitions that it explains.
 
     Attributes:
-        operator: the stripped operator. It has add effects, keep effects (atoms that are also
-            preconditions) and widened quantified deletes (from `merge_types`), but no induced parts.
+        operator: the stripped operator. It has add effects, required preconditions and widened quantified
+            deletes (from `merge_types`), but no induced parts.
         text: the operator's text, by which candidates are sorted.
         interchangeable_indices: for each parameter, the indices of the parameters that can be swapped with
             it without changing the operator, including its own index.
@@ -65,20 +66,14 @@ class Candidate:
         )
 
 
-def strip(operator: Operator) -> Operator:
-    """Return the operator without `delete_effects`, and with only its keep effects as preconditions.
-
-    Keep effects are atoms that are both preconditions and add effects.
-    """
-    return replace(operator, preconditions=operator.keep_effects, delete_effects=frozenset())
-
-
 def canonical_candidate(
     operator: Operator,
     hints: Mapping[TransitionId, Mapping[Variable, int]],
     pinned: frozenset[TransitionId] = frozenset(),
 ) -> Candidate:
-    """Return the candidate of an operator: without induced parts, and with canonical variable names.
+    """Return the candidate of a stripped operator, with canonical variable names.
+
+    The preconditions must be those that the operator requires; delete effects are dropped.
 
     The variables in `hints` (preferred objects per transition) are renamed in the same way.
     """

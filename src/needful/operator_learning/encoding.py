@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -27,7 +27,7 @@ class EncodedTransition:
 
     `skippable` is whether backchaining may leave the transition unexplained if it adds nothing necessary.
     `idle` is whether it adds nothing and stands beside a step with the same action: it was repeated, or it
-    failed and was tried again.
+    failed and was tried again. `outlier` is whether the learner ignores the transition; see `outliers`.
     """
 
     number: int
@@ -40,6 +40,7 @@ class EncodedTransition:
     after: int
     skippable: bool = False
     idle: bool = False
+    outlier: bool = False
 
     def __repr__(self) -> str:
         name = self.controller.name
@@ -77,7 +78,10 @@ class EncodedDemonstration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TransitionIndex:
-    """The transitions of all demonstrations, by number and by the name of their controller."""
+    """The transitions of all demonstrations by number, and those to learn from by their controller's name.
+
+    Outliers are not learned from.
+    """
 
     by_number: tuple[EncodedTransition, ...]
     by_controller: Mapping[str, Sequence[EncodedTransition]]
@@ -92,17 +96,22 @@ class TransitionIndex:
         by_number = tuple(transition for demo in demonstrations for transition in demo.transitions)
         by_controller: dict[str, list[EncodedTransition]] = {}
         for transition in by_number:
+            if transition.outlier:
+                continue
             by_controller.setdefault(transition.controller.name, []).append(transition)
         return cls(by_number, by_controller)
 
 
 def encode_demonstrations(
-    demonstrations: Sequence[Demonstration], skip_idle_steps: bool = False
+    demonstrations: Sequence[Demonstration],
+    skip_idle_steps: bool = False,
+    outliers: Set[TransitionId] = frozenset(),
 ) -> tuple[EncodedDemonstration, ...]:
     """Return the demonstrations with numbered transitions, objects and atoms.
 
     With `skip_idle_steps`, a transition is skippable, unless its controller never adds an atom: the learner
-    must not lose a controller whose effects the predicates do not describe.
+    must not lose a controller whose effects the predicates do not describe. The transitions in `outliers`
+    are marked as such.
     """
     numbers = itertools.count()
     effective: frozenset[str] = frozenset()
@@ -115,7 +124,9 @@ def encode_demonstrations(
             )
             if not after <= before
         )
-    return tuple(_encode(index, demo, numbers, effective) for index, demo in enumerate(demonstrations))
+    return tuple(
+        _encode(index, demo, numbers, effective, outliers) for index, demo in enumerate(demonstrations)
+    )
 
 
 def _encode_states(states: Sequence[AbstractState], table: AtomTable) -> list[int]:
@@ -127,7 +138,11 @@ def _encode_states(states: Sequence[AbstractState], table: AtomTable) -> list[in
 
 
 def _encode(
-    index: int, demonstration: Demonstration, numbers: Iterator[int], skippable: frozenset[str]
+    index: int,
+    demonstration: Demonstration,
+    numbers: Iterator[int],
+    skippable: frozenset[str],
+    outliers: Set[TransitionId],
 ) -> EncodedDemonstration:
     table = AtomTable(demonstration.objects)
     states = _encode_states(demonstration.abstract_states, table)
@@ -146,6 +161,7 @@ def _encode(
             action.controller.name in skippable
             and not states[step + 1] & ~states[step]
             and calls[step + 1] in (calls[step], calls[step + 2]),
+            (index, step) in outliers,
         )
         for step, action in enumerate(demonstration.actions)
     )

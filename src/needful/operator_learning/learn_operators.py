@@ -9,17 +9,27 @@ from typing import TypeAlias
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.delete_patterns import Generalise, partly_bound
+from needful.operator_learning.encoding import TransitionId
 from needful.operator_learning.hill_climbing import Climb, Move, Resume, alternate, climb_where_stuck
 from needful.operator_learning.learned_operators import (
     EncodedOperatorData,
     LearnedOperators,
     evaluate_operators,
 )
-from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+from needful.operator_learning.matching import SKIPPED
 from needful.operator_learning.merge_types import merge_types
 from needful.operator_learning.noise import Repairs, repair_noise
+from needful.operator_learning.outliers import find_outliers, ignoring_pays
 from needful.operator_learning.reduce_complexity import reduce_truthfully
 from needful.operator_learning.unnamed_objects import conditions_on_unnamed_objects
+
+# The number of times that learning is repeated without outliers, and the share of transitions that may be
+# left out as outliers.
+MAX_OUTLIER_ROUNDS = 4
+MAX_OUTLIERS = 0.1
+# The number of false claims at skipped steps, per transition, from which skipping hides too much.
+MAX_SKIPPED_CLAIMS = 0.1
 
 Schedule: TypeAlias = Callable[[LearningProblem, Move, Climb], Climb]
 TypeMerger: TypeAlias = Callable[[Climb, LearningProblem], Climb]
@@ -70,7 +80,37 @@ def learn_operators(
     config = config or OperatorLearningConfig()
     repairs = config.repair(demonstrations)
     demonstrations = repairs.demonstrations
-    problem = LearningProblem.of(demonstrations, config.generalise, deadline, config.skip_idle_steps)
+    outliers: frozenset[TransitionId] = frozenset()
+    climb, problem = _learn(_problem(demonstrations, config, deadline), config)
+    for _ in range(MAX_OUTLIER_ROUNDS if config.skip_idle_steps else 0):
+        more = outliers | find_outliers(climb.hypothesis, problem, noisy=repairs.total > 0)
+        if more == outliers or len(more) > MAX_OUTLIERS * problem.size:
+            break
+        reached, without = _learn(_problem(demonstrations, config, deadline, more), config)
+        if not ignoring_pays(reached.hypothesis, climb.hypothesis, len(more) - len(outliers)):
+            break
+        climb, problem, outliers = reached, without, more
+    operators = (EncodedOperatorData(fitted.operator, fitted.data) for fitted in climb.hypothesis.fitted)
+    learned = evaluate_operators(operators, climb.hypothesis.coverage, problem.matcher, climb.steps)
+    return replace(
+        learned,
+        repairs=repairs,
+        uncovered=learned.uncovered + len(outliers),
+        skips_idle_steps=config.skip_idle_steps,
+    )
+
+
+def _problem(
+    demonstrations: Sequence[Demonstration],
+    config: OperatorLearningConfig,
+    deadline: Deadline,
+    outliers: frozenset[TransitionId] = frozenset(),
+) -> LearningProblem:
+    return LearningProblem.of(demonstrations, config.generalise, deadline, config.skip_idle_steps, outliers)
+
+
+def _learn(problem: LearningProblem, config: OperatorLearningConfig) -> tuple[Climb, LearningProblem]:
+    """Learn operators; return them and the problem that they were learned for."""
 
     def resume(start: Climb, problem: LearningProblem) -> Climb:
         return config.schedule(problem, config.reduce, start)
@@ -78,14 +118,34 @@ def learn_operators(
     def resume_and_merge(start: Climb, problem: LearningProblem) -> Climb:
         return config.types(resume(start, problem), problem)
 
-    climb = config.conditions(resume(Climb(problem.empty_hypothesis()), problem), problem, resume)
-    if config.skip_idle_steps:
-        problem = problem.skipping_purposeless_steps()
-        climb = resume(Climb(problem.cover_again(climb.hypothesis), climb.steps), problem)
+    if not config.skip_idle_steps:
+        climb = resume(Climb(problem.empty_hypothesis()), problem)
+    else:
+        skipping = problem.skipping_purposeless_steps()
+        climb = resume(Climb(skipping.empty_hypothesis()), skipping)
+        if _claims_at_skipped_steps(climb.hypothesis, skipping) > MAX_SKIPPED_CLAIMS * problem.size:
+            climb = resume(Climb(problem.empty_hypothesis()), problem)
+            climb = resume(Climb(skipping.cover_again(climb.hypothesis), climb.steps), skipping)
+        problem = skipping
+    climb = config.conditions(climb, problem, resume)
     merged = config.types(climb, problem)
     if merged is not climb:
         climb = config.conditions(merged, problem, resume_and_merge)
-    climb = climb_where_stuck(problem, resume_and_merge, climb)
-    found = (EncodedOperatorData(fitted.operator, fitted.data) for fitted in climb.hypothesis.fitted)
-    learned = evaluate_operators(found, climb.hypothesis.coverage, problem.matcher, climb.steps)
-    return replace(learned, repairs=repairs)
+    return climb_where_stuck(problem, resume_and_merge, climb), problem
+
+
+def _claims_at_skipped_steps(hypothesis: Hypothesis, problem: LearningProblem) -> int:
+    """Return the number of false claims at transitions that backchaining skipped.
+
+    Many such claims mean that skipping hid a change: the operators of a controller were learned from some
+    of its uses, and are false for the others.
+    """
+    claims = problem.validity.by_transition(hypothesis.coverage.operators)
+    return sum(
+        claims[transition.number].count()
+        for chain in hypothesis.coverage.chains
+        for transition, link in zip(
+            chain.demonstration.transitions[chain.uncovered :], chain.links, strict=True
+        )
+        if link.match is SKIPPED and transition.number in claims
+    )

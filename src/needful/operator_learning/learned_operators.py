@@ -16,7 +16,7 @@ from needful.core.atoms import AbstractState
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.operators import GroundedTransition, GroundOperator, Operator, OperatorData
 from needful.operator_learning.backchaining import Backchain
-from needful.operator_learning.encoding import EncodedDemonstration
+from needful.operator_learning.encoding import EncodedDemonstration, TransitionId
 from needful.operator_learning.hill_climbing import ClimbStep
 from needful.operator_learning.induction import Datum
 from needful.operator_learning.matching import SKIPPED, Matcher
@@ -46,6 +46,9 @@ class LearnedOperators:
         steps: the accepted moves of hill climbing.
         noop_names: the names of operators that change nothing and are excluded from planning.
         repairs: the demonstrations with repaired atoms; None if the learner repairs none.
+        idle_steps: the steps that backchaining skipped, and those in which no atom became true; each is the
+            index of the demonstration and of the step. Empty if the learner skips no steps.
+        skips_idle_steps: whether backchaining may skip steps that add nothing necessary.
     """
 
     data: tuple[OperatorData, ...]
@@ -57,6 +60,8 @@ class LearnedOperators:
     steps: tuple[ClimbStep, ...]
     noop_names: frozenset[str] = frozenset()
     repairs: Repairs | None = None
+    idle_steps: frozenset[TransitionId] = frozenset()
+    skips_idle_steps: bool = False
 
     def __repr__(self) -> str:
         counts = f"operators={len(self.data)}, transitions={self.transitions}, uncovered={self.uncovered}"
@@ -71,6 +76,20 @@ class LearnedOperators:
     def planning_data(self) -> tuple[OperatorData, ...]:
         """The operators to plan with, each with the transitions it was induced from."""
         return tuple(one for one in self.data if one.operator.name not in self.noop_names)
+
+    @property
+    def sampler_data(self) -> tuple[OperatorData, ...]:
+        """The operators, each with the transitions that show which parameters to choose.
+
+        Idle steps may be detours or failed attempts, so they are left out, unless there are no others.
+        """
+        return tuple(
+            replace(one, groundings=self._without_idle(one.groundings) or one.groundings)
+            for one in self.data
+        )
+
+    def _without_idle(self, groundings: Sequence[GroundedTransition]) -> tuple[GroundedTransition, ...]:
+        return tuple(one for one in groundings if (one.demonstration, one.step) not in self.idle_steps)
 
     @property
     def coverage(self) -> float:
@@ -117,6 +136,14 @@ def evaluate_operators(
             and not reproduces_demonstration(operators, chain.demonstration, matcher)
         ),
         steps=steps,
+        idle_steps=frozenset(
+            transition.transition_id
+            for chain in chains
+            for transition, link in zip(
+                chain.demonstration.transitions[chain.uncovered :], chain.links, strict=True
+            )
+            if transition.skippable and (link.match is SKIPPED or not transition.added)
+        ),
     )
 
 

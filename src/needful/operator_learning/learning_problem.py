@@ -5,7 +5,7 @@ Candidates are stripped operators: their preconditions and deletes are induced f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -15,6 +15,7 @@ from needful.operator_learning.candidates import Candidate
 from needful.operator_learning.delete_patterns import Generalise
 from needful.operator_learning.encoding import (
     EncodedDemonstration,
+    TransitionId,
     TransitionIndex,
     encode_demonstrations,
 )
@@ -86,12 +87,13 @@ class LearningProblem:
         generalise: Generalise,
         deadline: Deadline = NO_DEADLINE,
         skip_idle_steps: bool = False,
+        outliers: Set[TransitionId] = frozenset(),
     ) -> LearningProblem:
         """Encode demonstrations and return them as a learning problem.
 
         `generalise` turns a mispredicted atom into a quantified delete (a pattern that matches atoms).
         """
-        encoded = encode_demonstrations(demonstrations, skip_idle_steps)
+        encoded = encode_demonstrations(demonstrations, skip_idle_steps, outliers)
         transitions, matcher = TransitionIndex.of(encoded), Matcher(deadline)
         return cls(
             encoded, transitions, matcher, Inducer(generalise), Validity(transitions, matcher), deadline
@@ -119,7 +121,7 @@ class LearningProblem:
         save time.
         """
         self.deadline.check()
-        needed = tuple(chain.from_iterable(one.needed for one in base.coverage.chains))
+        needed = tuple(chain.from_iterable(one.needed_or_unknown for one in base.coverage.chains))
         fitted = partition(candidates, needed, base.partition, self.matcher, self.inducer)
         operators = (one.operator for one in fitted.fitted)
         return Hypothesis(fitted, cover(operators, base.coverage, self.matcher, self.skip_purposeless))

@@ -40,8 +40,9 @@ class Match(NamedTuple):
 
     Matches are compared by score, then by number of parameters, by the operator's text, and by the objects
     (numbered in the order of their names). Two different matches on a transition always differ in one of
-    these fields, so the best match does not depend on the order in which matches are found. The last field,
-    the mask of the added atoms, never decides.
+    these fields, so the best match does not depend on the order in which matches are found. The last two
+    fields never decide: the mask of the add effects, and the mask of the changes. The changes are the add
+    effects without the keep effects.
     """
 
     score: int
@@ -49,10 +50,11 @@ class Match(NamedTuple):
     text: str
     objects: tuple[int, ...]
     adds: int
+    changes: int
 
 
 # The match of a skipped transition, which no operator explains because it adds nothing necessary.
-SKIPPED = Match(0, 0, "", (), 0)
+SKIPPED = Match(0, 0, "", (), 0, 0)
 
 
 class ChainLink(NamedTuple):
@@ -262,7 +264,7 @@ def _match(
     changes = effects.adds & ~effects.keeps
     add_errors = (changes ^ transition.added).bit_count()
     score = add_errors + delete_errors - len(operator.keeps.all)
-    return Match(score, len(objects), operator.text, objects, effects.adds)
+    return Match(score, len(objects), operator.text, objects, effects.adds, changes)
 
 
 def _groundings(

@@ -11,8 +11,9 @@ because what an action does once, it does again.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -53,7 +54,13 @@ def repair_noise(demonstrations: Sequence[Demonstration]) -> Repairs:
     Goal atoms in the last state are never changed.
     """
     forms: dict[_Form, int] = {}
-    series = [_Series.of(demonstration, forms) for demonstration in demonstrations]
+    changing = {
+        atom.predicate.name
+        for demonstration in demonstrations
+        for before, after in pairwise(demonstration.abstract_states)
+        for atom in before ^ after
+    }
+    series = [_Series.of(demonstration, changing, forms) for demonstration in demonstrations]
     values = [one.recorded for one in series]
     for _ in range(MAX_ROUNDS):
         costs = _step_costs(series, values, len(forms))
@@ -85,28 +92,30 @@ class _Series:
     forms: npt.NDArray[np.intp]
 
     @classmethod
-    def of(cls, demonstration: Demonstration, numbers: dict[_Form, int]) -> _Series:
-        """Return the atoms of a demonstration over time; new forms get the next number."""
+    def of(cls, demonstration: Demonstration, changing: Set[str], numbers: dict[_Form, int]) -> _Series:
+        """Return the atoms of the `changing` predicates over time; new forms get the next number."""
         states = demonstration.abstract_states
-        atoms = tuple(sorted(frozenset[GroundAtom]().union(*states)))
+        atoms = tuple(
+            atom for atom in frozenset[GroundAtom]().union(*states) if atom.predicate.name in changing
+        )
         rows = {atom: row for row, atom in enumerate(atoms)}
         recorded = np.zeros((len(atoms), len(states)), dtype=bool)
         for column, state in enumerate(states):
-            recorded[[rows[atom] for atom in state], column] = True
+            recorded[[rows[atom] for atom in state if atom in rows], column] = True
         rows_of: dict[object, list[int]] = {}
         for row, atom in enumerate(atoms):
             for obj in atom.objects:
                 rows_of.setdefault(obj, []).append(row)
         forms = np.zeros((len(atoms), len(demonstration.actions)), dtype=np.intp)
+        predicates = list(dict.fromkeys(atom.predicate for atom in atoms))
+        kinds = np.array([predicates.index(atom.predicate) for atom in atoms], dtype=np.intp)
         for column, action in enumerate(demonstration.actions):
             name = action.controller.name
-            others = {
-                predicate: numbers.setdefault(
-                    (name, predicate.name, (-1,) * len(predicate.types)), len(numbers)
-                )
-                for predicate in {atom.predicate for atom in atoms}
-            }
-            forms[:, column] = [others[atom.predicate] for atom in atoms]
+            others = [
+                numbers.setdefault((name, one.name, (-1,) * len(one.types)), len(numbers))
+                for one in predicates
+            ]
+            forms[:, column] = np.array(others, dtype=np.intp)[kinds]
             positions = {obj: index for index, obj in enumerate(action.objects)}
             for row in {row for obj in action.objects for row in rows_of.get(obj, ())}:
                 atom = atoms[row]
@@ -146,8 +155,8 @@ class _Series:
         if np.array_equal(values, self.recorded):
             return self.demonstration
         states = tuple(
-            frozenset(self.atoms[row] for row in np.flatnonzero(values[:, column]))
-            for column in range(values.shape[1])
+            state.difference(self.atoms).union(self.atoms[row] for row in np.flatnonzero(values[:, column]))
+            for column, state in enumerate(self.demonstration.abstract_states)
         )
         return replace(self.demonstration, abstract_states=states)
 

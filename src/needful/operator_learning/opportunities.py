@@ -22,7 +22,7 @@ from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_conditions import ANYTHING
 
 # Groundings of an operator that are examined in one state.
-MAX_OPPORTUNITIES = 25
+MAX_OPPORTUNITIES = 10
 
 
 class Opportunities:
@@ -34,12 +34,15 @@ class Opportunities:
         self._demonstrations = demonstrations
         self._found: dict[int, list[Datum]] = {}
 
-    def bits(self, atoms: frozenset[AtomKey], first: int | None = None) -> float:
-        """Return the evidence for a condition, added up over all (or the `first`) demonstrations."""
+    def bits(self, *conditions: frozenset[AtomKey], first: int | None = None) -> float:
+        """Return the evidence that one of the conditions must hold.
+
+        It is added up over all demonstrations, or over the `first` ones.
+        """
         total = 0.0
         for demonstration in self._demonstrations[:first]:
             data = self._of(demonstration)
-            held = sum(holds(atoms, self.arity, datum) for datum in data)
+            held = sum(any(holds(atoms, self.arity, datum) for atoms in conditions) for datum in data)
             total -= math.log2((held + 1) / (len(data) + 1))
         return total
 

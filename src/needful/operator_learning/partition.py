@@ -47,13 +47,14 @@ class Partition:
 
     Attributes:
         transitions: the divided transitions; `needed` and `matches` are indexed by their numbers.
-        needed: for each transition, the mask of the atoms that its candidate has to add.
+        needed: for each transition, the mask of the atoms that its candidate has to add; None if the
+            chain of its demonstration did not reach it.
         matches: for each transition, the best match of a candidate, or None if no candidate explains it.
         fitted: the candidates with at least one transition, and the operators induced for them.
     """
 
     transitions: TransitionIndex
-    needed: tuple[int, ...]
+    needed: tuple[int | None, ...]
     matches: tuple[Match | None, ...]
     fitted: tuple[FittedOperator, ...]
 
@@ -64,12 +65,12 @@ class Partition:
     def empty(cls, transitions: TransitionIndex) -> Partition:
         """Return the partition without candidates, in which no transition is assigned."""
         count = len(transitions.by_number)
-        return cls(transitions, (0,) * count, (None,) * count, ())
+        return cls(transitions, (None,) * count, (None,) * count, ())
 
 
 def partition(
     candidates: Iterable[Candidate],
-    needed: tuple[int, ...],
+    needed: tuple[int | None, ...],
     previous: Partition,
     matcher: Matcher,
     inducer: Inducer,
@@ -85,17 +86,22 @@ def partition(
     matches = list(previous.matches)
     moved: list[Match | None] = []
     for transition, competitors, incumbent in _transitions_to_rematch(diff, needed, previous):
-        best = _best(competitors, transition, needed[transition.number], matcher, incumbent)
+        best = _best(competitors, transition, needed[transition.number] or 0, matcher, incumbent)
         earlier = matches[transition.number]
         if best is not earlier:
             matches[transition.number] = best
             moved += (earlier, best)
     changed = {match.text for match in moved if match is not None}
+    changed |= {
+        match.text
+        for match, now, then in zip(matches, needed, previous.needed, strict=True)
+        if match is not None and (now == 0) != (then == 0)
+    }
     unchanged = {one.candidate.text: one for one in previous.fitted if one.candidate.text not in changed}
     fitted = []
     for candidate in merged:
         if candidate.text in changed:
-            data, ineffective = _data(candidate, previous.transitions, matches)
+            data, ineffective = _data(candidate, previous.transitions, matches, needed)
             if data:
                 operator = inducer.fit(candidate.operator, data)
                 fitted.append(FittedOperator(candidate, data, operator, ineffective))
@@ -107,7 +113,7 @@ def partition(
 
 
 def _transitions_to_rematch(
-    diff: OperatorDiff[Candidate], needed: Sequence[int], previous: Partition
+    diff: OperatorDiff[Candidate], needed: Sequence[int | None], previous: Partition
 ) -> Iterator[tuple[EncodedTransition, Sequence[Candidate], Match | None]]:
     """Yield each transition whose best match may change, the candidates to try, and the match to beat.
 
@@ -119,7 +125,7 @@ def _transitions_to_rematch(
     open_to_all = {
         transition
         for transition, now, then, match in compress(rows, map(ne, needed, previous.needed))
-        if not _match_still_best(match, now, then) or _hinted(transition, diff)
+        if not _match_still_best(match, now or 0, then or 0) or _hinted(transition, diff)
     }
     for one in previous.fitted:
         if one.candidate.text not in diff.unchanged_texts:
@@ -187,7 +193,10 @@ def _preferred(
 
 
 def _data(
-    candidate: Candidate, transitions: TransitionIndex, matches: Sequence[Match | None]
+    candidate: Candidate,
+    transitions: TransitionIndex,
+    matches: Sequence[Match | None],
+    needed: Sequence[int | None],
 ) -> tuple[tuple[Datum, ...], tuple[Datum, ...]]:
     """Return the transitions assigned to a candidate: its data, and the ineffective ones."""
     of_controller = transitions.by_controller.get(candidate.controller.name, ())
@@ -197,7 +206,8 @@ def _data(
     for transition, match in found:
         if match is not None and match.text == candidate.text:
             data.append((transition, match.objects))
-            if transition.skippable and not match.adds & ~transition.before:
+            unchanging = not match.changes & ~transition.before
+            if transition.skippable and (unchanging or needed[transition.number] == 0):
                 unchanged.append((transition, match.objects))
     if not unchanged or len(unchanged) == len(data):
         return tuple(data), ()

@@ -25,15 +25,18 @@ def reduce_truthfully(start: Hypothesis, problem: LearningProblem) -> Hypothesis
     """Delete the operator whose deletion lowers the objective most, unless false claims would increase.
 
     A deletion moves transitions to other operators, whose preconditions then become weaker. The weaker
-    operators may claim atoms that do not hold; see `validity`. Such a deletion is rejected. If no deletion
-    is left, return `start`.
+    operators may claim atoms that do not hold; see `validity`. Such a deletion is rejected. The last
+    operator of a controller is never deleted. If no deletion is left, return `start`.
     """
+    controllers = [candidate.controller for candidate in start.candidates]
     best = start
     for deleted in start.candidates:
+        if controllers.count(deleted.controller) == 1:
+            continue
         rest = (candidate for candidate in start.candidates if candidate is not deleted)
         smaller = problem.fit(rest, start)
-        if smaller.objective < best.objective and problem.false_claims(smaller) <= problem.false_claims(
-            start
+        if smaller.objective < best.objective and (
+            problem.false_claims(smaller) <= problem.false_claims(start)
         ):
             best = smaller
     return best

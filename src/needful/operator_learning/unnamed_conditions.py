@@ -7,7 +7,7 @@ before every transition of the operator. `unnamed_objects` decides which conditi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -35,11 +35,13 @@ class Condition:
             following ones for the unnamed objects.
         types: the types of the unnamed objects.
         objects: for each transition of the operator, the numbers of the unnamed objects.
+        data: these transitions of the operator.
     """
 
     atoms: Signature
     types: tuple[Type, ...]
     objects: tuple[tuple[int, ...], ...]
+    data: tuple[Datum, ...]
 
 
 class Consumption(NamedTuple):
@@ -70,8 +72,55 @@ def consumed_objects(fitted: FittedOperator) -> list[Consumption]:
             signatures_before(datum)[number] for datum, number in zip(fitted.data, objects, strict=True)
         ]
         replaced = all(key in one for one in added)
-        found.setdefault(objects, Consumption(frozenset.intersection(*signatures), objects, replaced))
+        atoms = frozenset.intersection(*signatures)
+        found.setdefault(objects, Consumption(atoms, objects, replaced))
     return list(found.values())
+
+
+def consumption_classes(fitted: FittedOperator) -> list[Condition]:
+    """Divide the transitions of an operator by an atom that they made false.
+
+    The atom has at most one unnamed object. Each class of transitions has a condition: the atoms about this
+    object that held before all of them, or the atom alone if all of its objects are named. Return nothing
+    if there is no division into at least two classes of at least two transitions. If there are several,
+    frequent atoms are preferred.
+    """
+    unnamed = [_changed_once(datum, datum[0].deleted) for datum in fitted.data]
+    named = [_deleted_named(datum) for datum in fitted.data]
+    support: dict[AtomKey, set[int]] = {}
+    for index in range(len(fitted.data)):
+        for key in (*unnamed[index], *named[index]):
+            support.setdefault(key, set()).add(index)
+    waiting, found = set(range(len(fitted.data))), list[Condition]()
+    for key in sorted(support, key=lambda key: (-len(support[key]), key)):
+        if not 2 <= len(support[key]) < len(fitted.data) or not support[key] <= waiting:
+            continue
+        waiting -= support[key]
+        data = tuple(fitted.data[index] for index in sorted(support[key]))
+        part = replace(fitted, data=data)
+        if key in named[min(support[key])]:
+            condition = _typed(part, frozenset({key}), [()] * len(data))
+        else:
+            objects = [unnamed[index][key] for index in sorted(support[key])]
+            signatures = [signatures_before(one)[number] for one, number in zip(data, objects, strict=True)]
+            atoms = frozenset(one for one in frozenset.intersection(*signatures) if ANYTHING not in one[1])
+            condition = _typed(part, atoms, [(number,) for number in objects])
+        if condition is None:
+            return []
+        found.append(condition)
+    return found if len(found) >= 2 and not waiting else []
+
+
+def _deleted_named(datum: Datum) -> set[AtomKey]:
+    """Return the deleted atoms that have only named objects."""
+    transition, objects = datum
+    index_of = {number: index for index, number in enumerate(objects)}
+    table = transition.table
+    return {
+        (table.atoms[atom].predicate.name, tuple(index_of[number] for number in table.arguments[atom]))
+        for atom in bits(transition.deleted)
+        if all(number in index_of for number in table.arguments[atom])
+    }
 
 
 def _changed_once(datum: Datum, changed: int) -> dict[AtomKey, int]:
@@ -221,7 +270,7 @@ def _typed(
         assert common is not None
         types.append(common)
     all_types = [*(variable.type for variable in fitted.operator.parameters), *types]
-    predicates = predicates_of(fitted)
+    predicates = predicates_of(fitted.data)
     fitting = frozenset(
         (name, indices)
         for name, indices in atoms
@@ -233,9 +282,9 @@ def _typed(
     mentioned = {index for _, indices in fitting for index in indices}
     if not set(range(arity, len(all_types))) <= mentioned:
         return None
-    return Condition(fitting, tuple(types), tuple(objects))
+    return Condition(fitting, tuple(types), tuple(objects), fitted.data)
 
 
-def predicates_of(fitted: FittedOperator) -> dict[str, Predicate]:
+def predicates_of(data: Sequence[Datum]) -> dict[str, Predicate]:
     """Return the predicates of the atoms in the first transition's demonstration, by name."""
-    return {atom.predicate.name: atom.predicate for atom in fitted.data[0][0].table.atoms}
+    return {atom.predicate.name: atom.predicate for atom in data[0][0].table.atoms}

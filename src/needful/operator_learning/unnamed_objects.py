@@ -34,10 +34,12 @@ from needful.operator_learning.unnamed_conditions import (
     Signature,
     condition_of,
     consumed_objects,
+    consumption_classes,
     first_witness,
     has_unique_witnesses,
     predicates_of,
     shared_signatures,
+    signatures_before,
 )
 
 # The evidence from which a condition is informative (odds of 1 to 256), and from which it is tried at all.
@@ -46,14 +48,18 @@ MIN_BITS = 2.0
 # A condition on a further unnamed object needs this much more evidence than the condition without it.
 BITS_PER_OBJECT = 4.0
 # Conditions are first tested on this number of demonstrations; most hold at every opportunity.
-SCREENING_DEMONSTRATIONS = 8
+SCREENING_DEMONSTRATIONS = 4
 
 
 class _Proposal(NamedTuple):
-    """A condition that an operator might require, with the evidence for it."""
+    """Conditions of which an operator might require one, with the evidence for them.
+
+    There is usually one condition. If there are several, the operator is divided: each part has a condition
+    and those of the operator's transitions that satisfy it.
+    """
 
     fitted: FittedOperator
-    condition: Condition
+    conditions: tuple[Condition, ...]
     bits: float
     consumed: bool = False
     replaced: bool = False
@@ -64,17 +70,22 @@ class _Proposal(NamedTuple):
 
         `purposeless` contains the predicates of the atoms that purposeless steps add.
         """
-        gives_purpose = any(name in purposeless for name, _ in self.condition.atoms)
+        gives_purpose = any(name in purposeless for name, _ in self.atoms)
         informative = self.bits >= ENOUGH_BITS and _linked(self)
         return informative or self.replaced or self.excludes_false_claims or gives_purpose
 
     @property
     def rank(self) -> tuple[bool, float, int, str, list[AtomKey]]:
         """The order of trying: consumed conditions with evidence first, then by evidence."""
-        condition = self.condition
+        size = sum(len(condition.types) for condition in self.conditions)
         text = self.fitted.operator.text
         first = self.consumed and self.bits >= MIN_BITS
-        return (not first, -self.bits, len(condition.types), text, sorted(condition.atoms))
+        return (not first, -self.bits, size, text, sorted(self.atoms))
+
+    @property
+    def atoms(self) -> Signature:
+        """The atoms of all conditions."""
+        return frozenset[AtomKey]().union(*(condition.atoms for condition in self.conditions))
 
 
 def conditions_on_unnamed_objects(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
@@ -83,11 +94,18 @@ def conditions_on_unnamed_objects(climb: Climb, problem: LearningProblem, resume
     After each new parameter, `resume` continues hill climbing, because the new precondition may make
     further effects necessary. A condition is rejected if the result covers fewer transitions.
     """
+    try:
+        return _require_conditions(climb, problem, resume)
+    finally:
+        signatures_before.cache_clear()
+
+
+def _require_conditions(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
     tried: set[tuple[str, Signature]] = set()
     cache: dict[tuple[str, tuple[Datum, ...]], list[_Proposal]] = {}
     while True:
         for proposal in _proposals(climb.hypothesis, problem, cache):
-            key = (proposal.fitted.operator.text, proposal.condition.atoms)
+            key = (proposal.fitted.operator.text, proposal.atoms)
             if key in tried:
                 continue
             tried.add(key)
@@ -117,10 +135,9 @@ def purposeless_steps(hypothesis: Hypothesis) -> list[EncodedTransition]:
 def _required(proposal: _Proposal, climb: Climb, problem: LearningProblem, resume: Resume) -> Climb | None:
     """Return the climb after an operator requires the proposed condition; None if this is rejected."""
     old, fitted = climb.hypothesis, proposal.fitted
-    rest = [one.candidate for one in old.fitted if one is not fitted]
-    reached = resume(
-        climb.add_step("require", problem.fit([*rest, require(fitted, proposal.condition)], old)), problem
-    )
+    candidates = [one.candidate for one in old.fitted if one is not fitted]
+    candidates += [require(fitted, condition) for condition in proposal.conditions]
+    reached = resume(climb.add_step("require", problem.fit(candidates, old)), problem)
     new = reached.hypothesis
     if new.coverage.uncovered > old.coverage.uncovered:
         return None
@@ -141,11 +158,14 @@ def _linked(proposal: _Proposal) -> bool:
     to the table only while it holds something.
     """
     arity = len(proposal.fitted.operator.parameters)
-    linked = set(range(arity))
-    atoms = {frozenset(indices) for _, indices in proposal.condition.atoms}
-    while reached := {index for one in atoms if one & linked for index in one} - linked:
-        linked |= reached
-    return len(linked) == arity + len(proposal.condition.types)
+    for condition in proposal.conditions:
+        linked = set(range(arity))
+        atoms = {frozenset(indices) for _, indices in condition.atoms}
+        while reached := {index for one in atoms if one & linked for index in one} - linked:
+            linked |= reached
+        if len(linked) < arity + len(condition.types):
+            return False
+    return True
 
 
 def require(fitted: FittedOperator, condition: Condition) -> Candidate:
@@ -157,7 +177,7 @@ def require(fitted: FittedOperator, condition: Condition) -> Candidate:
     candidate, arity = fitted.candidate, len(fitted.operator.parameters)
     fresh = tuple(Variable(f"?n{arity + i}", kind) for i, kind in enumerate(condition.types))
     parameters = (*candidate.operator.parameters, *fresh)
-    predicates = predicates_of(fitted)
+    predicates = predicates_of(condition.data)
     lifted: LiftedAtomMap = {key: predicates[key[0]] for key in condition.atoms}
     operator = replace(
         candidate.operator,
@@ -166,7 +186,7 @@ def require(fitted: FittedOperator, condition: Condition) -> Candidate:
         delete_patterns=frozenset(),
     )
     hints = dict(candidate.hints)
-    for (transition, _), objects in zip(fitted.data, condition.objects, strict=True):
+    for (transition, _), objects in zip(condition.data, condition.objects, strict=True):
         identity = transition.transition_id
         hints[identity] = {**hints.get(identity, {}), **dict(zip(fresh, objects, strict=True))}
     return canonical_candidate(operator, hints, candidate.pinned)
@@ -209,11 +229,13 @@ def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator
         if condition is not None:
             consumed.append(condition.atoms)
             excludes = bool(claims) and _excludes_false_claims(fitted, condition, problem)
-            yield _Proposal(fitted, condition, evidence, True, one.replaced, excludes)
+            yield _Proposal(fitted, (condition,), evidence, True, one.replaced, excludes)
+    if not consumed:
+        yield from _division(fitted, opportunities)
     first = {one.index for one in demonstrations[:SCREENING_DEMONSTRATIONS]}
     screening = [datum for datum in fitted.data if datum[0].demonstration in first]
     screened = _shared(screening, opportunities, SCREENING_DEMONSTRATIONS)
-    if not claims and all(evidence < 0.5 for _, _, evidence in screened):
+    if not claims and all(evidence < 0.1 for _, _, evidence in screened):
         return
     if len(first) < len(demonstrations):
         screened = _shared(fitted.data, opportunities, None)
@@ -226,7 +248,19 @@ def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator
             continue
         excludes = bool(claims) and _excludes_false_claims(fitted, condition, problem)
         if evidence >= MIN_BITS or excludes:
-            yield _Proposal(fitted, condition, evidence, excludes_false_claims=excludes)
+            yield _Proposal(fitted, (condition,), evidence, excludes_false_claims=excludes)
+
+
+def _division(fitted: FittedOperator, opportunities: Opportunities) -> Iterator[_Proposal]:
+    """Yield a division of the operator by what its transitions consumed, if this is informative.
+
+    For example, `take(food)` takes food out of a cupboard or from a table.
+    """
+    conditions = consumption_classes(fitted)
+    if conditions:
+        evidence = opportunities.bits(*(condition.atoms for condition in conditions))
+        if evidence >= ENOUGH_BITS:
+            yield _Proposal(fitted, tuple(conditions), evidence, True)
 
 
 def _shared(

@@ -1,9 +1,9 @@
 """Count the false claims of operators: atoms that they predict in the demonstrations and that do not hold.
 
 Coverage asks whether some grounding of an operator explains each demonstrated step. A planner may choose
-any grounding whose preconditions hold. So an operator can cover every demonstration and still be false: it may
-claim that picking up any block clears any other block. For a transition τ, the false claims C_τ(Ω) are the
-atoms that some applicable grounding, with the objects of the executed action as controller arguments,
+any grounding whose preconditions hold. So an operator can cover every demonstration and still be false: it
+may claim that picking up any block clears any other block. For a transition τ, the false claims C_τ(Ω) are
+the atoms that some applicable grounding, with the objects of the executed action as controller arguments,
 predicts although they do not hold afterwards. V(Ω) is the sum of |C_τ(Ω)| over all transitions.
 
 V is only compared between sets of operators, and never required to be 0: if a controller chooses objects by

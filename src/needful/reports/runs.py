@@ -17,7 +17,7 @@ from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult
 
 # In a run's summary, `seconds` has times by name. The times with these names are not learning time.
-_OTHER_SECONDS = frozenset({"collect", "planning_mean", "planning_p90"})
+_OTHER_SECONDS = frozenset({"collect", "validation", "planning_mean", "planning_p90"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@
 
 `evidence.json` lists the objects of each demonstration, and the transitions that each operator was learned
 from; `needful explain` reads it. `climb.json` lists the steps of the hill climbing that found the
-operators.
+operators. `doubts.json` lists what is doubtful about the operators.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from needful.core.demonstrations import Demonstration
 from needful.core.model import PlanningModel
 from needful.core.objects import Object
 from needful.core.operators import Operator
+from needful.operator_learning.doubt import Doubt, DoubtKind
+from needful.operator_learning.doubts import Doubts
 from needful.operator_learning.explanation import TransitionEvidence
 from needful.operator_learning.hill_climbing import ClimbStep
 from needful.operator_learning.objective import Objective
@@ -36,6 +39,19 @@ EVIDENCE_VERSION = 1
 CLIMB_FILE = "climb.json"
 CLIMB_FORMAT = "needful-climb"
 CLIMB_VERSION = 1
+DOUBTS_FILE = "doubts.json"
+DOUBTS_FORMAT = "needful-doubts"
+DOUBTS_VERSION = 1
+# The numbers in doubts.json, which are attributes of `Doubts`.
+DOUBTS_COUNTS = (
+    "transitions",
+    "uncovered",
+    "false_claims",
+    "false_transitions",
+    "purposeless_steps",
+    "idle_steps",
+    "repaired_atoms",
+)
 
 # A map from the name of each operator to the transitions that the operator was learned from.
 Evidence: TypeAlias = Mapping[str, tuple[TransitionEvidence, ...]]
@@ -115,6 +131,52 @@ def load_climb(path: Path) -> RecordedClimb:
     record = field.record("format", "version", "transitions", "steps")
     return RecordedClimb(
         record["transitions"].integer(), tuple(map(_step_from_json, record["steps"].items()))
+    )
+
+
+def doubts_to_json(doubts: Doubts) -> dict[str, JsonValue]:
+    """Return the content of doubts.json: what is doubtful about the operators."""
+    return {
+        "format": DOUBTS_FORMAT,
+        "version": DOUBTS_VERSION,
+        **{name: getattr(doubts, name) for name in DOUBTS_COUNTS},
+        "doubts": [
+            {
+                "kind": one.kind.value,
+                "operator": one.operator,
+                "controller": one.controller,
+                "count": one.count,
+                "fact": one.fact,
+                "where": one.where,
+                "advice": one.advice,
+            }
+            for one in doubts.items
+        ],
+    }
+
+
+def load_doubts(path: Path) -> Doubts | None:
+    """Read doubts.json in the model directory `path`; return None if it is not there, as in old models."""
+    if not os.path.exists(path / DOUBTS_FILE):
+        return None
+    field = load_document(path, DOUBTS_FILE)
+    field.check_format(DOUBTS_FORMAT, DOUBTS_VERSION)
+    record = field.record("format", "version", *DOUBTS_COUNTS, "doubts")
+    counts = {name: record[name].integer() for name in DOUBTS_COUNTS}
+    return Doubts(**counts, items=tuple(map(_doubt_from_json, record["doubts"].items())))
+
+
+def _doubt_from_json(field: Field) -> Doubt:
+    record = field.record("kind", "operator", "controller", "count", "fact", "where", "advice")
+    operator, controller = (
+        None if record[name].value is None else record[name].text() for name in ("operator", "controller")
+    )
+    return Doubt(
+        record["kind"].look_up("kind of doubt", {one.value: one for one in DoubtKind}),
+        operator,
+        controller,
+        record["count"].integer(),
+        *(record[name].text() for name in ("fact", "where", "advice")),
     )
 
 

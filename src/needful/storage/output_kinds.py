@@ -91,7 +91,14 @@ MODEL = FolderKind(
         "policy.json": _kind("a policy", rb'\{.*"needful-policy"'),
     },
     other_files=frozenset(
-        {"samplers.safetensors", "domain.pddl", "evidence.json", "climb.json", "policy.safetensors"}
+        {
+            "samplers.safetensors",
+            "domain.pddl",
+            "evidence.json",
+            "climb.json",
+            "doubts.json",
+            "policy.safetensors",
+        }
     ),
 )
 RUN = FolderKind(

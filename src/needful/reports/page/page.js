@@ -16,7 +16,7 @@ function show(run, task = null) {
   const choose = (other, wanted) => (other === run ? open(wanted) : show(other, wanted));
   const [tasks, openTask] = tasksSection(run);
   open = openTask;
-  const sections = [comparisonSection(runs, domains, choose), summarySection(run, open), operatorsSection(run), climbSection(run), tasks];
+  const sections = [comparisonSection(runs, domains, choose), summarySection(run, open), operatorsSection(run), doubtsSection(run), climbSection(run), tasks];
   main.replaceChildren(...sections.filter(Boolean));
   document.getElementById("sections").replaceChildren(...[...main.querySelectorAll(":scope > section")].map(one =>
     make("a", {href: `#${one.id}`}, one.querySelector("h2").textContent)));

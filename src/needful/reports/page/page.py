@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from needful.envs.contract import Environment
 from needful.envs.drawing.inline_page import fill_page
 from needful.errors import InvalidInputError
+from needful.operator_learning.doubt import DoubtKind
+from needful.operator_learning.doubts import Doubts
 from needful.reports.page.operator_cards import MAX_DEMONSTRATIONS, demonstration_steps, operator_cards
 from needful.reports.page.recorded_run import RecordedModel, RecordedRun
 from needful.reports.page.shared_tables import AtomList
@@ -20,13 +22,14 @@ from needful.storage.json_fields import JsonValue
 if TYPE_CHECKING:
     from needful.reports.page.svg_recorder import StateRenderer
 
-SUMMARY_KEYS = ("demos", "transitions", "operators", "coverage")
+SUMMARY_KEYS = ("demos", "transitions", "operators", "coverage", "false_claims_validated")
 # The JavaScript files, in the order in which they are joined into one script.
 SCRIPTS = (
     "elements.js",
     "charts.js",
     "summary.js",
     "operators.js",
+    "doubts.js",
     "climb.js",
     "picture.js",
     "tasks.js",
@@ -106,7 +109,7 @@ def _run_data(run: RecordedRun, label: str, cache: RendererCache) -> dict[str, A
     atoms = AtomList()
     notes: list[str] = []
     tasks = _tasks(run, atoms, cache, notes)
-    model = None if run.model is None else _model(run.model, atoms, notes)
+    model = None if run.model is None else _model(run, run.model, atoms, notes)
     return {
         "label": label,
         "domain": run.domain,
@@ -166,7 +169,7 @@ def _omission_notes(run: RecordedRun, films: FilmSelection) -> Iterator[str]:
         yield f"To keep this page small, only one in {films.stride} states of each plan is drawn."
 
 
-def _model(model: RecordedModel, atoms: AtomList, notes: list[str]) -> dict[str, Any]:
+def _model(run: RecordedRun, model: RecordedModel, atoms: AtomList, notes: list[str]) -> dict[str, Any]:
     demonstrations = 1 + max(
         (one.demonstration for seen in (model.evidence or {}).values() for one in seen), default=-1
     )
@@ -180,6 +183,30 @@ def _model(model: RecordedModel, atoms: AtomList, notes: list[str]) -> dict[str,
         "explained": model.evidence is not None,
         "demonstrations": demonstration_steps(model, atoms),
         "climb": model.climb and _climb(model.climb),
+        "doubts": model.doubts and _doubts(model.doubts, run),
+    }
+
+
+def _doubts(doubts: Doubts, run: RecordedRun) -> dict[str, Any]:
+    """Return the doubts about a model; those of cross-validation are in the summary of the run."""
+    validated = run.summary.get("doubts")
+    kind = DoubtKind.VALIDATION.value
+    texts = [
+        {"operator": None, "kind": kind, "text": one["text"]}
+        for one in (validated if isinstance(validated, list) else [])
+        if isinstance(one, Mapping) and one.get("kind") == kind and isinstance(one.get("text"), str)
+    ]
+    return {
+        "transitions": doubts.transitions,
+        "falseClaims": doubts.false_claims,
+        "falseTransitions": doubts.false_transitions,
+        "purposeless": doubts.purposeless_steps,
+        "idle": doubts.idle_steps,
+        "repaired": doubts.repaired_atoms,
+        "items": [
+            *texts,
+            *({"operator": one.operator, "kind": one.kind.value, "text": one.text} for one in doubts.items),
+        ],
     }
 
 

@@ -11,8 +11,16 @@ from needful.approaches.files import dropped_preconditions
 from needful.core.plans import Outcome
 from needful.errors import ResultsError
 from needful.evaluation.records import RunRecord
+from needful.operator_learning.doubts import Doubts
 from needful.operator_learning.explanation import TransitionEvidence
-from needful.storage.evidence import CLIMB_FILE, EVIDENCE_FILE, RecordedClimb, load_climb, load_evidence
+from needful.storage.evidence import (
+    CLIMB_FILE,
+    EVIDENCE_FILE,
+    RecordedClimb,
+    load_climb,
+    load_doubts,
+    load_evidence,
+)
 from needful.storage.json_fields import JsonValue, Source, parse_json
 from needful.storage.model_directory import MODEL_FILE, StoredModel, load_model
 from needful.storage.plans import PLANS_FILE, RecordedPlan, read_plans
@@ -26,13 +34,15 @@ class RecordedModel:
 
     `dropped` has the preconditions that were dropped because experiments showed them to be unnecessary, by
     operator. `evidence` has the transitions that each operator was learned from. `climb` has the steps of
-    the hill climbing search over sets of operators. `evidence` and `climb` are None if not recorded.
+    the hill climbing search over sets of operators. `doubts` has what is doubtful about the operators.
+    `evidence`, `climb` and `doubts` are None if not recorded.
     """
 
     stored: StoredModel
     dropped: Mapping[str, Mapping[str, int]]
     evidence: Mapping[str, tuple[TransitionEvidence, ...]] | None
     climb: RecordedClimb | None
+    doubts: Doubts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +133,7 @@ def _read_model(folder: Path) -> RecordedModel | None:
         dropped_preconditions(stored),
         load_evidence(folder, stored.model) if has_evidence else None,
         load_climb(folder) if has_climb else None,
+        load_doubts(folder),
     )
 
 

@@ -6,7 +6,7 @@ function tile(value, label, note = null) {
 }
 
 function learningSeconds(run) {
-  return Object.entries(run.seconds).filter(([stage, value]) => !/^(collect|planning_)/.test(stage) && value > 0);
+  return Object.entries(run.seconds).filter(([stage, value]) => !/^(collect|validation|planning_)/.test(stage) && value > 0);
 }
 
 function summaryTiles(run) {

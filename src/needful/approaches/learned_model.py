@@ -1,0 +1,245 @@
+"""The result of learning operators and samplers: a planning model, and what is doubtful about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from needful.approaches.base import learning_summary
+from needful.approaches.oracle_samplers import with_oracle_samplers
+from needful.core.controllers import Execute
+from needful.core.demonstrations import Demonstration
+from needful.core.model import PlanningModel
+from needful.core.plans import PlanningResult
+from needful.core.tasks import Task
+from needful.envs.contract import Environment
+from needful.operator_learning.accidental_preconditions import AccidentalPrecondition
+from needful.operator_learning.cross_validation import Validation
+from needful.operator_learning.doubt import Doubt, DoubtKind, list_doubts
+from needful.operator_learning.doubts import Doubts, validation_doubts
+from needful.operator_learning.explanation import TransitionEvidence
+from needful.operator_learning.learned_operators import LearnedOperators
+from needful.planning.bilevel import PlanningConfig, plan
+from needful.planning.pddl.writer import write_pddl
+from needful.storage.evidence import (
+    CLIMB_FILE,
+    DOUBTS_FILE,
+    EVIDENCE_FILE,
+    RecordedClimb,
+    climb_to_json,
+    doubts_to_json,
+    evidence_to_json,
+)
+from needful.storage.json_fields import JsonValue
+from needful.storage.model_directory import save_model
+
+DROPPED = "dropped_preconditions"
+# The kinds of doubts that are also warnings. They are defects of the demonstrations or of the operators;
+# the other kinds may also be seen with true operators.
+WARNED_KINDS = (DoubtKind.UNCOVERED, DoubtKind.REPAIRED)
+
+
+@dataclass(frozen=True, slots=True)
+class BilevelSolver:
+    """Solves tasks by bilevel planning with a model.
+
+    The model must have the environment's own predicates and controllers; see `PlanningModel.bound_to`.
+    """
+
+    model: PlanningModel
+    execute: Execute
+    config: PlanningConfig = field(default_factory=PlanningConfig)
+    approach: str = "unknown"
+
+    @property
+    def operator_count(self) -> int:
+        """The number of operators."""
+        return len(self.model.operators)
+
+    def solve(self, task: Task, seed: int) -> PlanningResult:
+        """Search for abstract plans and refine them."""
+        return plan(task, self.model, self.execute, self.config, seed)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LearnedModel:
+    """A planning model, with the data and the settings that it was learned from.
+
+    Attributes:
+        model: the planning model.
+        demonstrations: the demonstrations used for learning, followed by the replays (random actions).
+        operators: the result of operator learning, before experiments dropped preconditions.
+        evidence: for each operator's name, the transitions that it was learned from.
+        seconds: the duration of learning by stage.
+        approach: the name of the approach.
+        provenance: the settings, as stored in model.json.
+        dropped: the preconditions that experiments in the simulator showed to be unnecessary.
+        doubts: what is doubtful about the operators, judged by the demonstrations.
+        validation: the result of cross-validation; None if it was not asked for or skipped.
+        validation_skipped: why cross-validation was skipped; empty if it was not.
+    """
+
+    model: PlanningModel
+    demonstrations: tuple[Demonstration, ...]
+    operators: LearnedOperators
+    evidence: Mapping[str, tuple[TransitionEvidence, ...]]
+    seconds: Mapping[str, float]
+    approach: str
+    provenance: Mapping[str, JsonValue]
+    dropped: tuple[AccidentalPrecondition, ...] = ()
+    doubts: Doubts = field(default_factory=Doubts)
+    validation: Validation | None = None
+    validation_skipped: str = ""
+
+    def __repr__(self) -> str:
+        return (
+            f"LearnedModel(approach={self.approach!r}, {len(self.model.operators)} operators, "
+            f"{len(self.model.samplers)} samplers, {len(self.demonstrations)} demonstrations)"
+        )
+
+    def solver(
+        self, environment: Environment, config: PlanningConfig, oracle_samplers: bool = False
+    ) -> BilevelSolver:
+        """Return the solver that plans with the model."""
+        model = self.model
+        if oracle_samplers:
+            model = with_oracle_samplers(model, environment.oracle_model())
+        return BilevelSolver(model, environment.execute, config, self.approach)
+
+    def save(self, path: str | Path, domain: str | None = None, force: bool = False) -> None:
+        """Write a model directory.
+
+        It holds the model, its PDDL, the transitions that each operator was learned from, the accepted
+        moves of hill climbing, if the operator learner uses it, and the doubts. The result of
+        cross-validation is left out: whether it is skipped depends on time, and the files must not.
+        """
+        provenance = {
+            **({} if domain is None else {"domain": domain}),
+            **self.provenance,
+            "transitions": self.operators.transitions,
+            "coverage": self.operators.coverage,
+            DROPPED: self._dropped_to_json(),
+        }
+        documents = {
+            EVIDENCE_FILE: evidence_to_json(self.evidence, self.demonstrations),
+            CLIMB_FILE: climb_to_json(RecordedClimb(self.operators.transitions, self.operators.steps)),
+            DOUBTS_FILE: doubts_to_json(self.doubts),
+        }
+        pddl = write_pddl(self.model.vocabulary, self.model.operators).domain
+        save_model(path, self.model, provenance, pddl, documents, force)
+
+    def _dropped_to_json(self) -> dict[str, JsonValue]:
+        names = sorted({one.operator for one in self.dropped})
+        return {
+            name: {str(one.atom): one.experiments for one in self.dropped if one.operator == name}
+            for name in names
+        }
+
+    def all_doubts(self) -> tuple[Doubt, ...]:
+        """Return the doubts in the order in which to list them, those of cross-validation included."""
+        found = () if self.validation is None else validation_doubts(self.validation, self.doubts)
+        return tuple(sorted((*self.doubts.items, *found), key=lambda one: one.rank))
+
+    def summary(self) -> dict[str, Any]:
+        """Return the entries of summary.json that describe learning, and what is doubtful.
+
+        `false_claims_validated` is None without cross-validation.
+        """
+        found, doubts, validation = self.operators, self.doubts, self.validation
+        return {
+            **learning_summary(found.transitions, len(found.operators), found.coverage, self.seconds),
+            "false_claims": doubts.false_claims,
+            "false_claim_share": doubts.false_share,
+            "false_claims_validated": None if validation is None else validation.false_claims,
+            "purposeless_steps": doubts.purposeless_steps,
+            "idle_steps": doubts.idle_steps,
+            "repaired_atoms": doubts.repaired_atoms,
+            "validation": self._validation_to_json(),
+            "doubts": [
+                {"operator": one.operator, "kind": one.kind.value, "text": one.text}
+                for one in self.all_doubts()
+            ],
+        }
+
+    def _validation_to_json(self) -> dict[str, Any]:
+        """Return the entry of summary.json about cross-validation; empty if it was not asked for."""
+        if self.validation is None:
+            return {"skipped": self.validation_skipped} if self.validation_skipped else {}
+        return {
+            "folds": self.validation.folds,
+            "transitions": self.validation.transitions,
+            "uncovered": self.validation.uncovered,
+            "false_claims": self.validation.false_claims,
+            "false_claim_share": self.validation.false_share,
+        }
+
+    def describe(self) -> str:
+        """Return a text that lists the operators and how many transitions they explain."""
+        operators, seconds = self.operators, self.seconds
+        covered = operators.transitions - operators.uncovered
+        lines = [
+            f"Learned {_count(len(operators.operators), 'operator')} in {seconds['operators']:.2f} s: "
+            f"coverage {round(operators.coverage, 3)} ({covered} of {operators.transitions} transitions).",
+            f"Learned {_count(len(self.model.samplers), 'sampler')} in {seconds['samplers']:.2f} s.",
+        ]
+        if operators.noop_names:
+            count = _count(len(operators.noop_names), "operator")
+            lines.append(f"{count} without predicted changes will not be used in planning.")
+        if operators.not_reproduced:
+            numbers = ", ".join(map(str, operators.not_reproduced))
+            lines.append(f"The operators cannot reproduce these demonstrations: {numbers}.")
+        if "experiments" in seconds:
+            lines.append(
+                f"Dropped {_count(len(self.dropped), 'accidental precondition')} by experiment "
+                f"in {seconds['experiments']:.2f} s."
+            )
+            lines += [f"  {one.operator} does not need {one.atom}" for one in self.dropped]
+        lines += self._claim_lines()
+        texts = [*lines, "", *(f"{operator}\n" for operator in self.model.operators)]
+        doubts = self.all_doubts()
+        if doubts:
+            texts += ["Doubts:", *(f"  {line}" for line in list_doubts(doubts)), ""]
+        return "\n".join(texts)
+
+    def _claim_lines(self) -> list[str]:
+        """Return lines about false claims, in training and in cross-validation."""
+        doubts, validation = self.doubts, self.validation
+        lines = [
+            f"False claims: {doubts.false_claims} in {doubts.false_transitions} of "
+            f"{_count(doubts.transitions, 'transition')}."
+        ]
+        if validation is not None:
+            lines.append(
+                f"On left-out demonstrations: {validation.false_claims} in "
+                f"{validation.false_transitions} of {_count(validation.transitions, 'transition')}, and "
+                f"{validation.uncovered} not covered ({validation.folds} folds in "
+                f"{self.seconds['validation']:.2f} s)."
+            )
+        elif self.validation_skipped:
+            lines.append(f"Skipped cross-validation: {self.validation_skipped}.")
+        steps = {
+            "purposeless step": doubts.purposeless_steps,
+            "idle step": doubts.idle_steps,
+            "repaired atom": doubts.repaired_atoms,
+        }
+        found = ", ".join(_count(number, noun) for noun, number in steps.items() if number)
+        return [*lines, f"In the demonstrations: {found}."] if found else lines
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return one line for each operator without a sampler that it needs, and for the gravest doubts.
+
+        `describe` and `summary` have all doubts, with advice.
+        """
+        return (
+            *(
+                f"no sampler for {name}: its demonstrations have no states"
+                for name in self.model.missing_samplers()
+            ),
+            *(one.fact for one in self.doubts.items if one.kind in WARNED_KINDS),
+        )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,101 @@
+"""Estimate how often learned operators are wrong on unseen demonstrations, by cross-validation.
+
+Demonstrations are left out in turn. Operators are learned from the others, and tested on those left out:
+transitions that backchaining does not explain, and false claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from needful.core.deadline import NO_DEADLINE, Deadline
+from needful.core.demonstrations import Demonstration
+from needful.operator_learning.encoding import TransitionId, encode_demonstrations
+from needful.operator_learning.false_claims import LiftedClaim, report_false_claims
+from needful.operator_learning.learned_operators import LearnedOperators
+from needful.operator_learning.matching import Matcher
+from needful.operator_learning.objective import Coverage, cover
+
+Learn: TypeAlias = Callable[[Sequence[Demonstration]], LearnedOperators]
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """The result of cross-validation, summed over the folds; each demonstration is left out once.
+
+    Attributes:
+        folds: the number of folds.
+        transitions: the number of transitions in the left-out demonstrations.
+        uncovered: the number of left-out transitions that backchaining does not explain.
+        false_claims: the number of false claims in left-out transitions.
+        false_transitions: the number of left-out transitions with at least one false claim.
+        failing: the left-out transitions at which backchaining stopped, in order.
+        claim: the false claim that was made most often in one fold; None if there is none.
+    """
+
+    folds: int
+    transitions: int = 0
+    uncovered: int = 0
+    false_claims: int = 0
+    false_transitions: int = 0
+    failing: tuple[TransitionId, ...] = ()
+    claim: LiftedClaim | None = None
+
+    @property
+    def false_share(self) -> float:
+        """The share of the left-out transitions with at least one false claim."""
+        return self.false_transitions / self.transitions if self.transitions else 0.0
+
+
+def fold_count(demonstrations: int, folds: int) -> int:
+    """Return the number of folds for a number of demonstrations; 0 if cross-validation is impossible."""
+    count = min(folds, demonstrations)
+    return count if count >= 2 else 0
+
+
+def cross_validate(
+    learn: Learn,
+    recorded: Sequence[Demonstration],
+    learned: LearnedOperators,
+    folds: int,
+    deadline: Deadline = NO_DEADLINE,
+) -> Validation:
+    """Learn from all but some of the demonstrations, test on the others, and add up the errors.
+
+    Demonstration i is left out in fold i modulo `folds`. `learned` is what was learned from all
+    demonstrations. The left-out demonstrations are tested with its repaired atoms, because detection errors
+    in them are not errors of the operators. Raises `LearningTimeoutError` if the deadline passes.
+    """
+    repaired = recorded if learned.repairs is None else learned.repairs.demonstrations
+    skip = learned.skips_idle_steps
+    encoded = encode_demonstrations(repaired, skip)
+    uncovered = false_claims = false_transitions = 0
+    failing: list[TransitionId] = []
+    claims: list[LiftedClaim] = []
+    for fold in range(folds):
+        deadline.check()
+        found = learn([demo for index, demo in enumerate(recorded) if index % folds != fold])
+        left_out = [demo for demo in encoded if demo.index % folds == fold]
+        matcher = Matcher(deadline)
+        coverage = cover(found.operators, Coverage.empty(left_out), matcher, skip)
+        uncovered += coverage.uncovered
+        failing += (one.transition_id for one in coverage.failing())
+        report = report_false_claims(tuple(one.operator for one in found.planning_data), left_out, matcher)
+        false_claims += report.count
+        false_transitions += report.transitions
+        claims += report.claims
+    return Validation(
+        folds,
+        sum(map(len, recorded)),
+        uncovered,
+        false_claims,
+        false_transitions,
+        tuple(sorted(failing)),
+        min(claims, key=_rank, default=None),
+    )
+
+
+def _rank(claim: LiftedClaim) -> tuple[int, str, str, TransitionId]:
+    return (-len(claim.transitions), claim.operator.name, str(claim.atom), claim.transitions[0])

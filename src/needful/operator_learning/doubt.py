@@ -1,0 +1,85 @@
+"""A doubt about a learned model: a sentence about what was seen in the demonstrations, with advice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from needful.core.operators import Operator
+from needful.operator_learning.encoding import TransitionId
+
+# More doubts than this are not listed in a console.
+MAX_LISTED_DOUBTS = 10
+
+
+class DoubtKind(Enum):
+    """The kinds of doubts, in the order in which they are listed."""
+
+    UNCOVERED = "uncovered"
+    VALIDATION = "validation"
+    FALSE_CLAIM = "false_claim"
+    FEW_TRANSITIONS = "few_transitions"
+    RARE_EFFECT = "rare_effect"
+    PURPOSELESS = "purposeless"
+    IDLE = "idle"
+    REPAIRED = "repaired"
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """One doubt about a learned model.
+
+    Attributes:
+        kind: the kind of the doubt.
+        operator: the name of the operator in doubt; None if the doubt concerns no single operator.
+        controller: the name of the controller; None if the doubt concerns no single controller.
+        count: the number of transitions, steps or atoms that show it.
+        fact: what was seen, as a sentence without a full stop.
+        where: where it was seen, such as `for example demonstration 0, step 2`; may be empty.
+        advice: what may be the cause, and what to do, as sentences.
+    """
+
+    kind: DoubtKind
+    operator: str | None
+    controller: str | None
+    count: int
+    fact: str
+    where: str
+    advice: str
+
+    def __repr__(self) -> str:
+        return f"Doubt({self.kind.value!r}, {self.fact!r})"
+
+    @property
+    def text(self) -> str:
+        """The whole doubt as one paragraph."""
+        return f"{self.fact}{', ' if self.where else ''}{self.where}. {self.advice}"
+
+    @property
+    def rank(self) -> tuple[int, int, str]:
+        """The position in lists: by kind, then the most frequent first, then by text."""
+        return (list(DoubtKind).index(self.kind), -self.count, self.text)
+
+    def concerns(self, operator: Operator) -> bool:
+        """Return whether the doubt is about an operator, or about its controller and no single operator."""
+        if self.operator is None:
+            return self.controller == operator.controller.name
+        return self.operator == operator.name
+
+
+def location(transition: TransitionId) -> str:
+    """Return the text for a transition; demonstrations are counted from 0, their steps from 1."""
+    demonstration, step = transition
+    return f"demonstration {demonstration}, step {step + 1}"
+
+
+def example(transition: TransitionId) -> str:
+    """Return the text that names a transition as an example."""
+    return f"for example {location(transition)}"
+
+
+def list_doubts(doubts: Sequence[Doubt], most: int | None = MAX_LISTED_DOUBTS) -> list[str]:
+    """Return one line per doubt, at most `most` (None for all), and a last line for those left out."""
+    lines = [f"- {doubt.text}" for doubt in doubts[:most]]
+    return [*lines, f"and {len(doubts) - len(lines)} more"] if len(lines) < len(doubts) else lines

@@ -1,0 +1,155 @@
+"""Describe the false claims of operators as lifted atoms; see `validity` for their definition.
+
+`Validity` counts ground atoms. A user needs to know which effect of which operator is false. A claim is
+false in one of two ways: an add effect does not hold after a transition, or an atom that the operator does
+not delete became false.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from operator import or_
+
+from needful.abstraction.atom_table import bits, lifted_key
+from needful.core.atoms import GroundAtom, LiftedAtom
+from needful.core.objects import Object, Variable
+from needful.core.operators import DeletePattern, Operator, Wildcard
+from needful.operator_learning.encoding import (
+    EncodedDemonstration,
+    EncodedTransition,
+    TransitionId,
+    TransitionIndex,
+)
+from needful.operator_learning.matching import Matcher
+from needful.operator_learning.validity import MAX_GROUNDINGS, Validity
+
+
+@dataclass(frozen=True, slots=True)
+class LiftedClaim:
+    """The most frequent false claim of an operator.
+
+    Attributes:
+        operator: the operator.
+        atom: the add effect that did not hold; or a pattern of the atoms that became false although the
+            operator does not delete them.
+        transitions: the transitions in which the claim is false, in order.
+        applicable: the number of transitions in which the operator is applicable to the arguments of the
+            executed action.
+    """
+
+    operator: Operator
+    atom: LiftedAtom | DeletePattern
+    transitions: tuple[TransitionId, ...]
+    applicable: int
+
+    @property
+    def unnamed(self) -> tuple[str, ...]:
+        """The variables of the claimed add effect that are not arguments of the controller."""
+        if isinstance(self.atom, DeletePattern):
+            return ()
+        named = self.operator.controller_arguments
+        return tuple(one.name for one in dict.fromkeys(self.atom.variables) if one not in named)
+
+
+@dataclass(frozen=True, slots=True)
+class FalseClaimReport:
+    """The false claims of a set of operators in demonstrations.
+
+    Attributes:
+        count: V(Ω), the number of false ground atoms, summed over the transitions.
+        transitions: the number of transitions with at least one false claim.
+        claims: the most frequent false claim of each operator that makes one, in the order of operators.
+    """
+
+    count: int = 0
+    transitions: int = 0
+    claims: tuple[LiftedClaim, ...] = ()
+
+
+def report_false_claims(
+    operators: Sequence[Operator], demonstrations: Iterable[EncodedDemonstration], matcher: Matcher
+) -> FalseClaimReport:
+    """Count the false claims of operators in demonstrations, and find the most frequent one of each."""
+    index = TransitionIndex.of(demonstrations)
+    validity = Validity(index, matcher)
+    by_transition = validity.by_transition(operators)
+    claims = (
+        _most_frequent(operator, index.by_controller[operator.controller.name], false_in, matcher)
+        for operator in operators
+        if (false_in := validity.of_operator(operator))
+    )
+    return FalseClaimReport(
+        sum(one.count() for one in by_transition.values()), len(by_transition), tuple(claims)
+    )
+
+
+def lift_pattern(atom: GroundAtom, lifting: dict[Object, Variable]) -> DeletePattern:
+    """Return an atom with variables for the objects in `lifting`, and wildcards for the other objects.
+
+    A variable whose type is too wide for the predicate is replaced by a wildcard, too.
+    """
+    arguments = []
+    for obj, kind in zip(atom.objects, atom.predicate.types, strict=True):
+        variable = lifting.get(obj)
+        fits = variable is not None and variable.type.is_subtype_of(kind)
+        arguments.append(variable if variable is not None and fits else Wildcard(kind))
+    return DeletePattern(atom.predicate, tuple(arguments))
+
+
+def specificity(pattern: DeletePattern) -> tuple[int, str]:
+    """Return a key that sorts patterns with few wildcards first, then by text."""
+    return (sum(isinstance(one, Wildcard) for one in pattern.arguments), str(pattern))
+
+
+def _most_frequent(
+    operator: Operator,
+    transitions: Sequence[EncodedTransition],
+    false_in: Container[int],
+    matcher: Matcher,
+) -> LiftedClaim:
+    """Return the most frequent false claim of an operator.
+
+    `transitions` are all transitions of its controller, and `false_in` the numbers of those in which the
+    operator makes a false claim.
+    """
+    index_of = {variable: index for index, variable in enumerate(operator.parameters)}
+    adds = [(atom, lifted_key(atom, index_of)) for atom in sorted(operator.add_effects)]
+    found: dict[LiftedAtom | DeletePattern, list[TransitionId]] = {}
+    applicable = 0
+    for transition in transitions:
+        groundings = matcher.applicable(operator, transition)
+        if transition.number not in false_in:
+            applicable += any(True for _ in groundings)
+            continue
+        applicable += 1
+        atoms: set[LiftedAtom | DeletePattern] = set()
+        for objects in islice(groundings, MAX_GROUNDINGS):
+            grounded = [(atom, transition.table.ground((key,), objects)) for atom, key in adds]
+            atoms.update(atom for atom, mask in grounded if not mask & transition.after)
+            claimed = transition.after | functools.reduce(or_, (mask for _, mask in grounded), 0)
+            wrong = matcher.predict(operator, transition, objects) & ~claimed
+            atoms.update(_lifted(operator, transition, objects, wrong))
+        for atom in atoms:
+            found.setdefault(atom, []).append(transition.transition_id)
+
+    def rank(atom: LiftedAtom | DeletePattern) -> tuple[int, bool, int, str]:
+        if isinstance(atom, LiftedAtom):
+            return (-len(found[atom]), False, 0, str(atom))
+        return (-len(found[atom]), True, *specificity(atom))
+
+    atom = min(found, key=rank)
+    return LiftedClaim(operator, atom, tuple(found[atom]), applicable)
+
+
+def _lifted(
+    operator: Operator, transition: EncodedTransition, objects: tuple[int, ...], atoms: int
+) -> Iterator[DeletePattern]:
+    """Yield the atoms of a mask as patterns over the operator's parameters."""
+    if atoms:
+        table = transition.table
+        lifting = {table.objects[n]: v for n, v in zip(objects, operator.parameters, strict=True)}
+        for number in bits(atoms):
+            yield lift_pattern(table.atoms[number], lifting)

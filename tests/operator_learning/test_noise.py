@@ -1,0 +1,203 @@
+"""Wrong atoms are repaired by the most likely values; clean demonstrations stay as they are."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kitchen_world
+from carrying_world import A, B, C, D, carrying
+from delivery_world import deliver
+from needful.core.demonstrations import Demonstration
+from needful.operator_learning import noise
+from needful.operator_learning.learn_operators import learn_operators
+from needful.operator_learning.noise import ERROR_COST, MIN_REPAIRS, keep_atoms, repair_noise
+from needful.storage.demonstrations import read_demonstrations
+from tiny_worlds import BLOCK, CLEAN, PREDICATES, PUSH, STACK, demonstrations
+
+DATA = Path(__file__).parents[1] / "data"
+NAMES = {predicate.name for predicate in PREDICATES}
+
+
+def series_of(demos, changing=NAMES):
+    forms: dict = {}
+    return [noise._Series.of(demo, changing, forms) for demo in demos], forms
+
+
+def cost_of(values, one, row, costs) -> float:
+    """Return the cost of a sequence of values for one atom: of its steps and its detection errors."""
+    steps = sum(
+        costs[form, int(before), int(after)]
+        for form, (before, after) in zip(one.forms[row], itertools.pairwise(values), strict=True)
+    )
+    errors = sum(value != recorded for value, recorded in zip(values, one.recorded[row], strict=True))
+    return steps + errors * ERROR_COST
+
+
+def allowed_sequences(one, row):
+    """Yield all sequences of values of one atom; a goal atom holds at the end."""
+    goal = one.atoms[row] in one.demonstration.goal
+    for values in itertools.product([False, True], repeat=one.recorded.shape[1]):
+        if values[-1] or not goal:
+            yield values
+
+
+def assert_most_likely(one, costs):
+    found = one.most_likely(costs)
+    assert found.shape == one.recorded.shape
+    for row, recorded in enumerate(one.recorded):
+        best = min(cost_of(values, one, row, costs) for values in allowed_sequences(one, row))
+        assert cost_of(found[row], one, row, costs) == pytest.approx(best, abs=1e-6)
+        assert tuple(found[row]) in set(allowed_sequences(one, row))
+        if cost_of(recorded, one, row, costs) <= best + 1e-12:
+            assert found[row].tolist() == recorded.tolist(), "a tie keeps the recorded values"
+
+
+@settings(max_examples=50, deadline=None)
+@given(demo=demonstrations(max_steps=4), seed=st.integers(0, 100))
+def test_the_most_likely_values_are_the_best_of_all_sequences(demo, seed):
+    (one,), forms = series_of([demo])
+    shares = np.random.default_rng(seed).uniform(0.001, 0.999, size=(len(forms), 2))
+    costs = -np.log(
+        np.stack(
+            [
+                np.stack([1 - shares[:, 0], shares[:, 0]], -1),
+                np.stack([shares[:, 1], 1 - shares[:, 1]], -1),
+            ],
+            1,
+        )
+    )
+    assert_most_likely(one, costs)
+
+
+@settings(max_examples=50, deadline=None)
+@given(demos=st.lists(demonstrations(max_steps=3), min_size=1, max_size=3))
+def test_costs_are_shares_of_steps_with_the_same_form(demos):
+    """The form is the controller, the predicate, and the positions of the objects among the arguments."""
+    series, forms = series_of(demos)
+    costs = noise._step_costs(series, [one.recorded for one in series], len(forms))
+    counts: dict = {}
+    for one, demo in zip(series, demos, strict=True):
+        assert set(one.atoms) == set().union(*demo.abstract_states)
+        for row, atom in enumerate(one.atoms):
+            for step, transition in enumerate(demo.transitions()):
+                arguments = transition.action.objects
+                positions = tuple(
+                    len(arguments) - 1 - arguments[::-1].index(obj) if obj in arguments else -1
+                    for obj in atom.objects
+                )
+                form = (transition.action.controller.name, atom.predicate.name, positions)
+                assert one.forms[row, step] == forms[form]
+                key = (forms[form], atom in transition.before, atom in transition.after)
+                counts[key] = counts.get(key, 0) + 1
+    for form, before, after in itertools.product(forms.values(), (False, True), (False, True)):
+        total = counts.get((form, before, False), 0) + counts.get((form, before, True), 0)
+        share = (max(counts.get((form, before, after), 0) - 1, 0) + 0.5) / max(total, 1)
+        assert costs[form, int(before), int(after)] == pytest.approx(-math.log(share))
+    for one in series:
+        assert_most_likely(one, costs)
+
+
+@settings(max_examples=50, deadline=None)
+@given(demos=st.lists(demonstrations(max_steps=3), max_size=3))
+def test_only_atoms_change(demos):
+    repairs = repair_noise(demos)
+    for demo, repaired, count in zip(demos, repairs.demonstrations, repairs.counts, strict=True):
+        assert replace(repaired, abstract_states=demo.abstract_states) == demo
+        pairs = zip(demo.abstract_states, repaired.abstract_states, strict=True)
+        assert sum(len(old ^ new) for old, new in pairs) == count
+        assert (repaired is demo) == (count == 0)
+        assert demo.goal <= repaired.abstract_states[-1]
+    assert repairs.total == 0 or repairs.total >= MIN_REPAIRS
+
+
+def kitchen() -> list[Demonstration]:
+    items = [kind(kind.name) for kind in (kitchen_world.BOOK, kitchen_world.CUP, kitchen_world.TOY)]
+    return [
+        kitchen_world.putting(item, kind(kind.name), {item: items}, unlock=kind is kitchen_world.FRIDGE)
+        for item in items
+        for kind in (kitchen_world.BAG, kitchen_world.FRIDGE)
+    ]
+
+
+CLEAN_WORLDS = {
+    "kitchen": kitchen,
+    "carrying": lambda: [
+        carrying(B, (A, B, C), (A, B)),
+        carrying(A, (A,), (A, D)),
+        carrying(C, (C, D), (C,)),
+    ],
+    "deliveries": lambda: [deliver(seed) for seed in range(20)],
+    "cities": lambda: [deliver(seed, cities=3) for seed in range(20)],
+    **{
+        path.name: lambda path=path: read_demonstrations(path).demonstrations
+        for path in sorted(
+            (*DATA.glob("worlds/*_train.jsonl.gz"), *DATA.glob("independent_demos/*.jsonl.gz"))
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("name", CLEAN_WORLDS)
+def test_clean_demonstrations_are_the_same_objects(name):
+    demos = CLEAN_WORLDS[name]()
+    assert demos
+    for repairs in (repair_noise(demos), keep_atoms(demos)):
+        assert all(map(lambda old, new: new is old, demos, repairs.demonstrations))
+        assert repairs.counts == (0,) * len(demos)
+
+
+def flipped(demos, seed: int, count: int) -> list[Demonstration]:
+    """Return the demonstrations with one wrong atom in each of `count` demonstrations.
+
+    The first and the last states stay correct: there, a wrong atom has only one neighbour.
+    """
+    rng = random.Random(seed)
+    result = list(demos)
+    for index in rng.sample(range(len(demos)), count):
+        states = list(demos[index].abstract_states)
+        step = rng.randrange(1, len(states) - 1)
+        states[step] ^= {rng.choice(sorted(frozenset().union(*states)))}
+        result[index] = replace(demos[index], abstract_states=tuple(states))
+    return result
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("count", [2, 5])
+def test_single_wrong_atoms_are_repaired(seed, count):
+    clean = [deliver(number) for number in range(40)]
+    noisy = flipped(clean, seed, count)
+    repairs = repair_noise(noisy)
+    assert list(repairs.demonstrations) == clean
+    assert repairs.total == count
+    assert all(new is old for old, new in zip(noisy, repairs.demonstrations, strict=True) if old in clean)
+    learned = learn_operators(noisy)
+    assert learned.operators == learn_operators(clean).operators
+    assert learned.repairs == repairs
+
+
+def test_fewer_repairs_than_the_minimum_are_not_made():
+    demos = flipped([deliver(number) for number in range(40)], seed=0, count=1)
+    repairs = repair_noise(demos)
+    assert all(new is old for old, new in zip(demos, repairs.demonstrations, strict=True))
+
+
+def test_goal_atoms_stay():
+    """Stacking b makes it dirty. Pushing a does not change that, except in a few last states."""
+    a, b = BLOCK("a"), BLOCK("b")
+    dirty, clean = frozenset({CLEAN(a)}), frozenset({CLEAN(a), CLEAN(b)})
+    usual = Demonstration((a, b), dirty, (clean, *[dirty] * 5), (STACK(b, a), *[PUSH(a)] * 4))
+    odd = replace(usual, abstract_states=(*usual.abstract_states[:-1], clean))
+    assert repair_noise([usual] * 100 + [odd] * 2).demonstrations == (usual,) * 102
+    wanted = replace(odd, goal=frozenset({CLEAN(b)}))
+    repairs = repair_noise([usual] * 100 + [odd] * 2 + [wanted])
+    assert repairs.counts[:-1] == (0,) * 100 + (1,) * 2, "the atom is an error elsewhere"
+    assert CLEAN(b) in repairs.demonstrations[-1].abstract_states[-1]

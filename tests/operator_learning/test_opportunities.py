@@ -1,0 +1,140 @@
+"""The evidence for conditions, against all groundings and all objects."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from needful.core.demonstrations import Demonstration
+from needful.core.objects import Variable
+from needful.core.operators import Operator
+from needful.operator_learning import opportunities as module
+from needful.operator_learning.candidates import canonical_candidate
+from needful.operator_learning.encoding import encode_demonstrations
+from needful.operator_learning.opportunities import Opportunities, holds
+from needful.operator_learning.partition import FittedOperator
+from needful.operator_learning.unnamed_conditions import ANYTHING
+from tiny_worlds import BLOCK, CLEAN, ON, PREDICATES, PUSH, demonstrations, operators
+
+
+def conditions(arity: int, unnamed: int = 2):
+    """Draw up to three atoms over parameters, unnamed objects and `ANYTHING`."""
+    indices = st.sampled_from([ANYTHING, *range(arity + unnamed)])
+    keys = [st.tuples(st.just(one.name), st.tuples(*[indices] * len(one.types))) for one in PREDICATES[1:]]
+    return st.frozensets(st.one_of(keys), min_size=1, max_size=3)
+
+
+def satisfied(atoms, arity, objects, state, everything, distinct) -> bool:
+    """Try all objects for all unnamed indices, and for each `ANYTHING`."""
+    named = dict(enumerate(objects))
+    held = {(atom.predicate.name, atom.objects) for atom in state}
+    unnamed = sorted({index for _, one in atoms for index in one if index >= arity})
+    for chosen in itertools.product(everything, repeat=len(unnamed)):
+        bound = {**named, **dict(zip(unnamed, chosen, strict=True))}
+        if distinct and len(set(bound.values())) < len(bound):
+            continue
+        if all(
+            any(
+                name == other
+                and all(i == ANYTHING or bound[i] == obj for i, obj in zip(indices, found, strict=True))
+                for other, found in held
+            )
+            for name, indices in atoms
+        ):
+            return True
+    return False
+
+
+@settings(max_examples=100, deadline=None)
+@given(demo=demonstrations(), operator=operators(), distinct=st.booleans(), data=st.data())
+def test_holds_tries_all_objects(demo, operator, distinct, data):
+    arity = len(operator.parameters)
+    encoded = encode_demonstrations([demo])[0]
+    atoms = data.draw(conditions(arity))
+    for objects in itertools.islice(itertools.permutations(demo.objects, arity), 4):
+        numbers = tuple(encoded.table.object_number[obj] for obj in objects)
+        for fast, state in zip(encoded.transitions, demo.abstract_states, strict=False):
+            expected = satisfied(atoms, arity, objects, state, demo.objects, distinct)
+            assert holds(atoms, arity, (fast, numbers), distinct) == expected
+
+
+def missed_opportunities(operator, demo):
+    """Yield the states and groundings in which the operator was applicable and would add an atom.
+
+    The groundings need not have the objects of the executed action.
+    """
+    for state in demo.abstract_states[:-1]:
+        for objects in itertools.permutations(demo.objects, len(operator.parameters)):
+            pairs = zip(objects, operator.parameters, strict=True)
+            if all(obj.type.is_subtype_of(variable.type) for obj, variable in pairs):
+                ground = operator.ground(objects)
+                done = ground.add_effects and ground.add_effects <= state
+                if ground.preconditions <= state and not done:
+                    yield state, objects
+
+
+def fitted(operator) -> FittedOperator:
+    return FittedOperator(canonical_candidate(operator, {}), (), operator)
+
+
+@settings(max_examples=100, deadline=None)
+@given(demos=st.lists(demonstrations(), min_size=1, max_size=3), operator=operators(), data=st.data())
+def test_bits_add_up_the_surprise_of_each_demonstration(demos, operator, data):
+    arity = len(operator.parameters)
+    choices = data.draw(st.lists(conditions(arity), min_size=1, max_size=2))
+    expected = []
+    for demo in demos:
+        cases = list(missed_opportunities(operator, demo))
+        held = sum(
+            any(satisfied(atoms, arity, objects, state, demo.objects, False) for atoms in choices)
+            for state, objects in cases
+        )
+        expected.append(-math.log2((held + 1) / (len(cases) + 1)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "MAX_OPPORTUNITIES", 1000)
+        found = Opportunities(fitted(operator), encode_demonstrations(demos))
+        assert found.bits(*choices) == pytest.approx(sum(expected))
+        assert found.bits(*choices, first=1) == pytest.approx(expected[0])
+
+
+X = Variable("?x", BLOCK)
+NONE = frozenset()
+PUSHING = Operator("Push", (X,), NONE, frozenset({CLEAN.lifted(X)}), NONE, NONE, PUSH, (X,))
+A, B, C, D = (BLOCK(name) for name in "abcd")
+ON_SOMETHING = frozenset({("On", (0, 1))})
+
+
+def test_bits_by_hand():
+    """Four blocks can be pushed and two stand on something; then one is clean, and three can be pushed.
+
+    The condition holds at 2 + 1 of 4 + 3 opportunities; each count is increased by one.
+    """
+    start = frozenset({ON(A, B), ON(C, D)})
+    demo = Demonstration(
+        (A, B, C, D),
+        frozenset({CLEAN(A)}),
+        (start, start | {CLEAN(A)}, start | {CLEAN(A)}),
+        (PUSH(A), PUSH(A)),
+    )
+    found = Opportunities(fitted(PUSHING), encode_demonstrations([demo, demo]))
+    assert found.bits(ON_SOMETHING) == pytest.approx(-2 * math.log2((3 + 1) / (7 + 1)))
+    assert found.bits(ON_SOMETHING) == pytest.approx(2.0)
+    assert found.bits(ON_SOMETHING, first=1) == pytest.approx(1.0)
+
+
+def test_a_condition_that_always_holds_is_no_evidence():
+    state = frozenset({ON(A, B), ON(B, A)})
+    demo = Demonstration((A, B), NONE, (state, state), (PUSH(A),))
+    assert Opportunities(fitted(PUSHING), encode_demonstrations([demo])).bits(ON_SOMETHING) == 0.0
+    assert Opportunities(fitted(PUSHING), ()).bits(ON_SOMETHING) == 0.0
+
+
+def test_no_state_has_more_than_the_greatest_number_of_opportunities():
+    blocks = tuple(BLOCK(f"block{number:02d}") for number in range(module.MAX_OPPORTUNITIES + 5))
+    demo = Demonstration(blocks, NONE, (NONE, NONE), (PUSH(blocks[0]),))
+    bits = Opportunities(fitted(PUSHING), encode_demonstrations([demo])).bits(ON_SOMETHING)
+    assert bits == pytest.approx(math.log2(module.MAX_OPPORTUNITIES + 1))

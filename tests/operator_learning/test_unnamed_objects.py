@@ -1,0 +1,289 @@
+"""Conditions on objects that the controller does not name, in small worlds with known operators."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from delivery_world import deliver
+from needful.core.atoms import Predicate
+from needful.core.controllers import Controller
+from needful.core.demonstrations import Demonstration
+from needful.core.objects import Type
+from needful.operator_learning.delete_patterns import partly_bound
+from needful.operator_learning.hill_climbing import Climb, alternate
+from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
+from needful.operator_learning.learning_problem import LearningProblem
+from needful.operator_learning.opportunities import Opportunities
+from needful.operator_learning.reduce_complexity import reduce_truthfully
+from needful.operator_learning.unnamed_objects import ENOUGH_BITS, named_objects_only, purposeless_steps
+
+
+def written(learned) -> str:
+    return "\n".join(operator.text for operator in learned.operators)
+
+
+DRIVE = """\
+Drive(?x0:truck, ?x1:place)
+  controller: Drive(?x0, ?x1)
+  needs:      -
+  adds:       Parked(?x0, ?x1)
+  deletes:    -
+  forgets:    Parked(?x0, *:place)
+"""
+DRIVE_IN_THE_CITY = """\
+Drive(?x0:truck, ?x1:place, ?x2:city, ?x3:place)
+  controller: Drive(?x0, ?x1)
+  needs:      Parked(?x0, ?x3), PartOf(?x1, ?x2), PartOf(?x3, ?x2)
+  adds:       Parked(?x0, ?x1)
+  deletes:    Parked(?x0, ?x3)
+  forgets:    -
+"""
+LOAD_AND_UNLOAD = """\
+Load(?x0:package, ?x1:truck, ?x2:place)
+  controller: Load(?x0, ?x1)
+  needs:      At(?x0, ?x2), Parked(?x1, ?x2)
+  adds:       In(?x0, ?x1)
+  deletes:    At(?x0, ?x2)
+  forgets:    -
+Unload(?x0:package, ?x1:truck, ?x2:place)
+  controller: Unload(?x0, ?x1)
+  needs:      In(?x0, ?x1), Parked(?x1, ?x2)
+  adds:       At(?x0, ?x2)
+  deletes:    In(?x0, ?x1)
+  forgets:    -"""
+
+
+def test_loading_requires_the_place_of_package_and_truck():
+    """A truck is always parked somewhere, so driving does not require it."""
+    learned = learn_operators([deliver(seed) for seed in range(10)])
+    assert written(learned) == DRIVE + LOAD_AND_UNLOAD
+    assert learned.coverage == 1.0
+
+
+def test_trucks_stay_in_their_city():
+    """Driving requires two unnamed objects: the place that the truck leaves, and the city."""
+    learned = learn_operators([deliver(seed, cities=3) for seed in range(10)])
+    assert written(learned) == DRIVE_IN_THE_CITY + LOAD_AND_UNLOAD
+    assert learned.coverage == 1.0
+
+
+def test_without_conditions_loading_is_possible_anywhere():
+    demos = [deliver(seed) for seed in range(10)]
+    learned = learn_operators(demos, OperatorLearningConfig(conditions=named_objects_only))
+    (load,) = (one for one in learned.operators if one.controller.name == "Load")
+    assert (len(load.parameters), load.preconditions) == (2, frozenset())
+
+
+PLACE, TREE = Type("place"), Type("tree")
+SHADED, SEEN = Predicate("Shaded", (PLACE, TREE)), Predicate("Seen", (PLACE,))
+VISIT = Controller("Visit", (PLACE,))
+
+
+def visit(seed: int, shaded: int, bare: int) -> Demonstration:
+    """Visit a shaded place; there are `bare` places without a tree."""
+    rng = random.Random(seed)
+    places = [PLACE(f"place{i}") for i in range(shaded + bare)]
+    rng.shuffle(places)
+    trees = [TREE("elm"), TREE("oak")]
+    start = frozenset(SHADED(place, rng.choice(trees)) for place in places[:shaded])
+    seen = frozenset({SEEN(places[0])})
+    return Demonstration((*places, *trees), seen, (start, start | seen), (VISIT(places[0]),))
+
+
+@pytest.mark.parametrize(
+    ("demonstrations", "shaded", "bare", "needs"),
+    [
+        pytest.param(40, 3, 0, set(), id="holds everywhere"),
+        pytest.param(10, 1, 0, set(), id="no other opportunity"),
+        pytest.param(10, 1, 1, set(), id="ten demonstrations, 5.8 bits"),
+        pytest.param(13, 1, 1, set(), id="7.6 bits"),
+        pytest.param(14, 1, 1, {"Shaded(?x0, ?x1)"}, id="8.2 bits"),
+        pytest.param(6, 1, 4, {"Shaded(?x0, ?x1)"}, id="six demonstrations, 9.5 bits"),
+    ],
+)
+def test_a_condition_needs_evidence_from_places_that_were_not_visited(demonstrations, shaded, bare, needs):
+    """With k other places, -log2(2 / (k + 2)) bits per demonstration are evidence that shade matters."""
+    learned = learn_operators([visit(seed, shaded, bare) for seed in range(demonstrations)])
+    (operator,) = learned.operators
+    assert {str(atom) for atom in operator.preconditions} == needs
+    assert len(operator.parameters) == 1 + len(needs)
+
+
+SHELF, TABLE, ITEM = Type("shelf"), Type("table"), Type("item")
+HOLDING = Predicate("Holding", (ITEM,))
+AT_SHELF, AT_TABLE = Predicate("AtShelf", (SHELF,)), Predicate("AtTable", (TABLE,))
+ON_SHELF, ON_TABLE = Predicate("OnShelf", (ITEM, SHELF)), Predicate("OnTable", (ITEM, TABLE))
+GO_SHELF, GO_TABLE = Controller("GoShelf", (SHELF,)), Controller("GoTable", (TABLE,))
+PICK, PUT = Controller("Pick", (ITEM, SHELF)), Controller("Put", (ITEM, TABLE))
+
+
+def tidy(seed: int) -> Demonstration:
+    """Bring two items from shelves to tables; the robot goes to a table only while it holds an item."""
+    rng = random.Random(seed)
+    items, shelves, tables = (
+        [kind(f"{kind.name}{i}") for i in range(count)]
+        for kind, count in ((ITEM, 3), (SHELF, 2), (TABLE, 2))
+    )
+    shelf_of = {item: rng.choice(shelves) for item in items}
+    here = AT_TABLE(tables[0])
+    states = [frozenset({here, *(ON_SHELF(*pair) for pair in shelf_of.items())})]
+    actions, goal = [], set()
+    for item in items[:2]:
+        shelf, table = shelf_of[item], rng.choice(tables)
+        actions += [GO_SHELF(shelf), PICK(item, shelf), GO_TABLE(table), PUT(item, table)]
+        for added, deleted in (
+            (AT_SHELF(shelf), here),
+            (HOLDING(item), ON_SHELF(item, shelf)),
+            (AT_TABLE(table), AT_SHELF(shelf)),
+            (ON_TABLE(item, table), HOLDING(item)),
+        ):
+            states.append(states[-1] - {deleted} | {added})
+        here = AT_TABLE(table)
+        goal.add(ON_TABLE(item, table))
+    return Demonstration((*items, *shelves, *tables), frozenset(goal), tuple(states), tuple(actions))
+
+
+def test_a_habit_that_is_not_linked_to_the_action_is_not_required():
+    demos = [tidy(seed) for seed in range(15)]
+    problem = LearningProblem.of(demos, partly_bound)
+    climb = alternate(problem, reduce_truthfully, Climb(problem.empty_hypothesis()))
+    (going,) = (one for one in climb.hypothesis.fitted if one.operator.controller == GO_TABLE)
+    bits = Opportunities(going, problem.demonstrations).bits(frozenset({("Holding", (1,))}))
+    assert bits > ENOUGH_BITS, "the habit is informative"
+    (learned,) = (one for one in learn_operators(demos).operators if one.controller == GO_TABLE)
+    assert (len(learned.parameters), learned.preconditions) == (1, frozenset())
+
+
+PERSON, APPLE = Type("person"), Type("apple")
+HAS, FULL = Predicate("Has", (PERSON, APPLE)), Predicate("Full", (PERSON,))
+BUY, EAT = Controller("Buy", (PERSON,)), Controller("Eat", (PERSON,))
+
+
+def meal(seed: int) -> Demonstration:
+    """Eat one of up to three apples; buy one if there are none."""
+    rng = random.Random(seed)
+    ann, bob, *apples = PERSON("ann"), PERSON("bob"), *(APPLE(f"apple{i}") for i in range(5))
+    owned = rng.sample(apples, rng.randint(0, 3))
+    states, actions = [frozenset(HAS(ann, apple) for apple in owned)], []
+    if not owned:
+        owned = [rng.choice(apples)]
+        actions.append(BUY(ann))
+        states.append(states[-1] | {HAS(ann, owned[0])})
+    actions.append(EAT(ann))
+    states.append(states[-1] - {HAS(ann, rng.choice(owned))} | {FULL(ann)})
+    return Demonstration((ann, bob, *apples), frozenset({FULL(ann)}), tuple(states), tuple(actions))
+
+
+def test_the_consumed_object_is_the_parameter():
+    """If the first apple were chosen instead, a quantified delete would be left over."""
+    demos = [meal(seed) for seed in range(10)]
+    learned = learn_operators(demos)
+    (eat,) = (one for one in learned.data if one.operator.controller == EAT)
+    assert eat.operator.text == (
+        "Eat(?x0:person, ?x1:apple)\n"
+        "  controller: Eat(?x0)\n"
+        "  needs:      Has(?x0, ?x1)\n"
+        "  adds:       Full(?x0)\n"
+        "  deletes:    Has(?x0, ?x1)\n"
+        "  forgets:    -"
+    )
+    not_first = 0
+    for grounding in eat.groundings:
+        before, after = demos[grounding.demonstration].abstract_states[grounding.step :][:2]
+        assert before - after == {HAS(*grounding.objects)}
+        not_first += HAS(*grounding.objects) != min(before)
+    assert not_first > 0
+
+
+def test_a_condition_gives_a_purpose_to_the_step_that_established_it():
+    demos = [meal(seed) for seed in range(10)]
+    assert {action.controller for demo in demos for action in demo.actions} == {BUY, EAT}
+    problem = LearningProblem.of(demos, partly_bound)
+    climb = alternate(problem, reduce_truthfully, Climb(problem.empty_hypothesis()))
+    assert {one.controller for one in purposeless_steps(climb.hypothesis)} == {BUY}
+    (buy,) = (one for one in learn_operators(demos).operators if one.controller == BUY)
+    assert {str(atom) for atom in buy.add_effects} == {"Has(?x0, ?x1)"}
+
+
+PLANE, CITY, LEVEL = Type("plane"), Type("city"), Type("level")
+AT, FUEL, NEXT = (
+    Predicate("At", (PLANE, CITY)),
+    Predicate("Fuel", (PLANE, LEVEL)),
+    Predicate("Next", (LEVEL, LEVEL)),
+)
+FLY = Controller("Fly", (PLANE, CITY))
+
+
+def fly(seed: int) -> Demonstration:
+    """Fly a plane to another city; the fuel falls by one level."""
+    rng = random.Random(seed)
+    planes, cities, levels = (
+        [kind(f"{kind.name}{i}") for i in range(count)]
+        for kind, count in ((PLANE, 2), (CITY, 4), (LEVEL, 5))
+    )
+    fuel = rng.randint(1, 4)
+    here, there, elsewhere = rng.sample(cities, 3)
+    always = {NEXT(levels[i], levels[i + 1]) for i in range(4)}
+    always |= {AT(planes[1], elsewhere), FUEL(planes[1], levels[rng.randint(0, 4)])}
+    before = frozenset({AT(planes[0], here), FUEL(planes[0], levels[fuel]), *always})
+    after = frozenset({AT(planes[0], there), FUEL(planes[0], levels[fuel - 1]), *always})
+    goal = frozenset({AT(planes[0], there)})
+    return Demonstration((*planes, *cities, *levels), goal, (before, after), (FLY(planes[0], there),))
+
+
+def test_what_an_action_consumes_and_replaces_is_required():
+    """The level of fuel is replaced by another level. Every plane has one, so there is no evidence."""
+    (operator,) = learn_operators([fly(seed) for seed in range(20)]).operators
+    assert FUEL in {atom.predicate for atom in operator.preconditions}
+    assert {str(atom) for atom in operator.delete_effects} == {"Fuel(?x0, ?x2)"}
+    assert "Fuel" not in {pattern.predicate.name for pattern in operator.delete_patterns}
+
+
+FOOD, CUPBOARD = Type("food"), Type("cupboard")
+IN_CUPBOARD, LIES_ON = Predicate("InCupboard", (FOOD, CUPBOARD)), Predicate("LiesOn", (FOOD, TABLE))
+TAKEN = Predicate("Taken", (FOOD,))
+TAKE = Controller("Take", (FOOD,))
+
+
+def take(seed: int, elsewhere: int) -> Demonstration:
+    """Take food from a cupboard or a table; further food is out of reach, and no atom describes where."""
+    rng = random.Random(seed)
+    foods, cupboards, tables = (
+        [kind(f"{kind.name}{i}") for i in range(count)]
+        for kind, count in ((FOOD, 3 + elsewhere), (CUPBOARD, 2), (TABLE, 2))
+    )
+    where = {
+        food: rng.choice([IN_CUPBOARD(food, rng.choice(cupboards)), LIES_ON(food, rng.choice(tables))])
+        for food in rng.sample(foods, 3)
+    }
+    food = rng.choice(list(where))
+    before, goal = frozenset(where.values()), frozenset({TAKEN(food)})
+    return Demonstration(
+        (*foods, *cupboards, *tables), goal, (before, before - {where[food]} | goal), (TAKE(food),)
+    )
+
+
+def test_an_operator_is_divided_by_what_it_consumed():
+    learned = learn_operators([take(seed, elsewhere=3) for seed in range(20)])
+    assert written(learned) == (
+        "Take-1(?x0:food, ?x1:cupboard)\n"
+        "  controller: Take(?x0)\n"
+        "  needs:      InCupboard(?x0, ?x1)\n"
+        "  adds:       Taken(?x0)\n"
+        "  deletes:    InCupboard(?x0, ?x1)\n"
+        "  forgets:    -\n"
+        "Take-2(?x0:food, ?x1:table)\n"
+        "  controller: Take(?x0)\n"
+        "  needs:      LiesOn(?x0, ?x1)\n"
+        "  adds:       Taken(?x0)\n"
+        "  deletes:    LiesOn(?x0, ?x1)\n"
+        "  forgets:    -"
+    )
+
+
+def test_an_operator_is_not_divided_without_evidence():
+    """All food is in a cupboard or on a table, so that neither needs to be required."""
+    (operator,) = learn_operators([take(seed, elsewhere=0) for seed in range(20)]).operators
+    assert operator.preconditions == frozenset()
