@@ -21,7 +21,7 @@ from needful.operator_learning.partition import FittedOperator
 # In the key of an atom, the index of an object about which nothing else is known.
 ANYTHING = -1
 # The number of conditions of one operator that are examined at each depth.
-MAX_CONDITIONS = 20
+MAX_CONDITIONS = 8
 
 Signature = frozenset[AtomKey]
 
