@@ -49,6 +49,7 @@ COMPLETE_FILES = [
     "demos.jsonl.gz",
     "model/climb.json",
     "model/domain.pddl",
+    "model/doubts.json",
     "model/evidence.json",
     "model/model.json",
     "model/samplers.safetensors",
