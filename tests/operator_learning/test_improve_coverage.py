@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from brute_force_learning import PAPER_WITH_PATTERNS_AND_TYPES
 from needful.core.demonstrations import Demonstration
 from needful.core.operators import DeletePattern, Wildcard
-from needful.operator_learning import hill_climbing
 from needful.operator_learning import improve_coverage as module
 from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
 from needful.operator_learning.improve_coverage import cover_with_pinned_operator, improve_coverage
@@ -64,7 +63,6 @@ def test_pinned_operators_cover_what_ordinary_rounds_do_not(world, monkeypatch):
     assert learn_operators(CIRCULAR[world]).uncovered == 0
     assert learn_operators(CIRCULAR[world], PAPER_WITH_PATTERNS_AND_TYPES).uncovered == 0
     monkeypatch.setattr(module, "_try_pinned_operators", lambda start, last, problem: start)
-    monkeypatch.setattr(hill_climbing, "cover_where_stuck", lambda start, problem: start)
     assert learn_operators(CIRCULAR[world], PAPER_WITH_PATTERNS_AND_TYPES).uncovered > 0
 
 
