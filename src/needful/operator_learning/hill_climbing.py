@@ -10,12 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from needful.operator_learning.improve_coverage import cover_where_stuck, improve_coverage
+from needful.operator_learning.improve_coverage import improve_coverage
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
 from needful.operator_learning.objective import Objective
 
 Move: TypeAlias = Callable[[Hypothesis, LearningProblem], Hypothesis]
-Resume: TypeAlias = "Callable[[Climb, LearningProblem], Climb]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +92,3 @@ def steepest_descent(problem: LearningProblem, reduce: Move, start: Climb) -> Cl
         if best is climb:
             return climb
         climb = best
-
-
-def climb_where_stuck(problem: LearningProblem, resume: Resume, start: Climb) -> Climb:
-    """Cover the transitions that are still uncovered where hill climbing ended.
-
-    After each improvement, `resume` continues hill climbing, which also deletes operators. If no transition
-    is uncovered, return `start`.
-    """
-    climb = start
-    while climb.hypothesis.coverage.uncovered:
-        covered = climb.accept("pin", cover_where_stuck(climb.hypothesis, problem))
-        if covered is climb:
-            break
-        climb = resume(covered, problem)
-    return climb

@@ -4,26 +4,15 @@ Deviations E9, E10 and E21, docs/paper_to_code.md: The loop ends when coverage h
 transitions are covered. It also ends when a set of operators occurs for the second time, so it always
 terminates. If coverage has not improved by then, an operator with a pinned transition is added: the
 transition is assigned to this operator, even if other operators have better scores.
-
-If hill climbing ends although transitions are uncovered, `cover_where_stuck` adds several operators with
-pinned transitions at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
-
-from needful.core.operators import Operator
-from needful.operator_learning.candidates import Candidate, canonical_candidate
+from needful.operator_learning.candidates import canonical_candidate
 from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.induction import induce_operator
 from needful.operator_learning.keep_effects import copies_with_keep_effects, with_keep_effects
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
-
-# Operators that keep all necessary atoms may have this number of parameters. Operators with more of them
-# can have too many groundings.
-MAX_PARAMETERS = 8
 
 
 def improve_coverage(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
@@ -50,7 +39,9 @@ def _with_operator_for(
 
     If some operators then delete necessary atoms, also add copies of them that keep these atoms.
     """
-    operator, _ = induce_operator(transition, _necessary_after(transition, current))
+    necessary = current.coverage.necessary_after(transition)
+    assert necessary is not None, "a failing transition is reached by its chain"
+    operator, _ = induce_operator(transition, necessary)
     added = problem.fit((*current.candidates, canonical_candidate(operator, {})), current)
     return problem.fit((*added.candidates, *copies_with_keep_effects(added, problem)), added)
 
@@ -76,84 +67,12 @@ def cover_with_pinned_operator(
     """Return `base` with a new operator that predicts all necessary atoms of one transition.
 
     The transition is pinned: it is assigned to the new operator, even if other operators have better
-    scores.
-    """
-    pinned = _pinned(transition, _necessary_after(transition, base), problem)
-    return problem.fit((*base.candidates, pinned), base)
-
-
-def cover_where_stuck(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Return operators that cover more transitions than `start`, where `improve_coverage` finds none.
-
-    Operators with pinned transitions are added, one for each failing transition in turn. Coverage may fall
-    in the meantime. If it does not improve in the end, each transition of the uncovered demonstrations gets
-    an operator. If this fails too, each transition of all demonstrations gets one. These operators predict
-    the whole state after their transitions, and thus all necessary atoms, so the last attempt covers all
-    transitions. Callers should then delete operators.
-
-    The last two attempts are left out if a state has atoms about more than `MAX_PARAMETERS` objects. If no
-    attempt succeeds, return `start`.
-    """
-    reached = _pin_in_turn(start, problem)
-    if reached.coverage.uncovered < start.coverage.uncovered:
-        return reached
-    for chains in ([chain for chain in start.coverage.chains if chain.failing], start.coverage.chains):
-        transitions = [transition for chain in chains for transition in chain.demonstration.transitions]
-        pinned = [_keeping_all(transition, transition.after) for transition in transitions]
-        if any(len(one.operator.parameters) > MAX_PARAMETERS for one in pinned):
-            break
-        reached = _with_pinned(pinned, start, problem)
-        if reached.coverage.uncovered < start.coverage.uncovered:
-            return reached
-    return start
-
-
-def _pin_in_turn(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Add operators with pinned transitions until more transitions are covered than by `start`.
-
-    Each operator predicts the necessary atoms of its transition, whichever other transitions are assigned
-    to it. The loop also ends when each failing transition had such an operator already.
-    """
-    current = start
-    tried: set[tuple[EncodedTransition, int]] = set()
-    for _ in range(2 * problem.size):
-        failing = ((one, _necessary_after(one, current)) for one in current.coverage.failing())
-        untried = next((pair for pair in failing if pair not in tried), None)
-        if untried is None:
-            break
-        tried.add(untried)
-        pinned = _keeping_all(*untried)
-        if len(pinned.operator.parameters) > MAX_PARAMETERS:
-            pinned = _pinned(*untried, problem)
-        current = _with_pinned((pinned,), current, problem)
-        if current.coverage.uncovered < start.coverage.uncovered:
-            break
-    return current
-
-
-def _with_pinned(pinned: Iterable[Candidate], base: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Return `base` with further candidates; their pinned transitions are no longer pinned to others."""
-    new = tuple(pinned)
-    moved = frozenset[tuple[int, int]]().union(*(one.pinned for one in new))
-    old = (
-        replace(one, pinned=one.pinned - moved) if one.pinned & moved else one for one in base.candidates
-    )
-    return problem.fit((*old, *new), base)
-
-
-def _necessary_after(transition: EncodedTransition, hypothesis: Hypothesis) -> int:
-    necessary = hypothesis.coverage.necessary_after(transition)
-    assert necessary is not None, "a failing transition is reached by its chain"
-    return necessary
-
-
-def _pinned(transition: EncodedTransition, necessary: int, problem: LearningProblem) -> Candidate:
-    """Return a candidate that predicts the necessary atoms if it explains no other transition.
-
-    Necessary atoms that the operator would delete become keep effects. They may add parameters to the
-    operator. This changes its deletes, so further atoms may have to be kept. The loop ends when all
+    scores. Necessary atoms that the operator would delete become keep effects. They may add parameters to
+    the operator. This changes its deletes, so further atoms may have to be kept. The loop ends when all
     necessary atoms are predicted. It terminates, because the set of kept atoms only grows.
     """
+    necessary = base.coverage.necessary_after(transition)
+    assert necessary is not None, "a failing transition is reached by its chain"
     operator, objects = induce_operator(transition, necessary)
     while True:
         fitted = problem.inducer.fit(operator, ((transition, objects),))
@@ -161,24 +80,7 @@ def _pinned(transition: EncodedTransition, necessary: int, problem: LearningProb
         if not missing:
             break
         operator, objects = with_keep_effects(operator, transition, objects, missing)
-    return _pinned_candidate(operator, transition, objects)
-
-
-def _keeping_all(transition: EncodedTransition, necessary: int) -> Candidate:
-    """Return a candidate that predicts the necessary atoms, whichever other transitions it explains.
-
-    Each necessary atom is an add effect or a keep effect. The deletes, which depend on the transitions, do
-    not affect such atoms.
-    """
-    operator, objects = induce_operator(transition, necessary)
-    kept = necessary & transition.before
-    operator, objects = with_keep_effects(operator, transition, objects, kept)
-    return _pinned_candidate(operator, transition, objects)
-
-
-def _pinned_candidate(
-    operator: Operator, transition: EncodedTransition, objects: tuple[int, ...]
-) -> Candidate:
     hint = dict(zip(operator.parameters, objects, strict=True))
     identity = transition.transition_id
-    return canonical_candidate(operator, {identity: hint}, frozenset({identity}))
+    pinned = canonical_candidate(operator, {identity: hint}, frozenset({identity}))
+    return problem.fit((*base.candidates, pinned), base)

@@ -10,7 +10,7 @@ from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.delete_patterns import Generalise, partly_bound
 from needful.operator_learning.encoding import TransitionId
-from needful.operator_learning.hill_climbing import Climb, Move, Resume, alternate, climb_where_stuck
+from needful.operator_learning.hill_climbing import Climb, Move, alternate
 from needful.operator_learning.learned_operators import (
     EncodedOperatorData,
     LearnedOperators,
@@ -22,7 +22,7 @@ from needful.operator_learning.merge_types import merge_types
 from needful.operator_learning.noise import Repairs, repair_noise
 from needful.operator_learning.outliers import find_outliers, ignoring_pays
 from needful.operator_learning.reduce_complexity import reduce_truthfully
-from needful.operator_learning.unnamed_objects import conditions_on_unnamed_objects
+from needful.operator_learning.unnamed_objects import Resume, conditions_on_unnamed_objects
 
 # The number of times that learning is repeated without outliers, and the share of transitions that may be
 # left out as outliers.
@@ -131,7 +131,7 @@ def _learn(problem: LearningProblem, config: OperatorLearningConfig) -> tuple[Cl
     merged = config.types(climb, problem)
     if merged is not climb:
         climb = config.conditions(merged, problem, resume_and_merge)
-    return climb_where_stuck(problem, resume_and_merge, climb), problem
+    return climb, problem
 
 
 def _claims_at_skipped_steps(hypothesis: Hypothesis, problem: LearningProblem) -> int:
