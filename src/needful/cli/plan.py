@@ -47,7 +47,7 @@ class PlanDrawings:
     def check(self, environment: Environment, force: bool) -> None:
         """Raise if a requested drawing cannot be made or its file cannot be written.
 
-        Call this before planning, so that the user does not wait in vain.
+        Call this before planning, so that the user does not wait for a plan that cannot be drawn.
         """
         if self.page is not None and not isinstance(environment, Filmable):
             raise typer.BadParameter(

@@ -106,7 +106,7 @@ def with_false_claims(
     """Return the doubts with the false claims of `operators`, in place of earlier false claims.
 
     Experiments drop preconditions, so operators may claim more than they did when they were learned. The
-    chains of `learned` tell which operator explains a transition. `demonstrations` are the repaired ones;
+    chains of `learned` show which operator explains a transition. `demonstrations` are the repaired ones;
     replays after them are ignored.
     """
     # Replays have no goal, so nothing is known to be necessary at their end.
