@@ -144,12 +144,12 @@ def _required(proposal: _Proposal, climb: Climb, problem: LearningProblem, resum
     if new.coverage.uncovered > old.coverage.uncovered:
         return None
     claims, earlier = problem.false_claims(new), problem.false_claims(old)
-    accepted = (
-        (proposal.bits >= ENOUGH_BITS and _linked(proposal))
-        or (proposal.replaced and claims <= earlier)
-        or len(purposeless_steps(new)) < len(purposeless_steps(old))
-        or claims < earlier
-    )
+    better = len(purposeless_steps(new)) < len(purposeless_steps(old)) or claims < earlier
+    accepted = proposal.replaced and claims <= earlier
+    if proposal.bits >= ENOUGH_BITS:
+        accepted |= _linked(proposal) or better
+    else:
+        accepted |= _linked(proposal) and better
     return reached if accepted else None
 
 
