@@ -144,12 +144,14 @@ def _required(proposal: _Proposal, climb: Climb, problem: LearningProblem, resum
     if new.coverage.uncovered > old.coverage.uncovered:
         return None
     claims, earlier = problem.false_claims(new), problem.false_claims(old)
-    better = len(purposeless_steps(new)) < len(purposeless_steps(old)) or claims < earlier
-    accepted = proposal.replaced and claims <= earlier
-    if proposal.bits >= ENOUGH_BITS:
-        accepted |= _linked(proposal) or better
-    else:
-        accepted |= _linked(proposal) and better
+    informative, linked = proposal.bits >= ENOUGH_BITS, _linked(proposal)
+    gives_purpose = len(purposeless_steps(new)) < len(purposeless_steps(old))
+    accepted = (
+        claims < earlier
+        or (proposal.replaced and claims <= earlier)
+        or (gives_purpose and (informative or linked))
+        or (informative and linked)
+    )
     return reached if accepted else None
 
 
