@@ -119,8 +119,8 @@ def backchain(
     """Return the greedy consistent suffix, and α by state number; skipped steps are None.
 
     A step of a skippable controller is skipped if no necessary atom became true and no operator adds one
-    again; keep effects do not count. Without `skip_purposeless`, it must also add no atom at all. A repeated
-    step of a skippable controller that changed nothing is always skipped.
+    again; keep effects do not count. Without `skip_purposeless`, it must also add no atom at all. A
+    repeated step of a skippable controller that changed nothing is always skipped.
     """
     necessary = demonstration.goal
     known = {len(demonstration): necessary}
