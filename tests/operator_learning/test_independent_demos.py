@@ -20,11 +20,10 @@ from needful.core.demonstrations import Demonstration
 from needful.core.objects import Object, Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
 from needful.operator_learning.delete_patterns import partly_bound
-from needful.operator_learning.hill_climbing import steepest_descent
+from needful.operator_learning.hill_climbing import keep_all_operators, steepest_descent
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.merge_types import keep_types
-from needful.operator_learning.reduce_complexity import keep_all_operators
 from needful.storage.demonstrations import DemonstrationSet, read_demonstrations
 
 FOLDER = Path(__file__).parents[1] / "data" / "independent_demos"
