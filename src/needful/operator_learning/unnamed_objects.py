@@ -145,11 +145,13 @@ def _required(proposal: _Proposal, climb: Climb, problem: LearningProblem, resum
     if new.coverage.uncovered > old.coverage.uncovered:
         return None
     claims, earlier = problem.false_claims(new), problem.false_claims(old)
+    informative, linked = proposal.bits >= ENOUGH_BITS, _linked(proposal)
+    gives_purpose = len(purposeless_steps(new)) < len(purposeless_steps(old))
     accepted = (
-        (proposal.bits >= ENOUGH_BITS and _linked(proposal))
+        claims < earlier
         or (proposal.replaced and claims <= earlier)
-        or len(purposeless_steps(new)) < len(purposeless_steps(old))
-        or claims < earlier
+        or (gives_purpose and (informative or linked))
+        or (informative and linked)
     )
     return reached if accepted else None
 
