@@ -46,9 +46,6 @@ from needful.sampler_learning.learn_samplers import SamplerConfig
 from needful.seeding import seed_for
 from needful.storage.plans import record_plan
 
-# A function that takes a task and a seed and solves the task, such as `approaches.base.Solver.solve`.
-Solve: TypeAlias = Callable[[Task, int], PlanningResult]
-
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
@@ -199,6 +196,10 @@ def collect(environment: Environment, config: RunConfig, progress: Progress) -> 
             f"{', '.join(reasons)}. Run `needful check-env` to find the cause."
         )
     return collected
+
+
+# A function that takes a task and a seed and solves the task, such as `approaches.base.Solver.solve`.
+Solve: TypeAlias = Callable[[Task, int], PlanningResult]
 
 
 def solve_tasks(
