@@ -12,10 +12,10 @@ from needful.core.objects import Object
 from needful.core.operators import GroundOperator, Operator
 from needful.operator_learning.candidates import Candidate
 from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
+from needful.operator_learning.hill_climbing import reduce_complexity
 from needful.operator_learning.learn_operators import OperatorLearningConfig
 from needful.operator_learning.merge_types import keep_types, merge_types
 from needful.operator_learning.noise import keep_atoms
-from needful.operator_learning.reduce_complexity import reduce_complexity
 from needful.operator_learning.unnamed_objects import named_objects_only
 
 # The paper's procedure, as in the approach `necessary-paper`, and the same with narrower quantified deletes

@@ -10,7 +10,7 @@ from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.delete_patterns import Generalise, partly_bound
 from needful.operator_learning.encoding import TransitionId
-from needful.operator_learning.hill_climbing import Climb, Move, alternate
+from needful.operator_learning.hill_climbing import Climb, Move, alternate, reduce_truthfully
 from needful.operator_learning.learned_operators import (
     EncodedOperatorData,
     LearnedOperators,
@@ -21,7 +21,6 @@ from needful.operator_learning.matching import SKIPPED
 from needful.operator_learning.merge_types import merge_types
 from needful.operator_learning.noise import Repairs, repair_noise
 from needful.operator_learning.outliers import find_outliers, ignoring_pays
-from needful.operator_learning.reduce_complexity import reduce_truthfully
 from needful.operator_learning.unnamed_objects import Resume, conditions_on_unnamed_objects
 
 # The number of times that learning is repeated without outliers, and the share of transitions that may be
