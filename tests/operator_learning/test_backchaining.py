@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from needful.operator_learning.reduce_complexity import keep_all_operators
-
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
 from needful.operator_learning.delete_patterns import partly_bound
 from needful.operator_learning.encoding import encode_demonstrations
+from needful.operator_learning.hill_climbing import keep_all_operators
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.matching import SKIPPED, Matcher
