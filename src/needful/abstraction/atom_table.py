@@ -40,6 +40,16 @@ class AtomTable:
         self._argument_masks: dict[tuple[str, int, int], int] = {}
         self._type_masks: dict[Type, int] = {}
 
+    @classmethod
+    def in_order(cls, objects: Sequence[Object], atoms: Iterable[GroundAtom]) -> AtomTable:
+        """Return a table in which objects and atoms have their positions in the arguments as numbers."""
+        table = cls(())
+        table.objects = tuple(objects)
+        table.object_number = {obj: i for i, obj in enumerate(objects)}
+        for atom in atoms:
+            table.number(atom)
+        return table
+
     def __len__(self) -> int:
         return len(self.atoms)
 

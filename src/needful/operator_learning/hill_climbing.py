@@ -13,6 +13,7 @@ from typing import TypeAlias
 from needful.operator_learning.improve_coverage import improve_coverage
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
 from needful.operator_learning.objective import Objective
+from needful.operator_learning.partition import FittedOperator
 
 Move: TypeAlias = Callable[[Hypothesis, LearningProblem], Hypothesis]
 
@@ -31,12 +32,21 @@ class ClimbStep:
         return f"ClimbStep({self.move!r}, {self.objective}, {counts})"
 
 
+def operator_text(fitted: FittedOperator) -> str:
+    """Return the text of an operator."""
+    return fitted.operator.text
+
+
 @dataclass(frozen=True, slots=True)
 class Climb:
-    """The operators that hill climbing has reached, and the steps that led there."""
+    """The operators that hill climbing has reached, and the steps that led there.
+
+    `describe` returns the text of an operator for a step.
+    """
 
     hypothesis: Hypothesis
     steps: tuple[ClimbStep, ...] = ()
+    describe: Callable[[FittedOperator], str] = operator_text
 
     def __repr__(self) -> str:
         return f"Climb({self.hypothesis!r}, steps={len(self.steps)})"
@@ -56,8 +66,10 @@ class Climb:
         if reached is self.hypothesis:
             return self
         old, new = self.hypothesis.operator_texts, reached.operator_texts
-        step = ClimbStep(move, reached.objective, tuple(sorted(new - old)), tuple(sorted(old - new)))
-        return Climb(reached, (*self.steps, step))
+        added = (self.describe(one) for one in reached.fitted if one.operator.text not in old)
+        removed = (self.describe(one) for one in self.hypothesis.fitted if one.operator.text not in new)
+        step = ClimbStep(move, reached.objective, tuple(sorted(added)), tuple(sorted(removed)))
+        return Climb(reached, (*self.steps, step), self.describe)
 
 
 def alternate(problem: LearningProblem, reduce: Move, start: Climb) -> Climb:

@@ -8,16 +8,13 @@ from typing import TypeAlias
 
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
+from needful.operator_learning.canonical_names import CanonicalNames
 from needful.operator_learning.delete_patterns import Generalise, partly_bound
-from needful.operator_learning.encoding import TransitionId
+from needful.operator_learning.encoding import TransitionId, number_transitions
 from needful.operator_learning.hill_climbing import Climb, Move, alternate
-from needful.operator_learning.learned_operators import (
-    EncodedOperatorData,
-    LearnedOperators,
-    evaluate_operators,
-)
+from needful.operator_learning.learned_operators import LearnedOperators, evaluate_operators
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
-from needful.operator_learning.matching import SKIPPED
+from needful.operator_learning.matching import SKIPPED, Matcher
 from needful.operator_learning.merge_types import merge_types
 from needful.operator_learning.noise import Repairs, repair_noise
 from needful.operator_learning.outliers import find_outliers, ignoring_pays
@@ -79,19 +76,19 @@ def learn_operators(
     """
     config = config or OperatorLearningConfig()
     repairs = config.repair(demonstrations)
-    demonstrations = repairs.demonstrations
+    names = CanonicalNames.of(repairs.demonstrations)
     outliers: frozenset[TransitionId] = frozenset()
-    climb, problem = _learn(_problem(demonstrations, config, deadline), config)
+    climb, problem = _learn(_problem(names, config, deadline), config, names)
     for _ in range(MAX_OUTLIER_ROUNDS if config.skip_idle_steps else 0):
         more = outliers | find_outliers(climb.hypothesis, problem, noisy=repairs.total > 0)
         if more == outliers or len(more) > MAX_OUTLIERS * problem.size:
             break
-        reached, without = _learn(_problem(demonstrations, config, deadline, more), config)
+        reached, without = _learn(_problem(names, config, deadline, more), config, names)
         if not ignoring_pays(reached.hypothesis, climb.hypothesis, len(more) - len(outliers)):
             break
         climb, problem, outliers = reached, without, more
-    operators = (EncodedOperatorData(fitted.operator, fitted.data) for fitted in climb.hypothesis.fitted)
-    learned = evaluate_operators(operators, climb.hypothesis.coverage, problem.matcher, climb.steps)
+    operators, coverage = names.restore(climb.hypothesis, problem.demonstrations)
+    learned = evaluate_operators(operators, coverage, Matcher(deadline), climb.steps)
     return replace(
         learned,
         repairs=repairs,
@@ -101,15 +98,18 @@ def learn_operators(
 
 
 def _problem(
-    demonstrations: Sequence[Demonstration],
+    names: CanonicalNames,
     config: OperatorLearningConfig,
     deadline: Deadline,
     outliers: frozenset[TransitionId] = frozenset(),
 ) -> LearningProblem:
-    return LearningProblem.of(demonstrations, config.generalise, deadline, config.skip_idle_steps, outliers)
+    encoded = number_transitions(names.demonstrations, config.skip_idle_steps, outliers)
+    return LearningProblem.of_encoded(encoded, config.generalise, deadline)
 
 
-def _learn(problem: LearningProblem, config: OperatorLearningConfig) -> tuple[Climb, LearningProblem]:
+def _learn(
+    problem: LearningProblem, config: OperatorLearningConfig, names: CanonicalNames
+) -> tuple[Climb, LearningProblem]:
     """Learn operators; return them and the problem that they were learned for."""
 
     def resume(start: Climb, problem: LearningProblem) -> Climb:
@@ -119,13 +119,14 @@ def _learn(problem: LearningProblem, config: OperatorLearningConfig) -> tuple[Cl
         return config.types(resume(start, problem), problem)
 
     if not config.skip_idle_steps:
-        climb = resume(Climb(problem.empty_hypothesis()), problem)
+        climb = resume(Climb(problem.empty_hypothesis(), describe=names.describe), problem)
     else:
         skipping = problem.skipping_purposeless_steps()
-        climb = resume(Climb(skipping.empty_hypothesis()), skipping)
+        climb = resume(Climb(skipping.empty_hypothesis(), describe=names.describe), skipping)
         if _claims_at_skipped_steps(climb.hypothesis, skipping) > MAX_SKIPPED_CLAIMS * problem.size:
-            climb = resume(Climb(problem.empty_hypothesis()), problem)
-            climb = resume(Climb(skipping.cover_again(climb.hypothesis), climb.steps), skipping)
+            climb = resume(Climb(problem.empty_hypothesis(), describe=names.describe), problem)
+            start = replace(climb, hypothesis=skipping.cover_again(climb.hypothesis))
+            climb = resume(start, skipping)
         problem = skipping
     climb = config.conditions(climb, problem, resume)
     merged = config.types(climb, problem)

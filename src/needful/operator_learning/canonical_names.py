@@ -1,0 +1,367 @@
+"""Give the parts of demonstrations new names that do not depend on the old ones.
+
+The learner breaks ties by the order of names: of two operators that explain a transition equally well, it
+chooses the one whose text comes first. So that the result does not depend on the names that a user happened
+to choose, it learns from demonstrations in which everything has a canonical name: the predicate that comes
+first in the order of `colour_refinement` is p000, and so on. The demonstrations are sorted in the same way.
+The learned operators then get the user's names again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from needful.abstraction.atom_table import AtomTable
+from needful.core.atoms import GroundAtom, LiftedAtom, Predicate
+from needful.core.canonical import canonical_form, rename
+from needful.core.controllers import Controller
+from needful.core.demonstrations import Demonstration
+from needful.core.objects import Object, Type, Variable
+from needful.core.operators import DeletePattern, Operator, Wildcard
+from needful.operator_learning.backchaining import Backchain
+from needful.operator_learning.colour_refinement import Structure, canonical_order
+from needful.operator_learning.encoding import EncodedDemonstration, NumberedDemonstration
+from needful.operator_learning.learned_operators import EncodedOperatorData
+from needful.operator_learning.learning_problem import Hypothesis
+from needful.operator_learning.matching import SKIPPED, ChainLink
+from needful.operator_learning.objective import Coverage
+from needful.operator_learning.partition import FittedOperator
+
+PREDICATE, CONTROLLER = 0, 1
+# The kinds of events of a fact.
+INITIAL, ADDED, DELETED, GOAL, EXECUTED, KINDS = range(6)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CanonicalNames:
+    """Demonstrations with canonical names, in canonical order, and the user's names.
+
+    Attributes:
+        demonstrations: the demonstrations with canonical names, in canonical order.
+        indices: for each of them its index among the user's demonstrations.
+        objects: for each of them the user's objects, in the order of their numbers; `atoms` likewise.
+        types: the user's type of each canonical type; `predicates` and `controllers` likewise.
+    """
+
+    demonstrations: tuple[NumberedDemonstration, ...]
+    indices: tuple[int, ...]
+    objects: tuple[tuple[Object, ...], ...]
+    atoms: tuple[tuple[GroundAtom, ...], ...]
+    types: Mapping[Type, Type]
+    predicates: Mapping[Predicate, Predicate]
+    controllers: Mapping[Controller, Controller]
+
+    @classmethod
+    def of(cls, demonstrations: Sequence[Demonstration]) -> CanonicalNames:
+        """Find canonical names for the parts of demonstrations."""
+        reader = _Reader()
+        for demonstration in demonstrations:
+            reader.read(demonstration)
+        return reader.names()
+
+    def describe(self, fitted: FittedOperator) -> str:
+        """Return the text of an operator with the user's names."""
+        return self._restored(fitted)[1].text
+
+    def restore(
+        self, hypothesis: Hypothesis, encoded: Sequence[EncodedDemonstration]
+    ) -> tuple[list[EncodedOperatorData], Coverage]:
+        """Return the operators of a hypothesis, with their data, and its coverage, with the user's names.
+
+        `encoded` are the demonstrations that the hypothesis was learned from.
+        """
+        demonstrations = self._restore_demonstrations(encoded)
+        found = [(*self._restored(fitted), fitted) for fitted in hypothesis.fitted]
+        found.sort(key=lambda one: one[0].text)
+        operators = {fitted.operator.text: (operator, order) for _, operator, order, fitted in found}
+        data = [
+            EncodedOperatorData(
+                operator,
+                tuple(
+                    (demonstrations[index].transitions[step], tuple(objects[i] for i in order))
+                    for index, step, objects in sorted(
+                        (self.indices[transition.demonstration], transition.step, objects)
+                        for transition, objects in fitted.data
+                    )
+                ),
+            )
+            for _, operator, order, fitted in found
+        ]
+
+        def restored_link(link: ChainLink) -> ChainLink:
+            if link.match is SKIPPED:
+                return link
+            operator, order = operators[link.match.text]
+            objects = tuple(link.match.objects[index] for index in order)
+            return ChainLink(link.match._replace(text=operator.text, objects=objects), link.necessary)
+
+        chains = sorted(
+            (
+                Backchain(
+                    demonstrations[self.indices[chain.demonstration.index]],
+                    tuple(map(restored_link, chain.links)),
+                )
+                for chain in hypothesis.coverage.chains
+            ),
+            key=lambda chain: chain.demonstration.index,
+        )
+        return data, Coverage(tuple(one.operator for one in data), tuple(chains))
+
+    def _restore_demonstrations(
+        self, encoded: Sequence[EncodedDemonstration]
+    ) -> list[EncodedDemonstration]:
+        """Return encoded demonstrations with the user's names, in the user's order."""
+        restored: list[EncodedDemonstration] = []
+        first = 0
+        for position in sorted(range(len(encoded)), key=self.indices.__getitem__):
+            index, demo = self.indices[position], encoded[position]
+            table = AtomTable.in_order(self.objects[position], self.atoms[position])
+            transitions = tuple(
+                replace(
+                    one,
+                    number=first + one.step,
+                    demonstration=index,
+                    table=table,
+                    controller=self.controllers[one.controller],
+                )
+                for one in demo.transitions
+            )
+            first += len(transitions)
+            restored.append(EncodedDemonstration(index, table, demo.goal, transitions))
+        return restored
+
+    def _restored(self, fitted: FittedOperator) -> tuple[Operator, Operator, tuple[int, ...]]:
+        """Return a candidate's operator and the induced one with the user's names.
+
+        The variables are in the canonical order of the candidate's operator. The last returned value
+        contains the old index of each of them.
+        """
+        variables = {
+            one: Variable(one.name, self.types[one.type]) for one in fitted.candidate.operator.parameters
+        }
+        old = list(variables.values())
+        stripped, renaming = canonical_form(self._with_user_names(fitted.candidate.operator, variables))
+        operator = rename(self._with_user_names(fitted.operator, variables), renaming)
+        return stripped, operator, tuple(old.index(variable) for variable in renaming)
+
+    def _with_user_names(self, operator: Operator, variables: Mapping[Variable, Variable]) -> Operator:
+        def atoms(old: Iterable[LiftedAtom]) -> frozenset[LiftedAtom]:
+            return frozenset(
+                LiftedAtom(self.predicates[a.predicate], tuple(variables[v] for v in a.variables))
+                for a in old
+            )
+
+        return Operator(
+            self.controllers[operator.controller].name,
+            tuple(variables[one] for one in operator.parameters),
+            atoms(operator.preconditions),
+            atoms(operator.add_effects),
+            atoms(operator.delete_effects),
+            frozenset(
+                DeletePattern(
+                    self.predicates[pattern.predicate],
+                    tuple(
+                        variables[one] if isinstance(one, Variable) else Wildcard(self.types[one.type])
+                        for one in pattern.arguments
+                    ),
+                )
+                for pattern in operator.delete_patterns
+            ),
+            self.controllers[operator.controller],
+            tuple(variables[one] for one in operator.controller_arguments),
+            atoms(operator.negative_preconditions),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Recording:
+    """One demonstration with numbered atoms: the numbers of its atoms in each role, and its actions.
+
+    `arguments` has the relation and the objects of each atom. Objects are numbered among those of all
+    demonstrations. `objects` contains the demonstration's objects, and `first` is the number of the first.
+    """
+
+    objects: tuple[Object, ...]
+    first: int
+    atoms: tuple[GroundAtom, ...]
+    arguments: list[tuple[int, tuple[int, ...]]]
+    initial: list[int]
+    changes: list[tuple[list[int], list[int]]]
+    goal: list[int]
+    actions: list[tuple[int, tuple[int, ...]]]
+
+
+class _Reader:
+    """Reads demonstrations, and gives canonical names to their parts."""
+
+    def __init__(self) -> None:
+        self._recordings: list[_Recording] = []
+        self._structure = Structure()
+        self._relations: dict[tuple[int, str], int] = {}
+        self._found: list[Predicate | Controller] = []
+        self._objects: list[Object] = []
+
+    def read(self, demonstration: Demonstration) -> None:
+        """Number the objects, atoms and relations of a demonstration, and record when they occur."""
+        structure, index, first = self._structure, len(self._recordings), len(self._objects)
+        objects = tuple(sorted(set(demonstration.objects)))
+        self._objects += objects
+        structure.object_demonstrations += [index] * len(objects)
+        number_of = {obj.name: number for number, obj in enumerate(objects, start=first)}
+        states = demonstration.abstract_states
+        local = {atom: number for number, atom in enumerate(states[0])}
+        initial = list(local.values())
+        changes = []
+        for before, after in pairwise(states):
+            added = after - before
+            for atom in added:
+                local.setdefault(atom, len(local))
+            changes.append(([local[atom] for atom in before - after], [local[atom] for atom in added]))
+        goal = [local[atom] for atom in demonstration.goal]
+        arguments = [
+            (
+                self._relation(PREDICATE, atom.predicate),
+                tuple([number_of[obj.name] for obj in atom.objects]),
+            )
+            for atom in local
+        ]
+        actions = [
+            (
+                self._relation(CONTROLLER, action.controller),
+                tuple([number_of[obj.name] for obj in action.objects]),
+            )
+            for action in demonstration.actions
+        ]
+        base = len(structure.fact_relations)
+        self._add_facts(arguments + actions, index)
+        self._add_events(initial, INITIAL, base)
+        self._add_events(goal, GOAL, base)
+        for step, (deleted, added_now) in enumerate(changes):
+            self._add_events(deleted, DELETED + KINDS * step, base)
+            self._add_events(added_now, ADDED + KINDS * step, base)
+            self._add_events((len(local) + step,), EXECUTED + KINDS * step, base)
+        self._recordings.append(
+            _Recording(objects, first, tuple(local), arguments, initial, changes, goal, actions)
+        )
+
+    def _relation(self, kind: int, relation: Predicate | Controller) -> int:
+        number = self._relations.setdefault((kind, relation.name), len(self._found))
+        if number == len(self._found):
+            self._found.append(relation)
+        return number
+
+    def _add_facts(self, facts: Sequence[tuple[int, tuple[int, ...]]], demonstration: int) -> None:
+        structure = self._structure
+        structure.fact_demonstrations += [demonstration] * len(facts)
+        for relation, arguments in facts:
+            number = len(structure.fact_relations)
+            structure.fact_relations.append(relation)
+            for position, argument in enumerate(arguments):
+                structure.argument_facts.append(number)
+                structure.argument_positions.append(position)
+                structure.argument_objects.append(argument)
+
+    def _add_events(self, facts: Sequence[int], code: int, base: int) -> None:
+        self._structure.event_facts += [base + fact for fact in facts]
+        self._structure.event_codes += [code] * len(facts)
+
+    def names(self) -> CanonicalNames:
+        """Return canonical names for the parts of the demonstrations."""
+        structure = self._structure
+        # Equal colours are put in the order of names, so everything is numbered in this order.
+        relations = sorted(self._relations, key=lambda one: (one[1], one[0]))
+        numbers = {self._relations[key]: number for number, key in enumerate(relations)}
+        found = [self._found[self._relations[key]] for key in relations]
+        structure.fact_relations = [numbers[relation] for relation in structure.fact_relations]
+        structure.relation_kinds = [kind for kind, _ in relations]
+        used = {obj.type for obj in self._objects} | {kind for one in found for kind in one.types}
+        types = sorted({kind for one in used for kind in one.ancestry()})
+        type_numbers = {kind: number for number, kind in enumerate(types)}
+        structure.type_parents = [type_numbers[one.parent] if one.parent else -1 for one in types]
+        structure.relation_types = [tuple(type_numbers[kind] for kind in one.types) for one in found]
+        structure.object_types = [type_numbers[obj.type] for obj in self._objects]
+        order = canonical_order(structure, len(self._recordings))
+        canonical_types: dict[Type, Type] = {}
+        ranks = {types[number]: rank for rank, number in enumerate(order.types)}
+
+        def new_type(kind: Type) -> Type:
+            if kind not in canonical_types:
+                parent = new_type(kind.parent) if kind.parent else None
+                canonical_types[kind] = Type(f"t{ranks[kind]:03}", parent=parent)
+            return canonical_types[kind]
+
+        predicates: dict[int, Predicate] = {}
+        controllers: dict[int, Controller] = {}
+        back = {number: old for old, number in numbers.items()}
+        for rank, number in enumerate(order.relations):
+            kinds = tuple(map(new_type, found[number].types))
+            if structure.relation_kinds[number] == PREDICATE:
+                predicates[back[number]] = Predicate(f"p{rank:03}", kinds)
+            else:
+                controllers[back[number]] = Controller(f"c{rank:03}", kinds)
+        ordered: list[list[int]] = [[] for _ in self._recordings]
+        for number in order.objects:
+            ordered[structure.object_demonstrations[number]].append(number)
+        numbered, all_objects, all_atoms = [], [], []
+        for index in order.demonstrations:
+            recording = self._recordings[index]
+            chosen = ordered[index]
+            all_objects.append(tuple(self._objects[number] for number in chosen))
+            objects = tuple(
+                Object(f"o{position:05}", new_type(self._objects[number].type))
+                for position, number in enumerate(chosen)
+            )
+            demonstration, atoms = _numbered(recording, chosen, objects, predicates, controllers)
+            numbered.append(demonstration)
+            all_atoms.append(atoms)
+        for kind in types:
+            new_type(kind)
+        return CanonicalNames(
+            tuple(numbered),
+            tuple(order.demonstrations),
+            tuple(all_objects),
+            tuple(all_atoms),
+            {new: old for old, new in canonical_types.items()},
+            {new: one for old, new in predicates.items() if isinstance(one := self._found[old], Predicate)},
+            {
+                new: one
+                for old, new in controllers.items()
+                if isinstance(one := self._found[old], Controller)
+            },
+        )
+
+
+def _numbered(
+    recording: _Recording,
+    chosen: Sequence[int],
+    objects: Sequence[Object],
+    predicates: Mapping[int, Predicate],
+    controllers: Mapping[int, Controller],
+) -> tuple[NumberedDemonstration, tuple[GroundAtom, ...]]:
+    """Return a demonstration with canonical names, and the user's atoms in the order of their numbers.
+
+    `chosen` contains the user's objects in canonical order, and `objects` the canonical ones.
+    """
+    rank = {number: position for position, number in enumerate(chosen)}
+    keys = sorted(
+        (predicates[relation].name, tuple([rank[number] for number in arguments]), relation, local)
+        for local, (relation, arguments) in enumerate(recording.arguments)
+    )
+    table = AtomTable(objects)
+    bit = [0] * len(keys)
+    for _, arguments, relation, local in keys:
+        bit[local] = 1 << table.number_by_arguments(predicates[relation], arguments)
+    states = [sum([bit[local] for local in recording.initial])]
+    for deleted, added in recording.changes:
+        states.append(
+            states[-1] - sum([bit[local] for local in deleted]) + sum([bit[local] for local in added])
+        )
+    actions = [
+        (controllers[relation], tuple([rank[number] for number in arguments]))
+        for relation, arguments in recording.actions
+    ]
+    goal = sum([bit[local] for local in recording.goal])
+    atoms = tuple(recording.atoms[local] for _, _, _, local in keys)
+    return NumberedDemonstration(table, goal, states, actions), atoms
