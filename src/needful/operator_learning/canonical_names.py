@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from needful.abstraction.atom_table import AtomTable
+from needful.abstraction.atom_table import AtomKey, AtomTable
 from needful.core.atoms import GroundAtom, LiftedAtom, Predicate
 from needful.core.canonical import canonical_form, rename
 from needful.core.controllers import Controller
@@ -113,11 +113,12 @@ class CanonicalNames:
         self, encoded: Sequence[EncodedDemonstration]
     ) -> list[EncodedDemonstration]:
         """Return encoded demonstrations with the user's names, in the user's order."""
+        names = {new.name: old.name for new, old in self.predicates.items()}
         restored: list[EncodedDemonstration] = []
         first = 0
         for position in sorted(range(len(encoded)), key=self.indices.__getitem__):
             index, demo = self.indices[position], encoded[position]
-            table = AtomTable.in_order(self.objects[position], self.atoms[position])
+            table = demo.table.renamed(self.objects[position], self.atoms[position], names)
             transitions = tuple(
                 replace(
                     one,
@@ -271,59 +272,44 @@ class _Reader:
         """Return canonical names for the parts of the demonstrations."""
         structure = self._structure
         # Equal colours are put in the order of names, so everything is numbered in this order.
-        relations = sorted(self._relations, key=lambda one: (one[1], one[0]))
-        numbers = {self._relations[key]: number for number, key in enumerate(relations)}
-        found = [self._found[self._relations[key]] for key in relations]
-        structure.fact_relations = [numbers[relation] for relation in structure.fact_relations]
-        structure.relation_kinds = [kind for kind, _ in relations]
-        used = {obj.type for obj in self._objects} | {kind for one in found for kind in one.types}
+        sorted_keys = sorted(self._relations, key=lambda one: (one[1], one[0]))
+        old_numbers = [self._relations[key] for key in sorted_keys]
+        relations = [self._found[number] for number in old_numbers]
+        new_numbers = {old: number for number, old in enumerate(old_numbers)}
+        structure.fact_relations = [new_numbers[relation] for relation in structure.fact_relations]
+        structure.relation_kinds = [kind for kind, _ in sorted_keys]
+        object_types = {id(obj.type): obj.type for obj in self._objects}
+        used = {*object_types.values(), *(kind for one in relations for kind in one.types)}
         types = sorted({kind for one in used for kind in one.ancestry()})
         type_numbers = {kind: number for number, kind in enumerate(types)}
         structure.type_parents = [type_numbers[one.parent] if one.parent else -1 for one in types]
-        structure.relation_types = [tuple(type_numbers[kind] for kind in one.types) for one in found]
-        structure.object_types = [type_numbers[obj.type] for obj in self._objects]
+        structure.relation_types = [tuple(type_numbers[kind] for kind in one.types) for one in relations]
+        numbers_by_id = {one: type_numbers[kind] for one, kind in object_types.items()}
+        structure.object_types = [numbers_by_id[id(obj.type)] for obj in self._objects]
         order = canonical_order(structure, len(self._recordings))
-        canonical_types: dict[Type, Type] = {}
-        ranks = {types[number]: rank for rank, number in enumerate(order.types)}
-
-        def new_type(kind: Type) -> Type:
-            if kind not in canonical_types:
-                parent = new_type(kind.parent) if kind.parent else None
-                canonical_types[kind] = Type(f"t{ranks[kind]:03}", parent=parent)
-            return canonical_types[kind]
-
+        new_types = _canonical_types(structure.type_parents, order.types)
         predicates: dict[int, Predicate] = {}
         controllers: dict[int, Controller] = {}
-        back = {number: old for old, number in numbers.items()}
         for rank, number in enumerate(order.relations):
-            kinds = tuple(map(new_type, found[number].types))
+            kinds = tuple(new_types[kind] for kind in structure.relation_types[number])
             if structure.relation_kinds[number] == PREDICATE:
-                predicates[back[number]] = Predicate(f"p{rank:03}", kinds)
+                predicates[old_numbers[number]] = Predicate(f"p{rank:03}", kinds)
             else:
-                controllers[back[number]] = Controller(f"c{rank:03}", kinds)
+                controllers[old_numbers[number]] = Controller(f"c{rank:03}", kinds)
         ordered: list[list[int]] = [[] for _ in self._recordings]
         for number in order.objects:
             ordered[structure.object_demonstrations[number]].append(number)
-        numbered, all_objects, all_atoms = [], [], []
-        for index in order.demonstrations:
-            recording = self._recordings[index]
-            chosen = ordered[index]
-            all_objects.append(tuple(self._objects[number] for number in chosen))
-            objects = tuple(
-                Object(f"o{position:05}", new_type(self._objects[number].type))
-                for position, number in enumerate(chosen)
-            )
-            demonstration, atoms = _numbered(recording, chosen, objects, predicates, controllers)
-            numbered.append(demonstration)
-            all_atoms.append(atoms)
-        for kind in types:
-            new_type(kind)
+        writer = _Writer(predicates, controllers, new_types, structure.object_types)
+        found = [writer.write(self._recordings[index], ordered[index]) for index in order.demonstrations]
         return CanonicalNames(
-            tuple(numbered),
+            tuple(demonstration for demonstration, _ in found),
             tuple(order.demonstrations),
-            tuple(all_objects),
-            tuple(all_atoms),
-            {new: old for old, new in canonical_types.items()},
+            tuple(
+                tuple([self._objects[number] for number in ordered[index]])
+                for index in order.demonstrations
+            ),
+            tuple(atoms for _, atoms in found),
+            dict(zip(new_types, types, strict=True)),
             {new: one for old, new in predicates.items() if isinstance(one := self._found[old], Predicate)},
             {
                 new: one
@@ -333,35 +319,78 @@ class _Reader:
         )
 
 
-def _numbered(
-    recording: _Recording,
-    chosen: Sequence[int],
-    objects: Sequence[Object],
-    predicates: Mapping[int, Predicate],
-    controllers: Mapping[int, Controller],
-) -> tuple[NumberedDemonstration, tuple[GroundAtom, ...]]:
-    """Return a demonstration with canonical names, and the user's atoms in the order of their numbers.
+def _canonical_types(parents: Sequence[int], order: Sequence[int]) -> list[Type]:
+    """Return the canonical type of each type; `order` contains the types in canonical order."""
+    ranks = {number: rank for rank, number in enumerate(order)}
+    found: dict[int, Type] = {}
 
-    `chosen` contains the user's objects in canonical order, and `objects` the canonical ones.
-    """
-    rank = {number: position for position, number in enumerate(chosen)}
-    keys = sorted(
-        (predicates[relation].name, tuple([rank[number] for number in arguments]), relation, local)
-        for local, (relation, arguments) in enumerate(recording.arguments)
-    )
-    table = AtomTable(objects)
-    bit = [0] * len(keys)
-    for _, arguments, relation, local in keys:
-        bit[local] = 1 << table.number_by_arguments(predicates[relation], arguments)
-    states = [sum([bit[local] for local in recording.initial])]
-    for deleted, added in recording.changes:
-        states.append(
-            states[-1] - sum([bit[local] for local in deleted]) + sum([bit[local] for local in added])
+    def new_type(number: int) -> Type:
+        if number not in found:
+            parent = new_type(parents[number]) if parents[number] >= 0 else None
+            found[number] = Type(f"t{ranks[number]:03}", parent=parent)
+        return found[number]
+
+    return [new_type(number) for number in range(len(parents))]
+
+
+class _Writer:
+    """Writes demonstrations with canonical names."""
+
+    def __init__(
+        self,
+        predicates: Mapping[int, Predicate],
+        controllers: Mapping[int, Controller],
+        types: Sequence[Type],
+        object_types: Sequence[int],
+    ) -> None:
+        self._predicates = predicates
+        self._controllers = controllers
+        self._types = types
+        self._object_types = object_types
+        # The objects and atoms of demonstrations with the same types of objects are the same.
+        self._objects: dict[tuple[int, ...], tuple[Object, ...]] = {}
+        self._atoms: dict[tuple[int, ...], dict[AtomKey, GroundAtom]] = {}
+
+    def write(
+        self, recording: _Recording, order: Sequence[int]
+    ) -> tuple[NumberedDemonstration, tuple[GroundAtom, ...]]:
+        """Return a demonstration with canonical names, and the user's atoms in the order of their numbers.
+
+        `order` contains the demonstration's objects in canonical order.
+        """
+        kinds = tuple([self._object_types[number] for number in order])
+        if kinds not in self._objects:
+            self._objects[kinds] = tuple(
+                Object(f"o{rank:05}", self._types[kind]) for rank, kind in enumerate(kinds)
+            )
+            self._atoms[kinds] = {}
+        objects, known = self._objects[kinds], self._atoms[kinds]
+        rank_of = {number: rank for rank, number in enumerate(order)}
+        entries = sorted(
+            [
+                (
+                    (self._predicates[relation].name, tuple([rank_of[number] for number in arguments])),
+                    local,
+                    relation,
+                )
+                for local, (relation, arguments) in enumerate(recording.arguments)
+            ]
         )
-    actions = [
-        (controllers[relation], tuple([rank[number] for number in arguments]))
-        for relation, arguments in recording.actions
-    ]
-    goal = sum([bit[local] for local in recording.goal])
-    atoms = tuple(recording.atoms[local] for _, _, _, local in keys)
-    return NumberedDemonstration(table, goal, states, actions), atoms
+        bits = [0] * len(entries)
+        for number, (key, local, relation) in enumerate(entries):
+            bits[local] = 1 << number
+            if key not in known:
+                known[key] = GroundAtom(self._predicates[relation], tuple([objects[i] for i in key[1]]))
+        keys = [key for key, _, _ in entries]
+        states = [sum([bits[local] for local in recording.initial])]
+        for deleted, added in recording.changes:
+            removed = sum([bits[local] for local in deleted])
+            states.append(states[-1] - removed + sum([bits[local] for local in added]))
+        actions = [
+            (self._controllers[relation], tuple([rank_of[number] for number in arguments]))
+            for relation, arguments in recording.actions
+        ]
+        goal = sum([bits[local] for local in recording.goal])
+        atoms = tuple([recording.atoms[local] for _, local, _ in entries])
+        table = AtomTable.in_order(objects, [known[key] for key in keys], keys)
+        return NumberedDemonstration(table, goal, states, actions), atoms
