@@ -40,23 +40,19 @@ class AtomTable:
         self._argument_masks: dict[tuple[str, int, int], int] = {}
         self._type_masks: dict[Type, int] = {}
 
-    @classmethod
-    def in_order(
-        cls, objects: Sequence[Object], atoms: Sequence[GroundAtom], keys: Sequence[AtomKey]
-    ) -> AtomTable:
-        """Return a table in which the given objects and atoms are numbered in their order.
+    def with_atoms(self, atoms: Sequence[GroundAtom], keys: Sequence[AtomKey]) -> AtomTable:
+        """Return a table of the same objects in which the given atoms are numbered in their order.
 
         `keys` contains the key of each atom.
         """
-        table = cls(())
-        table.objects = tuple(objects)
-        table.object_number = {obj: number for number, obj in enumerate(objects)}
+        table = AtomTable(())
+        table.objects, table.object_number = self.objects, self.object_number
+        table._type_masks = self._type_masks
         table.atoms = list(atoms)
         table.arguments = [arguments for _, arguments in keys]
         table._bits = {key: 1 << number for number, key in enumerate(keys)}
         predicate_masks, argument_masks = table._predicate_masks, table._argument_masks
-        for key, bit in table._bits.items():
-            name, arguments = key
+        for (name, arguments), bit in table._bits.items():
             predicate_masks[name] = predicate_masks.get(name, 0) | bit
             for position, argument in enumerate(arguments):
                 entry = (name, position, argument)

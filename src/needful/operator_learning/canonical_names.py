@@ -10,8 +10,10 @@ The learned operators then get the user's names again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import attrgetter
+from typing import NamedTuple
 
 from needful.abstraction.atom_table import AtomKey, AtomTable
 from needful.core.atoms import GroundAtom, LiftedAtom, Predicate
@@ -22,16 +24,32 @@ from needful.core.objects import Object, Type, Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
 from needful.operator_learning.backchaining import Backchain
 from needful.operator_learning.colour_refinement import Structure, canonical_order
-from needful.operator_learning.encoding import EncodedDemonstration, NumberedDemonstration
+from needful.operator_learning.encoding import (
+    EncodedDemonstration,
+    EncodedTransition,
+    NumberedDemonstration,
+)
 from needful.operator_learning.learned_operators import EncodedOperatorData
 from needful.operator_learning.learning_problem import Hypothesis
-from needful.operator_learning.matching import SKIPPED, ChainLink
+from needful.operator_learning.matching import SKIPPED, ChainLink, Match
 from needful.operator_learning.objective import Coverage
 from needful.operator_learning.partition import FittedOperator
 
 PREDICATE, CONTROLLER = 0, 1
 # The kinds of events of a fact.
 INITIAL, ADDED, DELETED, GOAL, EXECUTED, KINDS = range(6)
+
+
+class _Restored(NamedTuple):
+    """An operator with the user's names.
+
+    The variables are in the canonical order of the candidate's operator. `candidate_text` is the text of
+    the latter, and `order` contains the old index of each variable.
+    """
+
+    candidate_text: str
+    operator: Operator
+    order: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +70,7 @@ class CanonicalNames:
     types: Mapping[Type, Type]
     predicates: Mapping[Predicate, Predicate]
     controllers: Mapping[Controller, Controller]
+    _restored_operators: dict[str, _Restored] = field(default_factory=dict)
 
     @classmethod
     def of(cls, demonstrations: Sequence[Demonstration]) -> CanonicalNames:
@@ -63,7 +82,7 @@ class CanonicalNames:
 
     def describe(self, fitted: FittedOperator) -> str:
         """Return the text of an operator with the user's names."""
-        return self._restored(fitted)[1].text
+        return self._restored(fitted).operator.text
 
     def restore(
         self, hypothesis: Hypothesis, encoded: Sequence[EncodedDemonstration]
@@ -74,16 +93,18 @@ class CanonicalNames:
         """
         demonstrations = self._restore_demonstrations(encoded)
         found = [(*self._restored(fitted), fitted) for fitted in hypothesis.fitted]
-        found.sort(key=lambda one: one[0].text)
+        found.sort(key=lambda one: (one[0], one[1].text))
         operators = {fitted.operator.text: (operator, order) for _, operator, order, fitted in found}
         data = [
             EncodedOperatorData(
                 operator,
                 tuple(
-                    (demonstrations[index].transitions[step], tuple(objects[i] for i in order))
+                    (demonstrations[index].transitions[step], tuple([objects[i] for i in order]))
                     for index, step, objects in sorted(
-                        (self.indices[transition.demonstration], transition.step, objects)
-                        for transition, objects in fitted.data
+                        [
+                            (self.indices[transition.demonstration], transition.step, objects)
+                            for transition, objects in fitted.data
+                        ]
                     )
                 ),
             )
@@ -93,9 +114,10 @@ class CanonicalNames:
         def restored_link(link: ChainLink) -> ChainLink:
             if link.match is SKIPPED:
                 return link
-            operator, order = operators[link.match.text]
-            objects = tuple(link.match.objects[index] for index in order)
-            return ChainLink(link.match._replace(text=operator.text, objects=objects), link.necessary)
+            score, arity, text, objects, adds, changes = link.match
+            operator, order = operators[text]
+            objects = tuple([objects[index] for index in order])
+            return ChainLink(Match(score, arity, operator.text, objects, adds, changes), link.necessary)
 
         chains = sorted(
             (
@@ -114,38 +136,48 @@ class CanonicalNames:
     ) -> list[EncodedDemonstration]:
         """Return encoded demonstrations with the user's names, in the user's order."""
         names = {new.name: old.name for new, old in self.predicates.items()}
+        controllers = {new.name: old for new, old in self.controllers.items()}
         restored: list[EncodedDemonstration] = []
         first = 0
         for position in sorted(range(len(encoded)), key=self.indices.__getitem__):
             index, demo = self.indices[position], encoded[position]
             table = demo.table.renamed(self.objects[position], self.atoms[position], names)
             transitions = tuple(
-                replace(
-                    one,
-                    number=first + one.step,
-                    demonstration=index,
-                    table=table,
-                    controller=self.controllers[one.controller],
-                )
-                for one in demo.transitions
+                [
+                    EncodedTransition(
+                        first + one.step,
+                        index,
+                        one.step,
+                        table,
+                        controllers[one.controller.name],
+                        one.arguments,
+                        one.before,
+                        one.after,
+                        one.skippable,
+                        one.idle,
+                        one.outlier,
+                    )
+                    for one in demo.transitions
+                ]
             )
             first += len(transitions)
             restored.append(EncodedDemonstration(index, table, demo.goal, transitions))
         return restored
 
-    def _restored(self, fitted: FittedOperator) -> tuple[Operator, Operator, tuple[int, ...]]:
-        """Return a candidate's operator and the induced one with the user's names.
+    def _restored(self, fitted: FittedOperator) -> _Restored:
+        key = fitted.operator.text
+        if key not in self._restored_operators:
+            self._restored_operators[key] = self._restore_operator(fitted)
+        return self._restored_operators[key]
 
-        The variables are in the canonical order of the candidate's operator. The last returned value
-        contains the old index of each of them.
-        """
+    def _restore_operator(self, fitted: FittedOperator) -> _Restored:
         variables = {
             one: Variable(one.name, self.types[one.type]) for one in fitted.candidate.operator.parameters
         }
         old = list(variables.values())
         stripped, renaming = canonical_form(self._with_user_names(fitted.candidate.operator, variables))
         operator = rename(self._with_user_names(fitted.operator, variables), renaming)
-        return stripped, operator, tuple(old.index(variable) for variable in renaming)
+        return _Restored(stripped.text, operator, tuple(old.index(variable) for variable in renaming))
 
     def _with_user_names(self, operator: Operator, variables: Mapping[Variable, Variable]) -> Operator:
         def atoms(old: Iterable[LiftedAtom]) -> frozenset[LiftedAtom]:
@@ -207,7 +239,7 @@ class _Reader:
     def read(self, demonstration: Demonstration) -> None:
         """Number the objects, atoms and relations of a demonstration, and record when they occur."""
         structure, index, first = self._structure, len(self._recordings), len(self._objects)
-        objects = tuple(sorted(set(demonstration.objects)))
+        objects = tuple(sorted(set(demonstration.objects), key=attrgetter("name")))
         self._objects += objects
         structure.object_demonstrations += [index] * len(objects)
         number_of = {obj.name: number for number, obj in enumerate(objects, start=first)}
@@ -348,7 +380,7 @@ class _Writer:
         self._types = types
         self._object_types = object_types
         # The objects and atoms of demonstrations with the same types of objects are the same.
-        self._objects: dict[tuple[int, ...], tuple[Object, ...]] = {}
+        self._tables: dict[tuple[int, ...], AtomTable] = {}
         self._atoms: dict[tuple[int, ...], dict[AtomKey, GroundAtom]] = {}
 
     def write(
@@ -359,12 +391,12 @@ class _Writer:
         `order` contains the demonstration's objects in canonical order.
         """
         kinds = tuple([self._object_types[number] for number in order])
-        if kinds not in self._objects:
-            self._objects[kinds] = tuple(
+        if kinds not in self._tables:
+            self._tables[kinds] = AtomTable(
                 Object(f"o{rank:05}", self._types[kind]) for rank, kind in enumerate(kinds)
             )
             self._atoms[kinds] = {}
-        objects, known = self._objects[kinds], self._atoms[kinds]
+        objects, known = self._tables[kinds].objects, self._atoms[kinds]
         rank_of = {number: rank for rank, number in enumerate(order)}
         entries = sorted(
             [
@@ -392,5 +424,5 @@ class _Writer:
         ]
         goal = sum([bits[local] for local in recording.goal])
         atoms = tuple([recording.atoms[local] for _, local, _ in entries])
-        table = AtomTable.in_order(objects, [known[key] for key in keys], keys)
+        table = self._tables[kinds].with_atoms([known[key] for key in keys], keys)
         return NumberedDemonstration(table, goal, states, actions), atoms
