@@ -13,7 +13,7 @@ import time
 
 import needful
 from needful.approaches.catalogue import BILEVEL_APPROACHES
-from needful.demos.replays import collect_replays
+from needful.demos.collect import collect_replays
 
 LEARNERS = ("necessary", "ci", "ci-qe", "loft", "loft-replay")
 DOMAINS = ("painting", "satellites", "cluttered-1d", "screws", "cluttered-satellites", "cluttered-painting")

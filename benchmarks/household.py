@@ -53,7 +53,7 @@ SOLVE_SECONDS, SECONDS = 60.0, 900.0
 def measure_house(houses: int) -> dict[str, float]:
     """Build the test houses whose size is closest to `OBJECTS`; return median milliseconds."""
     import needful
-    from needful.abstraction.abstract import abstract
+    from needful.abstraction import abstract
     from needful.envs.household.scene.scene import HOUSE_OBJECT
     from needful.envs.household.simulation.world import make_house
 

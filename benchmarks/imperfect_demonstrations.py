@@ -43,8 +43,8 @@ from needful.approaches.catalogue import BILEVEL_APPROACHES
 from needful.approaches.learned_model import LearnedModel
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstrations
+from needful.demos.collect import collect_replays
 from needful.demos.imperfections import ImperfectionRates, flip_atoms, make_imperfect
-from needful.demos.replays import collect_replays
 from needful.envs.contract import Environment
 from needful.errors import LearningTimeoutError
 from needful.evaluation.pipeline import solve_tasks

@@ -30,8 +30,7 @@ SECONDS = 600.0
 def measure(domain: str) -> float:
     """Learn in this process and return the CPU seconds of sampler learning."""
     from needful.operator_learning.learn_operators import learn_operators
-    from needful.sampler_learning.config import SamplerConfig
-    from needful.sampler_learning.learn_samplers import learn_samplers
+    from needful.sampler_learning.learn_samplers import SamplerConfig, learn_samplers
     from needful.storage.demonstrations import read_demonstrations
 
     demonstrations = read_demonstrations(DATA / f"{domain}.jsonl.gz").demonstrations

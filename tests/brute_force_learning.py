@@ -119,7 +119,8 @@ def backchain(
     """Return the greedy consistent suffix, and α by state number; skipped steps are None.
 
     A step of a skippable controller is skipped if no necessary atom became true and no operator adds one
-    again; keep effects do not count. Without `skip_purposeless`, it must also add no atom at all.
+    again; keep effects do not count. Without `skip_purposeless`, it must also add no atom at all. A repeated
+    step of a skippable controller that changed nothing is always skipped.
     """
     necessary = demonstration.goal
     known = {len(demonstration): necessary}
@@ -130,6 +131,10 @@ def backchain(
             and necessary <= transition.before
             and (skip_purposeless or not transition.added)
         )
+        if is_ignored(demonstration, step, skippable):
+            chain.insert(0, None)
+            known[step] = necessary
+            continue
         ground = best_consistent(operators, demonstration.objects, transition, necessary, may_skip)
         if ground is None and not may_skip:
             break
@@ -175,11 +180,17 @@ def partition(
     candidates: Sequence[Candidate],
     demonstrations: Sequence[Demonstration],
     necessary: Sequence[Sequence[AbstractState | None]],
+    skippable: Collection[str] = (),
 ) -> dict[str, list[tuple[int, int, tuple[Object, ...]]]]:
-    """Return the transitions of each candidate that has any, by text; `necessary` holds α."""
+    """Return the transitions of each candidate that has any, by text; `necessary` holds α.
+
+    Repeated steps of skippable controllers that changed nothing are left out.
+    """
     shares: dict[str, list[tuple[int, int, tuple[Object, ...]]]] = {}
     for index, demonstration in enumerate(demonstrations):
         for step, transition in enumerate(demonstration.transitions()):
+            if is_ignored(demonstration, step, skippable):
+                continue
             alpha = necessary[index][step + 1]
             best = best_explanation(candidates, demonstration.objects, transition, alpha, (index, step))
             if best is not None:
@@ -244,3 +255,13 @@ def is_idle(demonstration: Demonstration, step: int) -> bool:
     before, after = demonstration.abstract_states[step : step + 2]
     calls = [(one.controller, one.objects) for one in demonstration.actions]
     return after <= before and calls[step] in (calls[:step][-1:] + calls[step + 1 : step + 2])
+
+
+def is_ignored(demonstration: Demonstration, step: int, skippable: Collection[str]) -> bool:
+    """Return whether a step of a skippable controller stands beside the same action and changed nothing."""
+    transition = list(demonstration.transitions())[step]
+    return (
+        transition.action.controller.name in skippable
+        and transition.before == transition.after
+        and is_idle(demonstration, step)
+    )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import toy_world
 from families import Case
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
 from needful.core.controllers import Controller
 from needful.core.model import Vocabulary

@@ -12,13 +12,12 @@ from math import pi
 
 from needful.core.objects import Object
 from needful.core.state import State
-from needful.envs.household.motion.base_motion import OccupancyGrid
 from needful.envs.household.scene.categories import CATEGORIES
 from needful.envs.household.scene.scene import Box, Room, Scene, Thing
+from needful.envs.household.simulation.base_motion import OccupancyGrid
 from needful.envs.household.simulation.house_model import build_model
-from needful.envs.household.simulation.house_queries import HouseQueries
 from needful.envs.household.simulation.snapshot import HELD, initial_snapshot
-from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
+from needful.envs.household.simulation.snapshot_geometry import HouseQueries, SnapshotGeometry
 from needful.envs.household.simulation.world import World
 
 WALLS = (

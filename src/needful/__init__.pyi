@@ -1,6 +1,6 @@
 """The public names of `needful`, each with its home module. `__init__.py` loads them on first use."""
 
-from needful.abstraction.abstract import abstract as abstract
+from needful.abstraction import abstract as abstract
 from needful.approaches.base import Approach as Approach
 from needful.approaches.base import Learned as Learned
 from needful.approaches.base import LearningConfig as LearningConfig
@@ -97,7 +97,7 @@ from needful.policies.graph_policy import PolicyConfig as PolicyConfig
 from needful.reports.page.page import make_report as make_report
 from needful.reports.page.recorded_run import read_run as read_run
 from needful.reports.write_report import write_report as write_report
-from needful.sampler_learning.config import SamplerConfig as SamplerConfig
+from needful.sampler_learning.learn_samplers import SamplerConfig as SamplerConfig
 from needful.storage.demonstrations import DemonstrationSet as DemonstrationSet
 from needful.storage.demonstrations import read_demonstrations as read_demonstrations
 from needful.storage.demonstrations import write_demonstrations as write_demonstrations

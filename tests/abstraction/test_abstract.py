@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.core.atoms import GroundAtom, Predicate
 from needful.core.objects import Type
 from needful.core.state import State

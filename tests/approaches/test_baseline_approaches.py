@@ -84,8 +84,7 @@ def test_same_bytes_in_every_process() -> None:
     """Clusters, searches and replays do not depend on the iteration order of sets."""
     code = (
         "import sys\n"
-        "from needful.demos.collect import OracleDemonstrator, collect_demonstrations\n"
-        "from needful.demos.replays import collect_replays\n"
+        "from needful.demos.collect import OracleDemonstrator, collect_demonstrations, collect_replays\n"
         "from needful.envs.catalogue import make_environment\n"
         "from needful.approaches.catalogue import BILEVEL_APPROACHES\n"
         "for domain in ('screws', 'painting'):\n"

@@ -22,7 +22,7 @@ from needful.core.model import Vocabulary
 from needful.demos.collect import OracleDemonstrator, collect_demonstrations
 from needful.envs.catalogue import make_environment
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
-from needful.operator_learning.doubt import Doubt, DoubtKind
+from needful.operator_learning.doubts import Doubt, DoubtKind
 from needful.operator_learning.learn_operators import learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators
 

@@ -11,7 +11,7 @@ from pddl.parser.domain import DomainParser
 from pddl.parser.problem import ProblemParser
 
 from command_line import succeed
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.core.model import PlanningModel
 from needful.core.plans import SearchStatistics
 from needful.core.tasks import AbstractTask

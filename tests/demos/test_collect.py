@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 import toy_world
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.core.plans import Outcome, PlanningResult
 from needful.core.tasks import Task
 from needful.demos.collect import OracleDemonstrator, as_demonstration, collect_demonstrations

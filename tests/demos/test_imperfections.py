@@ -10,7 +10,7 @@ from typing import TypeAlias
 import pytest
 
 import toy_world
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.core.atoms import GroundAtom
 from needful.core.controllers import Execution, GroundController
 from needful.core.demonstrations import Demonstration

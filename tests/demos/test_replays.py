@@ -9,14 +9,18 @@ import numpy as np
 import pytest
 
 import toy_world
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.core.controllers import Execution, GroundController
 from needful.core.demonstrations import Demonstration
 from needful.core.model import PlanningModel
 from needful.core.operators import Operator
 from needful.core.state import State
-from needful.demos.collect import OracleDemonstrator, collect_demonstrations
-from needful.demos.replays import collect_replays, random_ground_operator
+from needful.demos.collect import (
+    OracleDemonstrator,
+    collect_demonstrations,
+    collect_replays,
+    random_ground_operator,
+)
 from needful.errors import DemonstrationError
 from toy_environment import ToyEnvironment
 

@@ -20,7 +20,7 @@ from envs.painting_scenes import (
     scene,
     thing,
 )
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.core.controllers import Controller, GroundController
 from needful.core.objects import Object
 from needful.envs.cluttered_painting import (

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.core.atoms import GroundAtom
 from needful.core.controllers import GroundController
 from needful.core.objects import Object

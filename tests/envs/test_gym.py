@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from envs.toy_walk import WALK_TO, WALKER, ToyWalk
 from needful import register_all
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.core.atoms import GroundAtom
 from needful.core.controllers import Controller, GroundController
 from needful.core.objects import Object, Type

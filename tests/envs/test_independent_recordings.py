@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from envs.independent_recordings import Reader, recorded_environment, recordings
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.core.controllers import GroundController
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator, Operator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from envs.painting_scenes import LID_OBJECT
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.envs.catalogue import make_environment
 from needful.envs.cluttered_painting import ClutteredPainting
 from needful.envs.contract import Environment, Split

@@ -23,7 +23,7 @@ from envs.painting_scenes import (
     scene,
     thing,
 )
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.core.atoms import GroundAtom
 from needful.core.controllers import Controller, GroundController
 from needful.core.state import State

@@ -11,7 +11,7 @@ import pytest
 
 from envs.operator_rows import rows_of
 from envs.satellite_skies import CAMERA, GEIGER, INFRARED, OBJ0, OBJ1, SAT0, SEEN, UNSEEN, Sat, sky
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller
 from needful.envs.contract import Split

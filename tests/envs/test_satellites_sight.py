@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from envs.satellite_skies import OBJ0, SAT0, SEEN, Sat, sky
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.envs.contract import Split
 from needful.envs.satellites import ClutteredSatellites, Occlusion, Satellites
 from needful.errors import UnknownNameError

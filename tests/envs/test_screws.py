@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envs.plan_following import follow
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.core.controllers import Controller
 from needful.core.objects import Object
 from needful.core.plans import AbstractPlan, necessary_atoms

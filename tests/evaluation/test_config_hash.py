@@ -17,7 +17,7 @@ from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig, predicted_subgoals
 from needful.planning.planners import default_planner
 from needful.policies.graph_policy import PolicyConfig
-from needful.sampler_learning.config import PAPER_SAMPLERS, SamplerConfig
+from needful.sampler_learning.learn_samplers import PAPER_SAMPLERS, SamplerConfig
 
 OTHER_PLANNING = {
     "timeout": 11.0,

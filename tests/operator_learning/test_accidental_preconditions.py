@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.core.atoms import Predicate
 from needful.core.controllers import Controller, Execution, GroundController
 from needful.core.demonstrations import Demonstration

@@ -13,9 +13,14 @@ from needful.core.deadline import Deadline
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Type
 from needful.errors import LearningTimeoutError
-from needful.operator_learning.cross_validation import Validation, cross_validate, fold_count
-from needful.operator_learning.doubt import DoubtKind
-from needful.operator_learning.doubts import Doubts, find_doubts, validation_doubts
+from needful.operator_learning.cross_validation import (
+    Validation,
+    cross_validate,
+    fold_count,
+    validation_doubts,
+)
+from needful.operator_learning.doubts import DoubtKind, Doubts
+from needful.operator_learning.find_doubts import find_doubts
 from needful.operator_learning.learn_operators import learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators
 

@@ -10,10 +10,10 @@ from needful.core.controllers import Controller, GroundController
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Type, Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
-from needful.operator_learning.doubt import Doubt, DoubtKind, list_doubts
-from needful.operator_learning.doubts import Doubts, find_doubts, with_false_claims
+from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts, list_doubts
 from needful.operator_learning.encoding import encode_demonstrations
 from needful.operator_learning.false_claims import lift_pattern
+from needful.operator_learning.find_doubts import find_doubts, with_false_claims
 from needful.operator_learning.learn_operators import learn_operators
 from needful.operator_learning.learned_operators import (
     EncodedOperatorData,

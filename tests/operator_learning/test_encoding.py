@@ -47,16 +47,17 @@ def test_skippable_and_idle_steps_by_definition(demos):
             assert fast.skippable == (fast.controller.name in skippable)
             assert fast.idle == (fast.skippable and brute_force_learning.is_idle(demo, step))
     for encoded in encode_demonstrations(demos):
-        assert not any(fast.skippable or fast.idle or fast.outlier for fast in encoded.transitions)
+        assert not any(fast.skippable or fast.idle or fast.ignored for fast in encoded.transitions)
 
 
 @settings(max_examples=50, deadline=None)
 @given(demos=few_demonstrations, data=st.data())
-def test_outliers_are_marked_and_not_learned_from(demos, data):
+def test_outliers_and_repeated_steps_are_not_learned_from(demos, data):
     everything = [(index, step) for index, demo in enumerate(demos) for step in range(len(demo))]
     outliers = data.draw(st.frozensets(st.sampled_from(everything)))
     encoded = encode_demonstrations(demos, True, outliers)
     index = TransitionIndex.of(encoded)
-    assert {one.transition_id for one in index.by_number if one.outlier} == outliers
+    repeated = {one.transition_id for one in index.by_number if one.idle and one.before == one.after}
+    assert {one.transition_id for one in index.by_number if one.ignored} == outliers | repeated
     to_learn_from = [one.transition_id for some in index.by_controller.values() for one in some]
-    assert sorted(to_learn_from) == sorted(set(everything) - outliers)
+    assert sorted(to_learn_from) == sorted(set(everything) - outliers - repeated)

@@ -55,20 +55,13 @@ def in_the_kitchen(seed: int = 0, repeated=0.0, failed=0.0, detours=0.0) -> list
     return demos
 
 
-PURPOSE = pytest.mark.xfail(
-    strict=True,
-    reason="Go(bag) requires to be near something. Something always was near, and the condition gives a "
-    "purpose to detours, so it needs neither evidence nor a link to the bag.",
-)
-
-
 @pytest.mark.parametrize(
     "rates",
     [
         {"repeated": 0.3},
         {"failed": 0.3},
         {"failed": 1.0},
-        pytest.param({"detours": 0.3}, marks=PURPOSE),
+        {"detours": 0.3},
         {"detours": 1.0},
         {"repeated": 0.2, "failed": 0.2, "detours": 0.2},
     ],
@@ -83,18 +76,10 @@ def test_operators_of_the_kitchen_are_those_of_clean_demonstrations(rates, seed)
     assert "\n".join(one.text for one in learned.operators) == written(in_the_kitchen())
 
 
-CREDIT = (
-    "backchaining explains the second of two equal steps, which adds nothing, and skips the first. "
-    "So no effect of either is needed, and `explains_as_well` accepts merges that make both unnecessary."
-)
-
-
-@pytest.mark.xfail(strict=True, reason=CREDIT)
 def test_fridges_must_still_be_opened_if_every_step_is_repeated():
     assert written(in_the_kitchen(repeated=1.0)) == written(in_the_kitchen())
 
 
-@pytest.mark.xfail(strict=True, reason=CREDIT)
 def test_one_repeated_way_to_a_fridge():
     """Go(fridge), Go(fridge), Unlock(fridge), Unlock(fridge), Go(book), Take, Go(fridge), Put."""
     book = BOOK("book1")
@@ -163,11 +148,6 @@ def test_operators_of_deliveries_with_failed_steps():
     assert written(demos) == written(CITIES)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="a condition on unnamed objects must hold before all data, also before repeated steps: "
-    "Load(package, truck) has no precondition that a repeated step lacks, so the step stays in its data",
-)
 def test_operators_of_deliveries_with_one_repeated_step():
     """The first package is loaded a second time, which changes nothing."""
     first, *others = CITIES

@@ -12,19 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from brute_force_learning import PAPER
 from needful.approaches.catalogue import BILEVEL_APPROACHES
 from needful.core.atoms import AbstractState
 from needful.core.canonical import canonical_form
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Object, Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
-from needful.operator_learning.delete_patterns import partly_bound
 from needful.operator_learning.hill_climbing import steepest_descent
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.merge_types import keep_types
-from needful.operator_learning.reduce_complexity import keep_all_operators
 from needful.storage.demonstrations import DemonstrationSet, read_demonstrations
 
 FOLDER = Path(__file__).parents[1] / "data" / "independent_demos"
@@ -62,26 +59,9 @@ def test_counts_and_full_coverage(learner, name):
     assert learned.transitions == sum(map(len, recorded(name).demonstrations))
 
 
-OPEN_LID = pytest.mark.xfail(
-    strict=True, reason="necessary-no-complexity skips OpenLid from the start and has no operator for it"
-)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=OPEN_LID if name in ("painting", "cluttered-painting") else ())
-        for name in COUNTS
-    ],
-)
-def test_without_deletions_there_are_as_many_operators(name):
-    assert len(learned_by("necessary-no-complexity", name).operators) == COUNTS[name]
-
-
 @pytest.mark.parametrize("name", COUNTS)
-def test_only_satellites_has_more_operators_if_no_step_is_skipped(name):
-    no_deletions = replace(PAPER, generalise=partly_bound, reduce=keep_all_operators)
-    learned = learn_operators(recorded(name).demonstrations, no_deletions)
+def test_only_satellites_has_more_operators_without_deletions(name):
+    learned = learned_by("necessary-no-complexity", name)
     assert len(learned.operators) == (10 if name == "satellites" else COUNTS[name])
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from carrying_world import GOING, IN, PUTTING, A, B, C, carrying
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning import learned_operators
@@ -102,9 +100,5 @@ def test_idle_steps_are_examples_if_there_are_no_others():
         assert examples == data
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="backchaining explains the second of two equal steps and skips the first, so both are idle",
-)
 def test_the_first_of_two_equal_steps_is_an_example_for_samplers():
     assert sampler_steps(ONCE, TWICE) == [(0, 0), (1, 0)]

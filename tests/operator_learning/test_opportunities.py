@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
-from needful.operator_learning import opportunities as module
+from needful.operator_learning import unnamed_conditions as module
 from needful.operator_learning.candidates import canonical_candidate
 from needful.operator_learning.encoding import encode_demonstrations
-from needful.operator_learning.opportunities import Opportunities, holds
 from needful.operator_learning.partition import FittedOperator
-from needful.operator_learning.unnamed_conditions import ANYTHING
+from needful.operator_learning.unnamed_conditions import ANYTHING, Opportunities, holds
 from tiny_worlds import BLOCK, CLEAN, ON, PREDICATES, PUSH, demonstrations, operators
 
 

@@ -106,10 +106,6 @@ def test_lost_preconditions_are_looked_for_if_many_steps_have_no_purpose():
     assert {str(atom) for atom in stack.add_effects} == {"Rain()"}
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="outliers before the step at which backchaining stops are counted as uncovered twice",
-)
 def test_outliers_count_as_uncovered_once():
     """Operators for stacking are withheld. One demonstration ends with it, after a rare push."""
 

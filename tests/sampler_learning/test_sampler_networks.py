@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from needful.sampler_learning.config import TrainingSchedule
+from needful.sampler_learning.learn_samplers import TrainingSchedule
 from needful.sampler_learning.networks import (
     GAUSSIAN,
     LOGISTIC,

@@ -16,9 +16,13 @@ from pushing_world import FORCE, PUSH, PUSHING, SPEED, THING, demonstrations, op
 from needful.core.model import PlanningModel, Vocabulary
 from needful.errors import InvalidInputError
 from needful.sampler_learning import training
-from needful.sampler_learning.config import PAPER_SAMPLERS, SamplerConfig, TrainingSchedule
 from needful.sampler_learning.datasets import sampler_examples
-from needful.sampler_learning.learn_samplers import learn_samplers
+from needful.sampler_learning.learn_samplers import (
+    PAPER_SAMPLERS,
+    SamplerConfig,
+    TrainingSchedule,
+    learn_samplers,
+)
 from needful.sampler_learning.sampling import (
     AnchoredSampler,
     NeuralSampler,

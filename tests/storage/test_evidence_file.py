@@ -17,8 +17,7 @@ from json_damage import container_of, positions
 from needful.core.atoms import GroundAtom
 from needful.core.model import PlanningModel, Vocabulary
 from needful.errors import ModelError
-from needful.operator_learning.doubt import Doubt, DoubtKind
-from needful.operator_learning.doubts import Doubts
+from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts
 from needful.operator_learning.explanation import TransitionEvidence, explain_operator, gather_evidence
 from needful.operator_learning.hill_climbing import ClimbStep
 from needful.operator_learning.learn_operators import learn_operators

@@ -23,7 +23,7 @@ from needful.errors import DemonstrationError, LearningTimeoutError
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig
 from needful.policies.graph_policy import PolicyConfig
-from needful.sampler_learning.config import SamplerConfig
+from needful.sampler_learning.learn_samplers import SamplerConfig
 
 
 class Progress(Protocol):

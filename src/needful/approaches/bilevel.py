@@ -20,11 +20,10 @@ from needful.operator_learning.accidental_preconditions import (
     drop_accidental_preconditions,
 )
 from needful.operator_learning.cross_validation import cross_validate, fold_count
-from needful.operator_learning.doubts import find_doubts, with_false_claims
 from needful.operator_learning.explanation import gather_evidence
+from needful.operator_learning.find_doubts import find_doubts, with_false_claims
 from needful.operator_learning.learned_operators import LearnedOperators
-from needful.sampler_learning.config import SamplerConfig
-from needful.sampler_learning.learn_samplers import learn_samplers
+from needful.sampler_learning.learn_samplers import SamplerConfig, learn_samplers
 
 
 class LearnOperators(Protocol):

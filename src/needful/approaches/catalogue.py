@@ -61,7 +61,10 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
                 "necessary-no-complexity",
                 "the same as `necessary`, without deleting or merging operators",
                 OperatorLearningConfig(
-                    reduce=keep_all_operators, types=keep_types, conditions=named_objects_only
+                    reduce=keep_all_operators,
+                    types=keep_types,
+                    conditions=named_objects_only,
+                    skip_idle_steps=False,
                 ),
             ),
             BilevelApproach(

@@ -16,9 +16,8 @@ from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
 from needful.envs.contract import Environment
 from needful.operator_learning.accidental_preconditions import AccidentalPrecondition
-from needful.operator_learning.cross_validation import Validation
-from needful.operator_learning.doubt import Doubt, DoubtKind, list_doubts
-from needful.operator_learning.doubts import Doubts, validation_doubts
+from needful.operator_learning.cross_validation import Validation, validation_doubts
+from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts, list_doubts
 from needful.operator_learning.explanation import TransitionEvidence
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.planning.bilevel import PlanningConfig, plan

@@ -11,9 +11,8 @@ from typing import Annotated
 import typer
 
 from needful.cli import console
-from needful.cli.check_env import check_env
 from needful.cli.collect import collect
-from needful.cli.envs import envs
+from needful.cli.envs import check_env, envs
 from needful.cli.eval import evaluate_model
 from needful.cli.explain import explain
 from needful.cli.export import export

@@ -1,15 +1,26 @@
-"""`needful envs`: list the domains."""
+"""`needful envs`: list the domains. `needful check-env`: check your environment against the contract."""
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from needful.cli import console
-from needful.cli.options import AsJson
+from needful.cli.environments import custom_environment
+from needful.cli.options import AsJson, Seed, Timeout
+from needful.core.plans import PlanningResult
+from needful.core.tasks import Task
+from needful.demos.collect import OracleDemonstrator
 from needful.envs.catalogue import CATALOGUE, CatalogueEntry, Sizes, make_environment
-from needful.envs.contract import Split
+from needful.envs.checker import check_environment
+from needful.envs.contract import Environment, Split
+from needful.envs.findings import Finding, Findings
 from needful.errors import install_command
+from needful.planning.bilevel import PlanningConfig
 
 SAMPLED_TASKS = 12
 
@@ -49,3 +60,64 @@ def _sizes(name: str) -> Sizes:
 
 def _range(counts: list[int]) -> str:
     return str(counts[0]) if min(counts) == max(counts) else f"{min(counts)}-{max(counts)}"
+
+
+@console.reporting_errors
+def check_env(
+    environment: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODULE:CLASS",
+            help="Module or Python file, and a class in it that derives from Environment.",
+        ),
+    ],
+    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Number of tasks per split to check.")] = 3,
+    seed: Seed = 0,
+    timeout: Timeout = 10.0,
+    as_json: AsJson = False,
+) -> None:
+    """Check an environment against the contract; exit code 1 if there are findings.
+
+    Each finding has a location, a problem and a remedy.
+    """
+    # Print the environment's own output on stderr, so that it does not mix with the findings on stdout.
+    with console.progress_bars() as progress, redirect_stdout(sys.stderr):
+        progress.stage("Checking")
+        found = _check(environment, tasks, seed, PlanningConfig(timeout=timeout))
+    if as_json:
+        console.print_json(
+            {"environment": environment, "findings": [_as_json(finding) for finding in found]}
+        )
+    else:
+        console.print_result(_describe(environment, found))
+    if found:
+        raise typer.Exit(console.FAILED)
+
+
+def _check(reference: str, tasks: int, seed: int, config: PlanningConfig) -> tuple[Finding, ...]:
+    def solve(environment: Environment, task: Task) -> PlanningResult:
+        return OracleDemonstrator(environment, config).demonstrate(task, seed)
+
+    loading = Findings()
+    with custom_environment(reference, loading) as environment:
+        if environment is None:
+            return loading.all()
+        return check_environment(environment, seed, tasks=tasks, solve=solve)
+
+
+def _as_json(finding: Finding) -> dict[str, str]:
+    return {"what": finding.problem, "where": finding.location, "remedy": finding.remedy}
+
+
+def _describe(reference: str, found: tuple[Finding, ...]) -> str:
+    if not found:
+        return f"{reference} keeps the contract: no findings."
+    lines = [f"{reference} has {len(found)} finding{'s' if len(found) > 1 else ''}."]
+    for number, finding in enumerate(found, 1):
+        lines += [
+            "",
+            f"{number}. {finding.location}",
+            f"   problem: {finding.problem}",
+            f"   remedy:  {finding.remedy}",
+        ]
+    return "\n".join(lines)

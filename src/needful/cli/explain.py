@@ -13,7 +13,7 @@ from needful.cli.options import AsJson, ModelPath
 from needful.core.atoms import LiftedAtom
 from needful.core.operators import DeletePattern, Operator
 from needful.errors import UnknownNameError
-from needful.operator_learning.doubt import MAX_LISTED_DOUBTS, Doubt, list_doubts
+from needful.operator_learning.doubts import MAX_LISTED_DOUBTS, Doubt, list_doubts
 from needful.operator_learning.explanation import (
     Occurrence,
     OperatorExplanation,

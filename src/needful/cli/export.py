@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.approaches.files import bind_model, model_directory, open_model
 from needful.cli import console
 from needful.cli.environments import chosen_environment

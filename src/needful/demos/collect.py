@@ -1,23 +1,38 @@
-"""Collect demonstrations of training tasks.
+"""Collect demonstrations of training tasks, and replays of random actions.
 
 The oracle demonstrator plans with the hand-written operators and samplers of a domain.
+
+Demonstrations execute a controller only where it helps to reach the goal. Replays also execute it in other
+states. A replay is a record of one random action, executed in a state of a demonstration: a `Demonstration`
+with one action and an empty goal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Protocol
 
-from needful.abstraction.abstract import abstract
+import numpy as np
+
+from needful.abstraction import abstract
+from needful.core.controllers import GroundController
 from needful.core.demonstrations import Demonstration
 from needful.core.model import PlanningModel
-from needful.core.objects import counted, short_repr
+from needful.core.objects import InjectiveTuples, counted, short_repr
+from needful.core.operators import GroundOperator
 from needful.core.plans import Outcome, PlanningResult
+from needful.core.state import State
 from needful.core.tasks import Task
 from needful.envs.contract import Environment, Split
+from needful.errors import DemonstrationError
 from needful.planning.bilevel import PlanningConfig, plan
-from needful.seeding import seed_for
+from needful.seeding import rng_for, seed_for
+
+# Per requested replay, try at most this number of random actions; some actions cannot be executed.
+MAX_DRAWS_PER_REPLAY = 20
 
 
 class Demonstrator(Protocol):
@@ -93,3 +108,107 @@ class OracleDemonstrator:
     def demonstrate(self, task: Task, seed: int) -> PlanningResult:
         """Return the result of planning for the task with the oracle model."""
         return plan(task, self.model, self.environment.execute, self.config, seed)
+
+
+def collect_replays(
+    environment: Environment,
+    demonstrations: Sequence[Demonstration],
+    count: int,
+    seed: int,
+    on_progress: Callable[[int], None] = lambda done: None,
+) -> tuple[Demonstration, ...]:
+    """Execute random ground operators of the oracle model in random states of demonstrations.
+
+    For each replay, a demonstration is drawn first, with probability proportional to its number of states.
+    Then one of its states (not the last) and a ground operator are drawn. The operator's preconditions need
+    not hold in the state. If the operator's controller cannot start or fails, all draws are repeated. After
+    each replay, `on_progress` is called with the number of replays so far.
+
+    Returns `count` replays, or fewer if too many draws fail; raises if all draws fail.
+    """
+    if any(demonstration.states is None for demonstration in demonstrations):
+        raise DemonstrationError(
+            "Replays need states, but a demonstration has none. Record demonstrations with states."
+        )
+    usable = [demonstration for demonstration in demonstrations if len(demonstration)]
+    oracle, rng = environment.oracle_model(), rng_for(seed, "replays", environment.name)
+    found: list[Demonstration] = []
+    for _ in range(MAX_DRAWS_PER_REPLAY * count if usable else 0):
+        if len(found) == count:
+            break
+        replay = _replay(environment, oracle, _choose(usable, rng), rng)
+        if replay is not None:
+            found.append(replay)
+            on_progress(len(found))
+    if not found:
+        raise DemonstrationError(
+            f"No action could be replayed in {len(usable)} demonstrations of {environment.name!r}. "
+            "Use a learner that needs no replays."
+        )
+    return tuple(found)
+
+
+def _choose(demonstrations: Sequence[Demonstration], rng: np.random.Generator) -> Demonstration:
+    ends = list(accumulate(len(demonstration.abstract_states) for demonstration in demonstrations))
+    return demonstrations[bisect_right(ends, rng.integers(ends[-1]))]
+
+
+def _replay(
+    environment: Environment, oracle: PlanningModel, demonstration: Demonstration, rng: np.random.Generator
+) -> Demonstration | None:
+    """Execute a random action in a random state of the demonstration, and return the replay.
+
+    Returns None if the action cannot be executed.
+    """
+    step = int(rng.integers(len(demonstration)))
+    assert demonstration.states is not None
+    state = demonstration.states[step]
+    ground = random_ground_operator(oracle, state, rng)
+    if ground is None:
+        return None
+    action = _action(oracle, ground, state, rng)
+    if not action.initiable(state):
+        return None
+    execution = environment.execute(state, action)
+    if not execution.steps:
+        return None
+    return Demonstration(
+        objects=demonstration.objects,
+        goal=frozenset(),
+        abstract_states=(
+            demonstration.abstract_states[step],
+            abstract(execution.state, environment.vocabulary.predicates),
+        ),
+        actions=(action,),
+        states=(state, execution.state),
+    )
+
+
+def random_ground_operator(
+    model: PlanningModel, state: State, rng: np.random.Generator
+) -> GroundOperator | None:
+    """Draw a ground operator uniformly from all groundings of all operators of the model.
+
+    The groundings are over the objects of the state. Returns None if there is no grounding.
+    """
+    choices = [
+        InjectiveTuples(tuple(state.of_type(variable.type) for variable in operator.parameters))
+        for operator in model.operators
+    ]
+    ends = list(accumulate(tuples.count for tuples in choices))
+    if not ends or not ends[-1]:
+        return None
+    index = int(rng.integers(ends[-1]))
+    chosen = bisect_right(ends, index)
+    return model.operators[chosen].ground(choices[chosen].at(ends[chosen] - index - 1))
+
+
+def _action(
+    model: PlanningModel, ground: GroundOperator, state: State, rng: np.random.Generator
+) -> GroundController:
+    operator = ground.operator
+    parameters: Sequence[float] = ()
+    if operator.controller.dimension:
+        drawn = model.samplers[operator.name].sample(state, ground.objects, rng)
+        parameters = operator.controller.clip(drawn)
+    return operator.controller(*ground.controller_objects, parameters=parameters)

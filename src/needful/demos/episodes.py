@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.core.atoms import AbstractState
 from needful.core.controllers import GroundController
 from needful.core.demonstrations import Demonstration

@@ -24,7 +24,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.core.atoms import AbstractState, GroundAtom
 from needful.core.controllers import Controller, Execute, GroundController, Parameters
 from needful.core.demonstrations import Demonstration, Demonstrations

@@ -13,7 +13,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.core.controllers import Execution, GroundController
 from needful.core.state import State
 from needful.core.tasks import Task

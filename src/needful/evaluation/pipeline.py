@@ -18,8 +18,12 @@ from needful.core.controllers import Execute
 from needful.core.demonstrations import Demonstration, Demonstrations
 from needful.core.plans import PlanningResult
 from needful.core.tasks import Task
-from needful.demos.collect import CollectedDemonstrations, OracleDemonstrator, collect_demonstrations
-from needful.demos.replays import collect_replays
+from needful.demos.collect import (
+    CollectedDemonstrations,
+    OracleDemonstrator,
+    collect_demonstrations,
+    collect_replays,
+)
 from needful.envs.contract import Environment, Split
 from needful.errors import DemonstrationError, InvalidInputError, LearningTimeoutError
 from needful.evaluation.evaluate import Solve, evaluate, not_learned
@@ -34,7 +38,7 @@ from needful.evaluation.run_folder import RunFolder
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig
 from needful.policies.graph_policy import PolicyConfig
-from needful.sampler_learning.config import SamplerConfig
+from needful.sampler_learning.learn_samplers import SamplerConfig
 from needful.storage.plans import record_plan
 
 

@@ -17,7 +17,7 @@ from itertools import islice
 
 import numpy as np
 
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.abstraction.atom_table import AtomTable
 from needful.abstraction.joins import UNBOUND, Constraint, join
 from needful.core.atoms import AbstractState, LiftedAtom

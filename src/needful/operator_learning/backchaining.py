@@ -94,15 +94,15 @@ def backchain(
     must come from the same setting.
     """
     unchanged = previous.operator_texts <= diff.unchanged_texts
-    if unchanged and previous.controllers.isdisjoint(diff.new_by_controller):
+    if previous.links and unchanged and previous.controllers.isdisjoint(diff.new_by_controller):
         return previous
     transitions, uncovered = previous.demonstration.transitions, previous.uncovered
     necessary = previous.demonstration.goal
     links: list[ChainLink] = []
     for step in range(len(transitions) - 1, -1, -1):
         transition = transitions[step]
-        if transition.outlier:
-            necessary &= transition.before
+        if transition.ignored:
+            necessary &= ~transition.added
             links.append(ChainLink(SKIPPED, necessary))
             continue
         skippable = (

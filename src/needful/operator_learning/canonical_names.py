@@ -155,7 +155,7 @@ class CanonicalNames:
                         one.after,
                         one.skippable,
                         one.idle,
-                        one.outlier,
+                        one.ignored,
                     )
                     for one in demo.transitions
                 ]

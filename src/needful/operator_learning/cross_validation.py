@@ -12,11 +12,17 @@ from typing import TypeAlias
 
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
+from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts, example, location
 from needful.operator_learning.encoding import TransitionId, encode_demonstrations
 from needful.operator_learning.false_claims import LiftedClaim, report_false_claims
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.matching import Matcher
 from needful.operator_learning.objective import Coverage, cover
+
+# False claims in cross-validation are doubtful if they are more frequent than in training by this factor,
+# and by this number of transitions.
+VALIDATION_FACTOR = 1.5
+VALIDATION_EXCESS = 2
 
 Learn: TypeAlias = Callable[[Sequence[Demonstration]], LearnedOperators]
 
@@ -99,3 +105,41 @@ def cross_validate(
 
 def _rank(claim: LiftedClaim) -> tuple[int, str, str, TransitionId]:
     return (-len(claim.transitions), claim.operator.name, str(claim.atom), claim.transitions[0])
+
+
+def validation_doubts(validation: Validation, training: Doubts) -> tuple[Doubt, ...]:
+    """Return doubts about operators that were worse in cross-validation than on their training data."""
+    found = []
+    left_out = f"{validation.transitions} left-out transitions"
+    if validation.uncovered > training.uncovered:
+        found.append(
+            Doubt(
+                DoubtKind.VALIDATION,
+                None,
+                None,
+                validation.uncovered,
+                f"In cross-validation, operators did not explain {validation.uncovered} of {left_out} "
+                f"({training.uncovered} in training)",
+                example(validation.failing[0]),
+                "Some preconditions may be accidental, or a case was demonstrated only once. Add "
+                "demonstrations, or test the preconditions with `needful run --experiments`.",
+            )
+        )
+    claim, falsely = validation.claim, validation.false_transitions
+    enough = max(
+        training.false_transitions + VALIDATION_EXCESS, VALIDATION_FACTOR * training.false_transitions
+    )
+    if claim is not None and falsely >= enough:
+        found.append(
+            Doubt(
+                DoubtKind.VALIDATION,
+                None,
+                claim.operator.controller.name,
+                falsely,
+                f"In cross-validation, operators made false claims in {falsely} of {left_out} "
+                f"({training.false_transitions} in training)",
+                f"for example {claim.atom} of {claim.operator.name} in {location(claim.transitions[0])}",
+                "The operators depend on single demonstrations. Add demonstrations with other objects.",
+            )
+        )
+    return tuple(sorted(found, key=lambda one: one.rank))

@@ -1,37 +1,71 @@
-"""Find what is doubtful about learned operators.
-
-Full coverage does not mean that operators are true. The doubts are symptoms that can be seen in the
-demonstrations: false claims, effects that rarely happened, steps without purpose, idle steps, repaired
-atoms and transitions that are not covered. They depend on nothing else, so they are stored with the model.
-Cross-validation may be skipped to save time, so `validation_doubts` are not.
-"""
+"""Doubts about a learned model: sentences about what was seen in the demonstrations, with advice."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from enum import Enum
 
-from needful.core.deadline import NO_DEADLINE, Deadline
-from needful.core.demonstrations import Demonstration
 from needful.core.operators import Operator
-from needful.operator_learning.cross_validation import Validation
-from needful.operator_learning.doubt import Doubt, DoubtKind, example, location
-from needful.operator_learning.doubtful_operators import doubt_claim, doubt_data
-from needful.operator_learning.doubtful_steps import (
-    doubt_repaired,
-    doubt_uncovered,
-    doubt_wasted,
-    reached_steps,
-)
-from needful.operator_learning.encoding import encode_demonstrations
-from needful.operator_learning.false_claims import report_false_claims
-from needful.operator_learning.learned_operators import LearnedOperators
-from needful.operator_learning.matching import Matcher
+from needful.operator_learning.encoding import TransitionId
 
-# False claims in cross-validation are doubtful if they are more frequent than in training by this factor,
-# and by this number of transitions.
-VALIDATION_FACTOR = 1.5
-VALIDATION_EXCESS = 2
+# More doubts than this are not listed in a console.
+MAX_LISTED_DOUBTS = 10
+
+
+class DoubtKind(Enum):
+    """The kinds of doubts, in the order in which they are listed."""
+
+    UNCOVERED = "uncovered"
+    VALIDATION = "validation"
+    FALSE_CLAIM = "false_claim"
+    FEW_TRANSITIONS = "few_transitions"
+    RARE_EFFECT = "rare_effect"
+    PURPOSELESS = "purposeless"
+    IDLE = "idle"
+    REPAIRED = "repaired"
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """One doubt about a learned model.
+
+    Attributes:
+        kind: the kind of the doubt.
+        operator: the name of the operator in doubt; None if the doubt concerns no single operator.
+        controller: the name of the controller; None if the doubt concerns no single controller.
+        count: the number of transitions, steps or atoms that show it.
+        fact: what was seen, as a sentence without a full stop.
+        where: where it was seen, such as `for example demonstration 0, step 2`; may be empty.
+        advice: what may be the cause, and what to do, as sentences.
+    """
+
+    kind: DoubtKind
+    operator: str | None
+    controller: str | None
+    count: int
+    fact: str
+    where: str
+    advice: str
+
+    def __repr__(self) -> str:
+        return f"Doubt({self.kind.value!r}, {self.fact!r})"
+
+    @property
+    def text(self) -> str:
+        """The whole doubt as one paragraph."""
+        return f"{self.fact}{', ' if self.where else ''}{self.where}. {self.advice}"
+
+    @property
+    def rank(self) -> tuple[int, int, str]:
+        """The position in lists: by kind, then the most frequent first, then by text."""
+        return (list(DoubtKind).index(self.kind), -self.count, self.text)
+
+    def concerns(self, operator: Operator) -> bool:
+        """Return whether the doubt is about an operator, or about its controller and no single operator."""
+        if self.operator is None:
+            return self.controller == operator.controller.name
+        return self.operator == operator.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,97 +102,18 @@ class Doubts:
         return self.false_transitions / self.transitions if self.transitions else 0.0
 
 
-def find_doubts(
-    learned: LearnedOperators, recorded: Sequence[Demonstration], deadline: Deadline = NO_DEADLINE
-) -> Doubts:
-    """Find the doubts about learned operators.
-
-    `recorded` are the demonstrations before atoms were repaired, without replays. Raises
-    `LearningTimeoutError` if the deadline passes.
-    """
-    repaired = recorded if learned.repairs is None else learned.repairs.demonstrations
-    steps = tuple(reached_steps(learned, repaired))
-    items = [
-        *doubt_uncovered(learned, repaired),
-        *(doubt for data in learned.planning_data for doubt in doubt_data(data, repaired)),
-        *doubt_wasted(steps, learned),
-        *doubt_repaired(recorded, repaired),
-    ]
-    found = Doubts(
-        transitions=learned.transitions,
-        uncovered=learned.uncovered,
-        purposeless_steps=sum(step.purposeless for step in steps),
-        idle_steps=sum(step.skipped for step in steps),
-        repaired_atoms=0 if learned.repairs is None else learned.repairs.total,
-        items=tuple(items),
-    )
-    operators = tuple(one.operator for one in learned.planning_data)
-    return with_false_claims(found, operators, learned, repaired, deadline)
+def location(transition: TransitionId) -> str:
+    """Return the text for a transition; demonstrations are counted from 0, their steps from 1."""
+    demonstration, step = transition
+    return f"demonstration {demonstration}, step {step + 1}"
 
 
-def with_false_claims(
-    doubts: Doubts,
-    operators: Sequence[Operator],
-    learned: LearnedOperators,
-    demonstrations: Sequence[Demonstration],
-    deadline: Deadline = NO_DEADLINE,
-) -> Doubts:
-    """Return the doubts with the false claims of `operators`, in place of earlier false claims.
-
-    Experiments drop preconditions, so operators may claim more than they did when they were learned. The
-    chains of `learned` show which operator explains a transition. `demonstrations` are the repaired ones;
-    replays after them are ignored.
-    """
-    # Replays have no goal, so nothing is known to be necessary at their end.
-    with_goal = [
-        demonstration
-        for index, demonstration in enumerate(demonstrations)
-        if learned.necessary[index][-1] is not None
-    ]
-    report = report_false_claims(operators, encode_demonstrations(with_goal), Matcher(deadline))
-    others = (one for one in doubts.items if one.kind is not DoubtKind.FALSE_CLAIM)
-    items = [*others, *(doubt_claim(claim, learned) for claim in report.claims)]
-    return replace(
-        doubts,
-        false_claims=report.count,
-        false_transitions=report.transitions,
-        items=tuple(sorted(items, key=lambda one: one.rank)),
-    )
+def example(transition: TransitionId) -> str:
+    """Return the text that names a transition as an example."""
+    return f"for example {location(transition)}"
 
 
-def validation_doubts(validation: Validation, training: Doubts) -> tuple[Doubt, ...]:
-    """Return doubts about operators that were worse in cross-validation than on their training data."""
-    found = []
-    left_out = f"{validation.transitions} left-out transitions"
-    if validation.uncovered > training.uncovered:
-        found.append(
-            Doubt(
-                DoubtKind.VALIDATION,
-                None,
-                None,
-                validation.uncovered,
-                f"In cross-validation, operators did not explain {validation.uncovered} of {left_out} "
-                f"({training.uncovered} in training)",
-                example(validation.failing[0]),
-                "Some preconditions may be accidental, or a case was demonstrated only once. Add "
-                "demonstrations, or test the preconditions with `needful run --experiments`.",
-            )
-        )
-    claim, falsely = validation.claim, validation.false_transitions
-    enough = max(
-        training.false_transitions + VALIDATION_EXCESS, VALIDATION_FACTOR * training.false_transitions
-    )
-    if claim is not None and falsely >= enough:
-        found.append(
-            Doubt(
-                DoubtKind.VALIDATION,
-                None,
-                claim.operator.controller.name,
-                falsely,
-                f"In cross-validation, operators made false claims in {falsely} of {left_out} "
-                f"({training.false_transitions} in training)",
-                f"for example {claim.atom} of {claim.operator.name} in {location(claim.transitions[0])}",
-                "The operators depend on single demonstrations. Add demonstrations with other objects.",
-            )
-        )
-    return tuple(sorted(found, key=lambda one: one.rank))
+def list_doubts(doubts: Sequence[Doubt], most: int | None = MAX_LISTED_DOUBTS) -> list[str]:
+    """Return one line per doubt, at most `most` (None for all), and a last line for those left out."""
+    lines = [f"- {doubt.text}" for doubt in doubts[:most]]
+    return [*lines, f"and {len(doubts) - len(lines)} more"] if len(lines) < len(doubts) else lines

@@ -27,7 +27,8 @@ class EncodedTransition:
 
     `skippable` is whether backchaining may leave the transition unexplained if it adds nothing necessary.
     `idle` is whether it adds nothing and stands beside a step with the same action: it was repeated, or it
-    failed and was tried again. `outlier` is whether the learner ignores the transition; see `outliers`.
+    failed and was tried again. `ignored` is whether the learner ignores the transition: an idle one that
+    changed nothing, or an outlier (see `outliers`).
     """
 
     number: int
@@ -40,7 +41,7 @@ class EncodedTransition:
     after: int
     skippable: bool = False
     idle: bool = False
-    outlier: bool = False
+    ignored: bool = False
 
     def __repr__(self) -> str:
         name = self.controller.name
@@ -80,7 +81,7 @@ class EncodedDemonstration:
 class TransitionIndex:
     """The transitions of all demonstrations by number, and those to learn from by their controller's name.
 
-    Outliers are not learned from.
+    Ignored transitions are not learned from.
     """
 
     by_number: tuple[EncodedTransition, ...]
@@ -96,7 +97,7 @@ class TransitionIndex:
         by_number = tuple(transition for demo in demonstrations for transition in demo.transitions)
         by_controller: dict[str, list[EncodedTransition]] = {}
         for transition in by_number:
-            if transition.outlier:
+            if transition.ignored:
                 continue
             by_controller.setdefault(transition.controller.name, []).append(transition)
         return cls(by_number, by_controller)
@@ -139,7 +140,7 @@ def number_transitions(
 
     With `skip_idle_steps`, a transition is skippable, unless its controller never adds an atom: the learner
     must not lose a controller whose effects the predicates do not describe. The transitions in `outliers`
-    are marked as such.
+    are ignored.
     """
     numbers = itertools.count()
     effective: frozenset[str] = frozenset()
@@ -184,22 +185,25 @@ def _encode(
 ) -> EncodedDemonstration:
     table, goal, states, actions = demonstration
     calls = [("", ()), *((controller.name, arguments) for controller, arguments in actions), ("", ())]
-    transitions = tuple(
-        EncodedTransition(
-            next(numbers),
-            index,
-            step,
-            table,
-            controller,
-            arguments,
-            states[step],
-            states[step + 1],
-            controller.name in skippable,
-            controller.name in skippable
-            and not states[step + 1] & ~states[step]
-            and calls[step + 1] in (calls[step], calls[step + 2]),
-            (index, step) in outliers,
+    transitions: list[EncodedTransition] = []
+    for step, (controller, arguments) in enumerate(actions):
+        before, after = states[step], states[step + 1]
+        may_skip = controller.name in skippable
+        beside_same = calls[step + 1] in (calls[step], calls[step + 2])
+        idle = may_skip and beside_same and not after & ~before
+        transitions.append(
+            EncodedTransition(
+                next(numbers),
+                index,
+                step,
+                table,
+                controller,
+                arguments,
+                before,
+                after,
+                may_skip,
+                idle,
+                (idle and before == after) or (index, step) in outliers,
+            )
         )
-        for step, (controller, arguments) in enumerate(actions)
-    )
-    return EncodedDemonstration(index, table, goal, transitions)
+    return EncodedDemonstration(index, table, goal, tuple(transitions))

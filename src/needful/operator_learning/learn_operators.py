@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -43,6 +43,9 @@ class OperatorLearningConfig:
         reduce: deletes an operator if the others make it redundant.
         schedule: the hill climbing. It decides when operators are added, and when `reduce` is called.
         types: merges operators and quantified deletes that differ only in types, after hill climbing.
+        conditions: gives operators preconditions on objects that their controllers do not name.
+        skip_idle_steps: whether backchaining may skip steps that add nothing necessary.
+        repair: repairs wrong atoms in the demonstrations before learning.
     """
 
     generalise: Generalise = partly_bound
@@ -61,6 +64,8 @@ class OperatorLearningConfig:
             "schedule": self.schedule.__name__,
             "types": self.types.__name__,
             "conditions": self.conditions.__name__,
+            "skip_idle_steps": str(self.skip_idle_steps).lower(),
+            "repair": self.repair.__name__,
         }
 
 
@@ -92,7 +97,7 @@ def learn_operators(
     return replace(
         learned,
         repairs=repairs,
-        uncovered=learned.uncovered + len(outliers),
+        uncovered=learned.uncovered + _count_skipped(outliers, climb.hypothesis),
         skips_idle_steps=config.skip_idle_steps,
     )
 
@@ -133,6 +138,12 @@ def _learn(
     if merged is not climb:
         climb = config.conditions(merged, problem, resume_and_merge)
     return climb, problem
+
+
+def _count_skipped(outliers: Set[TransitionId], hypothesis: Hypothesis) -> int:
+    """Return the number of outliers that backchaining skipped; they count as uncovered transitions."""
+    chains = hypothesis.coverage.chains
+    return sum(step >= chains[demonstration].uncovered for demonstration, step in outliers)
 
 
 def _claims_at_skipped_steps(hypothesis: Hypothesis, problem: LearningProblem) -> int:

@@ -121,7 +121,8 @@ class LearningProblem:
 
     def empty_hypothesis(self) -> Hypothesis:
         """Return the empty set of operators, where hill climbing starts."""
-        return Hypothesis(Partition.empty(self.transitions), Coverage.empty(self.demonstrations))
+        empty = Hypothesis(Partition.empty(self.transitions), Coverage.empty(self.demonstrations))
+        return self.cover_again(empty)
 
     def fit(self, candidates: Iterable[Candidate], base: Hypothesis) -> Hypothesis:
         """Fit candidates to the transitions and return the resulting hypothesis.

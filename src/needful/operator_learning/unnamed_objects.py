@@ -6,7 +6,7 @@ require that place. This module gives an operator a new parameter for such an ob
 about it. A condition must have held before every transition of the operator. That alone is weak evidence,
 because many conditions hold everywhere. A condition is required if one of the following is true as well:
 
-- It is informative: it often failed where the operator was applicable but not used; see `opportunities`.
+- It is informative: it often failed where the operator was applicable but not used; see `Opportunities`.
 - The action consumed it in every transition, and replaced it by the same atom about another object, as a
   vehicle that moves leaves one place for another.
 - It gives a purpose to steps that had none: without it, nothing that these steps add is necessary later.
@@ -26,17 +26,18 @@ from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.hill_climbing import Climb
 from needful.operator_learning.induction import Datum, LiftedAtomMap, lifted_atoms
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
-from needful.operator_learning.opportunities import Opportunities, holds
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_conditions import (
     ANYTHING,
     Condition,
+    Opportunities,
     Signature,
     condition_of,
     consumed_objects,
     consumption_classes,
     first_witness,
     has_unique_witnesses,
+    holds,
     predicates_of,
     shared_signatures,
     signatures_before,
@@ -144,11 +145,13 @@ def _required(proposal: _Proposal, climb: Climb, problem: LearningProblem, resum
     if new.coverage.uncovered > old.coverage.uncovered:
         return None
     claims, earlier = problem.false_claims(new), problem.false_claims(old)
+    informative, linked = proposal.bits >= ENOUGH_BITS, _linked(proposal)
+    gives_purpose = len(purposeless_steps(new)) < len(purposeless_steps(old))
     accepted = (
-        (proposal.bits >= ENOUGH_BITS and _linked(proposal))
+        claims < earlier
         or (proposal.replaced and claims <= earlier)
-        or len(purposeless_steps(new)) < len(purposeless_steps(old))
-        or claims < earlier
+        or (gives_purpose and (informative or linked))
+        or (informative and linked)
     )
     return reached if accepted else None
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.core.atoms import AbstractState
 from needful.core.controllers import Execute
 from needful.core.model import PlanningModel

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.core.atoms import AbstractState, Predicate
 from needful.core.controllers import Controller, GroundController
 from needful.core.model import Vocabulary

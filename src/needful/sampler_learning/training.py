@@ -24,8 +24,8 @@ import torch
 from torch import Tensor
 
 from needful.core.deadline import NO_DEADLINE, Deadline
-from needful.sampler_learning.config import SamplerConfig, TrainingSchedule
 from needful.sampler_learning.datasets import SamplerExamples
+from needful.sampler_learning.learn_samplers import SamplerConfig, TrainingSchedule
 from needful.sampler_learning.networks import (
     GAUSSIAN,
     LOGISTIC,

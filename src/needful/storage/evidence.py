@@ -17,8 +17,7 @@ from needful.core.demonstrations import Demonstration
 from needful.core.model import PlanningModel
 from needful.core.objects import Object
 from needful.core.operators import Operator
-from needful.operator_learning.doubt import Doubt, DoubtKind
-from needful.operator_learning.doubts import Doubts
+from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts
 from needful.operator_learning.explanation import TransitionEvidence
 from needful.operator_learning.hill_climbing import ClimbStep
 from needful.operator_learning.objective import Objective

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.core.atoms import GroundAtom
 from needful.core.plans import Outcome, PlanningResult
 from needful.core.state import State

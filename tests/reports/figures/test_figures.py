@@ -18,12 +18,18 @@ from needful.core.plans import Outcome
 from needful.paper.domains import ANALYTIC, DOMAINS
 from needful.paper.methods import METHODS, method_style
 from needful.reports.figures.canvas import report_style
-from needful.reports.figures.data_efficiency import draw_data_efficiency, learning_curves
 from needful.reports.figures.failures import OUTCOME_COLOURS, draw_failures, outcome_label
 from needful.reports.figures.nodes_created import draw_nodes_created
 from needful.reports.figures.paired_differences import draw_paired_differences
-from needful.reports.figures.success_by_objects import SizeClass, draw_success_by_objects, size_classes
-from needful.reports.figures.survival import draw_survival, solved_within
+from needful.reports.figures.success import (
+    SizeClass,
+    draw_data_efficiency,
+    draw_success_by_objects,
+    draw_survival,
+    learning_curves,
+    size_classes,
+    solved_within,
+)
 from needful.reports.runs import RunGroup, group_runs
 from needful.reports.write_report import FIGURES, render_figure
 from needful.sweeps.jobs import Job

@@ -14,8 +14,7 @@ from lamp_world import MARKUP, LampNames, Lamps
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
 from needful.errors import InvalidInputError
-from needful.operator_learning.doubt import Doubt, DoubtKind
-from needful.operator_learning.doubts import Doubts
+from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts
 from needful.reports.page import operator_cards, task_films
 from needful.reports.page.page import make_report, page_data, run_labels
 from needful.reports.page.recorded_run import RecordedRun, read_run

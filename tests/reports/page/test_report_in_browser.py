@@ -19,8 +19,7 @@ from headless_browser import CHROMIUM, Browser, open_browser
 from lamp_world import HOSTILE, MARKUP, LampNames, Lamps
 from needful.envs.catalogue import make_environment
 from needful.envs.contract import Environment
-from needful.operator_learning.doubt import Doubt, DoubtKind
-from needful.operator_learning.doubts import Doubts
+from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts
 from needful.reports.page.page import make_report
 from needful.reports.page.recorded_run import RecordedRun, read_run
 from needful.reports.page.task_films import bound_to

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from needful.envs.contract import Environment
 from needful.envs.drawing.inline_page import fill_page
 from needful.errors import InvalidInputError
-from needful.operator_learning.doubt import DoubtKind
-from needful.operator_learning.doubts import Doubts
+from needful.operator_learning.doubts import DoubtKind, Doubts
 from needful.reports.page.operator_cards import MAX_DEMONSTRATIONS, demonstration_steps, operator_cards
 from needful.reports.page.recorded_run import RecordedModel, RecordedRun
 from needful.reports.page.shared_tables import AtomList

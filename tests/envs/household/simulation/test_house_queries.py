@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from needful.envs.household.scene.scene import Thing
 from needful.envs.household.simulation.house_model import SOLID, build_model
-from needful.envs.household.simulation.house_queries import BoundingBoxes, HouseQueries
 from needful.envs.household.simulation.physics import Physics
 from needful.envs.household.simulation.snapshot import HELD, JOINT, initial_snapshot
+from needful.envs.household.simulation.snapshot_geometry import BoundingBoxes, HouseQueries
 from tiny_house import scene_of, tiny_scene
 
 MODEL = build_model(tiny_scene())

@@ -7,8 +7,8 @@ from math import hypot, inf
 import numpy as np
 import pytest
 
-from needful.envs.household.motion.base_motion import Disc
 from needful.envs.household.scene.scene import HAND_CLEARANCE, HAND_RADIUS, HEIGHT, RADIUS, Thing
+from needful.envs.household.simulation.base_motion import Disc
 from tiny_house import geometry_of, scene_of
 
 

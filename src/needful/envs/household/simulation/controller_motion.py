@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from needful.envs.household.motion.base_motion import Point
-from needful.envs.household.motion.hand_motion import Path
+from needful.envs.household.simulation.base_motion import Point
+from needful.envs.household.simulation.hand_motion import Path
 from needful.envs.household.simulation.snapshot import Snapshot
 
 

@@ -13,9 +13,9 @@ from types import MappingProxyType
 import numpy as np
 
 from needful.core.controllers import Parameters
-from needful.envs.household.motion.base_motion import has_clearance
 from needful.envs.household.scene.scene import CLEARANCE, heading
 from needful.envs.household.simulation import hand_controllers
+from needful.envs.household.simulation.base_motion import has_clearance
 from needful.envs.household.simulation.controller_motion import FailureReason, Motion
 from needful.envs.household.simulation.physics import Physics
 from needful.envs.household.simulation.snapshot import POSE, Snapshot, rotate_pose_yaw, rotate_yaw

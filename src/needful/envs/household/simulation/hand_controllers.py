@@ -9,8 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from needful.core.controllers import Parameters
-from needful.envs.household.motion.base_motion import BasePlanner, Footprints
-from needful.envs.household.motion.hand_motion import HandPlanner
 from needful.envs.household.scene.scene import (
     CARRY_HEIGHT,
     HAND_RANGE,
@@ -19,7 +17,9 @@ from needful.envs.household.scene.scene import (
     SHOULDER_HEIGHT,
     heading,
 )
+from needful.envs.household.simulation.base_motion import BasePlanner, Footprints
 from needful.envs.household.simulation.controller_motion import FailureReason, Motion
+from needful.envs.household.simulation.hand_motion import HandPlanner
 from needful.envs.household.simulation.physics import Physics
 from needful.envs.household.simulation.predicates import OPEN_THRESHOLD
 from needful.envs.household.simulation.snapshot import GRASPABLE, HELD, JOINT, POSE, Snapshot, rotate_yaw

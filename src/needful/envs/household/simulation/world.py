@@ -18,19 +18,18 @@ from needful.core.controllers import Parameters
 from needful.core.objects import Object
 from needful.core.state import State
 from needful.envs.contract import Split
-from needful.envs.household.motion.base_motion import OccupancyGrid, Point
-from needful.envs.household.motion.hand_motion import Path
 from needful.envs.household.scene.activities import ACTIVITIES, ActivityDefinition
 from needful.envs.household.scene.layout import sample_scene
 from needful.envs.household.scene.scene import HOUSE_OBJECT, Scene, Vector
+from needful.envs.household.simulation.base_motion import OccupancyGrid, Point
 from needful.envs.household.simulation.controller_motion import FailureReason, Motion
 from needful.envs.household.simulation.controllers import (
     run_controller,
     start_failure_reason,
     with_robot_at,
 )
+from needful.envs.household.simulation.hand_motion import Path
 from needful.envs.household.simulation.house_model import HouseModel, build_model
-from needful.envs.household.simulation.house_queries import HouseQueries
 from needful.envs.household.simulation.physics import Physics
 from needful.envs.household.simulation.predicates import Extension, Facts
 from needful.envs.household.simulation.snapshot import (
@@ -43,7 +42,7 @@ from needful.envs.household.simulation.snapshot import (
     initial_snapshot,
     with_qpos,
 )
-from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
+from needful.envs.household.simulation.snapshot_geometry import HouseQueries, SnapshotGeometry
 from needful.errors import EnvironmentFailure, UnknownNameError
 from needful.seeding import rng_for
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from needful.envs.household.scene.scene import HAND_RANGE, SHOULDER_HEIGHT
 from needful.envs.household.simulation.house_model import OWNER_HOUSE
-from needful.envs.household.simulation.house_queries import BoundingBoxes
-from needful.envs.household.simulation.snapshot_geometry import SnapshotGeometry
+from needful.envs.household.simulation.snapshot_geometry import BoundingBoxes, SnapshotGeometry
 
 LineTest: TypeAlias = Callable[[np.ndarray, np.ndarray], bool]
 Path: TypeAlias = tuple[np.ndarray, ...]

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
 
-from needful.envs.household.motion.base_motion import (
+from needful.envs.household.scene.scene import Room, Scene
+from needful.envs.household.simulation.base_motion import (
     CELL,
     BasePlanner,
     Disc,
@@ -19,7 +20,6 @@ from needful.envs.household.motion.base_motion import (
     _a_star,
     has_clearance,
 )
-from needful.envs.household.scene.scene import Room, Scene
 
 ROBOT = (Disc(0.2, 0.0, 0.8), Disc(0.12, 0.8, np.inf))
 ROOM = Scene((), (Room("room", "floor", (0.0, 0.0), (4.0, 3.0)),), (), (), (0.0, 0.0, 0.0))

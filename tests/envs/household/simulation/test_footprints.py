@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from needful.envs.household.motion.base_motion import Footprints
+from needful.envs.household.simulation.base_motion import Footprints
 
 angles = st.floats(-3.2, 3.2)
 sizes = st.tuples(*[st.floats(0.05, 1.0)] * 3)

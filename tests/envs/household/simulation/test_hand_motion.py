@@ -8,8 +8,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from needful.envs.household.motion.hand_motion import CONTACT_GAP, PENETRATION_TOLERANCE, HandPlanner
 from needful.envs.household.scene.scene import HAND_RADIUS, Box, Thing
+from needful.envs.household.simulation.hand_motion import CONTACT_GAP, PENETRATION_TOLERANCE, HandPlanner
 from tiny_house import geometry_of, scene_of
 
 

@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 
-from needful.envs.household.motion.hand_motion import rrt_connect
-from needful.envs.household.simulation.house_queries import BoundingBoxes
+from needful.envs.household.simulation.hand_motion import rrt_connect
+from needful.envs.household.simulation.snapshot_geometry import BoundingBoxes
 
 SQUARE = BoundingBoxes(np.zeros((1, 2)), np.ones((1, 2)))
 START, GOAL = np.array([0.1, 0.1]), np.array([0.9, 0.1])

@@ -1,1 +1,0 @@
-"""Collision-free motion of the robot's base and hand."""

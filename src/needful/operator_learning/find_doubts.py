@@ -1,0 +1,347 @@
+"""Find what is doubtful about learned operators.
+
+Full coverage does not mean that operators are true. The doubts are symptoms that can be seen in the
+demonstrations: false claims, effects that rarely happened, steps without purpose, idle steps, repaired
+atoms and transitions that are not covered. They depend on nothing else, so they are stored with the model.
+Cross-validation may be skipped to save time, so `cross_validation.validation_doubts` are not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from needful.core.atoms import LiftedAtom
+from needful.core.controllers import Controller
+from needful.core.deadline import NO_DEADLINE, Deadline
+from needful.core.demonstrations import Demonstration
+from needful.core.objects import Variable
+from needful.core.operators import DeletePattern, GroundedTransition, Operator, OperatorData
+from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts, example, location
+from needful.operator_learning.encoding import TransitionId, encode_demonstrations
+from needful.operator_learning.false_claims import (
+    LiftedClaim,
+    lift_pattern,
+    report_false_claims,
+    specificity,
+)
+from needful.operator_learning.learned_operators import LearnedOperators
+from needful.operator_learning.matching import Matcher
+
+# An operator with fewer transitions than this is doubtful.
+MIN_TRANSITIONS = 2
+# An add effect that became true in a smaller share of the operator's transitions is doubtful.
+MIN_EFFECT_SHARE = 0.5
+
+
+def find_doubts(
+    learned: LearnedOperators, recorded: Sequence[Demonstration], deadline: Deadline = NO_DEADLINE
+) -> Doubts:
+    """Find the doubts about learned operators.
+
+    `recorded` are the demonstrations before atoms were repaired, without replays. Raises
+    `LearningTimeoutError` if the deadline passes.
+    """
+    repaired = recorded if learned.repairs is None else learned.repairs.demonstrations
+    steps = tuple(_reached_steps(learned, repaired))
+    items = [
+        *_doubt_uncovered(learned, repaired),
+        *(doubt for data in learned.planning_data for doubt in _doubt_data(data, repaired)),
+        *_doubt_wasted(steps, learned),
+        *_doubt_repaired(recorded, repaired),
+    ]
+    found = Doubts(
+        transitions=learned.transitions,
+        uncovered=learned.uncovered,
+        purposeless_steps=sum(step.purposeless for step in steps),
+        idle_steps=sum(step.skipped for step in steps),
+        repaired_atoms=0 if learned.repairs is None else learned.repairs.total,
+        items=tuple(items),
+    )
+    operators = tuple(one.operator for one in learned.planning_data)
+    return with_false_claims(found, operators, learned, repaired, deadline)
+
+
+def with_false_claims(
+    doubts: Doubts,
+    operators: Sequence[Operator],
+    learned: LearnedOperators,
+    demonstrations: Sequence[Demonstration],
+    deadline: Deadline = NO_DEADLINE,
+) -> Doubts:
+    """Return the doubts with the false claims of `operators`, in place of earlier false claims.
+
+    Experiments drop preconditions, so operators may claim more than they did when they were learned. The
+    chains of `learned` show which operator explains a transition. `demonstrations` are the repaired ones;
+    replays after them are ignored.
+    """
+    # Replays have no goal, so nothing is known to be necessary at their end.
+    with_goal = [
+        demonstration
+        for index, demonstration in enumerate(demonstrations)
+        if learned.necessary[index][-1] is not None
+    ]
+    report = report_false_claims(operators, encode_demonstrations(with_goal), Matcher(deadline))
+    others = (one for one in doubts.items if one.kind is not DoubtKind.FALSE_CLAIM)
+    items = [*others, *(_doubt_claim(claim, learned) for claim in report.claims)]
+    return replace(
+        doubts,
+        false_claims=report.count,
+        false_transitions=report.transitions,
+        items=tuple(sorted(items, key=lambda one: one.rank)),
+    )
+
+
+def _doubt_claim(claim: LiftedClaim, learned: LearnedOperators) -> Doubt:
+    """Return the doubt about the most frequent false claim of an operator."""
+    operator, count = claim.operator, len(claim.transitions)
+    if isinstance(claim.atom, LiftedAtom):
+        chosen = f" for some {' and '.join(claim.unnamed)}" if claim.unnamed else ""
+        fact = f"claims {claim.atom}, which did not hold{chosen} in"
+    else:
+        fact = f"does not predict that {claim.atom} may become false, as it did in"
+    return Doubt(
+        DoubtKind.FALSE_CLAIM,
+        operator.name,
+        operator.controller.name,
+        count,
+        f"{operator.name} {fact} {count} of {claim.applicable} transitions",
+        example(claim.transitions[0]),
+        _claim_advice(claim, learned),
+    )
+
+
+def _claim_advice(claim: LiftedClaim, learned: LearnedOperators) -> str:
+    """Return the advice about a false claim.
+
+    It depends on whether other operators explain all transitions in which the claim is false, and on
+    whether the claim is about an object that the controller does not name.
+    """
+    operator, controller = claim.operator, claim.operator.controller
+    links = [learned.chains[demonstration][step] for demonstration, step in claim.transitions]
+    names = {None if link is None else link.operator.name for link in links}
+    others = sorted(name for name in names if name is not None)
+    if None not in names and operator.name not in names:
+        explained = f"{' or '.join(others)} explains these transitions"
+        if controller.dimension:
+            return (
+                f"{explained}: the parameters of {controller.name} may decide which operator happens, or a "
+                "predicate that tells them apart is missing."
+            )
+        return f"{explained}: a predicate that tells them apart may be missing."
+    if claim.unnamed:
+        return "The controller may choose among several objects, or a predicate is missing."
+    return "The action may fail at times, or a predicate for the condition is missing."
+
+
+def _doubt_data(data: OperatorData, demonstrations: Sequence[Demonstration]) -> Iterator[Doubt]:
+    """Yield a doubt if an operator has too few transitions, or an add effect that rarely became true.
+
+    `demonstrations` may be fewer than those of the data: transitions of replays are only counted.
+    """
+    operator, total = data.operator, len(data.groundings)
+    known = [one for one in data.groundings if one.demonstration < len(demonstrations)]
+    if total < MIN_TRANSITIONS:
+        yield Doubt(
+            DoubtKind.FEW_TRANSITIONS,
+            operator.name,
+            operator.controller.name,
+            total,
+            f"{operator.name} was learned from {'one transition' if total else 'no transition'}",
+            location((known[0].demonstration, known[0].step)) if known else "",
+            "Its preconditions may be accidental. Add demonstrations of it with other objects, or test the "
+            "preconditions with `needful run --experiments`.",
+        )
+        return
+    rare = [
+        (-len(held), str(atom), held[0])
+        for atom in sorted(operator.add_effects - operator.keep_effects)
+        for held in (_transitions_where_it_held(atom, data, known, demonstrations),)
+        if len(known) - len(held) < MIN_EFFECT_SHARE * len(known)
+    ]
+    if rare:
+        count, atom_text, first = min(rare)
+        yield Doubt(
+            DoubtKind.RARE_EFFECT,
+            operator.name,
+            operator.controller.name,
+            -count,
+            f"{operator.name} adds {atom_text}, but it held already before {-count} of {len(known)} "
+            "transitions",
+            example(first),
+            "Another cause may make it true. Add demonstrations of the action where it does not hold yet.",
+        )
+
+
+def _transitions_where_it_held(
+    atom: LiftedAtom,
+    data: OperatorData,
+    groundings: Sequence[GroundedTransition],
+    demonstrations: Sequence[Demonstration],
+) -> list[TransitionId]:
+    """Return the transitions before which an atom of an operator already held."""
+    return [
+        (one.demonstration, one.step)
+        for one in groundings
+        if atom.ground(dict(zip(data.operator.parameters, one.objects, strict=True)))
+        in demonstrations[one.demonstration].abstract_states[one.step]
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _ReachedStep:
+    """A step for which backchaining knows the atoms that must hold afterwards.
+
+    Attributes:
+        demonstration: the demonstration.
+        transition: the index of the demonstration and of the step.
+        skipped: whether no operator explains the step, because it adds nothing necessary.
+        purposeless: whether the step adds atoms, none of them necessary.
+    """
+
+    demonstration: Demonstration
+    transition: TransitionId
+    skipped: bool
+    purposeless: bool
+
+    @property
+    def controller(self) -> Controller:
+        """The controller of the step's action."""
+        return self.demonstration.actions[self.transition[1]].controller
+
+
+def _reached_steps(
+    learned: LearnedOperators, demonstrations: Sequence[Demonstration]
+) -> Iterator[_ReachedStep]:
+    """Yield the steps that backchaining reached."""
+    for index, demonstration in enumerate(demonstrations):
+        necessary, chain = learned.necessary[index], learned.chains[index]
+        for step in range(len(demonstration)):
+            before, after = demonstration.abstract_states[step : step + 2]
+            needed = necessary[step + 1]
+            if needed is not None:
+                skipped = chain[step] is None and necessary[step] is not None
+                purposeless = not after <= before and needed <= before
+                yield _ReachedStep(demonstration, (index, step), skipped, purposeless)
+
+
+def _doubt_uncovered(learned: LearnedOperators, demonstrations: Sequence[Demonstration]) -> Iterator[Doubt]:
+    """Yield one doubt per controller at which backchaining stopped."""
+    counts: Counter[str] = Counter()
+    where: dict[str, str] = {}
+    for index, demonstration in enumerate(demonstrations):
+        necessary = learned.necessary[index]
+        count = sum(one is None for one in necessary)
+        if count:
+            name = demonstration.actions[count - 1].controller.name
+            counts[name] += count
+            missing = (necessary[count] or frozenset()) - demonstration.abstract_states[count - 1]
+            atom = f"{min(missing)} in " if missing else ""
+            where.setdefault(name, f"for example {atom}{location((index, count - 1))}")
+    for name, count in sorted(counts.items()):
+        operator = _only_operator(name, learned)
+        yield Doubt(
+            DoubtKind.UNCOVERED,
+            None if operator is None else operator.name,
+            name,
+            count,
+            f"No operator explains some step of {name}, so {count} of {learned.transitions} transitions "
+            "are not covered",
+            where[name],
+            "Add demonstrations with this step, or a predicate for the condition under which it works.",
+        )
+
+
+def _doubt_wasted(steps: Iterable[_ReachedStep], learned: LearnedOperators) -> Iterator[Doubt]:
+    """Yield doubts about the purposeless steps and about the idle steps of each controller."""
+    by_controller: dict[str, list[_ReachedStep]] = {}
+    for step in steps:
+        by_controller.setdefault(step.controller.name, []).append(step)
+    for name, found in sorted(by_controller.items()):
+        operator = _only_operator(name, learned)
+        yield from _purposeless(name, found, operator)
+        yield from _idle(name, found, operator)
+
+
+def _purposeless(name: str, steps: Sequence[_ReachedStep], operator: Operator | None) -> Iterator[Doubt]:
+    patterns = _added_patterns([step for step in steps if step.purposeless], operator)
+    if patterns:
+        pattern = min(patterns, key=lambda one: (-len(patterns[one]), specificity(one)))
+        count = len(patterns[pattern])
+        yield Doubt(
+            DoubtKind.PURPOSELESS,
+            None if operator is None else operator.name,
+            name,
+            count,
+            f"{name if operator is None else operator.name} made {pattern} true, but nothing needed it in "
+            f"{count} of {len(steps)} steps",
+            example(patterns[pattern][0]),
+            "The condition that it serves may be missing from the predicates, or the steps were detours.",
+        )
+
+
+def _idle(name: str, steps: Sequence[_ReachedStep], operator: Operator | None) -> Iterator[Doubt]:
+    idle = [step.transition for step in steps if step.skipped and not step.purposeless]
+    if idle:
+        yield Doubt(
+            DoubtKind.IDLE,
+            None if operator is None else operator.name,
+            name,
+            len(idle),
+            f"{name if operator is None else operator.name} added no atom in {len(idle)} of {len(steps)} "
+            "steps, which learning skipped",
+            example(idle[0]),
+            "Repeated and failed actions look like this, and so do effects that no predicate describes.",
+        )
+
+
+def _added_patterns(
+    steps: Sequence[_ReachedStep], operator: Operator | None
+) -> Mapping[DeletePattern, list[TransitionId]]:
+    """Return the steps of a controller by the atoms that they add, lifted to the controller's arguments."""
+    found: dict[DeletePattern, list[TransitionId]] = {}
+    for step in steps:
+        index, types = step.transition[1], step.controller.types
+        arguments = tuple(Variable(f"?x{number}", kind) for number, kind in enumerate(types))
+        if operator is not None:
+            arguments = operator.controller_arguments
+        before, after = step.demonstration.abstract_states[index : index + 2]
+        lifting = dict(zip(step.demonstration.actions[index].objects, arguments, strict=True))
+        for pattern in {lift_pattern(atom, lifting) for atom in after - before}:
+            found.setdefault(pattern, []).append(step.transition)
+    return found
+
+
+def _only_operator(controller: str, learned: LearnedOperators) -> Operator | None:
+    """Return the operator of a controller; None if it has none or several."""
+    found = [one for one in learned.operators if one.controller.name == controller]
+    return found[0] if len(found) == 1 else None
+
+
+def _doubt_repaired(
+    recorded: Sequence[Demonstration], repaired: Sequence[Demonstration]
+) -> Iterator[Doubt]:
+    """Yield one doubt per predicate with repaired atoms."""
+    changed = [
+        (index, step, atom)
+        for index, (old, new) in enumerate(zip(recorded, repaired, strict=True))
+        if old is not new
+        for step, states in enumerate(zip(old.abstract_states, new.abstract_states, strict=True))
+        for atom in sorted(states[0] ^ states[1])
+    ]
+    counts = Counter(atom.predicate.name for _, _, atom in changed)
+    for name, count in sorted(counts.items()):
+        index, step, atom = next(one for one in changed if one[2].predicate.name == name)
+        state = f"after step {step}" if step else "in the first state"
+        several = "looked like detection errors and were repaired"
+        one = "looked like a detection error and was repaired"
+        yield Doubt(
+            DoubtKind.REPAIRED,
+            None,
+            None,
+            count,
+            f"{count} atom{'' if count == 1 else 's'} of {name} {one if count == 1 else several}",
+            f"for example {atom} {state} of demonstration {index}",
+            f"Check the classifier of {name}, or record the demonstrations again.",
+        )
