@@ -10,12 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from needful.operator_learning.improve_coverage import improve_coverage
+from needful.operator_learning.improve_coverage import cover_where_stuck, improve_coverage
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
 from needful.operator_learning.objective import Objective
 from needful.operator_learning.partition import FittedOperator
 
+# The number of times that hill climbing is resumed where it was stuck.
+MAX_ESCAPES = 8
+
 Move: TypeAlias = Callable[[Hypothesis, LearningProblem], Hypothesis]
+Resume: TypeAlias = "Callable[[Climb, LearningProblem], Climb]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +108,25 @@ def steepest_descent(problem: LearningProblem, reduce: Move, start: Climb) -> Cl
         if best is climb:
             return climb
         climb = best
+
+
+def climb_where_stuck(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
+    """Cover the transitions that are still uncovered where hill climbing ended.
+
+    After each improvement, `resume` continues hill climbing, which also deletes operators. There are at
+    most `MAX_ESCAPES` improvements. If all transitions are covered, or if hill climbing found no operators
+    at all, return `climb` itself.
+    """
+    for _ in range(MAX_ESCAPES):
+        if not climb.hypothesis.coverage.uncovered:
+            break
+        covered = climb.accept("pin", cover_where_stuck(climb.hypothesis, problem))
+        if covered is climb:
+            break
+        climb = resume(covered, problem)
+    return climb
+
+
+def stay_where_stuck(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
+    """Return the climb unchanged, as in the paper."""
+    return climb

@@ -39,11 +39,11 @@ def copies_with_keep_effects(hypothesis: Hypothesis, problem: LearningProblem) -
             missing = necessary & ~problem.matcher.predict(fitted.operator, transition, objects)
             if missing and not missing & ~transition.before:
                 copy, bound = with_keep_effects(fitted.candidate.operator, transition, objects, missing)
-                fresh = zip(copy.parameters, bound, strict=True)
-                hint = {
-                    **fitted.candidate.hints.get(transition.transition_id, {}),
-                    **dict(list(fresh)[len(objects) :]),
-                }
+                known = fitted.candidate.hints.get(transition.transition_id, {})
+                # The parameters of the copy are in the same order, but may have narrower types.
+                pairs = zip(fitted.candidate.operator.parameters, copy.parameters)  # noqa: B905
+                hint = {new: known[old] for old, new in pairs if old in known}
+                hint.update(list(zip(copy.parameters, bound, strict=True))[len(objects) :])
                 copies.append(canonical_candidate(copy, {transition.transition_id: hint}))
     return tuple(copies)
 

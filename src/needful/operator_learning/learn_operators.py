@@ -11,7 +11,7 @@ from needful.core.demonstrations import Demonstration
 from needful.operator_learning.canonical_names import CanonicalNames
 from needful.operator_learning.delete_patterns import Generalise, partly_bound
 from needful.operator_learning.encoding import TransitionId, number_transitions
-from needful.operator_learning.hill_climbing import Climb, Move, alternate
+from needful.operator_learning.hill_climbing import Climb, Move, Resume, alternate, climb_where_stuck
 from needful.operator_learning.learned_operators import LearnedOperators, evaluate_operators
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
 from needful.operator_learning.matching import SKIPPED, Matcher
@@ -19,7 +19,7 @@ from needful.operator_learning.merge_types import merge_types
 from needful.operator_learning.noise import Repairs, repair_noise
 from needful.operator_learning.outliers import find_outliers, ignoring_pays
 from needful.operator_learning.reduce_complexity import reduce_truthfully
-from needful.operator_learning.unnamed_objects import Resume, conditions_on_unnamed_objects
+from needful.operator_learning.unnamed_objects import conditions_on_unnamed_objects
 
 # The number of times that learning is repeated without outliers, and the share of transitions that may be
 # left out as outliers.
@@ -32,6 +32,7 @@ Schedule: TypeAlias = Callable[[LearningProblem, Move, Climb], Climb]
 TypeMerger: TypeAlias = Callable[[Climb, LearningProblem], Climb]
 NoiseRepair: TypeAlias = Callable[[Sequence[Demonstration]], Repairs]
 ConditionFinder: TypeAlias = Callable[[Climb, LearningProblem, Resume], Climb]
+Escape: TypeAlias = Callable[[Climb, LearningProblem, Resume], Climb]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class OperatorLearningConfig:
         conditions: gives operators preconditions on objects that their controllers do not name.
         skip_idle_steps: whether backchaining may skip steps that add nothing necessary.
         repair: repairs wrong atoms in the demonstrations before learning.
+        escape: covers transitions that are still uncovered where hill climbing ended.
     """
 
     generalise: Generalise = partly_bound
@@ -55,6 +57,7 @@ class OperatorLearningConfig:
     conditions: ConditionFinder = conditions_on_unnamed_objects
     skip_idle_steps: bool = True
     repair: NoiseRepair = repair_noise
+    escape: Escape = climb_where_stuck
 
     def describe(self) -> dict[str, str]:
         """Return the name of the function chosen for each part, to be stored with the learned model."""
@@ -66,6 +69,7 @@ class OperatorLearningConfig:
             "conditions": self.conditions.__name__,
             "skip_idle_steps": str(self.skip_idle_steps).lower(),
             "repair": self.repair.__name__,
+            "escape": self.escape.__name__,
         }
 
 
@@ -76,8 +80,8 @@ def learn_operators(
 ) -> LearnedOperators:
     """Learn operators that model only the changes necessary for the demonstrations' goals.
 
-    The result depends only on the demonstrations, their order and the configuration. Raises
-    `LearningTimeoutError` if the deadline passes.
+    The result depends only on the demonstrations and the configuration. It does not depend on their order
+    and on names; see `canonical_names`. Raises `LearningTimeoutError` if the deadline passes.
     """
     config = config or OperatorLearningConfig()
     repairs = config.repair(demonstrations)
@@ -92,6 +96,11 @@ def learn_operators(
         if not ignoring_pays(reached.hypothesis, climb.hypothesis, len(more) - len(outliers)):
             break
         climb, problem, outliers = reached, without, more
+
+    def resume(start: Climb, problem: LearningProblem) -> Climb:
+        return config.types(config.schedule(problem, config.reduce, start), problem)
+
+    climb = config.escape(climb, problem, resume)
     operators, coverage = names.restore(climb.hypothesis, problem.demonstrations)
     learned = evaluate_operators(operators, coverage, Matcher(deadline), climb.steps)
     return replace(

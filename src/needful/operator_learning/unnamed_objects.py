@@ -15,15 +15,15 @@ because many conditions hold everywhere. A condition is required if one of the f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.objects import Variable
 from needful.operator_learning.candidates import Candidate, canonical_candidate
 from needful.operator_learning.encoding import EncodedTransition
-from needful.operator_learning.hill_climbing import Climb
+from needful.operator_learning.hill_climbing import Climb, Resume
 from needful.operator_learning.induction import Datum, LiftedAtomMap, lifted_atoms
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
 from needful.operator_learning.partition import FittedOperator
@@ -50,8 +50,6 @@ MIN_BITS = 2.0
 BITS_PER_OBJECT = 4.0
 # Conditions are first tested on this number of demonstrations; most hold at every opportunity.
 SCREENING_DEMONSTRATIONS = 4
-
-Resume: TypeAlias = Callable[[Climb, LearningProblem], Climb]
 
 
 class _Proposal(NamedTuple):
