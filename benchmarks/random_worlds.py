@@ -275,7 +275,8 @@ def renamed(world: World, seed: int) -> Renaming:
             return frozenset(GroundAtom(*pair) for pair in pairs)
 
         actions = (
-            new_controllers[one.controller](*(objects[o] for o in one.objects)) for one in demo.actions
+            new_controllers[one.controller](*(objects[o] for o in one.objects), parameters=one.parameters)
+            for one in demo.actions
         )
         return Demonstration(
             tuple(rng.sample(list(objects.values()), len(objects))),

@@ -24,7 +24,7 @@ from needful.operator_learning.learning_problem import Hypothesis, LearningProbl
 # The number of operators with pinned transitions that `cover_where_stuck` adds at most.
 MAX_PINS = 16
 # With at most this number of transitions, `cover_where_stuck` may add one operator per transition.
-MAX_TRANSITIONS = 64
+MAX_TRANSITIONS = 48
 # Operators with more parameters than this are not forced to keep all necessary atoms: they can have too
 # many groundings.
 MAX_PARAMETERS = 8

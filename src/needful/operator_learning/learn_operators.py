@@ -39,6 +39,8 @@ Escape: TypeAlias = Callable[[Climb, LearningProblem, Resume], Climb]
 class OperatorLearningConfig:
     """The functions that implement the exchangeable parts of the learner.
 
+    All functions except `repair` see demonstrations with canonical names; see `canonical_names`.
+
     Attributes:
         generalise: turns a mispredicted atom into a quantified delete (a pattern that matches atoms).
         reduce: deletes an operator if the others make it redundant.
