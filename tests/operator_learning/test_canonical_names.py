@@ -99,23 +99,21 @@ def test_recorded_worlds_do_not_depend_on_names_and_order(world):
 def test_results_have_the_users_names():
     demos = random_world(29)
     learned = learn_operators(demos)
-    known = {f"{p.name}(" for demo in demos for state in demo.abstract_states for p in map(_predicate, state)}
+    known = {
+        f"{p.name}(" for demo in demos for state in demo.abstract_states for p in map(_predicate, state)
+    }
     texts = [operator.text for operator in learned.operators]
     texts += [text for step in learned.steps for text in (*step.added, *step.removed)]
     for text in texts:
         assert text.split("(")[0].split("-")[0] in {"Push", "Turn", "Move"}
-        atoms = [line for line in text.splitlines() if "needs:" in line or "adds:" in line]
-        assert all(any(name in line for name in known) or line.endswith("-") for line in atoms)
+        lines = [line for line in text.splitlines() if "needs:" in line or "adds:" in line]
+        assert all(any(name in line for name in known) or line.endswith("-") for line in lines)
     final = {replace(one, name=one.controller.name).text for one in learned.operators}
     shown = set[str]()
     for step in learned.steps:
         assert set(step.removed) <= shown
         shown = shown - set(step.removed) | set(step.added)
     assert shown == final
-
-
-def _predicate(atom):
-    return atom.predicate
 
 
 def test_pairs_of_interchangeable_objects_stay_together():

@@ -11,11 +11,10 @@ from needful.core.demonstrations import Demonstration
 from needful.core.operators import DeletePattern, Wildcard
 from needful.operator_learning import improve_coverage as module
 from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
-from needful.operator_learning.hill_climbing import Climb, alternate
+from needful.operator_learning.hill_climbing import Climb, alternate, reduce_complexity
 from needful.operator_learning.improve_coverage import cover_with_pinned_operator, improve_coverage
 from needful.operator_learning.learn_operators import learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
-from needful.operator_learning.reduce_complexity import reduce_complexity
 from tiny_worlds import BALL, BLOCK, CLEAN, ON, PUSH, RAIN, demonstrations
 
 A, B, C, D = (BLOCK(name) for name in "abcd")

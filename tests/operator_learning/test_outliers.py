@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from brute_force_learning import PAPER_WITH_PATTERNS_AND_TYPES
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.delete_patterns import partly_bound
-from needful.operator_learning.hill_climbing import Climb, alternate, stay_where_stuck
+from needful.operator_learning.hill_climbing import (
+    Climb,
+    alternate,
+    reduce_truthfully,
+    stay_where_stuck,
+)
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.outliers import (
@@ -21,7 +26,6 @@ from needful.operator_learning.outliers import (
     noisy_transitions,
     rare_operator_transitions,
 )
-from needful.operator_learning.reduce_complexity import reduce_truthfully
 from tiny_worlds import BLOCK, CLEAN, ON, PUSH, RAIN, STACK, demonstrations
 
 A, B, C = (BLOCK(name) for name in "abc")

@@ -16,12 +16,12 @@ from needful.operator_learning.hill_climbing import (
     Climb,
     alternate,
     climb_where_stuck,
+    reduce_complexity,
     stay_where_stuck,
 )
 from needful.operator_learning.improve_coverage import cover_where_stuck
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
-from needful.operator_learning.reduce_complexity import reduce_complexity
 from random_worlds import random_world
 from tiny_worlds import demonstrations
 

@@ -220,7 +220,10 @@ class _Refinement:
         return _mix(own + _sums(len(self.objects), self._argument_objects, about))
 
     def choose_type_or_relation(self) -> bool:
-        """Give one of several types or relations of equal colour a new colour; return whether there were."""
+        """Give one of several types or relations of equal colour a new colour.
+
+        Return whether there were several of equal colour.
+        """
         for colours in (self.types, self.relations):
             values, first, counts = np.unique(colours, return_index=True, return_counts=True)
             if len(values) < len(colours):

@@ -11,14 +11,20 @@ from needful.core.demonstrations import Demonstration
 from needful.operator_learning.canonical_names import CanonicalNames
 from needful.operator_learning.delete_patterns import Generalise, partly_bound
 from needful.operator_learning.encoding import TransitionId, number_transitions
-from needful.operator_learning.hill_climbing import Climb, Move, Resume, alternate, climb_where_stuck
+from needful.operator_learning.hill_climbing import (
+    Climb,
+    Move,
+    Resume,
+    alternate,
+    climb_where_stuck,
+    reduce_truthfully,
+)
 from needful.operator_learning.learned_operators import LearnedOperators, evaluate_operators
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
 from needful.operator_learning.matching import SKIPPED, Matcher
 from needful.operator_learning.merge_types import merge_types
 from needful.operator_learning.noise import Repairs, repair_noise
 from needful.operator_learning.outliers import find_outliers, ignoring_pays
-from needful.operator_learning.reduce_complexity import reduce_truthfully
 from needful.operator_learning.unnamed_objects import conditions_on_unnamed_objects
 
 # The number of times that learning is repeated without outliers, and the share of transitions that may be
