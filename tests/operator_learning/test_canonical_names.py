@@ -99,9 +99,8 @@ def test_recorded_worlds_do_not_depend_on_names_and_order(world):
 def test_results_have_the_users_names():
     demos = random_world(29)
     learned = learn_operators(demos)
-    known = {
-        f"{p.name}(" for demo in demos for state in demo.abstract_states for p in map(_predicate, state)
-    }
+    atoms = frozenset().union(*(state for demo in demos for state in demo.abstract_states))
+    known = {f"{atom.predicate.name}(" for atom in atoms}
     texts = [operator.text for operator in learned.operators]
     texts += [text for step in learned.steps for text in (*step.added, *step.removed)]
     for text in texts:

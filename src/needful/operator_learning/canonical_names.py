@@ -208,16 +208,13 @@ class CanonicalNames:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Recording:
+class _Recording(NamedTuple):
     """One demonstration with numbered atoms: the numbers of its atoms in each role, and its actions.
 
     `arguments` has the relation and the objects of each atom. Objects are numbered among those of all
-    demonstrations. `objects` contains the demonstration's objects, and `first` is the number of the first.
+    demonstrations.
     """
 
-    objects: tuple[Object, ...]
-    first: int
     atoms: tuple[GroundAtom, ...]
     arguments: list[tuple[int, tuple[int, ...]]]
     initial: list[int]
@@ -232,7 +229,8 @@ class _Reader:
     def __init__(self) -> None:
         self._recordings: list[_Recording] = []
         self._structure = Structure()
-        self._relations: dict[tuple[int, str], int] = {}
+        # The numbers of predicates and of controllers, from 1, and both in the order of their numbers.
+        self._numbers: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self._found: list[Predicate | Controller] = []
         self._objects: list[Object] = []
 
@@ -253,63 +251,55 @@ class _Reader:
                 local.setdefault(atom, len(local))
             changes.append(([local[atom] for atom in before - after], [local[atom] for atom in added]))
         goal = [local[atom] for atom in demonstration.goal]
+        predicates, controllers = self._numbers
         arguments = [
             (
-                self._relation(PREDICATE, atom.predicate),
+                predicates.get(atom.predicate.name) or self._number(PREDICATE, atom.predicate),
                 tuple([number_of[obj.name] for obj in atom.objects]),
             )
             for atom in local
         ]
         actions = [
             (
-                self._relation(CONTROLLER, action.controller),
+                controllers.get(action.controller.name) or self._number(CONTROLLER, action.controller),
                 tuple([number_of[obj.name] for obj in action.objects]),
             )
             for action in demonstration.actions
         ]
         base = len(structure.fact_relations)
-        self._add_facts(arguments + actions, index)
-        self._add_events(initial, INITIAL, base)
-        self._add_events(goal, GOAL, base)
+        facts = arguments + actions
+        structure.fact_demonstrations += [index] * len(facts)
+        structure.fact_relations += [relation for relation, _ in facts]
+        for number, (_, objects_of_fact) in enumerate(facts, start=base):
+            structure.argument_facts += [number] * len(objects_of_fact)
+            structure.argument_positions += range(len(objects_of_fact))
+            structure.argument_objects += objects_of_fact
+        events = [(INITIAL, initial), (GOAL, goal)]
         for step, (deleted, added_now) in enumerate(changes):
-            self._add_events(deleted, DELETED + KINDS * step, base)
-            self._add_events(added_now, ADDED + KINDS * step, base)
-            self._add_events((len(local) + step,), EXECUTED + KINDS * step, base)
-        self._recordings.append(
-            _Recording(objects, first, tuple(local), arguments, initial, changes, goal, actions)
-        )
+            events += ((DELETED + KINDS * step, deleted), (ADDED + KINDS * step, added_now))
+        for code, numbers in events:
+            if numbers:
+                structure.event_facts += [base + number for number in numbers]
+                structure.event_codes += [code] * len(numbers)
+        structure.event_facts += range(base + len(local), base + len(facts))
+        structure.event_codes += range(EXECUTED, EXECUTED + KINDS * len(actions), KINDS)
+        self._recordings.append(_Recording(tuple(local), arguments, initial, changes, goal, actions))
 
-    def _relation(self, kind: int, relation: Predicate | Controller) -> int:
-        number = self._relations.setdefault((kind, relation.name), len(self._found))
-        if number == len(self._found):
-            self._found.append(relation)
-        return number
-
-    def _add_facts(self, facts: Sequence[tuple[int, tuple[int, ...]]], demonstration: int) -> None:
-        structure = self._structure
-        structure.fact_demonstrations += [demonstration] * len(facts)
-        for relation, arguments in facts:
-            number = len(structure.fact_relations)
-            structure.fact_relations.append(relation)
-            for position, argument in enumerate(arguments):
-                structure.argument_facts.append(number)
-                structure.argument_positions.append(position)
-                structure.argument_objects.append(argument)
-
-    def _add_events(self, facts: Sequence[int], code: int, base: int) -> None:
-        self._structure.event_facts += [base + fact for fact in facts]
-        self._structure.event_codes += [code] * len(facts)
+    def _number(self, kind: int, relation: Predicate | Controller) -> int:
+        """Return the number of a relation; a new one gets the next number, from 1."""
+        self._found.append(relation)
+        return self._numbers[kind].setdefault(relation.name, len(self._found))
 
     def names(self) -> CanonicalNames:
         """Return canonical names for the parts of the demonstrations."""
         structure = self._structure
         # Equal colours are put in the order of names, so everything is numbered in this order.
-        sorted_keys = sorted(self._relations, key=lambda one: (one[1], one[0]))
-        old_numbers = [self._relations[key] for key in sorted_keys]
-        relations = [self._found[number] for number in old_numbers]
+        sorted_keys = sorted((name, kind) for kind, known in enumerate(self._numbers) for name in known)
+        old_numbers = [self._numbers[kind][name] for name, kind in sorted_keys]
+        relations = [self._found[number - 1] for number in old_numbers]
         new_numbers = {old: number for number, old in enumerate(old_numbers)}
         structure.fact_relations = [new_numbers[relation] for relation in structure.fact_relations]
-        structure.relation_kinds = [kind for kind, _ in sorted_keys]
+        structure.relation_kinds = [kind for _, kind in sorted_keys]
         object_types = {id(obj.type): obj.type for obj in self._objects}
         used = {*object_types.values(), *(kind for one in relations for kind in one.types)}
         types = sorted({kind for one in used for kind in one.ancestry()})
@@ -342,11 +332,15 @@ class _Reader:
             ),
             tuple(atoms for _, atoms in found),
             dict(zip(new_types, types, strict=True)),
-            {new: one for old, new in predicates.items() if isinstance(one := self._found[old], Predicate)},
+            {
+                new: one
+                for old, new in predicates.items()
+                if isinstance(one := self._found[old - 1], Predicate)
+            },
             {
                 new: one
                 for old, new in controllers.items()
-                if isinstance(one := self._found[old], Controller)
+                if isinstance(one := self._found[old - 1], Controller)
             },
         )
 

@@ -126,10 +126,11 @@ class _Refinement:
     """The colours of all parts during colour refinement."""
 
     def __init__(self, structure: Structure, demonstrations: int) -> None:
+        # Parts of different kinds have different colours, so that all colours can be counted together.
         self.types: Colours = np.zeros(len(structure.type_parents), dtype=np.uint64)
         self.relations: Colours = _salted(structure.relation_kinds, 1)
-        self.objects: Colours = np.zeros(len(structure.object_types), dtype=np.uint64)
-        self.demonstrations: Colours = np.zeros(demonstrations, dtype=np.uint64)
+        self.objects: Colours = np.ones(len(structure.object_types), dtype=np.uint64)
+        self.demonstrations: Colours = np.full(demonstrations, 2, dtype=np.uint64)
         self.object_types = _indices(structure.object_types)
         self._object_demonstrations = _indices(structure.object_demonstrations)
         self._fact_relations = _indices(structure.fact_relations)
@@ -207,7 +208,7 @@ class _Refinement:
 
     def _count(self) -> int:
         colours = (self.types, self.relations, self.objects, self.demonstrations)
-        return sum(len(np.unique(one)) for one in colours)
+        return len(np.unique(np.concatenate(colours)))
 
     def _fact_colours(self) -> Colours:
         arguments = _mix(self.objects[self._argument_objects] + self._argument_salts)
