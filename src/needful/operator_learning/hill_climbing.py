@@ -156,8 +156,7 @@ def climb_where_stuck(climb: Climb, problem: LearningProblem, resume: Resume) ->
     """Cover the transitions that are still uncovered where hill climbing ended.
 
     After each improvement, `resume` continues hill climbing, which also deletes operators. There are at
-    most `MAX_ESCAPES` improvements. If all transitions are covered, or if hill climbing found no operators
-    at all, return `climb` itself.
+    most `MAX_ESCAPES` improvements. If all transitions are covered, return `climb` itself.
     """
     for _ in range(MAX_ESCAPES):
         if not climb.hypothesis.coverage.uncovered:
