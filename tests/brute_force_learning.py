@@ -12,7 +12,7 @@ from needful.core.objects import Object
 from needful.core.operators import GroundOperator, Operator
 from needful.operator_learning.candidates import Candidate
 from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
-from needful.operator_learning.hill_climbing import reduce_complexity
+from needful.operator_learning.hill_climbing import reduce_complexity, stay_where_stuck
 from needful.operator_learning.learn_operators import OperatorLearningConfig
 from needful.operator_learning.merge_types import keep_types, merge_types
 from needful.operator_learning.noise import keep_atoms
@@ -27,6 +27,7 @@ PAPER = OperatorLearningConfig(
     conditions=named_objects_only,
     skip_idle_steps=False,
     repair=keep_atoms,
+    escape=stay_where_stuck,
 )
 PAPER_WITH_PATTERNS_AND_TYPES = replace(PAPER, generalise=partly_bound, types=merge_types)
 PAPER_CONFIGS = (PAPER, PAPER_WITH_PATTERNS_AND_TYPES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
@@ -42,6 +42,45 @@ class AtomTable:
         self._type_masks: dict[Type, int] = {}
         self.with_repeated_argument = 0
         self._arguments_at: dict[tuple[int, int], frozenset[int]] = {}
+
+    def with_atoms(self, atoms: Sequence[GroundAtom], keys: Sequence[AtomKey]) -> AtomTable:
+        """Return a table of the same objects in which the given atoms are numbered in their order.
+
+        `keys` contains the key of each atom.
+        """
+        table = AtomTable(())
+        table.objects, table.object_number = self.objects, self.object_number
+        table._type_masks = self._type_masks
+        table.atoms = list(atoms)
+        table.arguments = [arguments for _, arguments in keys]
+        table._bits = {key: 1 << number for number, key in enumerate(keys)}
+        predicate_masks, argument_masks = table._predicate_masks, table._argument_masks
+        for (name, arguments), bit in table._bits.items():
+            predicate_masks[name] = predicate_masks.get(name, 0) | bit
+            for position, argument in enumerate(arguments):
+                entry = (name, position, argument)
+                argument_masks[entry] = argument_masks.get(entry, 0) | bit
+        return table
+
+    def renamed(
+        self, objects: Sequence[Object], atoms: Sequence[GroundAtom], names: Mapping[str, str]
+    ) -> AtomTable:
+        """Return a table with the same numbers for other objects and atoms.
+
+        `names` contains the new name of each predicate.
+        """
+        table = AtomTable(())
+        table.objects = tuple(objects)
+        table.object_number = {obj: number for number, obj in enumerate(objects)}
+        table.atoms = list(atoms)
+        table.arguments = list(self.arguments)
+        table._bits = {(names[name], numbers): bit for (name, numbers), bit in self._bits.items()}
+        table._predicate_masks = {names[name]: mask for name, mask in self._predicate_masks.items()}
+        table._argument_masks = {
+            (names[name], position, number): mask
+            for (name, position, number), mask in self._argument_masks.items()
+        }
+        return table
 
     def __len__(self) -> int:
         return len(self.atoms)

@@ -15,7 +15,11 @@ from needful.operator_learning.baselines.cluster_intersect import cluster_and_in
 from needful.operator_learning.baselines.loft import loft, loft_with_replays
 from needful.operator_learning.baselines.quantified_search import cluster_and_quantify
 from needful.operator_learning.delete_patterns import whole_predicate
-from needful.operator_learning.hill_climbing import keep_all_operators, reduce_complexity
+from needful.operator_learning.hill_climbing import (
+    keep_all_operators,
+    reduce_complexity,
+    stay_where_stuck,
+)
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.merge_types import keep_types
@@ -55,6 +59,7 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
                     conditions=named_objects_only,
                     skip_idle_steps=False,
                     repair=keep_atoms,
+                    escape=stay_where_stuck,
                 ),
             ),
             necessary_approach(

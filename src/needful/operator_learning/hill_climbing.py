@@ -10,11 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from needful.operator_learning.improve_coverage import improve_coverage
+from needful.operator_learning.improve_coverage import cover_where_stuck, improve_coverage
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
 from needful.operator_learning.objective import Objective
+from needful.operator_learning.partition import FittedOperator
+
+# The number of times that hill climbing is resumed where it was stuck.
+MAX_ESCAPES = 8
 
 Move: TypeAlias = Callable[[Hypothesis, LearningProblem], Hypothesis]
+Resume: TypeAlias = "Callable[[Climb, LearningProblem], Climb]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +36,21 @@ class ClimbStep:
         return f"ClimbStep({self.move!r}, {self.objective}, {counts})"
 
 
+def operator_text(fitted: FittedOperator) -> str:
+    """Return the text of an operator."""
+    return fitted.operator.text
+
+
 @dataclass(frozen=True, slots=True)
 class Climb:
-    """The operators that hill climbing has reached, and the steps that led there."""
+    """The operators that hill climbing has reached, and the steps that led there.
+
+    `describe` returns the text of an operator for a step.
+    """
 
     hypothesis: Hypothesis
     steps: tuple[ClimbStep, ...] = ()
+    describe: Callable[[FittedOperator], str] = operator_text
 
     def __repr__(self) -> str:
         return f"Climb({self.hypothesis!r}, steps={len(self.steps)})"
@@ -56,8 +70,10 @@ class Climb:
         if reached is self.hypothesis:
             return self
         old, new = self.hypothesis.operator_texts, reached.operator_texts
-        step = ClimbStep(move, reached.objective, tuple(sorted(new - old)), tuple(sorted(old - new)))
-        return Climb(reached, (*self.steps, step))
+        added = (self.describe(one) for one in reached.fitted if one.operator.text not in old)
+        removed = (self.describe(one) for one in self.hypothesis.fitted if one.operator.text not in new)
+        step = ClimbStep(move, reached.objective, tuple(sorted(added)), tuple(sorted(removed)))
+        return Climb(reached, (*self.steps, step), self.describe)
 
 
 def alternate(problem: LearningProblem, reduce: Move, start: Climb) -> Climb:
@@ -134,3 +150,24 @@ def reduce_truthfully(start: Hypothesis, problem: LearningProblem) -> Hypothesis
 def keep_all_operators(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
     """Return `start` unchanged; in this ablation, the number of operators has weight λ = 0."""
     return start
+
+
+def climb_where_stuck(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
+    """Cover the transitions that are still uncovered where hill climbing ended.
+
+    After each improvement, `resume` continues hill climbing, which also deletes operators. There are at
+    most `MAX_ESCAPES` improvements. If all transitions are covered, return `climb` itself.
+    """
+    for _ in range(MAX_ESCAPES):
+        if not climb.hypothesis.coverage.uncovered:
+            break
+        covered = climb.accept("pin", cover_where_stuck(climb.hypothesis, problem))
+        if covered is climb:
+            break
+        climb = resume(covered, problem)
+    return climb
+
+
+def stay_where_stuck(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
+    """Return the climb unchanged, as in the paper."""
+    return climb

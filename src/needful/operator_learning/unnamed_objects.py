@@ -15,15 +15,15 @@ because many conditions hold everywhere. A condition is required if one of the f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.objects import Variable
 from needful.operator_learning.candidates import Candidate, canonical_candidate
 from needful.operator_learning.encoding import EncodedTransition
-from needful.operator_learning.hill_climbing import Climb
+from needful.operator_learning.hill_climbing import Climb, Resume
 from needful.operator_learning.induction import Datum, LiftedAtomMap, lifted_atoms
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
 from needful.operator_learning.opportunities import (
@@ -51,8 +51,6 @@ ENOUGH_BITS = 8.0
 MIN_BITS = 2.0
 # A condition on a further unnamed object needs this much more evidence than the condition without it.
 BITS_PER_OBJECT = 4.0
-
-Resume: TypeAlias = Callable[[Climb, LearningProblem], Climb]
 
 
 class _Proposal(NamedTuple):
