@@ -102,13 +102,14 @@ def preference(ground: GroundOperator, transition: Transition) -> tuple[int, int
 
 
 def adding_controllers(demonstrations: Sequence[Demonstration]) -> set[str]:
-    """Return the names of the controllers that add an atom somewhere; only their steps are skipped."""
-    return {
-        transition.action.controller.name
-        for demonstration in demonstrations
-        for transition in demonstration.transitions()
-        if transition.added
-    }
+    """Return the names of the controllers that add an atom in a quarter of their uses.
+
+    Only their steps are skipped.
+    """
+    steps = [step for demonstration in demonstrations for step in demonstration.transitions()]
+    names = {step.action.controller.name for step in steps}
+    added = {name: [bool(s.added) for s in steps if s.action.controller.name == name] for name in names}
+    return {name for name in names if any(added[name]) and 4 * sum(added[name]) >= len(added[name])}
 
 
 def backchain(

@@ -101,7 +101,8 @@ def learn_operators(
         if more == outliers or len(more) > MAX_OUTLIERS * problem.size:
             break
         reached, without = _learn(_problem(names, config, deadline, more), config, names)
-        if not ignoring_pays(reached.hypothesis, climb.hypothesis, len(more) - len(outliers)):
+        ignored = len(more) - len(outliers)
+        if not ignoring_pays(reached.hypothesis, climb.hypothesis, ignored, noisy=repairs.total > 0):
             break
         climb, problem, outliers = reached, without, more
 
