@@ -18,6 +18,7 @@ from needful.operator_learning.delete_patterns import whole_predicate
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.merge_types import keep_types
+from needful.operator_learning.negative_preconditions import positive_preconditions_only
 from needful.operator_learning.noise import keep_atoms
 from needful.operator_learning.reduce_complexity import keep_all_operators, reduce_complexity
 from needful.operator_learning.unnamed_objects import named_objects_only
@@ -55,6 +56,7 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
                     conditions=named_objects_only,
                     skip_idle_steps=False,
                     repair=keep_atoms,
+                    negatives=positive_preconditions_only,
                 ),
             ),
             necessary_approach(
@@ -65,6 +67,7 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
                     types=keep_types,
                     conditions=named_objects_only,
                     skip_idle_steps=False,
+                    negatives=positive_preconditions_only,
                 ),
             ),
             BilevelApproach(

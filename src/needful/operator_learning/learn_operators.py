@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -11,14 +11,15 @@ from needful.core.demonstrations import Demonstration
 from needful.operator_learning.delete_patterns import Generalise, partly_bound
 from needful.operator_learning.encoding import TransitionId
 from needful.operator_learning.hill_climbing import Climb, Move, alternate
-from needful.operator_learning.learned_operators import (
-    EncodedOperatorData,
-    LearnedOperators,
-    evaluate_operators,
-)
+from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
 from needful.operator_learning.matching import SKIPPED
 from needful.operator_learning.merge_types import merge_types
+from needful.operator_learning.negative_preconditions import (
+    Learn,
+    LearningResult,
+    negative_preconditions,
+)
 from needful.operator_learning.noise import Repairs, repair_noise
 from needful.operator_learning.outliers import find_outliers, ignoring_pays
 from needful.operator_learning.reduce_complexity import reduce_truthfully
@@ -35,6 +36,7 @@ Schedule: TypeAlias = Callable[[LearningProblem, Move, Climb], Climb]
 TypeMerger: TypeAlias = Callable[[Climb, LearningProblem], Climb]
 NoiseRepair: TypeAlias = Callable[[Sequence[Demonstration]], Repairs]
 ConditionFinder: TypeAlias = Callable[[Climb, LearningProblem, Resume], Climb]
+NegativeLearner: TypeAlias = Callable[[Sequence[Demonstration], Learn], LearnedOperators]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class OperatorLearningConfig:
         conditions: gives operators preconditions on objects that their controllers do not name.
         skip_idle_steps: whether backchaining may skip steps that add nothing necessary.
         repair: repairs wrong atoms in the demonstrations before learning.
+        negatives: learns negative preconditions, atoms that must not hold before an operator is applied.
     """
 
     generalise: Generalise = partly_bound
@@ -58,6 +61,7 @@ class OperatorLearningConfig:
     conditions: ConditionFinder = conditions_on_unnamed_objects
     skip_idle_steps: bool = True
     repair: NoiseRepair = repair_noise
+    negatives: NegativeLearner = negative_preconditions
 
     def describe(self) -> dict[str, str]:
         """Return the name of the function chosen for each part, to be stored with the learned model."""
@@ -69,6 +73,7 @@ class OperatorLearningConfig:
             "conditions": self.conditions.__name__,
             "skip_idle_steps": str(self.skip_idle_steps).lower(),
             "repair": self.repair.__name__,
+            "negatives": self.negatives.__name__,
         }
 
 
@@ -84,25 +89,29 @@ def learn_operators(
     """
     config = config or OperatorLearningConfig()
     repairs = config.repair(demonstrations)
-    demonstrations = repairs.demonstrations
+
+    def learn(demonstrations: Sequence[Demonstration]) -> LearningResult:
+        return _learn_without_outliers(demonstrations, config, deadline, noisy=repairs.total > 0)
+
+    learned = config.negatives(repairs.demonstrations, learn)
+    return replace(learned, repairs=repairs, skips_idle_steps=config.skip_idle_steps)
+
+
+def _learn_without_outliers(
+    demonstrations: Sequence[Demonstration], config: OperatorLearningConfig, deadline: Deadline, noisy: bool
+) -> LearningResult:
+    """Learn operators; learn again without outliers as long as this pays."""
     outliers: frozenset[TransitionId] = frozenset()
     climb, problem = _learn(_problem(demonstrations, config, deadline), config)
     for _ in range(MAX_OUTLIER_ROUNDS if config.skip_idle_steps else 0):
-        more = outliers | find_outliers(climb.hypothesis, problem, noisy=repairs.total > 0)
+        more = outliers | find_outliers(climb.hypothesis, problem, noisy)
         if more == outliers or len(more) > MAX_OUTLIERS * problem.size:
             break
         reached, without = _learn(_problem(demonstrations, config, deadline, more), config)
         if not ignoring_pays(reached.hypothesis, climb.hypothesis, len(more) - len(outliers)):
             break
         climb, problem, outliers = reached, without, more
-    operators = (EncodedOperatorData(fitted.operator, fitted.data) for fitted in climb.hypothesis.fitted)
-    learned = evaluate_operators(operators, climb.hypothesis.coverage, problem.matcher, climb.steps)
-    return replace(
-        learned,
-        repairs=repairs,
-        uncovered=learned.uncovered + _count_skipped(outliers, climb.hypothesis),
-        skips_idle_steps=config.skip_idle_steps,
-    )
+    return LearningResult(climb, problem, outliers)
 
 
 def _problem(
@@ -137,12 +146,6 @@ def _learn(problem: LearningProblem, config: OperatorLearningConfig) -> tuple[Cl
     if merged is not climb:
         climb = config.conditions(merged, problem, resume_and_merge)
     return climb, problem
-
-
-def _count_skipped(outliers: Set[TransitionId], hypothesis: Hypothesis) -> int:
-    """Return the number of outliers that backchaining skipped; they count as uncovered transitions."""
-    chains = hypothesis.coverage.chains
-    return sum(step >= chains[demonstration].uncovered for demonstration, step in outliers)
 
 
 def _claims_at_skipped_steps(hypothesis: Hypothesis, problem: LearningProblem) -> int:

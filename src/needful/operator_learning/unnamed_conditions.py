@@ -323,6 +323,18 @@ class Opportunities:
             total -= math.log2((held + 1) / (len(data) + 1))
         return total
 
+    def bits_against(self, atom: AtomKey) -> float:
+        """Return the evidence that an atom over the operator's parameters must not hold."""
+        total = 0.0
+        for demonstration in self._demonstrations:
+            data = self._of(demonstration)
+            held = sum(
+                bool(transition.table.ground((atom,), objects) & transition.before)
+                for transition, objects in data
+            )
+            total -= math.log2((len(data) - held + 1) / (len(data) + 1))
+        return total
+
     def _of(self, demonstration: EncodedDemonstration) -> list[Datum]:
         known = self._found.get(demonstration.index)
         if known is None:

@@ -1,0 +1,432 @@
+"""Learn negative preconditions: atoms that must not hold before an operator is applied.
+
+The paper's operators have positive preconditions only. If a robot may not enter a blocked room, its
+demonstrations contain steps that clear rooms. Without the negative condition, these steps look redundant:
+the state before them already satisfies everything that is necessary after them. Such steps, and false
+claims at states in which an atom holds, are the evidence for a negative condition.
+
+The method has three steps:
+
+1. Find predicates that may be negated; see `predicates_to_negate`. If there are none, nothing changes.
+2. Learn again, with a complement predicate `not P` for each of these predicates P. The complement is an
+   ordinary predicate: `not P` holds of objects if P does not. So backchaining gives a purpose to the steps
+   that make P false.
+3. Keep the complements with evidence, and translate them: a precondition `not P` becomes a negative
+   precondition, an add effect `not P` a delete effect, a delete effect `not P` an add effect.
+
+The result is used if it covers as many transitions, has no more false claims, and fewer redundant steps or
+false claims.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import NamedTuple, TypeAlias
+
+from needful.abstraction.atom_table import AtomKey, bits, lifted_key
+from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
+from needful.core.demonstrations import Demonstration
+from needful.core.objects import Object
+from needful.core.operators import GroundOperator, Operator, OperatorData
+from needful.operator_learning.backchaining import Backchain
+from needful.operator_learning.encoding import TransitionId
+from needful.operator_learning.hill_climbing import Climb
+from needful.operator_learning.learned_operators import (
+    EncodedOperatorData,
+    LearnedOperators,
+    evaluate_operators,
+)
+from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+from needful.operator_learning.matching import SKIPPED
+from needful.operator_learning.objective import Coverage, cover
+from needful.operator_learning.partition import FittedOperator
+from needful.operator_learning.unnamed_conditions import Opportunities
+from needful.operator_learning.unnamed_objects import ENOUGH_BITS, MIN_BITS
+
+# The name of a complement starts with this text.
+NOT = "not "
+# Redundant steps are looked for in groups of at most this size.
+MAX_REDUNDANT = 6
+# The number of complement atoms that one predicate may have in a demonstration.
+MAX_COMPLEMENTS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class LearningResult:
+    """Operators that were learned from demonstrations, before they are evaluated.
+
+    `outliers` are the transitions that learning ignored.
+    """
+
+    climb: Climb
+    problem: LearningProblem
+    outliers: frozenset[TransitionId] = frozenset()
+
+    @property
+    def hypothesis(self) -> Hypothesis:
+        """The operators with their data."""
+        return self.climb.hypothesis
+
+    def evaluate(self) -> LearnedOperators:
+        """Name the operators and report how well they explain the demonstrations."""
+        data = (EncodedOperatorData(one.operator, one.data) for one in self.hypothesis.fitted)
+        return self.evaluate_other(data, self.hypothesis.coverage)
+
+    def evaluate_other(
+        self, operators: Iterable[EncodedOperatorData], coverage: Coverage
+    ) -> LearnedOperators:
+        """Evaluate other operators on the same demonstrations. Outliers count as uncovered."""
+        learned = evaluate_operators(operators, coverage, self.problem.matcher, self.climb.steps)
+        skipped = sum(
+            step >= coverage.chains[demonstration].uncovered for demonstration, step in self.outliers
+        )
+        return replace(learned, uncovered=learned.uncovered + skipped)
+
+
+Learn: TypeAlias = Callable[[Sequence[Demonstration]], LearningResult]
+
+
+def positive_preconditions_only(demonstrations: Sequence[Demonstration], learn: Learn) -> LearnedOperators:
+    """Learn operators without negative preconditions, as in the paper."""
+    return learn(demonstrations).evaluate()
+
+
+def negative_preconditions(demonstrations: Sequence[Demonstration], learn: Learn) -> LearnedOperators:
+    """Learn operators, with negative preconditions where there is evidence for them.
+
+    `learn` learns operators without negative preconditions.
+    """
+    ordinary = learn(demonstrations)
+    negated = predicates_to_negate(ordinary.hypothesis, ordinary.problem)
+    complements = _complements(negated, demonstrations)
+    if complements:
+        found = learn(with_complements(demonstrations, complements))
+        names = {complement.name: predicate for predicate, complement in complements.items()}
+        supported = _with_evidence(found, names)
+        if _is_better(supported, found.problem, ordinary):
+            learned = found.evaluate_other(supported.data, supported.coverage)
+            return _Translator(names).translate(learned, demonstrations)
+    return ordinary.evaluate()
+
+
+def redundant_steps(chain: Backchain) -> Iterator[tuple[int, int]]:
+    """Yield the shortest groups of steps that a demonstration did not need, by their first step and length.
+
+    The state before the group satisfies everything that is necessary after it. Groups may overlap.
+    """
+    transitions = chain.demonstration.transitions
+    for end in range(chain.uncovered + 1, len(transitions) + 1):
+        necessary = chain.necessary[end]
+        assert necessary is not None
+        for length in range(1, min(end, MAX_REDUNDANT) + 1):
+            if not necessary & ~transitions[end - length].before:
+                yield end - length, length
+                break
+
+
+def count_redundant_steps(coverage: Coverage) -> int:
+    """Return the number of steps that are in a redundant group and made an atom false."""
+    return sum(
+        len(
+            {
+                step
+                for first, length in redundant_steps(chain)
+                for step in range(first, first + length)
+                if chain.demonstration.transitions[step].deleted
+            }
+        )
+        for chain in coverage.chains
+    )
+
+
+def predicates_to_negate(hypothesis: Hypothesis, problem: LearningProblem) -> frozenset[str]:
+    """Return the names of the predicates that may occur in negative preconditions.
+
+    An atom over the parameters of an operator is a candidate if it held before none of the operator's
+    transitions, and one of two things happened: redundant steps made it false before the operator was used,
+    or it held where the operator made a false claim. The evidence for a candidate is measured as for
+    conditions on unnamed objects, and `MIN_BITS` are required.
+    """
+    found: set[str] = set()
+    by_text = {fitted.operator.text: fitted for fitted in hypothesis.fitted}
+    removed = _removed_by_redundant_steps(hypothesis)
+    for text, fitted in by_text.items():
+        candidates = removed.get(text, set()) | _held_at_false_claims(fitted, problem)
+        candidates = {key for key in candidates if key[0] not in found and _never_held(key, fitted)}
+        if candidates:
+            opportunities = _opportunities(fitted, problem)
+            found |= {key[0] for key in candidates if opportunities.bits_against(key) >= MIN_BITS}
+    return frozenset(found)
+
+
+def _removed_by_redundant_steps(hypothesis: Hypothesis) -> dict[str, set[AtomKey]]:
+    """Return, by operator, the atoms that redundant steps made false before the operator was used."""
+    found: dict[str, set[AtomKey]] = {}
+    for chain in hypothesis.coverage.chains:
+        table, transitions = chain.demonstration.table, chain.demonstration.transitions
+        for first, length in redundant_steps(chain):
+            removed = transitions[first].before & ~transitions[first + length - 1].after
+            if not removed:
+                continue
+            for link in chain.links[first + length - chain.uncovered :]:
+                if link.match is SKIPPED:
+                    continue
+                index_of = {number: index for index, number in enumerate(link.match.objects)}
+                for atom in bits(removed):
+                    arguments = table.arguments[atom]
+                    if all(number in index_of for number in arguments):
+                        key = (
+                            table.atoms[atom].predicate.name,
+                            tuple(index_of[number] for number in arguments),
+                        )
+                        found.setdefault(link.match.text, set()).add(key)
+    return found
+
+
+def _held_at_false_claims(fitted: FittedOperator, problem: LearningProblem) -> set[AtomKey]:
+    """Return the atoms over an operator's parameters that held where it made a false claim."""
+    found: set[AtomKey] = set()
+    for number in problem.validity.of_operator(fitted.operator):
+        transition = problem.transitions.by_number[number]
+        table = transition.table
+        for objects in problem.matcher.applicable(fitted.operator, transition):
+            index_of = {number: index for index, number in enumerate(objects)}
+            found |= {
+                (table.atoms[atom].predicate.name, tuple(index_of[one] for one in table.arguments[atom]))
+                for atom in bits(transition.before)
+                if all(one in index_of for one in table.arguments[atom])
+            }
+    return found
+
+
+def _never_held(key: AtomKey, fitted: FittedOperator) -> bool:
+    return not any(
+        transition.table.ground((key,), objects) & transition.before for transition, objects in fitted.data
+    )
+
+
+def _opportunities(fitted: FittedOperator, problem: LearningProblem) -> Opportunities:
+    used = {transition.demonstration for transition, _ in fitted.data}
+    return Opportunities(fitted, [one for one in problem.demonstrations if one.index in used])
+
+
+def _complements(negated: Set[str], demonstrations: Sequence[Demonstration]) -> dict[Predicate, Predicate]:
+    """Return the predicates to negate, each with its complement.
+
+    A predicate is left out if it would have too many complement atoms, or if its complement's name is
+    taken.
+    """
+    predicates = {
+        atom.predicate.name: atom.predicate
+        for demonstration in demonstrations
+        for atom in frozenset[GroundAtom]().union(*demonstration.abstract_states)
+    }
+    return {
+        predicate: Predicate(NOT + name, predicate.types)
+        for name, predicate in sorted(predicates.items())
+        if name in negated
+        and NOT + name not in predicates
+        and all(_count_atoms(predicate, one.objects) <= MAX_COMPLEMENTS for one in demonstrations)
+    }
+
+
+def _count_atoms(predicate: Predicate, objects: Sequence[Object]) -> int:
+    return math.prod(sum(obj.type.is_subtype_of(kind) for obj in objects) for kind in predicate.types)
+
+
+def with_complements(
+    demonstrations: Sequence[Demonstration], complements: Mapping[Predicate, Predicate]
+) -> tuple[Demonstration, ...]:
+    """Return the demonstrations with complement atoms: each holds exactly if its atom does not hold.
+
+    `complements` maps predicates to their complements. The objects of a complement atom are distinct, like
+    those of parameters.
+    """
+    return tuple(_with_complements(one, complements) for one in demonstrations)
+
+
+def _with_complements(
+    demonstration: Demonstration, complements: Mapping[Predicate, Predicate]
+) -> Demonstration:
+    pairs = [
+        (predicate(*objects), complement(*objects))
+        for predicate, complement in complements.items()
+        for objects in product(
+            *(
+                [obj for obj in demonstration.objects if obj.type.is_subtype_of(kind)]
+                for kind in predicate.types
+            )
+        )
+        if len(set(objects)) == len(objects)
+    ]
+    states = tuple(
+        state.union(complement for atom, complement in pairs if atom not in state)
+        for state in demonstration.abstract_states
+    )
+    return replace(demonstration, abstract_states=states)
+
+
+class _Supported(NamedTuple):
+    """Operators in which evidence supports each complement among the preconditions."""
+
+    data: tuple[EncodedOperatorData, ...]
+    coverage: Coverage
+
+    @property
+    def operators(self) -> tuple[Operator, ...]:
+        """The operators."""
+        return tuple(one.operator for one in self.data)
+
+
+def _with_evidence(found: LearningResult, negated: Mapping[str, Predicate]) -> _Supported:
+    """Drop the complements without evidence from the preconditions of the operators."""
+    problem = found.problem
+    data = tuple(
+        EncodedOperatorData(_supported(fitted, problem, negated), fitted.data)
+        for fitted in found.hypothesis.fitted
+    )
+    coverage = cover(
+        (one.operator for one in data),
+        Coverage.empty(problem.demonstrations),
+        problem.matcher,
+        problem.skip_purposeless,
+    )
+    return _Supported(data, coverage)
+
+
+def _supported(
+    fitted: FittedOperator, problem: LearningProblem, negated: Mapping[str, Predicate]
+) -> Operator:
+    """Return an operator without the complements that have no evidence.
+
+    Complements are tried in turn, each time the one with the most evidence beside those chosen before.
+    `MIN_BITS` suffice for a complement that the demonstrator made true before it used the operator.
+    """
+    operator, required = fitted.operator, fitted.candidate.operator.preconditions
+    index_of = {variable: index for index, variable in enumerate(operator.parameters)}
+    keys = {
+        atom: lifted_key(atom, index_of)
+        for atom in operator.preconditions - required
+        if atom.predicate.name in negated
+    }
+    chosen = replace(operator, preconditions=operator.preconditions - set(keys))
+    while keys:
+        opportunities = _opportunities(replace(fitted, operator=chosen), problem)
+        evidence = {atom: opportunities.bits(frozenset({key})) for atom, key in keys.items()}
+        best = min(keys, key=lambda atom: (-evidence[atom], atom))
+        extended = replace(chosen, preconditions=chosen.preconditions | {best})
+        enough = MIN_BITS if _was_made_true(keys[best], fitted, problem) else ENOUGH_BITS
+        if evidence[best] >= enough or _excludes_false_claims(extended, chosen, problem):
+            chosen = extended
+        del keys[best]
+    return chosen
+
+
+def _was_made_true(key: AtomKey, fitted: FittedOperator, problem: LearningProblem) -> bool:
+    """Return whether an atom was false earlier in a demonstration that uses the operator."""
+    return any(
+        not transition.table.ground((key,), objects) & earlier.before
+        for transition, objects in fitted.data
+        for earlier in problem.demonstrations[transition.demonstration].transitions[: transition.step]
+    )
+
+
+def _excludes_false_claims(one: Operator, other: Operator, problem: LearningProblem) -> bool:
+    return problem.validity.count([one]) < problem.validity.count([other])
+
+
+def _is_better(found: _Supported, problem: LearningProblem, ordinary: LearningResult) -> bool:
+    """Return whether operators with complements explain the demonstrations better than those without."""
+    old = ordinary.hypothesis.coverage
+    redundant, claims = count_redundant_steps(found.coverage), problem.validity.count(found.operators)
+    old_redundant, old_claims = count_redundant_steps(old), ordinary.problem.validity.count(old.operators)
+    return (
+        found.coverage.uncovered <= old.uncovered
+        and redundant <= old_redundant
+        and claims <= old_claims
+        and (redundant < old_redundant or claims < old_claims)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Translator:
+    """Translates complements; `negated` maps the names of complements to their predicates."""
+
+    negated: Mapping[str, Predicate]
+
+    def translate(
+        self, learned: LearnedOperators, demonstrations: Sequence[Demonstration]
+    ) -> LearnedOperators:
+        """Return learned operators with negative preconditions instead of complements."""
+        data = tuple(
+            replace(one, operator=self._operator(one, demonstrations)) for one in learned.data
+        )
+        operators = {one.operator.name: one.operator for one in data}
+        return replace(
+            learned,
+            data=data,
+            chains=tuple(
+                tuple(
+                    None if step is None else GroundOperator(operators[step.operator.name], step.objects)
+                    for step in chain
+                )
+                for chain in learned.chains
+            ),
+            necessary=tuple(tuple(map(self._positive, one)) for one in learned.necessary),
+            forbidden=tuple(tuple(map(self._forbidden, one)) for one in learned.necessary),
+        )
+
+    def _operator(self, data: OperatorData, demonstrations: Sequence[Demonstration]) -> Operator:
+        """Translate one operator.
+
+        A delete effect `not P` means that P may become true. It becomes an add effect if P held after all
+        transitions of the operator. Quantified deletes of complements are dropped.
+        """
+        operator = data.operator
+        made_true = frozenset(
+            atom
+            for atom in self._negations(operator.delete_effects)
+            if all(
+                atom.ground(dict(zip(operator.parameters, one.objects, strict=True)))
+                in demonstrations[one.demonstration].abstract_states[one.step + 1]
+                for one in data.groundings
+            )
+        )
+        made_false = self._negations(operator.add_effects)
+        return replace(
+            operator,
+            preconditions=self._others(operator.preconditions),
+            negative_preconditions=self._negations(operator.preconditions),
+            add_effects=self._others(operator.add_effects) | made_true,
+            delete_effects=self._others(operator.delete_effects) | made_false,
+            delete_patterns=frozenset(
+                one for one in operator.delete_patterns if one.predicate.name not in self.negated
+            ),
+        )
+
+    def _negations(self, atoms: frozenset[LiftedAtom]) -> frozenset[LiftedAtom]:
+        return frozenset(
+            LiftedAtom(self.negated[atom.predicate.name], atom.variables)
+            for atom in atoms
+            if atom.predicate.name in self.negated
+        )
+
+    def _others(self, atoms: frozenset[LiftedAtom]) -> frozenset[LiftedAtom]:
+        return frozenset(atom for atom in atoms if atom.predicate.name not in self.negated)
+
+    def _positive(self, atoms: AbstractState | None) -> AbstractState | None:
+        if atoms is None:
+            return None
+        return frozenset(atom for atom in atoms if atom.predicate.name not in self.negated)
+
+    def _forbidden(self, atoms: AbstractState | None) -> AbstractState | None:
+        if atoms is None:
+            return None
+        return frozenset(
+            GroundAtom(self.negated[atom.predicate.name], atom.objects)
+            for atom in atoms
+            if atom.predicate.name in self.negated
+        )
