@@ -21,12 +21,13 @@ false claims.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import islice, product
 from typing import NamedTuple, TypeAlias
 
-from needful.abstraction.atom_table import AtomKey, bits, lifted_key
+from needful.abstraction.atom_table import AtomKey, AtomTable, bits, lifted_key
 from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Object
@@ -45,6 +46,7 @@ from needful.operator_learning.objective import Coverage, cover
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_conditions import Opportunities
 from needful.operator_learning.unnamed_objects import ENOUGH_BITS, MIN_BITS
+from needful.operator_learning.validity import MAX_GROUNDINGS
 
 # The name of a complement starts with this text.
 NOT = "not "
@@ -52,6 +54,9 @@ NOT = "not "
 MAX_REDUNDANT = 6
 # The number of complement atoms that one predicate may have in a demonstration.
 MAX_COMPLEMENTS = 1_000
+# If more than this share of the steps that make an atom of a predicate false also make another atom of it
+# true, the predicate is not negated.
+MAX_REPLACED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,19 +152,38 @@ def predicates_to_negate(hypothesis: Hypothesis, problem: LearningProblem) -> fr
 
     An atom over the parameters of an operator is a candidate if it held before none of the operator's
     transitions, and one of two things happened: redundant steps made it false before the operator was used,
-    or it held where the operator made a false claim. The evidence for a candidate is measured as for
-    conditions on unnamed objects, and `MIN_BITS` are required.
+    or it held where the operator made a false claim and no operator explains the step, as if the action
+    failed. The evidence is measured as for conditions on unnamed objects. In the first case `MIN_BITS` are
+    required, in the second `ENOUGH_BITS`.
+
+    Positions and counts are left out: their atoms are replaced by others of the same predicate, and
+    positive conditions describe them.
     """
     found: set[str] = set()
-    by_text = {fitted.operator.text: fitted for fitted in hypothesis.fitted}
     removed = _removed_by_redundant_steps(hypothesis)
-    for text, fitted in by_text.items():
-        candidates = removed.get(text, set()) | _held_at_false_claims(fitted, problem)
-        candidates = {key for key in candidates if key[0] not in found and _never_held(key, fitted)}
-        if candidates:
+    failed = _failed_steps(hypothesis)
+    for fitted in hypothesis.fitted:
+        required = dict.fromkeys(_held_at_false_claims(fitted, problem, failed), ENOUGH_BITS)
+        required |= dict.fromkeys(removed.get(fitted.operator.text, ()), MIN_BITS)
+        required = {key: enough for key, enough in required.items() if _never_held(key, fitted)}
+        if required:
             opportunities = _opportunities(fitted, problem)
-            found |= {key[0] for key in candidates if opportunities.bits_against(key) >= MIN_BITS}
-    return frozenset(found)
+            found |= {
+                key[0] for key, enough in required.items() if opportunities.bits_against(key) >= enough
+            }
+    return frozenset(found - _replaced_predicates(problem) if found else found)
+
+
+def _failed_steps(hypothesis: Hypothesis) -> set[int]:
+    """Return the numbers of the transitions that backchaining skipped."""
+    return {
+        transition.number
+        for chain in hypothesis.coverage.chains
+        for transition, link in zip(
+            chain.demonstration.transitions[chain.uncovered :], chain.links, strict=True
+        )
+        if link.match is SKIPPED
+    }
 
 
 def _removed_by_redundant_steps(hypothesis: Hypothesis) -> dict[str, set[AtomKey]]:
@@ -172,34 +196,48 @@ def _removed_by_redundant_steps(hypothesis: Hypothesis) -> dict[str, set[AtomKey
             if not removed:
                 continue
             for link in chain.links[first + length - chain.uncovered :]:
-                if link.match is SKIPPED:
-                    continue
-                index_of = {number: index for index, number in enumerate(link.match.objects)}
-                for atom in bits(removed):
-                    arguments = table.arguments[atom]
-                    if all(number in index_of for number in arguments):
-                        key = (
-                            table.atoms[atom].predicate.name,
-                            tuple(index_of[number] for number in arguments),
-                        )
-                        found.setdefault(link.match.text, set()).add(key)
+                if link.match is not SKIPPED:
+                    keys = _keys_over(removed, table, link.match.objects)
+                    found.setdefault(link.match.text, set()).update(keys)
     return found
 
 
-def _held_at_false_claims(fitted: FittedOperator, problem: LearningProblem) -> set[AtomKey]:
-    """Return the atoms over an operator's parameters that held where it made a false claim."""
+def _held_at_false_claims(
+    fitted: FittedOperator, problem: LearningProblem, failed: Set[int]
+) -> set[AtomKey]:
+    """Return the atoms over an operator's parameters that held where it made a false claim.
+
+    Only the transitions whose numbers are in `failed` are considered.
+    """
     found: set[AtomKey] = set()
-    for number in problem.validity.of_operator(fitted.operator):
+    for number in sorted(failed & problem.validity.of_operator(fitted.operator).keys()):
         transition = problem.transitions.by_number[number]
-        table = transition.table
-        for objects in problem.matcher.applicable(fitted.operator, transition):
-            index_of = {number: index for index, number in enumerate(objects)}
-            found |= {
-                (table.atoms[atom].predicate.name, tuple(index_of[one] for one in table.arguments[atom]))
-                for atom in bits(transition.before)
-                if all(one in index_of for one in table.arguments[atom])
-            }
+        groundings = problem.matcher.applicable(fitted.operator, transition)
+        for objects in islice(groundings, MAX_GROUNDINGS):
+            found |= _keys_over(transition.before, transition.table, objects)
     return found
+
+
+def _keys_over(atoms: int, table: AtomTable, objects: Sequence[int]) -> set[AtomKey]:
+    """Return the atoms of a mask that are about the given objects only, with indices for the objects."""
+    index_of = {number: index for index, number in enumerate(objects)}
+    return {
+        (table.atoms[atom].predicate.name, tuple(index_of[number] for number in table.arguments[atom]))
+        for atom in bits(atoms)
+        if all(number in index_of for number in table.arguments[atom])
+    }
+
+
+def _replaced_predicates(problem: LearningProblem) -> frozenset[str]:
+    """Return the predicates of which most steps that make an atom false make another atom true."""
+    removals, replacements = Counter[str](), Counter[str]()
+    for transition in problem.transitions.by_number:
+        atoms = transition.table.atoms
+        added = {atoms[atom].predicate.name for atom in bits(transition.added)}
+        deleted = {atoms[atom].predicate.name for atom in bits(transition.deleted)}
+        removals.update(deleted)
+        replacements.update(deleted & added)
+    return frozenset(name for name in removals if replacements[name] > MAX_REPLACED * removals[name])
 
 
 def _never_held(key: AtomKey, fitted: FittedOperator) -> bool:
@@ -361,9 +399,7 @@ class _Translator:
         self, learned: LearnedOperators, demonstrations: Sequence[Demonstration]
     ) -> LearnedOperators:
         """Return learned operators with negative preconditions instead of complements."""
-        data = tuple(
-            replace(one, operator=self._operator(one, demonstrations)) for one in learned.data
-        )
+        data = tuple(replace(one, operator=self._operator(one, demonstrations)) for one in learned.data)
         operators = {one.operator.name: one.operator for one in data}
         return replace(
             learned,
