@@ -13,9 +13,7 @@ from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
 from needful.operator_learning import unnamed_conditions as module
-from needful.operator_learning.candidates import canonical_candidate
 from needful.operator_learning.encoding import encode_demonstrations
-from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_conditions import ANYTHING, Opportunities, holds
 from tiny_worlds import BLOCK, CLEAN, ON, PREDICATES, PUSH, demonstrations, operators
 
@@ -76,10 +74,6 @@ def missed_opportunities(operator, demo):
                     yield state, objects
 
 
-def fitted(operator) -> FittedOperator:
-    return FittedOperator(canonical_candidate(operator, {}), (), operator)
-
-
 @settings(max_examples=100, deadline=None)
 @given(demos=st.lists(demonstrations(), min_size=1, max_size=3), operator=operators(), data=st.data())
 def test_bits_add_up_the_surprise_of_each_demonstration(demos, operator, data):
@@ -95,7 +89,7 @@ def test_bits_add_up_the_surprise_of_each_demonstration(demos, operator, data):
         expected.append(-math.log2((held + 1) / (len(cases) + 1)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "MAX_OPPORTUNITIES", 1000)
-        found = Opportunities(fitted(operator), encode_demonstrations(demos))
+        found = Opportunities(operator, encode_demonstrations(demos))
         assert found.bits(*choices) == pytest.approx(sum(expected))
         assert found.bits(*choices, first=1) == pytest.approx(expected[0])
 
@@ -119,7 +113,7 @@ def test_bits_by_hand():
         (start, start | {CLEAN(A)}, start | {CLEAN(A)}),
         (PUSH(A), PUSH(A)),
     )
-    found = Opportunities(fitted(PUSHING), encode_demonstrations([demo, demo]))
+    found = Opportunities(PUSHING, encode_demonstrations([demo, demo]))
     assert found.bits(ON_SOMETHING) == pytest.approx(-2 * math.log2((3 + 1) / (7 + 1)))
     assert found.bits(ON_SOMETHING) == pytest.approx(2.0)
     assert found.bits(ON_SOMETHING, first=1) == pytest.approx(1.0)
@@ -128,12 +122,12 @@ def test_bits_by_hand():
 def test_a_condition_that_always_holds_is_no_evidence():
     state = frozenset({ON(A, B), ON(B, A)})
     demo = Demonstration((A, B), NONE, (state, state), (PUSH(A),))
-    assert Opportunities(fitted(PUSHING), encode_demonstrations([demo])).bits(ON_SOMETHING) == 0.0
-    assert Opportunities(fitted(PUSHING), ()).bits(ON_SOMETHING) == 0.0
+    assert Opportunities(PUSHING, encode_demonstrations([demo])).bits(ON_SOMETHING) == 0.0
+    assert Opportunities(PUSHING, ()).bits(ON_SOMETHING) == 0.0
 
 
 def test_no_state_has_more_than_the_greatest_number_of_opportunities():
     blocks = tuple(BLOCK(f"block{number:02d}") for number in range(module.MAX_OPPORTUNITIES + 5))
     demo = Demonstration(blocks, NONE, (NONE, NONE), (PUSH(blocks[0]),))
-    bits = Opportunities(fitted(PUSHING), encode_demonstrations([demo])).bits(ON_SOMETHING)
+    bits = Opportunities(PUSHING, encode_demonstrations([demo])).bits(ON_SOMETHING)
     assert bits == pytest.approx(math.log2(module.MAX_OPPORTUNITIES + 1))

@@ -150,7 +150,7 @@ def test_a_habit_that_is_not_linked_to_the_action_is_not_required():
     problem = LearningProblem.of(demos, partly_bound)
     climb = alternate(problem, reduce_truthfully, Climb(problem.empty_hypothesis()))
     (going,) = (one for one in climb.hypothesis.fitted if one.operator.controller == GO_TABLE)
-    bits = Opportunities(going, problem.demonstrations).bits(frozenset({("Holding", (1,))}))
+    bits = Opportunities(going.operator, problem.demonstrations).bits(frozenset({("Holding", (1,))}))
     assert bits > ENOUGH_BITS, "the habit is informative"
     (learned,) = (one for one in learn_operators(demos).operators if one.controller == GO_TABLE)
     assert (len(learned.parameters), learned.preconditions) == (1, frozenset())

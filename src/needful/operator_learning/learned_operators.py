@@ -94,6 +94,11 @@ class LearnedOperators:
     def _without_idle(self, groundings: Sequence[GroundedTransition]) -> tuple[GroundedTransition, ...]:
         return tuple(one for one in groundings if (one.demonstration, one.step) not in self.idle_steps)
 
+    def forbidden_after(self, demonstration: int, step: int) -> AbstractState:
+        """Return the atoms that must not hold after a step, because of later negative preconditions."""
+        states = self.forbidden[demonstration] if self.forbidden else ()
+        return (states[step + 1] if states else None) or frozenset()
+
     @property
     def coverage(self) -> float:
         """The fraction of transitions that are covered: η = 1 − U/N."""

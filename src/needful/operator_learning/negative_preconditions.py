@@ -24,7 +24,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import islice, product
+from itertools import islice, permutations, product
 from typing import NamedTuple, TypeAlias
 
 from needful.abstraction.atom_table import AtomKey, AtomTable, bits, lifted_key
@@ -35,6 +35,7 @@ from needful.core.operators import GroundOperator, Operator, OperatorData
 from needful.operator_learning.backchaining import Backchain
 from needful.operator_learning.encoding import TransitionId
 from needful.operator_learning.hill_climbing import Climb
+from needful.operator_learning.induction import Datum
 from needful.operator_learning.learned_operators import (
     EncodedOperatorData,
     LearnedOperators,
@@ -59,6 +60,27 @@ MAX_COMPLEMENTS = 1_000
 MAX_REPLACED = 0.5
 
 
+class CoveringOperators(NamedTuple):
+    """Operators with their data, and the chains that they explain."""
+
+    data: tuple[EncodedOperatorData, ...]
+    coverage: Coverage
+
+    @classmethod
+    def of(cls, hypothesis: Hypothesis) -> CoveringOperators:
+        """Return the operators of a hypothesis."""
+        data = (EncodedOperatorData(one.operator, one.data) for one in hypothesis.fitted)
+        return cls(tuple(data), hypothesis.coverage)
+
+    @classmethod
+    def cover(cls, data: Iterable[EncodedOperatorData], problem: LearningProblem) -> CoveringOperators:
+        """Return operators with their chains, computed by backchaining."""
+        data = tuple(data)
+        empty = Coverage.empty(problem.demonstrations)
+        operators = (one.operator for one in data)
+        return cls(data, cover(operators, empty, problem.matcher, problem.skip_purposeless))
+
+
 @dataclass(frozen=True, slots=True)
 class LearningResult:
     """Operators that were learned from demonstrations, before they are evaluated.
@@ -75,16 +97,13 @@ class LearningResult:
         """The operators with their data."""
         return self.climb.hypothesis
 
-    def evaluate(self) -> LearnedOperators:
-        """Name the operators and report how well they explain the demonstrations."""
-        data = (EncodedOperatorData(one.operator, one.data) for one in self.hypothesis.fitted)
-        return self.evaluate_other(data, self.hypothesis.coverage)
+    def evaluate(self, operators: CoveringOperators | None = None) -> LearnedOperators:
+        """Name the operators and report how well they explain the demonstrations.
 
-    def evaluate_other(
-        self, operators: Iterable[EncodedOperatorData], coverage: Coverage
-    ) -> LearnedOperators:
-        """Evaluate other operators on the same demonstrations. Outliers count as uncovered."""
-        learned = evaluate_operators(operators, coverage, self.problem.matcher, self.climb.steps)
+        `operators` are other operators for the same demonstrations. Outliers count as uncovered.
+        """
+        data, coverage = operators or CoveringOperators.of(self.hypothesis)
+        learned = evaluate_operators(data, coverage, self.problem.matcher, self.climb.steps)
         skipped = sum(
             step >= coverage.chains[demonstration].uncovered for demonstration, step in self.outliers
         )
@@ -112,9 +131,11 @@ def negative_preconditions(demonstrations: Sequence[Demonstration], learn: Learn
         names = {complement.name: predicate for predicate, complement in complements.items()}
         supported = _with_evidence(found, names)
         if _is_better(supported, found.problem, ordinary):
-            learned = found.evaluate_other(supported.data, supported.coverage)
+            supported = forbid_avoided_atoms(supported, found.problem)
+            learned = found.evaluate(supported)
             return _Translator(names).translate(learned, demonstrations)
-    return ordinary.evaluate()
+    supported = forbid_avoided_atoms(CoveringOperators.of(ordinary.hypothesis), ordinary.problem)
+    return ordinary.evaluate(supported)
 
 
 def redundant_steps(chain: Backchain) -> Iterator[tuple[int, int]]:
@@ -165,9 +186,9 @@ def predicates_to_negate(hypothesis: Hypothesis, problem: LearningProblem) -> fr
     for fitted in hypothesis.fitted:
         required = dict.fromkeys(_held_at_false_claims(fitted, problem, failed), ENOUGH_BITS)
         required |= dict.fromkeys(removed.get(fitted.operator.text, ()), MIN_BITS)
-        required = {key: enough for key, enough in required.items() if _never_held(key, fitted)}
+        required = {key: enough for key, enough in required.items() if _never_held(key, fitted.data)}
         if required:
-            opportunities = _opportunities(fitted, problem)
+            opportunities = _opportunities(fitted.operator, fitted.data, problem)
             found |= {
                 key[0] for key, enough in required.items() if opportunities.bits_against(key) >= enough
             }
@@ -240,15 +261,15 @@ def _replaced_predicates(problem: LearningProblem) -> frozenset[str]:
     return frozenset(name for name in removals if replacements[name] > MAX_REPLACED * removals[name])
 
 
-def _never_held(key: AtomKey, fitted: FittedOperator) -> bool:
+def _never_held(key: AtomKey, data: Sequence[Datum]) -> bool:
     return not any(
-        transition.table.ground((key,), objects) & transition.before for transition, objects in fitted.data
+        transition.table.ground((key,), objects) & transition.before for transition, objects in data
     )
 
 
-def _opportunities(fitted: FittedOperator, problem: LearningProblem) -> Opportunities:
-    used = {transition.demonstration for transition, _ in fitted.data}
-    return Opportunities(fitted, [one for one in problem.demonstrations if one.index in used])
+def _opportunities(operator: Operator, data: Sequence[Datum], problem: LearningProblem) -> Opportunities:
+    used = {transition.demonstration for transition, _ in data}
+    return Opportunities(operator, [one for one in problem.demonstrations if one.index in used])
 
 
 def _complements(negated: Set[str], demonstrations: Sequence[Demonstration]) -> dict[Predicate, Predicate]:
@@ -307,32 +328,14 @@ def _with_complements(
     return replace(demonstration, abstract_states=states)
 
 
-class _Supported(NamedTuple):
-    """Operators in which evidence supports each complement among the preconditions."""
-
-    data: tuple[EncodedOperatorData, ...]
-    coverage: Coverage
-
-    @property
-    def operators(self) -> tuple[Operator, ...]:
-        """The operators."""
-        return tuple(one.operator for one in self.data)
-
-
-def _with_evidence(found: LearningResult, negated: Mapping[str, Predicate]) -> _Supported:
+def _with_evidence(found: LearningResult, negated: Mapping[str, Predicate]) -> CoveringOperators:
     """Drop the complements without evidence from the preconditions of the operators."""
     problem = found.problem
-    data = tuple(
+    data = (
         EncodedOperatorData(_supported(fitted, problem, negated), fitted.data)
         for fitted in found.hypothesis.fitted
     )
-    coverage = cover(
-        (one.operator for one in data),
-        Coverage.empty(problem.demonstrations),
-        problem.matcher,
-        problem.skip_purposeless,
-    )
-    return _Supported(data, coverage)
+    return CoveringOperators.cover(data, problem)
 
 
 def _supported(
@@ -341,18 +344,22 @@ def _supported(
     """Return an operator without the complements that have no evidence.
 
     Complements are tried in turn, each time the one with the most evidence beside those chosen before.
-    `MIN_BITS` suffice for a complement that the demonstrator made true before it used the operator.
+    `MIN_BITS` suffice for a complement that the demonstrator made true before it used the operator. Keep
+    effects are kept, and so are complements about parameters that nothing else mentions.
     """
-    operator, required = fitted.operator, fitted.candidate.operator.preconditions
+    operator = fitted.operator
     index_of = {variable: index for index, variable in enumerate(operator.parameters)}
+    others = {atom for atom in operator.preconditions if atom.predicate.name not in negated}
+    bound = {variable for atom in others | operator.add_effects for variable in atom.variables}
+    bound |= set(operator.controller_arguments)
     keys = {
         atom: lifted_key(atom, index_of)
-        for atom in operator.preconditions - required
-        if atom.predicate.name in negated
+        for atom in operator.preconditions - others - operator.keep_effects
+        if bound.issuperset(atom.variables)
     }
     chosen = replace(operator, preconditions=operator.preconditions - set(keys))
     while keys:
-        opportunities = _opportunities(replace(fitted, operator=chosen), problem)
+        opportunities = _opportunities(chosen, fitted.data, problem)
         evidence = {atom: opportunities.bits(frozenset({key})) for atom, key in keys.items()}
         best = min(keys, key=lambda atom: (-evidence[atom], atom))
         extended = replace(chosen, preconditions=chosen.preconditions | {best})
@@ -376,10 +383,66 @@ def _excludes_false_claims(one: Operator, other: Operator, problem: LearningProb
     return problem.validity.count([one]) < problem.validity.count([other])
 
 
-def _is_better(found: _Supported, problem: LearningProblem, ordinary: LearningResult) -> bool:
+def forbid_avoided_atoms(found: CoveringOperators, problem: LearningProblem) -> CoveringOperators:
+    """Add negative preconditions that no step had to establish, because the demonstrator avoided the atoms.
+
+    For example, a robot that cannot clear blocked rooms walks around them. This looks like a habit, such as
+    not to touch finished things. So only predicates are considered that no demonstrated step makes true,
+    and that neither a goal nor a precondition needs. `ENOUGH_BITS` are required, and more if there are
+    several atoms to choose from.
+    """
+    avoidable = _avoidable_predicates(found, problem)
+    if not avoidable:
+        return found
+    data = [EncodedOperatorData(_forbid_avoided(one, avoidable, problem), one.data) for one in found.data]
+    if all(new.operator is old.operator for new, old in zip(data, found.data, strict=True)):
+        return found
+    extended = CoveringOperators.cover(data, problem)
+    return extended if extended.coverage.uncovered <= found.coverage.uncovered else found
+
+
+def _avoidable_predicates(found: CoveringOperators, problem: LearningProblem) -> list[Predicate]:
+    known: dict[str, Predicate] = {}
+    excluded = {atom.predicate.name for one in found.data for atom in one.operator.preconditions}
+    for demonstration in problem.demonstrations:
+        table, changed = demonstration.table, demonstration.goal
+        for transition in demonstration.transitions:
+            changed |= transition.added
+        excluded |= {table.atoms[atom].predicate.name for atom in bits(changed)}
+        known |= {atom.predicate.name: atom.predicate for atom in table.atoms}
+    return [predicate for name, predicate in sorted(known.items()) if name not in excluded]
+
+
+def _forbid_avoided(
+    one: EncodedOperatorData, avoidable: Sequence[Predicate], problem: LearningProblem
+) -> Operator:
+    operator, parameters = one.operator, one.operator.parameters
+    keys = {
+        (predicate.name, indices): predicate.lifted(*(parameters[index] for index in indices))
+        for predicate in avoidable
+        for indices in permutations(range(len(parameters)), len(predicate.types))
+        if predicate.fits([parameters[index] for index in indices])
+    }
+    keys = {key: atom for key, atom in keys.items() if _never_held(key, one.data)}
+    enough = ENOUGH_BITS + math.log2(len(keys)) if keys else 0.0
+    while keys:
+        opportunities = _opportunities(operator, one.data, problem)
+        evidence = {key: opportunities.bits_against(key) for key in keys}
+        best = min(keys, key=lambda key: (-evidence[key], key))
+        if evidence[best] < enough:
+            break
+        negative = operator.negative_preconditions | {keys.pop(best)}
+        operator = replace(operator, negative_preconditions=negative)
+    return operator
+
+
+def _is_better(found: CoveringOperators, problem: LearningProblem, ordinary: LearningResult) -> bool:
     """Return whether operators with complements explain the demonstrations better than those without."""
     old = ordinary.hypothesis.coverage
-    redundant, claims = count_redundant_steps(found.coverage), problem.validity.count(found.operators)
+    redundant, claims = (
+        count_redundant_steps(found.coverage),
+        problem.validity.count(found.coverage.operators),
+    )
     old_redundant, old_claims = count_redundant_steps(old), ordinary.problem.validity.count(old.operators)
     return (
         found.coverage.uncovered <= old.uncovered

@@ -22,8 +22,9 @@ from typing import NamedTuple
 
 from needful.abstraction.atom_table import AtomKey, bits, lifted_key
 from needful.abstraction.joins import UNBOUND, Constraint, join
-from needful.core.atoms import Predicate
+from needful.core.atoms import LiftedAtom, Predicate
 from needful.core.objects import Type
+from needful.core.operators import Operator
 from needful.operator_learning.encoding import EncodedDemonstration, EncodedTransition
 from needful.operator_learning.induction import Datum
 from needful.operator_learning.partition import FittedOperator
@@ -305,9 +306,9 @@ def predicates_of(data: Sequence[Datum]) -> dict[str, Predicate]:
 class Opportunities:
     """The opportunities of one operator in the demonstrations that use it."""
 
-    def __init__(self, fitted: FittedOperator, demonstrations: Sequence[EncodedDemonstration]) -> None:
-        self.arity = len(fitted.operator.parameters)
-        self._operator = fitted.operator
+    def __init__(self, operator: Operator, demonstrations: Sequence[EncodedDemonstration]) -> None:
+        self.arity = len(operator.parameters)
+        self._operator = operator
         self._demonstrations = demonstrations
         self._found: dict[int, list[Datum]] = {}
 
@@ -342,19 +343,29 @@ class Opportunities:
         return known
 
     @cached_property
-    def _keys(self) -> tuple[list[AtomKey], list[AtomKey]]:
-        index_of = {variable: index for index, variable in enumerate(self._operator.parameters)}
-        needs = [lifted_key(atom, index_of) for atom in sorted(self._operator.preconditions)]
-        return needs, [lifted_key(atom, index_of) for atom in sorted(self._operator.add_effects)]
+    def _keys(self) -> tuple[list[AtomKey], list[AtomKey], list[AtomKey]]:
+        operator = self._operator
+        index_of = {variable: index for index, variable in enumerate(operator.parameters)}
+
+        def keys(atoms: Iterable[LiftedAtom]) -> list[AtomKey]:
+            return [lifted_key(atom, index_of) for atom in sorted(atoms)]
+
+        return (
+            keys(operator.preconditions),
+            keys(operator.negative_preconditions),
+            keys(operator.add_effects),
+        )
 
     def _applicable(self, demonstration: EncodedDemonstration) -> Iterator[Datum]:
         table = demonstration.table
-        needs, adds = self._keys
+        needs, negative, adds = self._keys
         domains = [table.of_type(variable.type) for variable in self._operator.parameters]
         for transition in demonstration.transitions:
             constraints = [Constraint(name, variables, transition.before) for name, variables in needs]
             groundings = join(table, constraints, domains, [UNBOUND] * len(domains))
             for objects in islice(groundings, MAX_OPPORTUNITIES):
+                if table.ground(negative, objects) & transition.before:
+                    continue
                 held = (table.ground(adds, objects) & transition.before).bit_count()
                 if not adds or held < len(adds):
                     yield transition, objects

@@ -224,7 +224,7 @@ def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator
         (one for one in problem.demonstrations if one.index in used),
         key=lambda one: (len(one.transitions), len(one.table.objects), one.index),
     )
-    opportunities = Opportunities(fitted, demonstrations)
+    opportunities = Opportunities(fitted.operator, demonstrations)
     claims = problem.validity.of_operator(fitted.operator)
     consumed: list[Signature] = []
     for one in consumed_objects(fitted):
