@@ -28,6 +28,7 @@ from itertools import islice, permutations, product
 from typing import NamedTuple, TypeAlias
 
 from needful.abstraction.atom_table import AtomKey, AtomTable, bits, lifted_key
+from needful.abstraction.joins import UNBOUND, Constraint, join
 from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Object
@@ -45,7 +46,11 @@ from needful.operator_learning.learning_problem import Hypothesis, LearningProbl
 from needful.operator_learning.matching import SKIPPED
 from needful.operator_learning.objective import Coverage, cover
 from needful.operator_learning.partition import FittedOperator
-from needful.operator_learning.unnamed_conditions import Opportunities
+from needful.operator_learning.unnamed_conditions import (
+    MAX_OPPORTUNITIES,
+    Opportunities,
+    evidence_bits,
+)
 from needful.operator_learning.unnamed_objects import ENOUGH_BITS, MIN_BITS
 from needful.operator_learning.validity import MAX_GROUNDINGS
 
@@ -55,6 +60,8 @@ NOT = "not "
 MAX_REDUNDANT = 6
 # The number of complement atoms that one predicate may have in a demonstration.
 MAX_COMPLEMENTS = 1_000
+# An operator offers no choice if it has no other grounding at its first transitions; this is their number.
+SCREENING_TRANSITIONS = 16
 # If more than this share of the steps that make an atom of a predicate false also make another atom of it
 # true, the predicate is not negated.
 MAX_REPLACED = 0.5
@@ -125,12 +132,13 @@ def negative_preconditions(demonstrations: Sequence[Demonstration], learn: Learn
     """
     ordinary = learn(demonstrations)
     negated = predicates_to_negate(ordinary.hypothesis, ordinary.problem)
-    complements = _complements(negated, demonstrations)
+    rejected = rejected_predicates(ordinary.hypothesis, ordinary.problem)
+    complements = _complements(negated | rejected, demonstrations)
     if complements:
         found = learn(with_complements(demonstrations, complements))
         names = {complement.name: predicate for predicate, complement in complements.items()}
         supported = _with_evidence(found, names)
-        if _is_better(supported, found.problem, ordinary):
+        if _is_better(supported, found.problem, ordinary, {NOT + name for name in rejected}):
             supported = forbid_avoided_atoms(supported, found.problem)
             learned = found.evaluate(supported)
             return _Translator(names).translate(learned, demonstrations)
@@ -249,6 +257,74 @@ def _keys_over(atoms: int, table: AtomTable, objects: Sequence[int]) -> set[Atom
     }
 
 
+def rejected_predicates(hypothesis: Hypothesis, problem: LearningProblem) -> frozenset[str]:
+    """Return the predicates that may explain why the demonstrator rejected equally good groundings.
+
+    If an item may be put on any shelf, and the demonstrator never chooses an occupied one, this is evidence
+    that the shelf must not be occupied. The atom must hold for none of the groundings that were used.
+    `ENOUGH_BITS` are required, and more if there are several atoms to choose from.
+    """
+    found: set[str] = set()
+    for fitted in hypothesis.fitted:
+        alternatives = _equally_good_groundings(fitted, hypothesis.coverage, problem)
+        keys = {
+            key
+            for data in alternatives.values()
+            for transition, objects in data
+            for key in _keys_over(transition.before, transition.table, objects)
+            if key[0] not in found
+        }
+        keys = {key for key in keys if _never_held(key, fitted.data)}
+        enough = ENOUGH_BITS + math.log2(len(keys) or 1)
+        found |= {key[0] for key in keys if _evidence_against(key, alternatives) >= enough}
+    return frozenset(found - _replaced_predicates(problem) if found else found)
+
+
+def _equally_good_groundings(
+    fitted: FittedOperator, coverage: Coverage, problem: LearningProblem
+) -> dict[int, list[Datum]]:
+    """Return the groundings that an operator's transitions could have used, by demonstration.
+
+    They have the same objects in the add effects, and all necessary atoms hold afterwards. Only the
+    controller's other arguments are free. The result contains the groundings that were used. It is empty if
+    the operator has no free argument, or if the first demonstrations offer no choice.
+    """
+    operator, parameters = fitted.operator, fitted.operator.parameters
+    fixed = {variable for atom in operator.add_effects for variable in atom.variables}
+    if fixed.issuperset(operator.controller_arguments):
+        return {}
+    index_of = {variable: index for index, variable in enumerate(parameters)}
+    needs = [lifted_key(atom, index_of) for atom in sorted(operator.preconditions)]
+    found: dict[int, list[Datum]] = {}
+    for count, (transition, objects) in enumerate(fitted.data):
+        necessary = coverage.necessary_after(transition)
+        if necessary is None:
+            continue
+        if count == SCREENING_TRANSITIONS and sum(map(len, found.values())) == count:
+            return {}
+        table = transition.table
+        constraints = [Constraint(name, variables, transition.before) for name, variables in needs]
+        domains = [table.of_type(variable.type) for variable in parameters]
+        binding = [
+            number if variable in fixed else UNBOUND
+            for variable, number in zip(parameters, objects, strict=True)
+        ]
+        found.setdefault(transition.demonstration, []).extend(
+            (transition, other)
+            for other in islice(join(table, constraints, domains, binding), MAX_OPPORTUNITIES)
+            if not necessary & ~problem.matcher.predict(operator, transition, other)
+        )
+    return found
+
+
+def _evidence_against(key: AtomKey, alternatives: Mapping[int, Sequence[Datum]]) -> float:
+    """Return the evidence that an atom must not hold, in bits, added up over the demonstrations."""
+    return sum(
+        evidence_bits(sum(not _held(key, datum) for datum in data), len(data))
+        for data in alternatives.values()
+    )
+
+
 def _replaced_predicates(problem: LearningProblem) -> frozenset[str]:
     """Return the predicates of which most steps that make an atom false make another atom true."""
     removals, replacements = Counter[str](), Counter[str]()
@@ -262,9 +338,12 @@ def _replaced_predicates(problem: LearningProblem) -> frozenset[str]:
 
 
 def _never_held(key: AtomKey, data: Sequence[Datum]) -> bool:
-    return not any(
-        transition.table.ground((key,), objects) & transition.before for transition, objects in data
-    )
+    return not any(_held(key, datum) for datum in data)
+
+
+def _held(key: AtomKey, datum: Datum) -> bool:
+    transition, objects = datum
+    return bool(transition.table.ground((key,), objects) & transition.before)
 
 
 def _opportunities(operator: Operator, data: Sequence[Datum], problem: LearningProblem) -> Opportunities:
@@ -436,20 +515,21 @@ def _forbid_avoided(
     return operator
 
 
-def _is_better(found: CoveringOperators, problem: LearningProblem, ordinary: LearningResult) -> bool:
-    """Return whether operators with complements explain the demonstrations better than those without."""
-    old = ordinary.hypothesis.coverage
-    redundant, claims = (
-        count_redundant_steps(found.coverage),
-        problem.validity.count(found.coverage.operators),
-    )
-    old_redundant, old_claims = count_redundant_steps(old), ordinary.problem.validity.count(old.operators)
-    return (
-        found.coverage.uncovered <= old.uncovered
-        and redundant <= old_redundant
-        and claims <= old_claims
-        and (redundant < old_redundant or claims < old_claims)
-    )
+def _is_better(
+    found: CoveringOperators, problem: LearningProblem, ordinary: LearningResult, informative: Set[str]
+) -> bool:
+    """Return whether operators with complements explain the demonstrations better than those without.
+
+    A precondition whose predicate is in `informative` explains the choice among equally good groundings.
+    """
+    new, old = found.coverage, ordinary.hypothesis.coverage
+    redundant, old_redundant = count_redundant_steps(new), count_redundant_steps(old)
+    claims = problem.validity.count(new.operators)
+    old_claims = ordinary.problem.validity.count(old.operators)
+    if new.uncovered > old.uncovered or redundant > old_redundant or claims > old_claims:
+        return False
+    required = {atom.predicate.name for one in new.operators for atom in one.preconditions}
+    return redundant < old_redundant or claims < old_claims or not required.isdisjoint(informative)
 
 
 @dataclass(frozen=True, slots=True)

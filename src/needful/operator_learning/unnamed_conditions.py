@@ -303,6 +303,11 @@ def predicates_of(data: Sequence[Datum]) -> dict[str, Predicate]:
     return {atom.predicate.name: atom.predicate for atom in data[0][0].table.atoms}
 
 
+def evidence_bits(held: int, opportunities: int) -> float:
+    """Return the evidence for a condition that held at some opportunities of one demonstration."""
+    return -math.log2((held + 1) / (opportunities + 1))
+
+
 class Opportunities:
     """The opportunities of one operator in the demonstrations that use it."""
 
@@ -321,7 +326,7 @@ class Opportunities:
         for demonstration in self._demonstrations[:first]:
             data = self._of(demonstration)
             held = sum(any(holds(atoms, self.arity, datum) for atoms in conditions) for datum in data)
-            total -= math.log2((held + 1) / (len(data) + 1))
+            total += evidence_bits(held, len(data))
         return total
 
     def bits_against(self, atom: AtomKey) -> float:
@@ -333,7 +338,7 @@ class Opportunities:
                 bool(transition.table.ground((atom,), objects) & transition.before)
                 for transition, objects in data
             )
-            total -= math.log2((len(data) - held + 1) / (len(data) + 1))
+            total += evidence_bits(len(data) - held, len(data))
         return total
 
     def _of(self, demonstration: EncodedDemonstration) -> list[Datum]:
