@@ -60,6 +60,8 @@ NOT = "not "
 MAX_REDUNDANT = 6
 # The number of complement atoms that one predicate may have in a demonstration.
 MAX_COMPLEMENTS = 1_000
+# Two predicates are complements if exactly one of them holds in this share of the cases.
+ALMOST_ALL = 0.95
 # An operator offers no choice if it has no other grounding at its first transitions; this is their number.
 SCREENING_TRANSITIONS = 16
 # If more than this share of the steps that make an atom of a predicate false also make another atom of it
@@ -354,9 +356,11 @@ def _opportunities(operator: Operator, data: Sequence[Datum], problem: LearningP
 def _complements(negated: Set[str], demonstrations: Sequence[Demonstration]) -> dict[Predicate, Predicate]:
     """Return the predicates to negate, each with its complement.
 
-    A predicate is left out if it would have too many complement atoms, or if its complement's name is
-    taken.
+    A predicate is left out if it would have too many complement atoms, if its complement's name is taken,
+    or if another predicate already is its complement, as `Open` is for `Closed`.
     """
+    if not negated:
+        return {}
     predicates = {
         atom.predicate.name: atom.predicate
         for demonstration in demonstrations
@@ -368,7 +372,27 @@ def _complements(negated: Set[str], demonstrations: Sequence[Demonstration]) -> 
         if name in negated
         and NOT + name not in predicates
         and all(_count_atoms(predicate, one.objects) <= MAX_COMPLEMENTS for one in demonstrations)
+        and not any(
+            _are_complements(predicate, other, demonstrations)
+            for other in predicates.values()
+            if other.name != name and other.types == predicate.types
+        )
     }
+
+
+def _are_complements(one: Predicate, other: Predicate, demonstrations: Sequence[Demonstration]) -> bool:
+    """Return whether exactly one of two predicates holds of any objects, in almost all cases."""
+    exclusive = total = 0
+    for demonstration in demonstrations:
+        count = sum(1 for _ in _tuples(one, demonstration.objects))
+        for state in demonstration.abstract_states:
+            held = [
+                {atom.objects for atom in state if atom.predicate == predicate}
+                for predicate in (one, other)
+            ]
+            exclusive += len(held[0] ^ held[1])
+            total += count
+    return exclusive >= ALMOST_ALL * total
 
 
 def _count_atoms(predicate: Predicate, objects: Sequence[Object]) -> int:
@@ -386,19 +410,19 @@ def with_complements(
     return tuple(_with_complements(one, complements) for one in demonstrations)
 
 
+def _tuples(predicate: Predicate, objects: Sequence[Object]) -> Iterator[tuple[Object, ...]]:
+    """Yield the tuples of distinct objects of which a predicate may hold."""
+    domains = ([obj for obj in objects if obj.type.is_subtype_of(kind)] for kind in predicate.types)
+    return (chosen for chosen in product(*domains) if len(set(chosen)) == len(chosen))
+
+
 def _with_complements(
     demonstration: Demonstration, complements: Mapping[Predicate, Predicate]
 ) -> Demonstration:
     pairs = [
         (predicate(*objects), complement(*objects))
         for predicate, complement in complements.items()
-        for objects in product(
-            *(
-                [obj for obj in demonstration.objects if obj.type.is_subtype_of(kind)]
-                for kind in predicate.types
-            )
-        )
-        if len(set(objects)) == len(objects)
+        for objects in _tuples(predicate, demonstration.objects)
     ]
     states = tuple(
         state.union(complement for atom, complement in pairs if atom not in state)
