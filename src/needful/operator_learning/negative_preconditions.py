@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice, permutations, product
 from typing import NamedTuple, TypeAlias
@@ -60,6 +60,8 @@ NOT = "not "
 MAX_REDUNDANT = 6
 # The number of complement atoms that one predicate may have in a demonstration.
 MAX_COMPLEMENTS = 1_000
+# The share of demonstrations in which redundant steps must make atoms about unnamed objects false.
+MANY = 0.25
 # Two predicates are complements if exactly one of them holds in this share of the cases.
 ALMOST_ALL = 0.95
 # An operator offers no choice if it has no other grounding at its first transitions; this is their number.
@@ -139,8 +141,9 @@ def negative_preconditions(demonstrations: Sequence[Demonstration], learn: Learn
     if complements:
         found = learn(with_complements(demonstrations, complements))
         names = {complement.name: predicate for predicate, complement in complements.items()}
-        supported = _with_evidence(found, names)
-        if _is_better(supported, found.problem, ordinary, {NOT + name for name in rejected}):
+        informative = {NOT + name for name in rejected}
+        supported = _with_evidence(found, names, informative)
+        if _is_better(supported, found.problem, ordinary, informative):
             supported = forbid_avoided_atoms(supported, found.problem)
             learned = found.evaluate(supported)
             return _Translator(names).translate(learned, demonstrations)
@@ -185,17 +188,20 @@ def predicates_to_negate(hypothesis: Hypothesis, problem: LearningProblem) -> fr
     transitions, and one of two things happened: redundant steps made it false before the operator was used,
     or it held where the operator made a false claim and no operator explains the step, as if the action
     failed. The evidence is measured as for conditions on unnamed objects. In the first case `MIN_BITS` are
-    required, in the second `ENOUGH_BITS`.
+    required, in the second `ENOUGH_BITS`. A predicate is also negated if redundant steps made its atoms
+    false in many demonstrations, and no operator has the objects: the condition may be about an unnamed
+    object.
 
     Positions and counts are left out: their atoms are replaced by others of the same predicate, and
     positive conditions describe them.
     """
-    found: set[str] = set()
     removed = _removed_by_redundant_steps(hypothesis)
+    many = max(ENOUGH_BITS, MANY * len(problem.demonstrations))
+    found = {name for name, count in removed.unnamed.items() if count >= many}
     failed = _failed_steps(hypothesis)
     for fitted in hypothesis.fitted:
         required = dict.fromkeys(_held_at_false_claims(fitted, problem, failed), ENOUGH_BITS)
-        required |= dict.fromkeys(removed.get(fitted.operator.text, ()), MIN_BITS)
+        required |= dict.fromkeys(removed.named.get(fitted.operator.text, ()), MIN_BITS)
         required = {key: enough for key, enough in required.items() if _never_held(key, fitted.data)}
         if required:
             opportunities = _opportunities(fitted.operator, fitted.data, problem)
@@ -217,19 +223,39 @@ def _failed_steps(hypothesis: Hypothesis) -> set[int]:
     }
 
 
-def _removed_by_redundant_steps(hypothesis: Hypothesis) -> dict[str, set[AtomKey]]:
-    """Return, by operator, the atoms that redundant steps made false before the operator was used."""
-    found: dict[str, set[AtomKey]] = {}
+class _Removals(NamedTuple):
+    """The atoms that redundant steps made false.
+
+    Attributes:
+        named: by the text of an operator, the atoms about its objects that were made false before its use.
+        unnamed: for each predicate, the number of demonstrations with an atom that was made false and
+            whose objects no later operator has together.
+    """
+
+    named: dict[str, set[AtomKey]]
+    unnamed: Counter[str]
+
+
+def _removed_by_redundant_steps(hypothesis: Hypothesis) -> _Removals:
+    found = _Removals({}, Counter())
     for chain in hypothesis.coverage.chains:
         table, transitions = chain.demonstration.table, chain.demonstration.transitions
+        unnamed: set[str] = set()
         for first, length in redundant_steps(chain):
             removed = transitions[first].before & ~transitions[first + length - 1].after
             if not removed:
                 continue
-            for link in chain.links[first + length - chain.uncovered :]:
-                if link.match is not SKIPPED:
-                    keys = _keys_over(removed, table, link.match.objects)
-                    found.setdefault(link.match.text, set()).update(keys)
+            later = [one.match for one in chain.links[first + length - chain.uncovered :]]
+            used = [match for match in later if match is not SKIPPED]
+            for match in used:
+                keys = _keys_over(removed, table, match.objects)
+                found.named.setdefault(match.text, set()).update(keys)
+            unnamed |= {
+                table.atoms[atom].predicate.name
+                for atom in bits(removed)
+                if not any(set(table.arguments[atom]) <= set(match.objects) for match in used)
+            }
+        found.unnamed.update(unnamed)
     return found
 
 
@@ -431,24 +457,31 @@ def _with_complements(
     return replace(demonstration, abstract_states=states)
 
 
-def _with_evidence(found: LearningResult, negated: Mapping[str, Predicate]) -> CoveringOperators:
-    """Drop the complements without evidence from the preconditions of the operators."""
+def _with_evidence(
+    found: LearningResult, negated: Mapping[str, Predicate], informative: Set[str]
+) -> CoveringOperators:
+    """Drop the complements without evidence from the preconditions of the operators.
+
+    `negated` contains the names of the complements. Those in `informative` explain the choice among equally
+    good groundings.
+    """
     problem = found.problem
     data = (
-        EncodedOperatorData(_supported(fitted, problem, negated), fitted.data)
+        EncodedOperatorData(_supported(fitted, problem, negated, informative), fitted.data)
         for fitted in found.hypothesis.fitted
     )
     return CoveringOperators.cover(data, problem)
 
 
 def _supported(
-    fitted: FittedOperator, problem: LearningProblem, negated: Mapping[str, Predicate]
+    fitted: FittedOperator, problem: LearningProblem, negated: Container[str], informative: Container[str]
 ) -> Operator:
     """Return an operator without the complements that have no evidence.
 
-    Complements are tried in turn, each time the one with the most evidence beside those chosen before.
-    `MIN_BITS` suffice for a complement that the demonstrator made true before it used the operator. Keep
-    effects are kept, and so are complements about parameters that nothing else mentions.
+    Complements are tried in turn. Those that the demonstrator made true before it used the operator come
+    first, and need `MIN_BITS`. Informative ones need `ENOUGH_BITS`. Other complements may be habits. They
+    are only kept if they exclude false claims. Keep effects are kept, and so are complements about
+    parameters that nothing else mentions.
     """
     operator = fitted.operator
     index_of = {variable: index for index, variable in enumerate(operator.parameters)}
@@ -461,13 +494,15 @@ def _supported(
         if bound.issuperset(atom.variables)
     }
     chosen = replace(operator, preconditions=operator.preconditions - set(keys))
+    made_true = {atom for atom, key in keys.items() if _was_made_true(key, fitted, problem)}
     while keys:
         opportunities = _opportunities(chosen, fitted.data, problem)
         evidence = {atom: opportunities.bits(frozenset({key})) for atom, key in keys.items()}
-        best = min(keys, key=lambda atom: (-evidence[atom], atom))
+        best = min(keys, key=lambda atom: (atom not in made_true, -evidence[atom], atom))
+        enough = MIN_BITS if best in made_true else ENOUGH_BITS
+        eligible = best in made_true or best.predicate.name in informative
         extended = replace(chosen, preconditions=chosen.preconditions | {best})
-        enough = MIN_BITS if _was_made_true(keys[best], fitted, problem) else ENOUGH_BITS
-        if evidence[best] >= enough or _excludes_false_claims(extended, chosen, problem):
+        if (eligible and evidence[best] >= enough) or _excludes_false_claims(extended, chosen, problem):
             chosen = extended
         del keys[best]
     return chosen
