@@ -313,9 +313,9 @@ def _equally_good_groundings(
 ) -> dict[int, list[Datum]]:
     """Return the groundings that an operator's transitions could have used, by demonstration.
 
-    They have the same objects in the add effects, and all necessary atoms hold afterwards. Only the
-    controller's other arguments are free. The result contains the groundings that were used. It is empty if
-    the operator has no free argument, or if the first demonstrations offer no choice.
+    They have the same objects in the add effects, and all necessary atoms hold afterwards. Transitions that
+    add nothing necessary are left out. The result contains the groundings that were used. It is empty if
+    the add effects mention all arguments of the controller, or if the first transitions offer no choice.
     """
     operator, parameters = fitted.operator, fitted.operator.parameters
     fixed = {variable for atom in operator.add_effects for variable in atom.variables}
@@ -324,12 +324,14 @@ def _equally_good_groundings(
     index_of = {variable: index for index, variable in enumerate(parameters)}
     needs = [lifted_key(atom, index_of) for atom in sorted(operator.preconditions)]
     found: dict[int, list[Datum]] = {}
-    for count, (transition, objects) in enumerate(fitted.data):
+    count = 0
+    for transition, objects in fitted.data:
         necessary = coverage.necessary_after(transition)
-        if necessary is None:
+        if necessary is None or not necessary & ~transition.before:
             continue
         if count == SCREENING_TRANSITIONS and sum(map(len, found.values())) == count:
             return {}
+        count += 1
         table = transition.table
         constraints = [Constraint(name, variables, transition.before) for name, variables in needs]
         domains = [table.of_type(variable.type) for variable in parameters]
