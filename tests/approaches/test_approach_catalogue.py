@@ -38,6 +38,7 @@ def test_ablations_keep_the_types_and_the_parameters_of_the_data():
         "conditions": "conditions_on_unnamed_objects",
         "skip_idle_steps": "true",
         "repair": "repair_noise",
+        "escape": "climb_where_stuck",
         "negatives": "negative_preconditions",
     }
     narrow = {
@@ -45,13 +46,13 @@ def test_ablations_keep_the_types_and_the_parameters_of_the_data():
         "types": "keep_types",
         "conditions": "named_objects_only",
         "skip_idle_steps": "false",
-        "negatives": "positive_preconditions_only",
     }
     assert BILEVEL_APPROACHES["necessary-paper"].operator_config == {
         **narrow,
         "generalise": "whole_predicate",
         "reduce": "reduce_complexity",
         "repair": "keep_atoms",
+        "escape": "stay_where_stuck",
     }
     assert BILEVEL_APPROACHES["necessary-no-complexity"].operator_config == {
         **narrow,

@@ -12,11 +12,10 @@ from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Type
 from needful.operator_learning.delete_patterns import partly_bound
-from needful.operator_learning.hill_climbing import Climb, alternate
+from needful.operator_learning.hill_climbing import Climb, alternate, reduce_truthfully
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
-from needful.operator_learning.reduce_complexity import reduce_truthfully
-from needful.operator_learning.unnamed_conditions import Opportunities
+from needful.operator_learning.opportunities import Opportunities
 from needful.operator_learning.unnamed_objects import ENOUGH_BITS, named_objects_only, purposeless_steps
 
 
@@ -150,7 +149,7 @@ def test_a_habit_that_is_not_linked_to_the_action_is_not_required():
     problem = LearningProblem.of(demos, partly_bound)
     climb = alternate(problem, reduce_truthfully, Climb(problem.empty_hypothesis()))
     (going,) = (one for one in climb.hypothesis.fitted if one.operator.controller == GO_TABLE)
-    bits = Opportunities(going.operator, problem.demonstrations).bits(frozenset({("Holding", (1,))}))
+    bits = Opportunities(going, problem.demonstrations).bits(frozenset({("Holding", (1,))}))
     assert bits > ENOUGH_BITS, "the habit is informative"
     (learned,) = (one for one in learn_operators(demos).operators if one.controller == GO_TABLE)
     assert (len(learned.parameters), learned.preconditions) == (1, frozenset())

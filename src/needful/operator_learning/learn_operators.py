@@ -8,9 +8,17 @@ from typing import TypeAlias
 
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
+from needful.operator_learning.canonical_names import CanonicalNames
 from needful.operator_learning.delete_patterns import Generalise, partly_bound
-from needful.operator_learning.encoding import TransitionId
-from needful.operator_learning.hill_climbing import Climb, Move, alternate
+from needful.operator_learning.encoding import TransitionId, number_transitions
+from needful.operator_learning.hill_climbing import (
+    Climb,
+    Move,
+    Resume,
+    alternate,
+    climb_where_stuck,
+    reduce_truthfully,
+)
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
 from needful.operator_learning.matching import SKIPPED
@@ -22,8 +30,7 @@ from needful.operator_learning.negative_preconditions import (
 )
 from needful.operator_learning.noise import Repairs, repair_noise
 from needful.operator_learning.outliers import find_outliers, ignoring_pays
-from needful.operator_learning.reduce_complexity import reduce_truthfully
-from needful.operator_learning.unnamed_objects import Resume, conditions_on_unnamed_objects
+from needful.operator_learning.unnamed_objects import conditions_on_unnamed_objects
 
 # The number of times that learning is repeated without outliers, and the share of transitions that may be
 # left out as outliers.
@@ -36,12 +43,16 @@ Schedule: TypeAlias = Callable[[LearningProblem, Move, Climb], Climb]
 TypeMerger: TypeAlias = Callable[[Climb, LearningProblem], Climb]
 NoiseRepair: TypeAlias = Callable[[Sequence[Demonstration]], Repairs]
 ConditionFinder: TypeAlias = Callable[[Climb, LearningProblem, Resume], Climb]
+Escape: TypeAlias = Callable[[Climb, LearningProblem, Resume], Climb]
 NegativeLearner: TypeAlias = Callable[[Sequence[Demonstration], Learn], LearnedOperators]
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorLearningConfig:
     """The functions that implement the exchangeable parts of the learner.
+
+    All functions except `repair` and `negatives` see demonstrations with canonical names; see
+    `canonical_names`.
 
     Attributes:
         generalise: turns a mispredicted atom into a quantified delete (a pattern that matches atoms).
@@ -51,6 +62,7 @@ class OperatorLearningConfig:
         conditions: gives operators preconditions on objects that their controllers do not name.
         skip_idle_steps: whether backchaining may skip steps that add nothing necessary.
         repair: repairs wrong atoms in the demonstrations before learning.
+        escape: covers transitions that are still uncovered where hill climbing ended.
         negatives: learns negative preconditions, atoms that must not hold before an operator is applied.
     """
 
@@ -61,6 +73,7 @@ class OperatorLearningConfig:
     conditions: ConditionFinder = conditions_on_unnamed_objects
     skip_idle_steps: bool = True
     repair: NoiseRepair = repair_noise
+    escape: Escape = climb_where_stuck
     negatives: NegativeLearner = negative_preconditions
 
     def describe(self) -> dict[str, str]:
@@ -73,6 +86,7 @@ class OperatorLearningConfig:
             "conditions": self.conditions.__name__,
             "skip_idle_steps": str(self.skip_idle_steps).lower(),
             "repair": self.repair.__name__,
+            "escape": self.escape.__name__,
             "negatives": self.negatives.__name__,
         }
 
@@ -84,8 +98,8 @@ def learn_operators(
 ) -> LearnedOperators:
     """Learn operators that model only the changes necessary for the demonstrations' goals.
 
-    The result depends only on the demonstrations, their order and the configuration. Raises
-    `LearningTimeoutError` if the deadline passes.
+    The result depends only on the demonstrations and the configuration. It does not depend on their order
+    and on names; see `canonical_names`. Raises `LearningTimeoutError` if the deadline passes.
     """
     config = config or OperatorLearningConfig()
     repairs = config.repair(demonstrations)
@@ -101,29 +115,37 @@ def _learn_without_outliers(
     demonstrations: Sequence[Demonstration], config: OperatorLearningConfig, deadline: Deadline, noisy: bool
 ) -> LearningResult:
     """Learn operators; learn again without outliers as long as this pays."""
+    names = CanonicalNames.of(demonstrations)
     outliers: frozenset[TransitionId] = frozenset()
-    climb, problem = _learn(_problem(demonstrations, config, deadline), config)
+    climb, problem = _learn(_problem(names, config, deadline), config, names)
     for _ in range(MAX_OUTLIER_ROUNDS if config.skip_idle_steps else 0):
         more = outliers | find_outliers(climb.hypothesis, problem, noisy)
         if more == outliers or len(more) > MAX_OUTLIERS * problem.size:
             break
-        reached, without = _learn(_problem(demonstrations, config, deadline, more), config)
+        reached, without = _learn(_problem(names, config, deadline, more), config, names)
         if not ignoring_pays(reached.hypothesis, climb.hypothesis, len(more) - len(outliers)):
             break
         climb, problem, outliers = reached, without, more
-    return LearningResult(climb, problem, outliers)
+
+    def resume(start: Climb, problem: LearningProblem) -> Climb:
+        return config.types(config.schedule(problem, config.reduce, start), problem)
+
+    return LearningResult(config.escape(climb, problem, resume), problem, names, outliers)
 
 
 def _problem(
-    demonstrations: Sequence[Demonstration],
+    names: CanonicalNames,
     config: OperatorLearningConfig,
     deadline: Deadline,
     outliers: frozenset[TransitionId] = frozenset(),
 ) -> LearningProblem:
-    return LearningProblem.of(demonstrations, config.generalise, deadline, config.skip_idle_steps, outliers)
+    encoded = number_transitions(names.demonstrations, config.skip_idle_steps, outliers)
+    return LearningProblem.of_encoded(encoded, config.generalise, deadline)
 
 
-def _learn(problem: LearningProblem, config: OperatorLearningConfig) -> tuple[Climb, LearningProblem]:
+def _learn(
+    problem: LearningProblem, config: OperatorLearningConfig, names: CanonicalNames
+) -> tuple[Climb, LearningProblem]:
     """Learn operators; return them and the problem that they were learned for."""
 
     def resume(start: Climb, problem: LearningProblem) -> Climb:
@@ -133,13 +155,14 @@ def _learn(problem: LearningProblem, config: OperatorLearningConfig) -> tuple[Cl
         return config.types(resume(start, problem), problem)
 
     if not config.skip_idle_steps:
-        climb = resume(Climb(problem.empty_hypothesis()), problem)
+        climb = resume(Climb(problem.empty_hypothesis(), describe=names.describe), problem)
     else:
         skipping = problem.skipping_purposeless_steps()
-        climb = resume(Climb(skipping.empty_hypothesis()), skipping)
+        climb = resume(Climb(skipping.empty_hypothesis(), describe=names.describe), skipping)
         if _claims_at_skipped_steps(climb.hypothesis, skipping) > MAX_SKIPPED_CLAIMS * problem.size:
-            climb = resume(Climb(problem.empty_hypothesis()), problem)
-            climb = resume(Climb(skipping.cover_again(climb.hypothesis), climb.steps), skipping)
+            climb = resume(Climb(problem.empty_hypothesis(), describe=names.describe), problem)
+            start = replace(climb, hypothesis=skipping.cover_again(climb.hypothesis))
+            climb = resume(start, skipping)
         problem = skipping
     climb = config.conditions(climb, problem, resume)
     merged = config.types(climb, problem)
