@@ -72,6 +72,7 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
                     types=keep_types,
                     conditions=named_objects_only,
                     skip_idle_steps=False,
+                    negatives=positive_preconditions_only,
                 ),
             ),
             BilevelApproach(
