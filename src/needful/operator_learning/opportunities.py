@@ -24,9 +24,9 @@ from needful.operator_learning.partition import FittedOperator
 # In the key of an atom, the index of an object about which nothing else is known.
 ANYTHING = -1
 # The numbers of demonstrations, of states in each, and of groundings in each that are examined.
-EXAMINED_DEMONSTRATIONS = 12
-EXAMINED_STATES = 8
-EXAMINED_GROUNDINGS = 5
+EXAMINED_DEMONSTRATIONS = 16
+EXAMINED_STATES = 20
+EXAMINED_GROUNDINGS = 10
 # Conditions are first tested on this number of demonstrations; most hold at every opportunity.
 SCREENING_DEMONSTRATIONS = 4
 
