@@ -15,6 +15,7 @@ from needful.operator_learning.delete_patterns import partly_bound, whole_predic
 from needful.operator_learning.hill_climbing import reduce_complexity, stay_where_stuck
 from needful.operator_learning.learn_operators import OperatorLearningConfig
 from needful.operator_learning.merge_types import keep_types, merge_types
+from needful.operator_learning.negative_preconditions import positive_preconditions_only
 from needful.operator_learning.noise import keep_atoms
 from needful.operator_learning.unnamed_objects import named_objects_only
 
@@ -28,6 +29,7 @@ PAPER = OperatorLearningConfig(
     skip_idle_steps=False,
     repair=keep_atoms,
     escape=stay_where_stuck,
+    negatives=positive_preconditions_only,
 )
 PAPER_WITH_PATTERNS_AND_TYPES = replace(PAPER, generalise=partly_bound, types=merge_types)
 PAPER_CONFIGS = (PAPER, PAPER_WITH_PATTERNS_AND_TYPES)
