@@ -124,7 +124,7 @@ def _learn_without_outliers(
             break
         reached, without = _learn(_problem(names, config, deadline, more), config, names)
         ignored = len(more) - len(outliers)
-        if not ignoring_pays(reached.hypothesis, climb.hypothesis, ignored, noisy=repairs.total > 0):
+        if not ignoring_pays(reached.hypothesis, climb.hypothesis, ignored, noisy):
             break
         climb, problem, outliers = reached, without, more
 
