@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Protocol
 
 from needful.approaches.base import DEFAULTS, LearningConfig, check_demonstrations, timed
 from needful.approaches.learned_model import LearnedModel
+from needful.approaches.practice import practise
 from needful.core.controllers import Execute, Execution, GroundController
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration, Demonstrations
 from needful.core.model import PlanningModel, Vocabulary
 from needful.core.state import State
+from needful.core.tasks import Task
 from needful.errors import InvalidInputError, LearningTimeoutError
 from needful.operator_learning.accidental_preconditions import (
+    ExaminedPreconditions,
     ExperimentConfig,
-    drop_accidental_preconditions,
+    examine_preconditions,
+    find_situations,
 )
 from needful.operator_learning.cross_validation import cross_validate, fold_count
 from needful.operator_learning.explanation import gather_evidence
 from needful.operator_learning.find_doubts import find_doubts, with_false_claims
 from needful.operator_learning.learned_operators import LearnedOperators
+from needful.operator_learning.side_effects import SideEffect, add_side_effects
 from needful.sampler_learning.learn_samplers import SamplerConfig, learn_samplers
+from needful.seeding import seed_for
 
 
 class LearnOperators(Protocol):
@@ -67,25 +73,49 @@ class BilevelApproach:
     ) -> LearnedModel:
         """Learn operators and samplers.
 
-        With `config.experiments`, preconditions that prove unnecessary in the simulator are dropped. With
-        `config.validation_folds`, the operators are cross-validated.
+        With `config.experiments`, the model is corrected by experiments in the simulator, and
+        `config.practice_tasks` are practised. With `config.validation_folds`, the operators are
+        cross-validated.
         """
         deadline = Deadline.after(config.timeout)
         config.progress.stage("Learning operators and samplers")
-        learned = learn_model(
-            vocabulary, demonstrations, self, config.samplers, config.seed, config.replays, deadline
-        )
+
+        def learn(demonstrations: Demonstrations) -> LearnedModel:
+            return learn_model(
+                vocabulary, demonstrations, self, config.samplers, config.seed, config.replays, deadline
+            )
+
+        learned = learn(demonstrations)
         if config.experiments is not None:
             if config.execute is None:
                 raise InvalidInputError(
                     "Experiments need a simulator. Pass `execute`, or learn without them."
                 )
             config.progress.stage("Experimenting with preconditions")
-            learned = with_experiments(learned, config.execute, config.experiments, config.seed, deadline)
+            practice = Practice(tuple(demonstrations), config.practice_tasks, learn)
+            learned = with_experiments(
+                learned, config.execute, config.experiments, config.seed, deadline, practice
+            )
         if config.validation_folds:
             config.progress.stage("Cross-validating")
-            learned = with_validation(learned, self, demonstrations, config, deadline)
+            recorded = (*demonstrations, *learned.practised)
+            learned = with_validation(learned, self, recorded, config, deadline)
         return learned
+
+
+@dataclass(frozen=True, slots=True)
+class Practice:
+    """The inputs of practice.
+
+    Attributes:
+        demonstrations: the demonstrations from which the model was learned first.
+        tasks: the tasks to practise.
+        learn: learns a model from demonstrations.
+    """
+
+    demonstrations: tuple[Demonstration, ...]
+    tasks: Sequence[Task]
+    learn: Callable[[Demonstrations], LearnedModel]
 
 
 def learn_model(
@@ -147,30 +177,61 @@ def with_experiments(
     config: ExperimentConfig,
     seed: int = 0,
     deadline: Deadline = NO_DEADLINE,
+    practice: Practice | None = None,
 ) -> LearnedModel:
-    """Return the learned model without the preconditions that experiments show to be unnecessary.
+    """Return the learned model, corrected by experiments in the simulator.
 
-    An experiment executes an operator's controller in the simulator, in a state where the tested
-    precondition does not hold but all others do. If the operator's prediction holds after every
-    experiment, the precondition is dropped; `drop_accidental_preconditions` lists the exceptions.
+    An experiment executes an operator's controller in the simulator. Changes that the operator did not
+    predict become deletes (`add_side_effects`). Preconditions that prove unnecessary are dropped
+    (`drop_accidental_preconditions` lists the exceptions). With `practice`, further tasks are practised:
+    tasks that are only solved with an assumption become demonstrations, and the model is learned again.
     """
 
     def execute_until_deadline(state: State, action: GroundController) -> Execution:
         deadline.check()
         return execute(state, action)
 
-    seconds = dict(learned.seconds)
+    seconds, practised = dict(learned.seconds), dict[int, Demonstration]()
     with timed("experiments", seconds):
-        model, dropped = drop_accidental_preconditions(
-            learned.model, learned.demonstrations, execute_until_deadline, seed, config
-        )
+        examined, side_effects = _examine(learned, execute_until_deadline, config, seed)
+        for number in range(config.practice_rounds if practice and practice.tasks else 0):
+            assert practice is not None
+            solved = practise(
+                examined,
+                {index: task for index, task in enumerate(practice.tasks) if index not in practised},
+                execute_until_deadline,
+                config.practice_executions,
+                seed_for(seed, "practice", number),
+            )
+            if not solved:
+                break
+            practised |= solved
+            learned = practice.learn(
+                (*practice.demonstrations, *(practised[index] for index in sorted(practised)))
+            )
+            examined, side_effects = _examine(learned, execute_until_deadline, config, seed)
         doubts = with_false_claims(
-            learned.doubts, model.operators, learned.operators, learned.demonstrations, deadline
+            learned.doubts, examined.model.operators, learned.operators, learned.demonstrations, deadline
         )
-    provenance = {**learned.provenance, "experiments": asdict(config)}
     return replace(
-        learned, model=model, seconds=seconds, provenance=provenance, dropped=dropped, doubts=doubts
+        learned,
+        model=examined.model,
+        seconds=seconds,
+        provenance={**learned.provenance, "experiments": asdict(config)},
+        dropped=examined.dropped,
+        side_effects=side_effects,
+        practised=tuple(practised[index] for index in sorted(practised)),
+        doubts=doubts,
     )
+
+
+def _examine(
+    learned: LearnedModel, execute: Execute, config: ExperimentConfig, seed: int
+) -> tuple[ExaminedPreconditions, tuple[SideEffect, ...]]:
+    """Add side effects to the operators of a model, then examine their preconditions."""
+    situations = find_situations(learned.model, learned.demonstrations, execute)
+    model, side_effects = add_side_effects(learned.model, situations, execute, seed, config)
+    return examine_preconditions(model, situations, execute, seed, config), side_effects
 
 
 def with_validation(

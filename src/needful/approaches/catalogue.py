@@ -20,6 +20,7 @@ from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.merge_types import keep_types
 from needful.operator_learning.noise import keep_atoms
 from needful.operator_learning.reduce_complexity import keep_all_operators, reduce_complexity
+from needful.operator_learning.reliable_effects import necessary_effects_only
 from needful.operator_learning.unnamed_objects import named_objects_only
 from needful.policies.rollout import follow, shoot
 
@@ -53,6 +54,7 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
                     reduce=reduce_complexity,
                     types=keep_types,
                     conditions=named_objects_only,
+                    effects=necessary_effects_only,
                     skip_idle_steps=False,
                     repair=keep_atoms,
                 ),

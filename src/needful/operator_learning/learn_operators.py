@@ -22,6 +22,7 @@ from needful.operator_learning.merge_types import merge_types
 from needful.operator_learning.noise import Repairs, repair_noise
 from needful.operator_learning.outliers import find_outliers, ignoring_pays
 from needful.operator_learning.reduce_complexity import reduce_truthfully
+from needful.operator_learning.reliable_effects import reliable_effects
 from needful.operator_learning.unnamed_objects import Resume, conditions_on_unnamed_objects
 
 # The number of times that learning is repeated without outliers, and the share of transitions that may be
@@ -34,6 +35,7 @@ MAX_SKIPPED_CLAIMS = 0.1
 Schedule: TypeAlias = Callable[[LearningProblem, Move, Climb], Climb]
 TypeMerger: TypeAlias = Callable[[Climb, LearningProblem], Climb]
 NoiseRepair: TypeAlias = Callable[[Sequence[Demonstration]], Repairs]
+EffectFinder: TypeAlias = Callable[[Climb, LearningProblem], Climb]
 ConditionFinder: TypeAlias = Callable[[Climb, LearningProblem, Resume], Climb]
 
 
@@ -47,6 +49,7 @@ class OperatorLearningConfig:
         schedule: the hill climbing. It decides when operators are added, and when `reduce` is called.
         types: merges operators and quantified deletes that differ only in types, after hill climbing.
         conditions: gives operators preconditions on objects that their controllers do not name.
+        effects: adds effects that tasks with more objects may need.
         skip_idle_steps: whether backchaining may skip steps that add nothing necessary.
         repair: repairs wrong atoms in the demonstrations before learning.
     """
@@ -56,6 +59,7 @@ class OperatorLearningConfig:
     schedule: Schedule = alternate
     types: TypeMerger = merge_types
     conditions: ConditionFinder = conditions_on_unnamed_objects
+    effects: EffectFinder = reliable_effects
     skip_idle_steps: bool = True
     repair: NoiseRepair = repair_noise
 
@@ -67,6 +71,7 @@ class OperatorLearningConfig:
             "schedule": self.schedule.__name__,
             "types": self.types.__name__,
             "conditions": self.conditions.__name__,
+            "effects": self.effects.__name__,
             "skip_idle_steps": str(self.skip_idle_steps).lower(),
             "repair": self.repair.__name__,
         }
@@ -136,7 +141,7 @@ def _learn(problem: LearningProblem, config: OperatorLearningConfig) -> tuple[Cl
     merged = config.types(climb, problem)
     if merged is not climb:
         climb = config.conditions(merged, problem, resume_and_merge)
-    return climb, problem
+    return config.effects(climb, problem), problem
 
 
 def _count_skipped(outliers: Set[TransitionId], hypothesis: Hypothesis) -> int:
