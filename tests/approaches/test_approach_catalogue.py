@@ -36,6 +36,7 @@ def test_ablations_keep_the_types_and_the_parameters_of_the_data():
         "schedule": "alternate",
         "types": "merge_types",
         "conditions": "conditions_on_unnamed_objects",
+        "effects": "reliable_effects",
         "skip_idle_steps": "true",
         "repair": "repair_noise",
     }
@@ -43,6 +44,7 @@ def test_ablations_keep_the_types_and_the_parameters_of_the_data():
         **method,
         "types": "keep_types",
         "conditions": "named_objects_only",
+        "effects": "necessary_effects_only",
         "skip_idle_steps": "false",
     }
     assert BILEVEL_APPROACHES["necessary-paper"].operator_config == {

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from needful.approaches.base import DEFAULTS, LearningConfig, check_demonstrations, timed
 from needful.approaches.learned_model import LearnedModel
-from needful.approaches.practice import practise
+from needful.approaches.practice import Practice
 from needful.core.controllers import Execute, Execution, GroundController
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration, Demonstrations
@@ -29,7 +29,6 @@ from needful.operator_learning.find_doubts import find_doubts, with_false_claims
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.side_effects import SideEffect, add_side_effects
 from needful.sampler_learning.learn_samplers import SamplerConfig, learn_samplers
-from needful.seeding import seed_for
 
 
 class LearnOperators(Protocol):
@@ -92,30 +91,20 @@ class BilevelApproach:
                     "Experiments need a simulator. Pass `execute`, or learn without them."
                 )
             config.progress.stage("Experimenting with preconditions")
-            practice = Practice(tuple(demonstrations), config.practice_tasks, learn)
             learned = with_experiments(
-                learned, config.execute, config.experiments, config.seed, deadline, practice
+                learned,
+                config.execute,
+                config.experiments,
+                config.seed,
+                deadline,
+                config.practice_tasks,
+                lambda practised: learn((*demonstrations, *practised)),
             )
         if config.validation_folds:
             config.progress.stage("Cross-validating")
             recorded = (*demonstrations, *learned.practised)
             learned = with_validation(learned, self, recorded, config, deadline)
         return learned
-
-
-@dataclass(frozen=True, slots=True)
-class Practice:
-    """The inputs of practice.
-
-    Attributes:
-        demonstrations: the demonstrations from which the model was learned first.
-        tasks: the tasks to practise.
-        learn: learns a model from demonstrations.
-    """
-
-    demonstrations: tuple[Demonstration, ...]
-    tasks: Sequence[Task]
-    learn: Callable[[Demonstrations], LearnedModel]
 
 
 def learn_model(
@@ -177,61 +166,87 @@ def with_experiments(
     config: ExperimentConfig,
     seed: int = 0,
     deadline: Deadline = NO_DEADLINE,
-    practice: Practice | None = None,
+    practice_tasks: Sequence[Task] = (),
+    learn_again: Callable[[Demonstrations], LearnedModel] | None = None,
 ) -> LearnedModel:
     """Return the learned model, corrected by experiments in the simulator.
 
     An experiment executes an operator's controller in the simulator. Changes that the operator did not
     predict become deletes (`add_side_effects`). Preconditions that prove unnecessary are dropped
-    (`drop_accidental_preconditions` lists the exceptions). With `practice`, further tasks are practised:
-    tasks that are only solved with an assumption become demonstrations, and the model is learned again.
+    (`drop_accidental_preconditions` lists the exceptions).
+
+    If there are tasks to practise, solutions that need an assumption become demonstrations (`Practice`).
+    `learn_again` learns a model from these additional demonstrations and from those that it knows.
     """
 
     def execute_until_deadline(state: State, action: GroundController) -> Execution:
         deadline.check()
         return execute(state, action)
 
-    seconds, practised = dict(learned.seconds), dict[int, Demonstration]()
+    seconds = dict(learned.seconds)
     with timed("experiments", seconds):
-        examined, side_effects = _examine(learned, execute_until_deadline, config, seed)
-        for number in range(config.practice_rounds if practice and practice.tasks else 0):
-            assert practice is not None
-            solved = practise(
-                examined,
-                {index: task for index, task in enumerate(practice.tasks) if index not in practised},
-                execute_until_deadline,
-                config.practice_executions,
-                seed_for(seed, "practice", number),
-            )
-            if not solved:
-                break
-            practised |= solved
-            learned = practice.learn(
-                (*practice.demonstrations, *(practised[index] for index in sorted(practised)))
-            )
-            examined, side_effects = _examine(learned, execute_until_deadline, config, seed)
+        tested = _examine(learned, execute_until_deadline, config, seed)
+        if learn_again is not None and practice_tasks:
+            practice = Practice(practice_tasks, execute_until_deadline, config.practice_executions, seed)
+            tested = _practise(tested, practice, learn_again, config, seed)
+        learned, model = tested.learned, tested.examined.model
         doubts = with_false_claims(
-            learned.doubts, examined.model.operators, learned.operators, learned.demonstrations, deadline
+            learned.doubts, model.operators, learned.operators, learned.demonstrations, deadline
         )
     return replace(
         learned,
-        model=examined.model,
+        model=model,
         seconds=seconds,
         provenance={**learned.provenance, "experiments": asdict(config)},
-        dropped=examined.dropped,
-        side_effects=side_effects,
-        practised=tuple(practised[index] for index in sorted(practised)),
+        dropped=tested.examined.dropped,
+        side_effects=tested.side_effects,
+        practised=tested.practised,
         doubts=doubts,
     )
 
 
-def _examine(
-    learned: LearnedModel, execute: Execute, config: ExperimentConfig, seed: int
-) -> tuple[ExaminedPreconditions, tuple[SideEffect, ...]]:
+@dataclass(frozen=True, slots=True)
+class _TestedModel:
+    """A learned model, the results of its experiments, and the demonstrations that practice added."""
+
+    learned: LearnedModel
+    examined: ExaminedPreconditions
+    side_effects: tuple[SideEffect, ...]
+    practised: tuple[Demonstration, ...] = ()
+
+
+def _examine(learned: LearnedModel, execute: Execute, config: ExperimentConfig, seed: int) -> _TestedModel:
     """Add side effects to the operators of a model, then examine their preconditions."""
     situations = find_situations(learned.model, learned.demonstrations, execute)
-    model, side_effects = add_side_effects(learned.model, situations, execute, seed, config)
-    return examine_preconditions(model, situations, execute, seed, config), side_effects
+    model, side_effects = add_side_effects(
+        learned.model, situations, execute, seed, config, learned.operators.unnecessary_effects
+    )
+    examined = examine_preconditions(model, situations, execute, seed, config)
+    return _TestedModel(learned, examined, side_effects)
+
+
+def _practise(
+    tested: _TestedModel,
+    practice: Practice,
+    learn_again: Callable[[Demonstrations], LearnedModel],
+    config: ExperimentConfig,
+    seed: int,
+) -> _TestedModel:
+    """Learn again with demonstrations from practice, as long as this solves more of the tasks."""
+    everything, solved = frozenset(range(len(practice.tasks))), practice.solved(tested.examined.model)
+    demonstrations: dict[int, Demonstration] = {}
+    for _ in range(config.practice_rounds):
+        found = practice.demonstrate(tested.examined, everything - solved - demonstrations.keys())
+        demonstrations |= found
+        if not found:
+            break
+        practised = tuple(demonstrations[index] for index in sorted(demonstrations))
+        candidate = _examine(learn_again(practised), practice.execute, config, seed)
+        now = practice.solved(candidate.examined.model)
+        if len(now) <= len(solved):
+            break
+        tested, solved = replace(candidate, practised=practised), now
+    return tested
 
 
 def with_validation(

@@ -66,6 +66,7 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
                     reduce=keep_all_operators,
                     types=keep_types,
                     conditions=named_objects_only,
+                    effects=necessary_effects_only,
                     skip_idle_steps=False,
                 ),
             ),

@@ -200,7 +200,7 @@ class LearnedModel:
                 f"in {seconds['experiments']:.2f} s."
             )
             lines += [f"  {one.operator} does not need {one.atom}" for one in self.dropped]
-            lines += [f"  {one.operator} makes {one.delete} false" for one in self.side_effects]
+            lines += [f"  {one.operator} can make {one.delete} false" for one in self.side_effects]
             if self.practised:
                 lines.append(f"Learned from {_count(len(self.practised), 'task')} solved in practice.")
         lines += self._claim_lines()

@@ -7,18 +7,24 @@ makes assumptions that the demonstrations do not refute, and plans with them:
 - the samplers are too narrow: half of the parameters are drawn uniformly from the controller's bounds;
 - one doubtful precondition is not needed, or all those of one operator, or all of them.
 
+If no assumption helps, a few tasks are explored without operators (`explore`).
+
 Plans are refined in the simulator, so an assumption cannot turn a wrong plan into a solution. The actions
-and states of the first solution are returned as a demonstration of the task.
+and states of the first solution are a demonstration of the task. A solution by mere luck can still mislead
+the learner. So a model that was learned with such demonstrations should only be used if it solves more of
+the tasks than the model before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import numpy as np
 
 from needful.abstraction import abstract
+from needful.approaches.exploration import explore
 from needful.core.atoms import LiftedAtom
 from needful.core.controllers import Controller, Execute, Execution, GroundController, Parameters
 from needful.core.demonstrations import Demonstration
@@ -30,7 +36,7 @@ from needful.core.state import State
 from needful.core.tasks import Task
 from needful.operator_learning.accidental_preconditions import ExaminedPreconditions
 from needful.planning.bilevel import PlanningConfig, plan
-from needful.seeding import seed_for
+from needful.seeding import rng_for, seed_for
 
 # The limits of planning in practice. They count nodes and simulated actions, not seconds, so that the
 # result does not depend on the speed of the machine.
@@ -38,35 +44,70 @@ MAX_NODES = 20_000
 MAX_GROUND_OPERATORS = 200_000
 # The share of parameters that are drawn uniformly from the controller's bounds.
 UNIFORM_SHARE = 0.5
+# Tasks that no assumption solves are explored without operators: at most this many, each with this many
+# times as many simulated actions as an attempt with operators.
+MAX_EXPLORED = 5
+EXPLORATION_FACTOR = 20
 
 
-def practise(
-    examined: ExaminedPreconditions,
-    tasks: Mapping[int, Task],
-    execute: Execute,
-    max_executions: int,
-    seed: int,
-) -> dict[int, Demonstration]:
-    """Return demonstrations of the tasks that the model solves only with an assumption.
+@dataclass(slots=True)
+class Practice:
+    """Attempts to solve tasks with a limited number of simulated actions.
 
-    Tasks and demonstrations are given by index. `max_executions` is the maximum number of actions that one
-    attempt at a task may simulate.
+    The planner's clock is the number of actions that were simulated so far.
+
+    Attributes:
+        tasks: the tasks; results refer to them by index.
+        execute: executes an action in the simulator.
+        max_executions: the maximum number of actions that one attempt may simulate.
+        seed: the seed of all random numbers.
     """
-    attempts = _Attempts(execute, max_executions)
-    assumptions = [_uniform_parameters, *_weaker_preconditions(examined)]
-    found = {}
-    for index, task in sorted(tasks.items()):
-        task_seed = seed_for(seed, "practice", index)
-        if not attempts.solve(task, examined.model, task_seed).solved:
+
+    tasks: Sequence[Task]
+    execute: Execute
+    max_executions: int
+    seed: int
+    _executions: int = field(default=0, init=False)
+
+    def solved(self, model: PlanningModel) -> frozenset[int]:
+        """Return the indices of the tasks that the model solves."""
+        return frozenset(index for index in range(len(self.tasks)) if self._solve(index, model).solved)
+
+    def demonstrate(
+        self, examined: ExaminedPreconditions, unsolved: Iterable[int]
+    ) -> dict[int, Demonstration]:
+        """Return demonstrations of the unsolved tasks that some assumption solves, by index of the task."""
+        assumptions = [_uniform_parameters, *_weaker_preconditions(examined)]
+        found = {}
+        for index in sorted(unsolved):
             for assumption in assumptions:
-                result = attempts.solve(task, assumption(examined.model), task_seed)
+                result = self._solve(index, assumption(examined.model))
                 if result.solved:
-                    found[index] = _as_demonstration(examined.model, task, result)
+                    found[index] = _as_demonstration(examined.model, self.tasks[index], result)
                     # The next task may need the same assumption.
                     assumptions.remove(assumption)
                     assumptions.insert(0, assumption)
                     break
-    return found
+        for index in islice(sorted(set(unsolved) - found.keys()), MAX_EXPLORED):
+            rng = rng_for(self.seed, "exploration", index)
+            limit = EXPLORATION_FACTOR * self.max_executions
+            demonstration = explore(self.tasks[index], examined.model, self.execute, limit, rng)
+            if demonstration is not None:
+                found[index] = demonstration
+        return found
+
+    def _solve(self, index: int, model: PlanningModel) -> PlanningResult:
+        config = PlanningConfig(
+            timeout=self.max_executions, max_nodes=MAX_NODES, max_ground_operators=MAX_GROUND_OPERATORS
+        )
+        seed = seed_for(self.seed, "practice", index)
+        return plan(
+            self.tasks[index], model, self._count_and_execute, config, seed, clock=lambda: self._executions
+        )
+
+    def _count_and_execute(self, state: State, action: GroundController) -> Execution:
+        self._executions += 1
+        return self.execute(state, action)
 
 
 Assumption = Callable[[PlanningModel], PlanningModel]
@@ -110,28 +151,6 @@ class _PartlyUniform:
         if rng.random() < UNIFORM_SHARE:
             return tuple(rng.uniform(self.controller.low, self.controller.high).tolist())
         return tuple(self.sampler.sample(state, objects, rng))
-
-
-@dataclass(slots=True)
-class _Attempts:
-    """Plans for tasks with a limited number of simulated actions.
-
-    The planner's clock is the number of actions that were simulated so far: `executions`.
-    """
-
-    execute: Execute
-    max_executions: int
-    executions: int = field(default=0, init=False)
-
-    def solve(self, task: Task, model: PlanningModel, seed: int) -> PlanningResult:
-        config = PlanningConfig(
-            timeout=self.max_executions, max_nodes=MAX_NODES, max_ground_operators=MAX_GROUND_OPERATORS
-        )
-        return plan(task, model, self._count_and_execute, config, seed, clock=lambda: self.executions)
-
-    def _count_and_execute(self, state: State, action: GroundController) -> Execution:
-        self.executions += 1
-        return self.execute(state, action)
 
 
 def _as_demonstration(model: PlanningModel, task: Task, result: PlanningResult) -> Demonstration:

@@ -259,7 +259,7 @@ class ExperimentResult:
     """The result of one experiment.
 
     Attributes:
-        changed: whether all add effects hold after the action.
+        changed: whether all add effects hold after the action, except those that may fail.
         predicted: whether everything that the operator predicts holds after the action.
         missed: the atoms that were predicted and do not hold. If the add effects held after no try, these
             are the atoms of the last try.
@@ -282,11 +282,16 @@ class ExperimentRunner:
     tries: int
 
     def run(
-        self, ground: GroundOperator, situation: Situation, rng: np.random.Generator
+        self,
+        ground: GroundOperator,
+        situation: Situation,
+        rng: np.random.Generator,
+        may_fail: AbstractState = frozenset(),
     ) -> ExperimentResult:
         """Run one experiment with an operator; return the best result of its tries.
 
         The controller is executed with up to `tries` samples of its parameters. One success is enough.
+        `may_fail` are add effects that need not hold for the result to count as changed.
         """
         predicted = ground.apply(situation.atoms)
         controller = ground.operator.controller
@@ -306,5 +311,5 @@ class ExperimentRunner:
             if not missed:
                 return ExperimentResult(True, True)
             if not best.changed:
-                best = ExperimentResult(ground.add_effects.isdisjoint(missed), False, missed)
+                best = ExperimentResult(missed.isdisjoint(ground.add_effects - may_fail), False, missed)
         return best
