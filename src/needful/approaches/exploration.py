@@ -52,11 +52,14 @@ def explore(
     search = _Search(task, model, execute, rng)
     predicates = model.vocabulary.predicates
     node = _Node(task.initial_state, abstract(task.initial_state, predicates))
+    # A search that ends without result is repeated, because it may draw other parameters.
     while not task.goal <= node.atoms:
+        earlier = search.executions
         reached = search.next_goal_atom(node, max_executions)
-        if reached is None:
+        if reached is not None:
+            node = reached
+        elif search.executions in (earlier, max_executions) or not search.draws_parameters:
             return None
-        node = reached
     nodes = [node]
     while nodes[-1].parent is not None:
         nodes.append(nodes[-1].parent)
@@ -79,6 +82,11 @@ class _Search:
     execute: Execute
     rng: np.random.Generator
     executions: int = 0
+
+    @property
+    def draws_parameters(self) -> bool:
+        """Whether some controller has continuous parameters."""
+        return any(controller.dimension for controller in self.model.vocabulary.controllers)
 
     def next_goal_atom(self, start: _Node, max_executions: int) -> _Node | None:
         """Return a node in which more atoms of the goal hold than in `start`, and none is lost."""
