@@ -1,7 +1,7 @@
 """Effects that no demonstration needed, but that tasks with more objects need.
 
-In each world, the training tasks have one thing, and the test tasks have three. The demonstrations are plans
-of the true operators, and plans of the learned operators are executed with the true operators.
+In each world, training tasks have one thing, and test tasks have two or three. Demonstrations are plans of
+the true operators. Plans of the learned operators are executed with the true operators.
 """
 
 from __future__ import annotations

@@ -30,6 +30,8 @@ from needful.core.tasks import Task
 # samplers and uniformly from the controller's bounds.
 LEARNED_DRAWS = 2
 UNIFORM_DRAWS = 2
+# How often parameters are drawn for first actions.
+FIRST_ACTION_DRAWS = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +75,22 @@ def explore(
     )
 
 
+def first_actions(
+    task: Task, model: PlanningModel, execute: Execute, rng: np.random.Generator
+) -> Iterator[tuple[GroundController, State]]:
+    """Yield actions in the initial state and the states that they lead to, one per set of changed atoms."""
+    search = _Search(task, model, execute, rng)
+    predicates = model.vocabulary.predicates
+    seen = {abstract(task.initial_state, predicates)}
+    for _ in range(FIRST_ACTION_DRAWS if search.draws_parameters else 1):
+        for action in search.actions(task.initial_state):
+            execution = execute(task.initial_state, action)
+            atoms = abstract(execution.state, predicates)
+            if execution.steps and atoms not in seen:
+                seen.add(atoms)
+                yield action, execution.state
+
+
 @dataclass(slots=True)
 class _Search:
     """The searches for one task; together they simulate a limited number of actions."""
@@ -95,7 +113,7 @@ class _Search:
         queue = deque([start])
         while queue:
             node = queue.popleft()
-            for action in self._actions(node.state):
+            for action in self.actions(node.state):
                 if self.executions >= max_executions:
                     return None
                 self.executions += 1
@@ -112,7 +130,7 @@ class _Search:
                     queue.append(child)
         return None
 
-    def _actions(self, state: State) -> Iterator[GroundController]:
+    def actions(self, state: State) -> Iterator[GroundController]:
         """Yield the actions that can start in a state, with sampled parameters."""
         for controller in self.model.vocabulary.controllers:
             for objects in product(*map(state.of_type, controller.types)):

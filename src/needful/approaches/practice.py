@@ -7,7 +7,8 @@ makes assumptions that the demonstrations do not refute, and plans with them:
 - the samplers are too narrow: half of the parameters are drawn uniformly from the controller's bounds;
 - one doubtful precondition is not needed, or all those of one operator, or all of them.
 
-If no assumption helps, a few tasks are explored without operators (`explore`).
+If no assumption helps, a few tasks are explored: one action of any kind is executed before the plan, or the
+operators are not used at all (`exploration`).
 
 Plans are refined in the simulator, so an assumption cannot turn a wrong plan into a solution. The actions
 and states of the first solution are a demonstration of the task. A solution by mere luck can still mislead
@@ -24,7 +25,7 @@ from itertools import islice
 import numpy as np
 
 from needful.abstraction import abstract
-from needful.approaches.exploration import explore
+from needful.approaches.exploration import explore, first_actions
 from needful.core.atoms import LiftedAtom
 from needful.core.controllers import Controller, Execute, Execution, GroundController, Parameters
 from needful.core.demonstrations import Demonstration
@@ -83,27 +84,39 @@ class Practice:
             for assumption in assumptions:
                 result = self._solve(index, assumption(examined.model))
                 if result.solved:
-                    found[index] = _as_demonstration(examined.model, self.tasks[index], result)
+                    found[index] = _as_demonstration(
+                        examined.model, self.tasks[index], result.actions, result.states
+                    )
                     # The next task may need the same assumption.
                     assumptions.remove(assumption)
                     assumptions.insert(0, assumption)
                     break
         for index in islice(sorted(set(unsolved) - found.keys()), MAX_EXPLORED):
-            rng = rng_for(self.seed, "exploration", index)
-            limit = EXPLORATION_FACTOR * self.max_executions
-            demonstration = explore(self.tasks[index], examined.model, self.execute, limit, rng)
+            demonstration = self._explore(index, examined.model)
             if demonstration is not None:
                 found[index] = demonstration
         return found
 
-    def _solve(self, index: int, model: PlanningModel) -> PlanningResult:
+    def _explore(self, index: int, model: PlanningModel) -> Demonstration | None:
+        """Solve a task by one action of any kind and then a plan, or by search without operators."""
+        task, rng = self.tasks[index], rng_for(self.seed, "exploration", index)
+        for action, state in first_actions(task, model, self._count_and_execute, rng):
+            result = self._solve(index, model, state)
+            if result.solved:
+                states = (task.initial_state, *result.states)
+                return _as_demonstration(model, task, (action, *result.actions), states)
+        limit = EXPLORATION_FACTOR * self.max_executions
+        return explore(task, model, self.execute, limit, rng)
+
+    def _solve(self, index: int, model: PlanningModel, start: State | None = None) -> PlanningResult:
         config = PlanningConfig(
             timeout=self.max_executions, max_nodes=MAX_NODES, max_ground_operators=MAX_GROUND_OPERATORS
         )
         seed = seed_for(self.seed, "practice", index)
-        return plan(
-            self.tasks[index], model, self._count_and_execute, config, seed, clock=lambda: self._executions
-        )
+        task = self.tasks[index]
+        if start is not None:
+            task = replace(task, initial_state=start)
+        return plan(task, model, self._count_and_execute, config, seed, clock=lambda: self._executions)
 
     def _count_and_execute(self, state: State, action: GroundController) -> Execution:
         self._executions += 1
@@ -153,6 +166,8 @@ class _PartlyUniform:
         return tuple(self.sampler.sample(state, objects, rng))
 
 
-def _as_demonstration(model: PlanningModel, task: Task, result: PlanningResult) -> Demonstration:
-    atoms = tuple(abstract(state, model.vocabulary.predicates) for state in result.states)
-    return Demonstration(task.objects, task.goal, atoms, result.actions, result.states)
+def _as_demonstration(
+    model: PlanningModel, task: Task, actions: Sequence[GroundController], states: Sequence[State]
+) -> Demonstration:
+    atoms = tuple(abstract(state, model.vocabulary.predicates) for state in states)
+    return Demonstration(task.objects, task.goal, atoms, tuple(actions), tuple(states))

@@ -52,7 +52,7 @@ def reliable_effects(climb: Climb, problem: LearningProblem) -> Climb:
     reached = problem.with_fitted(hypothesis, tuple(fitted))
     if reached.coverage.uncovered > hypothesis.coverage.uncovered:
         return climb
-    return climb.add_step("predict reliable effects", reached)
+    return climb.add_step("predict", reached)
 
 
 def _reusable_predicates(operators: Iterable[Operator]) -> frozenset[str]:
