@@ -31,6 +31,10 @@ from needful.core.state import State
 from needful.errors import DemonstrationError, InvalidInputError
 from needful.seeding import rng_for
 
+# A precondition is only dropped with new delete effects if these atoms do not hold in this many situations
+# in which the operator is applicable.
+MAX_USUAL_SITUATIONS = 500
+
 
 @dataclass(frozen=True, slots=True)
 class ExperimentConfig:
@@ -102,6 +106,8 @@ def drop_accidental_preconditions(
     """Return the model without accidental preconditions, and the dropped preconditions.
 
     A precondition is dropped if there was at least one experiment and the prediction held in all of them.
+    It is also dropped if only atoms were mispredicted that never hold where the precondition does; they
+    become delete effects.
     Preconditions that are also add effects (keep effects) are never dropped. Operators that add nothing
     keep all their preconditions, because their experiments would succeed even if the controller did
     nothing. The model's predicates need classifiers, and its operators need their samplers.
@@ -159,12 +165,35 @@ class _OperatorExamination:
             for atom in sorted(needed.preconditions - operator.keep_effects - proven):
                 without = replace(needed, preconditions=needed.preconditions - {atom})
                 results = self._results(without, atom)
-                if results and all(one.predicted for one in results):
-                    needed, ended = without, False
+                weaker = self._weakened(needed, without, results)
+                if weaker is not None:
+                    needed, ended = weaker, False
                     dropped.append(AccidentalPrecondition(operator.name, atom, len(results)))
                 elif results and not any(one.changed for one in results):
                     proven.add(atom)
         return needed, tuple(dropped), needed.preconditions - operator.keep_effects - proven
+
+    def _weakened(
+        self, operator: Operator, without: Operator, results: Sequence[ExperimentResult]
+    ) -> Operator | None:
+        """Return the operator to use if the precondition is accidental, or None if it is not.
+
+        In experiments, atoms may be false that the operator predicts. If such an atom never holds where the
+        operator is applicable, it becomes a delete effect, and no prediction is lost. For example, an
+        operator that released things held from the side also releases things held from the top.
+        """
+        if not results or not all(one.changed for one in results):
+            return None
+        missed = {atom for one in results for atom in one.missed_lifted or ()}
+        if any(one.missed_lifted is None for one in results):
+            return None
+        if missed:
+            usual = islice(situations_lacking(None, operator, self.situations), MAX_USUAL_SITUATIONS)
+            for situation, objects in usual:
+                binding = dict(zip(operator.parameters, objects, strict=True))
+                if any(atom.ground(binding) in situation.atoms for atom in missed):
+                    return None
+        return replace(without, delete_effects=without.delete_effects | missed)
 
     def _results(self, without: Operator, atom: LiftedAtom) -> list[ExperimentResult]:
         chosen = islice(situations_lacking(atom, without, self.situations), self.limit)
@@ -263,11 +292,13 @@ class ExperimentResult:
         predicted: whether everything that the operator predicts holds after the action.
         missed: the atoms that were predicted and do not hold. If the add effects held after no try, these
             are the atoms of the last try.
+        missed_lifted: the same atoms over the operator's parameters; None if they name other objects.
     """
 
     changed: bool
     predicted: bool
     missed: AbstractState = frozenset()
+    missed_lifted: frozenset[LiftedAtom] | None = frozenset()
 
     def __repr__(self) -> str:
         return f"ExperimentResult(changed={self.changed}, predicted={self.predicted})"
@@ -311,5 +342,18 @@ class ExperimentRunner:
             if not missed:
                 return ExperimentResult(True, True)
             if not best.changed:
-                best = ExperimentResult(missed.isdisjoint(ground.add_effects - may_fail), False, missed)
+                changed = missed.isdisjoint(ground.add_effects - may_fail)
+                best = ExperimentResult(changed, False, missed, _lifted(missed, ground))
         return best
+
+
+def _lifted(atoms: AbstractState, ground: GroundOperator) -> frozenset[LiftedAtom] | None:
+    """Return the atoms over the operator's parameters, or None if one cannot be expressed so."""
+    lifting = dict(zip(ground.objects, ground.operator.parameters, strict=True))
+    found = set()
+    for atom in atoms:
+        variables = tuple(lifting[obj] for obj in atom.objects if obj in lifting)
+        if len(variables) < len(atom.objects) or not atom.predicate.fits(variables):
+            return None
+        found.add(LiftedAtom(atom.predicate, variables))
+    return frozenset(found)
