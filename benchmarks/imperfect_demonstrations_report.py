@@ -20,7 +20,7 @@ from needful.reports.figures.canvas import (
     render_files,
     report_style,
 )
-from needful.storage.atomic import write_bytes, write_text
+from needful.storage.outputs import write_bytes, write_text
 from report import markdown_table
 
 if TYPE_CHECKING:

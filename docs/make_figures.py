@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import needful
-from needful.storage.atomic import write_bytes
+from needful.storage.outputs import write_bytes
 
 FIGURES = Path(__file__).parent / "images" / "figures"
 INK, FAINT = "#1f2933", "#8793a0"

@@ -13,7 +13,7 @@ from pathlib import Path
 import needful
 from needful.envs.drawing.film import Filmable, as_gif, film_plan
 from needful.envs.drawing.pictures import draw_film_strip, make_captions
-from needful.storage.atomic import write_bytes
+from needful.storage.outputs import write_bytes
 
 IMAGES = Path(__file__).parent / "images"
 

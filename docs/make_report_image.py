@@ -16,7 +16,7 @@ import needful
 from needful.evaluation.run_folder import RunFolder
 from needful.reports.page.page import make_report
 from needful.reports.page.recorded_run import read_run
-from needful.storage.atomic import write_bytes
+from needful.storage.outputs import write_bytes
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS.parent / "tests"))

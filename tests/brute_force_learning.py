@@ -12,10 +12,10 @@ from needful.core.objects import Object
 from needful.core.operators import GroundOperator, Operator
 from needful.operator_learning.candidates import Candidate
 from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
+from needful.operator_learning.hill_climbing import reduce_complexity, stay_where_stuck
 from needful.operator_learning.learn_operators import OperatorLearningConfig
 from needful.operator_learning.merge_types import keep_types, merge_types
 from needful.operator_learning.noise import keep_atoms
-from needful.operator_learning.reduce_complexity import reduce_complexity
 from needful.operator_learning.reliable_effects import necessary_effects_only
 from needful.operator_learning.unnamed_objects import named_objects_only
 
@@ -29,6 +29,7 @@ PAPER = OperatorLearningConfig(
     effects=necessary_effects_only,
     skip_idle_steps=False,
     repair=keep_atoms,
+    escape=stay_where_stuck,
 )
 PAPER_WITH_PATTERNS_AND_TYPES = replace(PAPER, generalise=partly_bound, types=merge_types)
 PAPER_CONFIGS = (PAPER, PAPER_WITH_PATTERNS_AND_TYPES)
@@ -121,8 +122,8 @@ def backchain(
     """Return the greedy consistent suffix, and α by state number; skipped steps are None.
 
     A step of a skippable controller is skipped if no necessary atom became true and no operator adds one
-    again; keep effects do not count. Without `skip_purposeless`, it must also add no atom at all. A repeated
-    step of a skippable controller that changed nothing is always skipped.
+    again; keep effects do not count. Without `skip_purposeless`, it must also add no atom at all. A
+    repeated step of a skippable controller that changed nothing is always skipped.
     """
     necessary = demonstration.goal
     known = {len(demonstration): necessary}

@@ -39,6 +39,7 @@ def test_ablations_keep_the_types_and_the_parameters_of_the_data():
         "effects": "reliable_effects",
         "skip_idle_steps": "true",
         "repair": "repair_noise",
+        "escape": "climb_where_stuck",
     }
     narrow = {
         **method,
@@ -52,6 +53,7 @@ def test_ablations_keep_the_types_and_the_parameters_of_the_data():
         "generalise": "whole_predicate",
         "reduce": "reduce_complexity",
         "repair": "keep_atoms",
+        "escape": "stay_where_stuck",
     }
     assert BILEVEL_APPROACHES["necessary-no-complexity"].operator_config == {
         **narrow,

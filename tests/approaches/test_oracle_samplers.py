@@ -10,7 +10,7 @@ import pytest
 
 import needful
 from command_line import needful as command
-from needful.approaches.oracle_samplers import with_oracle_samplers
+from needful.approaches.learned_model import with_oracle_samplers
 from needful.core.objects import Variable
 from needful.errors import InvalidInputError
 

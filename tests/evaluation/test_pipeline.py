@@ -13,8 +13,7 @@ from needful.approaches.learned_model import BilevelSolver
 from needful.core.model import PlanningModel
 from needful.envs.contract import Split
 from needful.errors import DemonstrationError, InvalidInputError, UnknownNameError
-from needful.evaluation.evaluate import Solve
-from needful.evaluation.pipeline import RunConfig, run, solve_tasks
+from needful.evaluation.pipeline import RunConfig, Solve, run, solve_tasks
 from needful.evaluation.run_folder import RunFolder
 from needful.planning.bilevel import PlanningConfig
 from toy_environment import ToyEnvironment, Unreliable

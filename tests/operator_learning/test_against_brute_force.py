@@ -15,14 +15,19 @@ from needful.core.operators import GroundOperator
 from needful.core.plans import necessary_atoms
 from needful.operator_learning.delete_patterns import partly_bound
 from needful.operator_learning.encoding import encode_demonstrations
-from needful.operator_learning.hill_climbing import Climb, alternate, steepest_descent
+from needful.operator_learning.hill_climbing import (
+    Climb,
+    alternate,
+    reduce_complexity,
+    reduce_truthfully,
+    steepest_descent,
+)
 from needful.operator_learning.improve_coverage import improve_coverage
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import reproduces_demonstration
 from needful.operator_learning.learning_problem import LearningProblem
 from needful.operator_learning.matching import Matcher
 from needful.operator_learning.objective import Coverage, cover
-from needful.operator_learning.reduce_complexity import reduce_complexity, reduce_truthfully
 from tiny_worlds import demonstrations, operators
 
 pytestmark = pytest.mark.slow  # as a whole

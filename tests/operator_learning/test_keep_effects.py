@@ -14,11 +14,10 @@ from needful.core.objects import Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
 from needful.operator_learning.candidates import canonical_candidate, merge_duplicates
 from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
-from needful.operator_learning.improve_coverage import improve_coverage
-from needful.operator_learning.keep_effects import copies_with_keep_effects
+from needful.operator_learning.improve_coverage import copies_with_keep_effects, improve_coverage
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
-from tiny_worlds import BLOCK, CLEAN, PUSH, RAIN
+from tiny_worlds import BALL, BLOCK, CLEAN, PUSH, RAIN, ROUND, THING
 
 # In both demonstrations a second cup stays near all the way. It sorts before the held cup, so that a choice
 # by name alone would bind the wrong cup.
@@ -168,3 +167,23 @@ def test_a_datum_whose_operator_deletes_gets_a_copy_though_another_grounding_cov
     assert (link.match.objects, bound) == ((number[a], number[b]), (number[a], number[c]))
     (copy,) = copies_with_keep_effects(start, problem)
     assert {str(atom) for atom in copy.operator.keep_effects} == {"Clean(?x1)", "Clean(?x2)"}
+
+
+def test_hints_survive_narrowed_types():
+    """The ball must stay round. The copy narrows the parameter, for which the operator has a hint."""
+    p = BALL("p")
+    clean = frozenset({CLEAN(p)})
+    demos = [
+        Demonstration((p,), clean, (frozenset({ROUND(p)}), clean), (PUSH(p),)),
+        Demonstration((p,), clean | {ROUND(p)}, (frozenset({ROUND(p)}), clean | {ROUND(p)}), (PUSH(p),)),
+    ]
+    x = Variable("?x0", THING)
+    none = frozenset()
+    operator = Operator("Push", (x,), none, frozenset({CLEAN.lifted(x)}), none, none, PUSH, (x,))
+    problem = LearningProblem.of(demos, partly_bound)
+    pushed = problem.fit([canonical_candidate(operator, {(1, 0): {x: 0}})], problem.empty_hypothesis())
+    (copy,) = copies_with_keep_effects(pushed, problem)
+    (narrowed,) = copy.operator.parameters
+    assert narrowed == Variable("?x0", BALL)
+    assert copy.operator.keep_effects == {ROUND.lifted(narrowed)}
+    assert copy.hints == {(1, 0): {narrowed: 0}}

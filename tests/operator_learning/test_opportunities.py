@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -12,11 +13,11 @@ from hypothesis import strategies as st
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Variable
 from needful.core.operators import Operator
-from needful.operator_learning import unnamed_conditions as module
+from needful.operator_learning import opportunities as module
 from needful.operator_learning.candidates import canonical_candidate
 from needful.operator_learning.encoding import encode_demonstrations
+from needful.operator_learning.opportunities import ANYTHING, Opportunities, evenly, holds
 from needful.operator_learning.partition import FittedOperator
-from needful.operator_learning.unnamed_conditions import ANYTHING, Opportunities, holds
 from tiny_worlds import BLOCK, CLEAN, ON, PREDICATES, PUSH, demonstrations, operators
 
 
@@ -94,10 +95,9 @@ def test_bits_add_up_the_surprise_of_each_demonstration(demos, operator, data):
         )
         expected.append(-math.log2((held + 1) / (len(cases) + 1)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "MAX_OPPORTUNITIES", 1000)
+        patch.setattr(module, "EXAMINED_GROUNDINGS", 1000)
         found = Opportunities(fitted(operator), encode_demonstrations(demos))
         assert found.bits(*choices) == pytest.approx(sum(expected))
-        assert found.bits(*choices, first=1) == pytest.approx(expected[0])
 
 
 X = Variable("?x", BLOCK)
@@ -122,18 +122,39 @@ def test_bits_by_hand():
     found = Opportunities(fitted(PUSHING), encode_demonstrations([demo, demo]))
     assert found.bits(ON_SOMETHING) == pytest.approx(-2 * math.log2((3 + 1) / (7 + 1)))
     assert found.bits(ON_SOMETHING) == pytest.approx(2.0)
-    assert found.bits(ON_SOMETHING, first=1) == pytest.approx(1.0)
+    assert not found.always_hold(ON_SOMETHING)
+
+
+def test_bits_of_many_demonstrations_are_estimated_from_some():
+    start = frozenset({ON(A, B), ON(C, D)})
+    demo = Demonstration((A, B, C, D), frozenset({CLEAN(A)}), (start, start | {CLEAN(A)}), (PUSH(A),))
+    count = module.EXAMINED_DEMONSTRATIONS
+    demos = [demo] * count * 3
+    found = Opportunities(fitted(PUSHING), encode_demonstrations(demos)).bits(ON_SOMETHING)
+    assert found == pytest.approx(-3 * count * math.log2(3 / 5))
+
+
+@settings(deadline=None)
+@given(size=st.integers(0, 50), count=st.integers(1, 20))
+def test_items_are_chosen_evenly(size, count):
+    items = list(range(size))
+    chosen = list(evenly(items, count))
+    assert chosen == sorted(set(chosen))
+    assert len(chosen) == min(size, count)
+    gaps = [after - before for before, after in pairwise([*chosen, size])]
+    assert not chosen or (chosen[0] == 0 and max(gaps) - min(gaps) <= 1)
 
 
 def test_a_condition_that_always_holds_is_no_evidence():
     state = frozenset({ON(A, B), ON(B, A)})
     demo = Demonstration((A, B), NONE, (state, state), (PUSH(A),))
-    assert Opportunities(fitted(PUSHING), encode_demonstrations([demo])).bits(ON_SOMETHING) == 0.0
-    assert Opportunities(fitted(PUSHING), ()).bits(ON_SOMETHING) == 0.0
+    found = Opportunities(fitted(PUSHING), encode_demonstrations([demo]))
+    assert found.bits(ON_SOMETHING) == 0.0
+    assert found.always_hold(ON_SOMETHING)
 
 
 def test_no_state_has_more_than_the_greatest_number_of_opportunities():
-    blocks = tuple(BLOCK(f"block{number:02d}") for number in range(module.MAX_OPPORTUNITIES + 5))
+    blocks = tuple(BLOCK(f"block{number:02d}") for number in range(module.EXAMINED_GROUNDINGS + 5))
     demo = Demonstration(blocks, NONE, (NONE, NONE), (PUSH(blocks[0]),))
     bits = Opportunities(fitted(PUSHING), encode_demonstrations([demo])).bits(ON_SOMETHING)
-    assert bits == pytest.approx(math.log2(module.MAX_OPPORTUNITIES + 1))
+    assert bits == pytest.approx(math.log2(module.EXAMINED_GROUNDINGS + 1))

@@ -12,15 +12,14 @@ from needful.core.objects import Variable
 from needful.core.operators import Operator
 from needful.operator_learning.candidates import canonical_candidate
 from needful.operator_learning.encoding import encode_demonstrations
+from needful.operator_learning.opportunities import ANYTHING, holds
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_conditions import (
-    ANYTHING,
     Consumption,
     condition_of,
     consumed_objects,
     consumption_classes,
     has_unique_witnesses,
-    holds,
     shared_signatures,
     signatures_before,
 )

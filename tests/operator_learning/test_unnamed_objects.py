@@ -12,11 +12,10 @@ from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 from needful.core.objects import Type
 from needful.operator_learning.delete_patterns import partly_bound
-from needful.operator_learning.hill_climbing import Climb, alternate
+from needful.operator_learning.hill_climbing import Climb, alternate, reduce_truthfully
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learning_problem import LearningProblem
-from needful.operator_learning.reduce_complexity import reduce_truthfully
-from needful.operator_learning.unnamed_conditions import Opportunities
+from needful.operator_learning.opportunities import Opportunities
 from needful.operator_learning.unnamed_objects import ENOUGH_BITS, named_objects_only, purposeless_steps
 
 

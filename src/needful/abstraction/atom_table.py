@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
@@ -27,7 +27,8 @@ class AtomTable:
 
     A set of atoms is a mask: `a` is a subset of `b` if `a & ~b == 0`, and the size of `a` is
     `a.bit_count()`. The table also stores a mask for each predicate, argument position and object: the
-    predicate's atoms that have this object at this position. Joins intersect these masks.
+    predicate's atoms that have this object at this position. Joins intersect these masks. The mask
+    `with_repeated_argument` has the atoms that mention an object twice.
     """
 
     def __init__(self, objects: Iterable[Object]) -> None:
@@ -39,6 +40,47 @@ class AtomTable:
         self._predicate_masks: dict[str, int] = {}
         self._argument_masks: dict[tuple[str, int, int], int] = {}
         self._type_masks: dict[Type, int] = {}
+        self.with_repeated_argument = 0
+        self._arguments_at: dict[tuple[int, int], frozenset[int]] = {}
+
+    def with_atoms(self, atoms: Sequence[GroundAtom], keys: Sequence[AtomKey]) -> AtomTable:
+        """Return a table of the same objects in which the given atoms are numbered in their order.
+
+        `keys` contains the key of each atom.
+        """
+        table = AtomTable(())
+        table.objects, table.object_number = self.objects, self.object_number
+        table._type_masks = self._type_masks
+        table.atoms = list(atoms)
+        table.arguments = [arguments for _, arguments in keys]
+        table._bits = {key: 1 << number for number, key in enumerate(keys)}
+        predicate_masks, argument_masks = table._predicate_masks, table._argument_masks
+        for (name, arguments), bit in table._bits.items():
+            predicate_masks[name] = predicate_masks.get(name, 0) | bit
+            for position, argument in enumerate(arguments):
+                entry = (name, position, argument)
+                argument_masks[entry] = argument_masks.get(entry, 0) | bit
+        return table
+
+    def renamed(
+        self, objects: Sequence[Object], atoms: Sequence[GroundAtom], names: Mapping[str, str]
+    ) -> AtomTable:
+        """Return a table with the same numbers for other objects and atoms.
+
+        `names` contains the new name of each predicate.
+        """
+        table = AtomTable(())
+        table.objects = tuple(objects)
+        table.object_number = {obj: number for number, obj in enumerate(objects)}
+        table.atoms = list(atoms)
+        table.arguments = list(self.arguments)
+        table._bits = {(names[name], numbers): bit for (name, numbers), bit in self._bits.items()}
+        table._predicate_masks = {names[name]: mask for name, mask in self._predicate_masks.items()}
+        table._argument_masks = {
+            (names[name], position, number): mask
+            for (name, position, number), mask in self._argument_masks.items()
+        }
+        return table
 
     def __len__(self) -> int:
         return len(self.atoms)
@@ -69,6 +111,8 @@ class AtomTable:
         self.atoms.append(atom)
         self.arguments.append(arguments)
         self._predicate_masks[name] = self._predicate_masks.get(name, 0) | bit
+        if len(set(arguments)) < len(arguments):
+            self.with_repeated_argument |= bit
         for position, argument in enumerate(arguments):
             entry = (name, position, argument)
             self._argument_masks[entry] = self._argument_masks.get(entry, 0) | bit
@@ -120,6 +164,17 @@ class AtomTable:
         number of the object.
         """
         return self._argument_masks.get((name, position, argument), 0)
+
+    def arguments_at(self, position: int, mask: int) -> frozenset[int]:
+        """Return the numbers of the objects at one argument position of the atoms of a mask.
+
+        Results are cached, because consecutive states have the same atoms of most predicates.
+        """
+        known = self._arguments_at.get((position, mask))
+        if known is None:
+            known = frozenset([self.arguments[number][position] for number in bits(mask)])
+            self._arguments_at[position, mask] = known
+        return known
 
     def of_type(self, kind: Type) -> int:
         """Return the mask of the objects of the given type (subtypes included).

@@ -15,11 +15,15 @@ from needful.operator_learning.baselines.cluster_intersect import cluster_and_in
 from needful.operator_learning.baselines.loft import loft, loft_with_replays
 from needful.operator_learning.baselines.quantified_search import cluster_and_quantify
 from needful.operator_learning.delete_patterns import whole_predicate
+from needful.operator_learning.hill_climbing import (
+    keep_all_operators,
+    reduce_complexity,
+    stay_where_stuck,
+)
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.merge_types import keep_types
 from needful.operator_learning.noise import keep_atoms
-from needful.operator_learning.reduce_complexity import keep_all_operators, reduce_complexity
 from needful.operator_learning.reliable_effects import necessary_effects_only
 from needful.operator_learning.unnamed_objects import named_objects_only
 from needful.policies.rollout import follow, shoot
@@ -57,6 +61,7 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
                     effects=necessary_effects_only,
                     skip_idle_steps=False,
                     repair=keep_atoms,
+                    escape=stay_where_stuck,
                 ),
             ),
             necessary_approach(

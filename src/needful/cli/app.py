@@ -22,7 +22,7 @@ from needful.cli.plan import plan_task
 from needful.cli.report import report
 from needful.cli.reproduce import reproduce
 from needful.cli.run import run_domain
-from needful.storage.atomic import disk_is_full
+from needful.storage.outputs import disk_is_full
 
 
 def build_app() -> typer.Typer:

@@ -12,9 +12,8 @@ from needful.cli.environments import chosen_environment
 from needful.cli.options import AsJson, Demos, Domain, Force, Seed
 from needful.evaluation.pipeline import RunConfig
 from needful.evaluation.pipeline import collect as collect_demonstrations
-from needful.storage.atomic import check_output_file
 from needful.storage.demonstrations import write_demonstrations
-from needful.storage.output_kinds import DEMONSTRATIONS
+from needful.storage.outputs import DEMONSTRATIONS, check_output_file
 
 
 @console.reporting_errors

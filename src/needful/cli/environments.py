@@ -12,8 +12,7 @@ from types import ModuleType
 
 import typer
 
-from needful.envs.catalogue import make_environment
-from needful.envs.checker import check_name
+from needful.envs.catalogue import check_name, make_environment
 from needful.envs.contract import Environment
 from needful.envs.findings import Findings, error_location
 from needful.errors import InvalidInputError, NeedfulError, UnknownNameError

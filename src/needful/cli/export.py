@@ -16,8 +16,7 @@ from needful.core.model import PlanningModel
 from needful.core.tasks import AbstractTask
 from needful.envs.contract import Split
 from needful.planning.pddl.writer import PddlStyle, write_pddl
-from needful.storage.atomic import check_output_directory, staged_directory, write_text
-from needful.storage.output_kinds import PDDL
+from needful.storage.outputs import PDDL, check_output_directory, staged_directory, write_text
 
 
 @console.reporting_errors

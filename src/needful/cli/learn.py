@@ -11,9 +11,8 @@ from needful.approaches.base import LearningConfig
 from needful.approaches.catalogue import find_approach
 from needful.cli import console
 from needful.cli.options import VALIDATION_FOLDS, AsJson, Force, LearnerName, LearningTimeout, Seed
-from needful.storage.atomic import check_output_directory
 from needful.storage.demonstrations import read_demonstrations
-from needful.storage.output_kinds import MODEL
+from needful.storage.outputs import MODEL, check_output_directory
 
 
 @console.reporting_errors

@@ -18,8 +18,7 @@ import typer
 
 from needful.cli import console
 from needful.cli.options import AsJson, Force
-from needful.storage.atomic import staged_directory, write_text
-from needful.storage.output_kinds import FileKind, FolderKind
+from needful.storage.outputs import FileKind, FolderKind, staged_directory, write_text
 
 ENVIRONMENT = '''\
 """The $domain domain: a robot on a line goes to lamps and switches them on.

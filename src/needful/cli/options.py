@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
@@ -28,6 +28,11 @@ def positive_seconds(seconds: float | None) -> float | None:
     if seconds == math.inf:
         raise typer.BadParameter("must be finite. Use a large number of seconds instead of inf.")
     return seconds
+
+
+def seconds_option(name: str, text: str) -> Any:
+    """Return the declaration of an option in seconds, which must be positive and finite."""
+    return typer.Option(name, callback=positive_seconds, help=text)
 
 
 def require_suffix(*suffixes: str) -> Callable[[Path | None], Path | None]:
@@ -75,16 +80,10 @@ Demos: TypeAlias = Annotated[
 ]
 Tasks: TypeAlias = Annotated[int, typer.Option("--tasks", min=0, help="Number of unseen tasks to solve.")]
 Seed: TypeAlias = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
-Timeout: TypeAlias = Annotated[
-    float, typer.Option("--timeout", callback=positive_seconds, help="Planning time per task, in seconds.")
-]
+Timeout: TypeAlias = Annotated[float, seconds_option("--timeout", "Planning time per task, in seconds.")]
 LearningTimeout: TypeAlias = Annotated[
     float | None,
-    typer.Option(
-        "--learning-timeout",
-        callback=positive_seconds,
-        help="Time limit of learning, in seconds; no limit by default.",
-    ),
+    seconds_option("--learning-timeout", "Time limit of learning, in seconds; no limit by default."),
 ]
 AbstractPlans: TypeAlias = Annotated[
     int, typer.Option("--abstract-plans", min=1, help="Maximum number of abstract plans per task.")

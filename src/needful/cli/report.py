@@ -17,8 +17,7 @@ from needful.envs.contract import Environment
 from needful.errors import InvalidInputError, UnknownNameError
 from needful.reports.page.page import make_report
 from needful.reports.page.recorded_run import RecordedRun, read_run
-from needful.storage.atomic import check_output_file, write_text
-from needful.storage.output_kinds import PAGE
+from needful.storage.outputs import PAGE, check_output_file, write_text
 
 
 @console.reporting_errors

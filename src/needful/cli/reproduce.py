@@ -17,7 +17,7 @@ from rich.live import Live
 from rich.table import Column, Table
 
 from needful.cli import console
-from needful.cli.options import AsJson, LearningTimeout, PlannerName, positive_seconds
+from needful.cli.options import AsJson, LearningTimeout, PlannerName, seconds_option
 from needful.envs.catalogue import make_environment
 from needful.errors import InvalidInputError, NeedfulError
 from needful.paper.domains import ANALYTIC, HOUSEHOLD
@@ -151,11 +151,7 @@ Tasks: TypeAlias = Annotated[
 ]
 Timeout: TypeAlias = Annotated[
     float | None,
-    typer.Option(
-        "--timeout",
-        callback=positive_seconds,
-        help="Planning time per task, in seconds; by default 10, in houses 60.",
-    ),
+    seconds_option("--timeout", "Planning time per task, in seconds; by default 10, in houses 60."),
 ]
 Processes: TypeAlias = Annotated[int, typer.Option("--jobs", min=1, help="Number of worker processes.")]
 ExecutorOption: TypeAlias = Annotated[

@@ -19,7 +19,7 @@ from needful.evaluation.run_folder import RunFolder
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.planning.planners import DEFAULT_PLANNER
 from needful.reports.page.recorded_run import read_run
-from needful.storage.atomic import write_bytes
+from needful.storage.outputs import write_bytes
 
 PAGE_FILE = "report.html"
 

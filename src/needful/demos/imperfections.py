@@ -206,17 +206,18 @@ def _insert_steps(
         rng = rng_for(seed, "imperfections", kind, environment.name, number)
         trajectory = _trajectory(demonstration)
         index = 0
-        for _ in demonstration.actions:
+        for remaining in reversed(range(len(demonstration))):
             if rng.random() < probability:
-                for step in propose(trajectory, index + offset, rng):
-                    longer = _insert(trajectory, index + offset, step, environment.execute)
-                    if all(atom.holds(longer.states[-1]) for atom in demonstration.goal):
-                        trajectory = longer
-                        index += 1
-                        break
-            index += 1
+                proposed = propose(trajectory, index + offset, rng)
+                longer = (_insert(trajectory, index + offset, one, environment.execute) for one in proposed)
+                trajectory = next((one for one in longer if _ends_at_goal(one, demonstration)), trajectory)
+            index = len(trajectory.actions) - remaining
         found.append(_with_trajectory(demonstration, trajectory, environment))
     return tuple(found)
+
+
+def _ends_at_goal(trajectory: _Trajectory, demonstration: Demonstration) -> bool:
+    return all(atom.holds(trajectory.states[-1]) for atom in demonstration.goal)
 
 
 def _insert(trajectory: _Trajectory, index: int, step: _Step, execute: Execute) -> _Trajectory:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -9,7 +10,14 @@ from importlib.util import find_spec
 from types import MappingProxyType
 
 from needful.envs.contract import Environment
+from needful.envs.findings import Findings
 from needful.errors import InvalidInputError, UnknownNameError, install_command
+
+ATTRIBUTES = "class attributes"
+SET_ATTRIBUTES = (
+    "Set `name` (such as cup-stacking), `description` (one line) and `vocabulary` on the class."
+)
+MAX_NAME_LENGTH = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +146,20 @@ def make_environment(name: str) -> Environment:
         ) from error
     environment: Environment = getattr(module, entry.class_name)()
     return environment
+
+
+def check_name(env: Environment, findings: Findings) -> None:
+    """Add a finding if the environment's name is invalid, too long, or the name of another domain."""
+    location, remedy = ATTRIBUTES, SET_ATTRIBUTES
+    with findings.catch("reading the attributes", location, remedy):
+        if not re.fullmatch("[a-z0-9-]+", env.name):
+            findings.add(f"the name {env.name!r} must consist of a-z, 0-9 and -", location, remedy)
+        elif len(env.name) > MAX_NAME_LENGTH:
+            findings.add(f"the name has more than {MAX_NAME_LENGTH} characters", location, remedy)
+        elif env.name in CATALOGUE and not _derives_from(env, CATALOGUE[env.name]):
+            findings.add(f"the catalogue has another domain {env.name!r}", location, remedy)
+
+
+def _derives_from(env: Environment, entry: CatalogueEntry) -> bool:
+    bases = {(base.__module__, base.__name__) for base in type(env).__mro__}
+    return (entry.module, entry.class_name) in bases

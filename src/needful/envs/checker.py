@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -23,17 +22,11 @@ from needful.core.operators import Operator
 from needful.core.plans import PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
-from needful.envs.catalogue import CATALOGUE, CatalogueEntry
+from needful.envs.catalogue import ATTRIBUTES, SET_ATTRIBUTES, check_name
 from needful.envs.contract import Environment, MultiStepEnvironment, Split
 from needful.envs.findings import CheckFailure, Finding, Findings, check_type
 from needful.errors import EnvironmentFailure
 from needful.seeding import rng_for
-
-ATTRIBUTES = "class attributes"
-SET_ATTRIBUTES = (
-    "Set `name` (such as cup-stacking), `description` (one line) and `vocabulary` on the class."
-)
-MAX_NAME_LENGTH = 80
 
 Solve: TypeAlias = Callable[[Environment, Task], PlanningResult]
 
@@ -99,23 +92,6 @@ def _check_behaviour(
         _check_drawing(env, name, task, findings)
         if solve is not None:
             _check_solving(env, name, task, solve, seed, findings)
-
-
-def check_name(env: Environment, findings: Findings) -> None:
-    """Add a finding if the environment's name is invalid, too long, or the name of another domain."""
-    location, remedy = ATTRIBUTES, SET_ATTRIBUTES
-    with findings.catch("reading the attributes", location, remedy):
-        if not re.fullmatch("[a-z0-9-]+", env.name):
-            findings.add(f"the name {env.name!r} must consist of a-z, 0-9 and -", location, remedy)
-        elif len(env.name) > MAX_NAME_LENGTH:
-            findings.add(f"the name has more than {MAX_NAME_LENGTH} characters", location, remedy)
-        elif env.name in CATALOGUE and not _derives_from(env, CATALOGUE[env.name]):
-            findings.add(f"the catalogue has another domain {env.name!r}", location, remedy)
-
-
-def _derives_from(env: Environment, entry: CatalogueEntry) -> bool:
-    bases = {(base.__module__, base.__name__) for base in type(env).__mro__}
-    return (entry.module, entry.class_name) in bases
 
 
 def _check_vocabulary(env: Environment, findings: Findings) -> None:

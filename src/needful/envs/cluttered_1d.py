@@ -95,20 +95,17 @@ class Cluttered1D(Environment):
     def oracle_model(self) -> PlanningModel:
         """Return the operators Move and Grasp, which call the same controller."""
         robot, dot = Variable("?robot", ROBOT), Variable("?dot", DOT)
-        next_to = NEXT_TO.lifted(robot, dot)
+        pair = (robot, dot)
+        next_to = NEXT_TO.lifted(*pair)
         move = oracle_operator(
-            "Move",
-            (robot, dot),
-            (MOVE_GRASP, (robot, dot)),
-            adds=[next_to],
-            forgets=[NEXT_TO, NEXT_TO_NOTHING],
+            "Move", pair, (MOVE_GRASP, pair), adds=[next_to], forgets=[NEXT_TO, NEXT_TO_NOTHING]
         )
         grasp = oracle_operator(
             "Grasp",
-            (robot, dot),
-            (MOVE_GRASP, (robot, dot)),
+            pair,
+            (MOVE_GRASP, pair),
             needs=[next_to],
-            adds=[GRASPED.lifted(robot, dot)],
+            adds=[GRASPED.lifted(*pair)],
             deletes=[next_to],
             forgets=[NEXT_TO_NOTHING],
         )

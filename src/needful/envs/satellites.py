@@ -254,29 +254,23 @@ class Satellites(Environment):
         After MoveTo, the satellite sees the object, and all other atoms of Sees are unknown.
         """
         satellite, target = Variable("?satellite", SATELLITE), Variable("?object", OBJECT)
-        sees = self.sees.lifted(satellite, target)
+        pair = (satellite, target)
+        sees = self.sees.lifted(*pair)
         calibrated = IS_CALIBRATED.lifted(satellite)
         has_x, has_y = HAS_CHEM_X.lifted(target), HAS_CHEM_Y.lifted(target)
 
         def seeing(
             name: str, controller: Controller, needs: Sequence[LiftedAtom], adds: LiftedAtom
         ) -> Operator:
-            call = (controller, (satellite, target))
-            return oracle_operator(name, (satellite, target), call, needs=[sees, *needs], adds=[adds])
+            return oracle_operator(name, pair, (controller, pair), needs=[sees, *needs], adds=[adds])
 
         def reading(name: str, needs: Sequence[LiftedAtom], taken: Predicate) -> Operator:
-            return seeing(name, USE_INSTRUMENT, [calibrated, *needs], taken.lifted(satellite, target))
+            return seeing(name, USE_INSTRUMENT, [calibrated, *needs], taken.lifted(*pair))
 
-        move_to = oracle_operator(
-            "MoveTo",
-            (satellite, target),
-            (MOVE_TO, (satellite, target)),
-            adds=[sees],
-            forgets=[self.sees],
-        )
+        move_to = oracle_operator("MoveTo", pair, (MOVE_TO, pair), adds=[sees], forgets=[self.sees])
         operators = (
             move_to,
-            seeing("Calibrate", CALIBRATE, [CALIBRATION_TARGET.lifted(satellite, target)], calibrated),
+            seeing("Calibrate", CALIBRATE, [CALIBRATION_TARGET.lifted(*pair)], calibrated),
             seeing("ShootChemX", SHOOT_CHEM_X, [SHOOTS_CHEM_X.lifted(satellite)], has_x),
             seeing("ShootChemY", SHOOT_CHEM_Y, [SHOOTS_CHEM_Y.lifted(satellite)], has_y),
             reading("CameraReading", [HAS_CAMERA.lifted(satellite), has_x], CAMERA_READING_TAKEN),

@@ -156,27 +156,19 @@ class Screws(Environment):
         """Return a model with four operators, without samplers: no controller has continuous parameters."""
         gripper, screw = Variable("?gripper", GRIPPER), Variable("?screw", SCREW)
         receptacle = Variable("?receptacle", RECEPTACLE)
-        can_pick, holding = CAN_PICK.lifted(gripper, screw), HOLDING.lifted(gripper, screw)
+        pair, everything = (gripper, screw), (gripper, receptacle, screw)
+        can_pick, holding = CAN_PICK.lifted(*pair), HOLDING.lifted(*pair)
         above = ABOVE.lifted(gripper, receptacle)
         move_to_screw = oracle_operator(
-            "MoveToScrew",
-            (gripper, screw),
-            (MOVE_TO_SCREW, (gripper, screw)),
-            adds=[can_pick],
-            forgets=[CAN_PICK],
+            "MoveToScrew", pair, (MOVE_TO_SCREW, pair), adds=[can_pick], forgets=[CAN_PICK]
         )
         magnetize = oracle_operator(
-            "Magnetize",
-            (gripper, screw),
-            (MAGNETIZE, (gripper,)),
-            needs=[can_pick],
-            adds=[holding],
-            forgets=[HOLDING],
+            "Magnetize", pair, (MAGNETIZE, (gripper,)), needs=[can_pick], adds=[holding], forgets=[HOLDING]
         )
         move_to_receptacle = oracle_operator(
             "MoveToReceptacle",
-            (gripper, receptacle, screw),
-            (MOVE_TO_RECEPTACLE, (gripper, receptacle, screw)),
+            everything,
+            (MOVE_TO_RECEPTACLE, everything),
             needs=[holding],
             adds=[above],
             forgets=[CAN_PICK],

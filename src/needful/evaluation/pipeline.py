@@ -1,10 +1,14 @@
-"""One run: environment → demonstrations → approach → solved tasks → summary."""
+"""One run: environment → demonstrations → approach → solved tasks → summary.
+
+`evaluate` solves test tasks and checks the plans by executing them.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from needful.approaches.base import (
     Learned,
@@ -14,9 +18,9 @@ from needful.approaches.base import (
     learning_summary,
 )
 from needful.approaches.catalogue import find_approach
-from needful.core.controllers import Execute
+from needful.core.controllers import Execute, GroundController
 from needful.core.demonstrations import Demonstration, Demonstrations
-from needful.core.plans import PlanningResult
+from needful.core.plans import Outcome, PlanningResult
 from needful.core.tasks import Task
 from needful.demos.collect import (
     CollectedDemonstrations,
@@ -26,11 +30,11 @@ from needful.demos.collect import (
 )
 from needful.envs.contract import Environment, Split
 from needful.errors import DemonstrationError, InvalidInputError, LearningTimeoutError
-from needful.evaluation.evaluate import Solve, evaluate, not_learned
 from needful.evaluation.records import (
     RunIdentity,
     RunRecord,
     evaluation_summary,
+    make_record,
     run_identity,
     run_summary,
 )
@@ -39,6 +43,7 @@ from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.planning.bilevel import PlanningConfig
 from needful.policies.graph_policy import PolicyConfig
 from needful.sampler_learning.learn_samplers import SamplerConfig
+from needful.seeding import seed_for
 from needful.storage.plans import record_plan
 
 
@@ -208,6 +213,10 @@ def collect(environment: Environment, config: RunConfig, progress: Progress) -> 
     return collected
 
 
+# A function that takes a task and a seed and solves the task, such as `approaches.base.Solver.solve`.
+Solve: TypeAlias = Callable[[Task, int], PlanningResult]
+
+
 def solve_tasks(
     solve: Solve,
     environment: Environment,
@@ -235,3 +244,54 @@ def solve_tasks(
             example = (task, result)
         report(len(records))
     return Evaluation(tuple(records), example)
+
+
+def evaluate(
+    solve: Solve,
+    environment: Environment,
+    tasks: Sequence[Task],
+    horizon: int,
+    identity: RunIdentity,
+) -> Iterator[tuple[RunRecord, PlanningResult]]:
+    """Solve each task and execute its plan; yield the record of the task and the planning result.
+
+    A plan that needs more than `horizon` low-level actions counts as failed.
+    """
+    for index, task in enumerate(tasks):
+        start = time.monotonic()
+        seed = planning_seed(identity.seed, identity.domain, index)
+        result = solve(task, seed)
+        seconds = time.monotonic() - start
+        outcome = result.outcome
+        if result.solved and not achieves_goal(environment, task, result.actions, horizon):
+            outcome = Outcome.GOAL_MISSED
+        yield make_record(identity, index, result, outcome, seconds, len(task.objects)), result
+
+
+def planning_seed(seed: int, domain: str, task: int) -> int:
+    """Return the seed for planning a test task, so that all commands plan this task with the same seed."""
+    return seed_for(seed, "plan", domain, task)
+
+
+def achieves_goal(
+    environment: Environment, task: Task, actions: Sequence[GroundController], horizon: int
+) -> bool:
+    """Return whether executing the actions from the task's initial state achieves the goal.
+
+    The goal must hold after at most `horizon` low-level actions.
+    """
+    state, steps = task.initial_state, 0
+    for action in actions:
+        if task.achieved_in(state):
+            break
+        execution = environment.execute(state, action)
+        steps += execution.steps
+        if execution.steps == 0 or steps > horizon:
+            return False
+        state = execution.state
+    return task.achieved_in(state)
+
+
+def not_learned(task: Task, seed: int) -> PlanningResult:
+    """Return a failure for every task; used instead of a solver if learning ran out of time."""
+    return PlanningResult(Outcome.NOT_LEARNED)

@@ -14,9 +14,8 @@ from typing import Any
 from needful.core.demonstrations import Demonstration
 from needful.core.model import Vocabulary
 from needful.evaluation.records import RunRecord
-from needful.storage.atomic import prepare_output_directory, staged_directory, write_bytes, write_text
 from needful.storage.demonstrations import write_demonstrations
-from needful.storage.output_kinds import RUN
+from needful.storage.outputs import RUN, prepare_output_directory, staged_directory, write_bytes, write_text
 from needful.storage.plans import PLANS_FILE, RecordedPlan, header_line, plan_line
 
 

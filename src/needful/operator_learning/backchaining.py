@@ -35,7 +35,7 @@ class Backchain:
         counts = f"covered={len(self.links)}, uncovered={self.uncovered}"
         return f"Backchain(demonstration={self.demonstration.index}, {counts})"
 
-    @property
+    @cached_property
     def uncovered(self) -> int:
         """The number of uncovered transitions; they are the first ones of the demonstration."""
         return len(self.demonstration.transitions) - len(self.links)

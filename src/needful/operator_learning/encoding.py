@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from needful.abstraction.atom_table import AtomTable
 from needful.core.atoms import AbstractState
@@ -103,12 +103,40 @@ class TransitionIndex:
         return cls(by_number, by_controller)
 
 
+class NumberedDemonstration(NamedTuple):
+    """A demonstration with numbered objects and atoms.
+
+    Attributes:
+        table: the numbers of objects and atoms.
+        goal: the mask of the goal.
+        states: the mask of each state.
+        actions: the controller and the numbers of its arguments for each action.
+    """
+
+    table: AtomTable
+    goal: int
+    states: Sequence[int]
+    actions: Sequence[tuple[Controller, tuple[int, ...]]]
+
+
 def encode_demonstrations(
     demonstrations: Sequence[Demonstration],
     skip_idle_steps: bool = False,
     outliers: Set[TransitionId] = frozenset(),
 ) -> tuple[EncodedDemonstration, ...]:
     """Return the demonstrations with numbered transitions, objects and atoms.
+
+    Objects are numbered in the order of their names. For the other arguments see `number_transitions`.
+    """
+    return number_transitions([_numbered(demo) for demo in demonstrations], skip_idle_steps, outliers)
+
+
+def number_transitions(
+    demonstrations: Sequence[NumberedDemonstration],
+    skip_idle_steps: bool = False,
+    outliers: Set[TransitionId] = frozenset(),
+) -> tuple[EncodedDemonstration, ...]:
+    """Return the demonstrations with numbered transitions.
 
     With `skip_idle_steps`, a transition is skippable, unless its controller never adds an atom: the learner
     must not lose a controller whose effects the predicates do not describe. The transitions in `outliers`
@@ -118,16 +146,26 @@ def encode_demonstrations(
     effective: frozenset[str] = frozenset()
     if skip_idle_steps:
         effective = frozenset(
-            action.controller.name
+            controller.name
             for demo in demonstrations
-            for action, (before, after) in zip(
-                demo.actions, itertools.pairwise(demo.abstract_states), strict=True
+            for (controller, _), (before, after) in zip(
+                demo.actions, itertools.pairwise(demo.states), strict=True
             )
-            if not after <= before
+            if after & ~before
         )
     return tuple(
         _encode(index, demo, numbers, effective, outliers) for index, demo in enumerate(demonstrations)
     )
+
+
+def _numbered(demonstration: Demonstration) -> NumberedDemonstration:
+    table = AtomTable(demonstration.objects)
+    states = _encode_states(demonstration.abstract_states, table)
+    actions = [
+        (action.controller, tuple(table.object_number[obj] for obj in action.objects))
+        for action in demonstration.actions
+    ]
+    return NumberedDemonstration(table, table.encode(demonstration.goal), states, actions)
 
 
 def _encode_states(states: Sequence[AbstractState], table: AtomTable) -> list[int]:
@@ -140,18 +178,17 @@ def _encode_states(states: Sequence[AbstractState], table: AtomTable) -> list[in
 
 def _encode(
     index: int,
-    demonstration: Demonstration,
+    demonstration: NumberedDemonstration,
     numbers: Iterator[int],
     skippable: frozenset[str],
     outliers: Set[TransitionId],
 ) -> EncodedDemonstration:
-    table = AtomTable(demonstration.objects)
-    states = _encode_states(demonstration.abstract_states, table)
-    calls = [(None, ()), *((one.controller, one.objects) for one in demonstration.actions), (None, ())]
+    table, goal, states, actions = demonstration
+    calls = [("", ()), *((controller.name, arguments) for controller, arguments in actions), ("", ())]
     transitions: list[EncodedTransition] = []
-    for step, action in enumerate(demonstration.actions):
+    for step, (controller, arguments) in enumerate(actions):
         before, after = states[step], states[step + 1]
-        may_skip = action.controller.name in skippable
+        may_skip = controller.name in skippable
         beside_same = calls[step + 1] in (calls[step], calls[step + 2])
         idle = may_skip and beside_same and not after & ~before
         transitions.append(
@@ -160,8 +197,8 @@ def _encode(
                 index,
                 step,
                 table,
-                action.controller,
-                tuple(table.object_number[obj] for obj in action.objects),
+                controller,
+                arguments,
                 before,
                 after,
                 may_skip,
@@ -169,4 +206,4 @@ def _encode(
                 (idle and before == after) or (index, step) in outliers,
             )
         )
-    return EncodedDemonstration(index, table, table.encode(demonstration.goal), tuple(transitions))
+    return EncodedDemonstration(index, table, goal, tuple(transitions))

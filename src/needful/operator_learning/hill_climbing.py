@@ -1,4 +1,4 @@
-"""Hill climbing over sets of operators.
+"""Hill climbing over sets of operators, and the move that deletes an operator (ReduceComplexity).
 
 Deviation E8, docs/paper_to_code.md: the published pseudo-code ends after one pass; the intended algorithm
 continues until neither adding nor deleting operators improves the objective.
@@ -10,11 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from needful.operator_learning.improve_coverage import improve_coverage
+from needful.operator_learning.improve_coverage import cover_where_stuck, improve_coverage
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
 from needful.operator_learning.objective import Objective
+from needful.operator_learning.partition import FittedOperator
+
+# The number of times that hill climbing is resumed where it was stuck.
+MAX_ESCAPES = 8
 
 Move: TypeAlias = Callable[[Hypothesis, LearningProblem], Hypothesis]
+Resume: TypeAlias = "Callable[[Climb, LearningProblem], Climb]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +36,21 @@ class ClimbStep:
         return f"ClimbStep({self.move!r}, {self.objective}, {counts})"
 
 
+def operator_text(fitted: FittedOperator) -> str:
+    """Return the text of an operator."""
+    return fitted.operator.text
+
+
 @dataclass(frozen=True, slots=True)
 class Climb:
-    """The operators that hill climbing has reached, and the steps that led there."""
+    """The operators that hill climbing has reached, and the steps that led there.
+
+    `describe` returns the text of an operator for a step.
+    """
 
     hypothesis: Hypothesis
     steps: tuple[ClimbStep, ...] = ()
+    describe: Callable[[FittedOperator], str] = operator_text
 
     def __repr__(self) -> str:
         return f"Climb({self.hypothesis!r}, steps={len(self.steps)})"
@@ -56,8 +70,10 @@ class Climb:
         if reached is self.hypothesis:
             return self
         old, new = self.hypothesis.operator_texts, reached.operator_texts
-        step = ClimbStep(move, reached.objective, tuple(sorted(new - old)), tuple(sorted(old - new)))
-        return Climb(reached, (*self.steps, step))
+        added = (self.describe(one) for one in reached.fitted if one.operator.text not in old)
+        removed = (self.describe(one) for one in self.hypothesis.fitted if one.operator.text not in new)
+        step = ClimbStep(move, reached.objective, tuple(sorted(added)), tuple(sorted(removed)))
+        return Climb(reached, (*self.steps, step), self.describe)
 
 
 def alternate(problem: LearningProblem, reduce: Move, start: Climb) -> Climb:
@@ -92,3 +108,66 @@ def steepest_descent(problem: LearningProblem, reduce: Move, start: Climb) -> Cl
         if best is climb:
             return climb
         climb = best
+
+
+def reduce_complexity(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
+    """Delete the operator whose deletion lowers the objective most; return `start` if none lowers it.
+
+    The transitions of the deleted operator are assigned to other operators that add the atoms needed in
+    them, if there are any. If several deletions are equally good, the operator whose text comes first is
+    deleted.
+    """
+    best = start
+    for deleted in start.candidates:
+        rest = (candidate for candidate in start.candidates if candidate is not deleted)
+        smaller = problem.fit(rest, start)
+        if smaller.objective < best.objective:
+            best = smaller
+    return best
+
+
+def reduce_truthfully(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
+    """Delete the operator whose deletion lowers the objective most, unless false claims would increase.
+
+    A deletion moves transitions to other operators, whose preconditions then become weaker. The weaker
+    operators may claim atoms that do not hold; see `validity`. Such a deletion is rejected. The last
+    operator of a controller is never deleted. If no deletion is left, return `start`.
+    """
+    controllers = [candidate.controller for candidate in start.candidates]
+    best = start
+    for deleted in start.candidates:
+        if controllers.count(deleted.controller) == 1:
+            continue
+        rest = (candidate for candidate in start.candidates if candidate is not deleted)
+        smaller = problem.fit(rest, start)
+        if smaller.objective < best.objective and (
+            problem.false_claims(smaller) <= problem.false_claims(start)
+        ):
+            best = smaller
+    return best
+
+
+def keep_all_operators(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
+    """Return `start` unchanged; in this ablation, the number of operators has weight λ = 0."""
+    return start
+
+
+def climb_where_stuck(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
+    """Cover the transitions that are still uncovered where hill climbing ended.
+
+    After each improvement, `resume` continues hill climbing, which also deletes operators. There are at
+    most `MAX_ESCAPES` improvements. If all transitions are covered, return `climb` itself.
+    """
+    for _ in range(MAX_ESCAPES):
+        if not climb.hypothesis.coverage.uncovered:
+            break
+        covered = climb.accept("pin", cover_where_stuck(climb.hypothesis, problem))
+        if covered is climb:
+            break
+        climb = resume(covered, problem)
+    return climb
+
+
+def stay_where_stuck(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
+    """Return the climb unchanged, as in the paper."""
+    return climb

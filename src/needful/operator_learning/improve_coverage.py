@@ -1,18 +1,42 @@
-"""Add operators until more transitions are covered (ImproveCoverage of the paper).
+"""Add operators until more transitions are covered (ImproveCoverage and EnsureNecAtomsSat of the paper).
+
+An operator's deletes, in particular the quantified ones, may match an atom that the rest of the plan needs.
+In this case, the learner adds a copy of the operator that has the atom both as a precondition and as an add
+effect. The copy predicts that the atom still holds. Such an atom is called a keep effect.
 
 Deviations E9, E10 and E21, docs/paper_to_code.md: The loop ends when coverage has improved or all
 transitions are covered. It also ends when a set of operators occurs for the second time, so it always
 terminates. If coverage has not improved by then, an operator with a pinned transition is added: the
 transition is assigned to this operator, even if other operators have better scores.
+
+Deviation E18: keep effects are considered for all operators, not only for the newest, and there is one copy
+per distinct set of missing atoms.
+
+If hill climbing ends although transitions are uncovered, `cover_where_stuck` adds several operators with
+pinned transitions in turn.
 """
 
 from __future__ import annotations
 
-from needful.operator_learning.candidates import canonical_candidate
-from needful.operator_learning.encoding import EncodedTransition
-from needful.operator_learning.induction import induce_operator
-from needful.operator_learning.keep_effects import copies_with_keep_effects, with_keep_effects
+from collections.abc import Sequence
+from dataclasses import replace
+
+from needful.abstraction.atom_table import bits
+from needful.core.canonical import rename
+from needful.core.objects import Variable
+from needful.core.operators import Operator
+from needful.operator_learning.candidates import Candidate, canonical_candidate
+from needful.operator_learning.encoding import EncodedTransition, TransitionId
+from needful.operator_learning.induction import induce_operator, lift
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+
+# The number of operators with pinned transitions that `cover_where_stuck` adds at most.
+MAX_PINS = 16
+# With at most this number of transitions, `cover_where_stuck` may add one operator per transition.
+MAX_TRANSITIONS = 48
+# Operators with more parameters than this are not forced to keep all necessary atoms: they can have too
+# many groundings.
+MAX_PARAMETERS = 8
 
 
 def improve_coverage(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
@@ -39,9 +63,7 @@ def _with_operator_for(
 
     If some operators then delete necessary atoms, also add copies of them that keep these atoms.
     """
-    necessary = current.coverage.necessary_after(transition)
-    assert necessary is not None, "a failing transition is reached by its chain"
-    operator, _ = induce_operator(transition, necessary)
+    operator, _ = induce_operator(transition, _necessary_after(transition, current))
     added = problem.fit((*current.candidates, canonical_candidate(operator, {})), current)
     return problem.fit((*added.candidates, *copies_with_keep_effects(added, problem)), added)
 
@@ -67,12 +89,80 @@ def cover_with_pinned_operator(
     """Return `base` with a new operator that predicts all necessary atoms of one transition.
 
     The transition is pinned: it is assigned to the new operator, even if other operators have better
-    scores. Necessary atoms that the operator would delete become keep effects. They may add parameters to
-    the operator. This changes its deletes, so further atoms may have to be kept. The loop ends when all
+    scores.
+    """
+    pinned = _pinned(transition, _necessary_after(transition, base), problem)
+    return problem.fit((*base.candidates, pinned), base)
+
+
+def cover_where_stuck(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
+    """Return operators that cover more transitions than `start`, where `improve_coverage` finds none.
+
+    First, operators with pinned transitions are added in turn. If this does not help, and if there are few
+    transitions, each transition of the uncovered demonstrations gets an operator; if this fails too, each
+    transition of all demonstrations. These operators predict the whole state after their transitions, and
+    thus all necessary atoms. Callers should then delete operators. If no attempt succeeds, return `start`.
+    """
+    reached = _pin_in_turn(start, problem)
+    if reached is not start or problem.size > MAX_TRANSITIONS:
+        return reached
+    for chains in ([chain for chain in start.coverage.chains if chain.failing], start.coverage.chains):
+        transitions = [transition for chain in chains for transition in chain.demonstration.transitions]
+        pinned = [_keeping_all(one, one.after) for one in transitions if not one.ignored]
+        if any(len(one.operator.parameters) > MAX_PARAMETERS for one in pinned):
+            break
+        reached = _with_pinned(pinned, start, problem)
+        if reached.coverage.uncovered < start.coverage.uncovered:
+            return reached
+    return start
+
+
+def _pin_in_turn(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
+    """Add operators with pinned transitions until more transitions are covered than by `start`.
+
+    Each operator is for the first failing transition that had none yet, and predicts its necessary atoms,
+    whichever other transitions are assigned to it. Coverage may fall in the meantime. If it has not
+    improved after `MAX_PINS` operators, or if no transition is left, return `start`.
+    """
+    current = start
+    tried: set[tuple[EncodedTransition, int]] = set()
+    for _ in range(MAX_PINS):
+        failing = ((one, _necessary_after(one, current)) for one in current.coverage.failing())
+        untried = next((pair for pair in failing if pair not in tried), None)
+        if untried is None:
+            break
+        tried.add(untried)
+        pinned = _keeping_all(*untried)
+        if len(pinned.operator.parameters) > MAX_PARAMETERS:
+            pinned = _pinned(*untried, problem)
+        current = _with_pinned((pinned,), current, problem)
+        if current.coverage.uncovered < start.coverage.uncovered:
+            return current
+    return start
+
+
+def _with_pinned(pinned: Sequence[Candidate], base: Hypothesis, problem: LearningProblem) -> Hypothesis:
+    """Return `base` with further candidates; their pinned transitions are no longer pinned to others."""
+    moved = frozenset[TransitionId]().union(*(one.pinned for one in pinned))
+    old = (
+        replace(one, pinned=one.pinned - moved) if one.pinned & moved else one for one in base.candidates
+    )
+    return problem.fit((*old, *pinned), base)
+
+
+def _necessary_after(transition: EncodedTransition, hypothesis: Hypothesis) -> int:
+    necessary = hypothesis.coverage.necessary_after(transition)
+    assert necessary is not None, "a failing transition is reached by its chain"
+    return necessary
+
+
+def _pinned(transition: EncodedTransition, necessary: int, problem: LearningProblem) -> Candidate:
+    """Return a candidate that predicts the necessary atoms if it explains no other transition.
+
+    Necessary atoms that the operator would delete become keep effects. They may add parameters to the
+    operator. This changes its deletes, so further atoms may have to be kept. The loop ends when all
     necessary atoms are predicted. It terminates, because the set of kept atoms only grows.
     """
-    necessary = base.coverage.necessary_after(transition)
-    assert necessary is not None, "a failing transition is reached by its chain"
     operator, objects = induce_operator(transition, necessary)
     while True:
         fitted = problem.inducer.fit(operator, ((transition, objects),))
@@ -80,7 +170,103 @@ def cover_with_pinned_operator(
         if not missing:
             break
         operator, objects = with_keep_effects(operator, transition, objects, missing)
+    return _pinned_candidate(operator, objects, transition)
+
+
+def _keeping_all(transition: EncodedTransition, necessary: int) -> Candidate:
+    """Return a candidate that predicts the necessary atoms, whichever other transitions it explains.
+
+    Each necessary atom is an add effect or a keep effect. The deletes, which depend on the transitions, do
+    not affect such atoms.
+    """
+    operator, objects = induce_operator(transition, necessary)
+    kept = necessary & transition.before
+    operator, objects = with_keep_effects(operator, transition, objects, kept)
+    return _pinned_candidate(operator, objects, transition)
+
+
+def _pinned_candidate(
+    operator: Operator, objects: tuple[int, ...], transition: EncodedTransition
+) -> Candidate:
     hint = dict(zip(operator.parameters, objects, strict=True))
     identity = transition.transition_id
-    pinned = canonical_candidate(operator, {identity: hint}, frozenset({identity}))
-    return problem.fit((*base.candidates, pinned), base)
+    return canonical_candidate(operator, {identity: hint}, frozenset({identity}))
+
+
+def copies_with_keep_effects(hypothesis: Hypothesis, problem: LearningProblem) -> tuple[Candidate, ...]:
+    """Return copies of the operators that delete necessary atoms; the copies keep these atoms.
+
+    There is one copy for each transition whose operator deletes necessary atoms. The copy has these atoms
+    as keep effects. There is no copy if one of the atoms did not hold before the transition: this atom
+    cannot be kept, so the transition needs a different operator. A copy may have new variables. Its `hints`
+    record the objects of these variables, so that matching it with the transition prefers these objects.
+    """
+    copies = []
+    for fitted in hypothesis.fitted:
+        for transition, objects in fitted.data:
+            necessary = hypothesis.coverage.necessary_after(transition)
+            if necessary is None or hypothesis.coverage.uses(fitted.operator, objects, transition):
+                continue
+            missing = necessary & ~problem.matcher.predict(fitted.operator, transition, objects)
+            if missing and not missing & ~transition.before:
+                copy, bound = with_keep_effects(fitted.candidate.operator, transition, objects, missing)
+                known = fitted.candidate.hints.get(transition.transition_id, {})
+                # The parameters of the copy are in the same order, but may have narrower types.
+                pairs = zip(fitted.candidate.operator.parameters, copy.parameters)  # noqa: B905
+                hint = {new: known[old] for old, new in pairs if old in known}
+                hint.update(list(zip(copy.parameters, bound, strict=True))[len(objects) :])
+                copies.append(canonical_candidate(copy, {transition.transition_id: hint}))
+    return tuple(copies)
+
+
+def with_keep_effects(
+    operator: Operator, transition: EncodedTransition, objects: tuple[int, ...], missing: int
+) -> tuple[Operator, tuple[int, ...]]:
+    """Return the operator with the missing atoms as keep effects, and the objects of its parameters.
+
+    Missing atoms are necessary atoms that the operator would delete. If no parameter is bound to an object
+    of a missing atom, a new parameter is added for the object. New parameters are in the order of the
+    objects' names. A parameter whose type is too wide for a missing atom gets the type of its object.
+    """
+    table = transition.table
+    operator = _narrowed(operator, transition, objects, missing)
+    mentioned = {number for atom in bits(missing) for number in table.arguments[atom]}
+    fresh = sorted(mentioned - set(objects))
+    bound = (*objects, *fresh)
+    variables = operator.parameters + tuple(
+        Variable(f"?k{index}", table.objects[number].type)
+        for index, number in enumerate(fresh, start=len(objects))
+    )
+    lifting = {table.objects[number]: variable for number, variable in zip(bound, variables, strict=True)}
+    kept = lift(transition, missing, lifting)
+    copy = replace(
+        operator,
+        parameters=variables,
+        preconditions=operator.preconditions | kept,
+        add_effects=operator.add_effects | kept,
+    )
+    return copy, bound
+
+
+def _narrowed(
+    operator: Operator, transition: EncodedTransition, objects: tuple[int, ...], missing: int
+) -> Operator:
+    """Narrow the parameters whose types are too wide for the predicate of a missing atom.
+
+    Each of them gets the type of the object to which it is bound. Return the resulting operator.
+    """
+    table = transition.table
+    bound = dict(zip(objects, operator.parameters, strict=True))
+    too_wide = {
+        number
+        for atom in bits(missing)
+        for number, kind in zip(table.arguments[atom], table.atoms[atom].predicate.types, strict=True)
+        if number in bound and not bound[number].type.is_subtype_of(kind)
+    }
+    if not too_wide:
+        return operator
+    renaming = {
+        variable: Variable(variable.name, table.objects[number].type) if number in too_wide else variable
+        for number, variable in bound.items()
+    }
+    return rename(operator, renaming)

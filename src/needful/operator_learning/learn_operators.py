@@ -8,22 +8,25 @@ from typing import TypeAlias
 
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
+from needful.operator_learning.canonical_names import CanonicalNames
 from needful.operator_learning.delete_patterns import Generalise, partly_bound
-from needful.operator_learning.encoding import TransitionId
-from needful.operator_learning.hill_climbing import Climb, Move, alternate
-from needful.operator_learning.learned_operators import (
-    EncodedOperatorData,
-    LearnedOperators,
-    evaluate_operators,
+from needful.operator_learning.encoding import TransitionId, number_transitions
+from needful.operator_learning.hill_climbing import (
+    Climb,
+    Move,
+    Resume,
+    alternate,
+    climb_where_stuck,
+    reduce_truthfully,
 )
+from needful.operator_learning.learned_operators import LearnedOperators, evaluate_operators
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
-from needful.operator_learning.matching import SKIPPED
+from needful.operator_learning.matching import SKIPPED, Matcher
 from needful.operator_learning.merge_types import merge_types
 from needful.operator_learning.noise import Repairs, repair_noise
 from needful.operator_learning.outliers import find_outliers, ignoring_pays
-from needful.operator_learning.reduce_complexity import reduce_truthfully
 from needful.operator_learning.reliable_effects import reliable_effects
-from needful.operator_learning.unnamed_objects import Resume, conditions_on_unnamed_objects
+from needful.operator_learning.unnamed_objects import conditions_on_unnamed_objects
 
 # The number of times that learning is repeated without outliers, and the share of transitions that may be
 # left out as outliers.
@@ -37,11 +40,14 @@ TypeMerger: TypeAlias = Callable[[Climb, LearningProblem], Climb]
 NoiseRepair: TypeAlias = Callable[[Sequence[Demonstration]], Repairs]
 EffectFinder: TypeAlias = Callable[[Climb, LearningProblem], Climb]
 ConditionFinder: TypeAlias = Callable[[Climb, LearningProblem, Resume], Climb]
+Escape: TypeAlias = Callable[[Climb, LearningProblem, Resume], Climb]
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorLearningConfig:
     """The functions that implement the exchangeable parts of the learner.
+
+    All functions except `repair` see demonstrations with canonical names; see `canonical_names`.
 
     Attributes:
         generalise: turns a mispredicted atom into a quantified delete (a pattern that matches atoms).
@@ -52,6 +58,7 @@ class OperatorLearningConfig:
         effects: adds effects that tasks with more objects may need.
         skip_idle_steps: whether backchaining may skip steps that add nothing necessary.
         repair: repairs wrong atoms in the demonstrations before learning.
+        escape: covers transitions that are still uncovered where hill climbing ended.
     """
 
     generalise: Generalise = partly_bound
@@ -62,6 +69,7 @@ class OperatorLearningConfig:
     effects: EffectFinder = reliable_effects
     skip_idle_steps: bool = True
     repair: NoiseRepair = repair_noise
+    escape: Escape = climb_where_stuck
 
     def describe(self) -> dict[str, str]:
         """Return the name of the function chosen for each part, to be stored with the learned model."""
@@ -74,6 +82,7 @@ class OperatorLearningConfig:
             "effects": self.effects.__name__,
             "skip_idle_steps": str(self.skip_idle_steps).lower(),
             "repair": self.repair.__name__,
+            "escape": self.escape.__name__,
         }
 
 
@@ -84,24 +93,29 @@ def learn_operators(
 ) -> LearnedOperators:
     """Learn operators that model only the changes necessary for the demonstrations' goals.
 
-    The result depends only on the demonstrations, their order and the configuration. Raises
-    `LearningTimeoutError` if the deadline passes.
+    The result depends only on the demonstrations and the configuration. It does not depend on their order
+    and on names; see `canonical_names`. Raises `LearningTimeoutError` if the deadline passes.
     """
     config = config or OperatorLearningConfig()
     repairs = config.repair(demonstrations)
-    demonstrations = repairs.demonstrations
+    names = CanonicalNames.of(repairs.demonstrations)
     outliers: frozenset[TransitionId] = frozenset()
-    climb, problem = _learn(_problem(demonstrations, config, deadline), config)
+    climb, problem = _learn(_problem(names, config, deadline), config, names)
     for _ in range(MAX_OUTLIER_ROUNDS if config.skip_idle_steps else 0):
         more = outliers | find_outliers(climb.hypothesis, problem, noisy=repairs.total > 0)
         if more == outliers or len(more) > MAX_OUTLIERS * problem.size:
             break
-        reached, without = _learn(_problem(demonstrations, config, deadline, more), config)
+        reached, without = _learn(_problem(names, config, deadline, more), config, names)
         if not ignoring_pays(reached.hypothesis, climb.hypothesis, len(more) - len(outliers)):
             break
         climb, problem, outliers = reached, without, more
-    operators = (EncodedOperatorData(fitted.operator, fitted.data) for fitted in climb.hypothesis.fitted)
-    learned = evaluate_operators(operators, climb.hypothesis.coverage, problem.matcher, climb.steps)
+
+    def resume(start: Climb, problem: LearningProblem) -> Climb:
+        return config.types(config.schedule(problem, config.reduce, start), problem)
+
+    climb = config.escape(climb, problem, resume)
+    operators, coverage = names.restore(climb.hypothesis, problem.demonstrations)
+    learned = evaluate_operators(operators, coverage, Matcher(deadline), climb.steps)
     return replace(
         learned,
         repairs=repairs,
@@ -111,15 +125,18 @@ def learn_operators(
 
 
 def _problem(
-    demonstrations: Sequence[Demonstration],
+    names: CanonicalNames,
     config: OperatorLearningConfig,
     deadline: Deadline,
     outliers: frozenset[TransitionId] = frozenset(),
 ) -> LearningProblem:
-    return LearningProblem.of(demonstrations, config.generalise, deadline, config.skip_idle_steps, outliers)
+    encoded = number_transitions(names.demonstrations, config.skip_idle_steps, outliers)
+    return LearningProblem.of_encoded(encoded, config.generalise, deadline)
 
 
-def _learn(problem: LearningProblem, config: OperatorLearningConfig) -> tuple[Climb, LearningProblem]:
+def _learn(
+    problem: LearningProblem, config: OperatorLearningConfig, names: CanonicalNames
+) -> tuple[Climb, LearningProblem]:
     """Learn operators; return them and the problem that they were learned for."""
 
     def resume(start: Climb, problem: LearningProblem) -> Climb:
@@ -129,13 +146,14 @@ def _learn(problem: LearningProblem, config: OperatorLearningConfig) -> tuple[Cl
         return config.types(resume(start, problem), problem)
 
     if not config.skip_idle_steps:
-        climb = resume(Climb(problem.empty_hypothesis()), problem)
+        climb = resume(Climb(problem.empty_hypothesis(), describe=names.describe), problem)
     else:
         skipping = problem.skipping_purposeless_steps()
-        climb = resume(Climb(skipping.empty_hypothesis()), skipping)
+        climb = resume(Climb(skipping.empty_hypothesis(), describe=names.describe), skipping)
         if _claims_at_skipped_steps(climb.hypothesis, skipping) > MAX_SKIPPED_CLAIMS * problem.size:
-            climb = resume(Climb(problem.empty_hypothesis()), problem)
-            climb = resume(Climb(skipping.cover_again(climb.hypothesis), climb.steps), skipping)
+            climb = resume(Climb(problem.empty_hypothesis(), describe=names.describe), problem)
+            start = replace(climb, hypothesis=skipping.cover_again(climb.hypothesis))
+            climb = resume(start, skipping)
         problem = skipping
     climb = config.conditions(climb, problem, resume)
     merged = config.types(climb, problem)

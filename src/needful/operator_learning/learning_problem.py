@@ -93,7 +93,18 @@ class LearningProblem:
 
         `generalise` turns a mispredicted atom into a quantified delete (a pattern that matches atoms).
         """
-        encoded = encode_demonstrations(demonstrations, skip_idle_steps, outliers)
+        return cls.of_encoded(
+            encode_demonstrations(demonstrations, skip_idle_steps, outliers), generalise, deadline
+        )
+
+    @classmethod
+    def of_encoded(
+        cls,
+        encoded: tuple[EncodedDemonstration, ...],
+        generalise: Generalise,
+        deadline: Deadline = NO_DEADLINE,
+    ) -> LearningProblem:
+        """Return encoded demonstrations as a learning problem; see `of`."""
         transitions, matcher = TransitionIndex.of(encoded), Matcher(deadline)
         return cls(
             encoded, transitions, matcher, Inducer(generalise), Validity(transitions, matcher), deadline

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from needful.core.atoms import GroundAtom
+from needful.core.controllers import GroundController
 from needful.core.demonstrations import Demonstration
 
 # The cost of a detection error: minus the logarithm of its assumed probability.
@@ -99,55 +100,27 @@ class _Series:
             atom for atom in frozenset[GroundAtom]().union(*states) if atom.predicate.name in changing
         )
         rows = {atom: row for row, atom in enumerate(atoms)}
-        recorded = np.zeros((len(atoms), len(states)), dtype=bool)
-        for column, state in enumerate(states):
-            recorded[[rows[atom] for atom in state if atom in rows], column] = True
-        rows_of: dict[object, list[int]] = {}
-        for row, atom in enumerate(atoms):
-            for obj in atom.objects:
-                rows_of.setdefault(obj, []).append(row)
-        forms = np.zeros((len(atoms), len(demonstration.actions)), dtype=np.intp)
-        predicates = list(dict.fromkeys(atom.predicate for atom in atoms))
-        kinds = np.array([predicates.index(atom.predicate) for atom in atoms], dtype=np.intp)
-        for column, action in enumerate(demonstration.actions):
-            name = action.controller.name
-            others = [
-                numbers.setdefault((name, one.name, (-1,) * len(one.types)), len(numbers))
-                for one in predicates
-            ]
-            forms[:, column] = np.array(others, dtype=np.intp)[kinds]
-            positions = {obj: index for index, obj in enumerate(action.objects)}
-            for row in {row for obj in action.objects for row in rows_of.get(obj, ())}:
-                atom = atoms[row]
-                indices = tuple(positions.get(obj, -1) for obj in atom.objects)
-                forms[row, column] = numbers.setdefault((name, atom.predicate.name, indices), len(numbers))
-        return cls(demonstration, atoms, recorded, forms)
+        changed = np.zeros((len(atoms), len(states)), dtype=bool)
+        changed[[rows[atom] for atom in states[0] if atom in rows], 0] = True
+        for column, (before, after) in enumerate(pairwise(states), start=1):
+            changed[[rows[atom] for atom in before ^ after], column] = True
+        recorded = np.logical_xor.accumulate(changed, axis=1)
+        return cls(demonstration, atoms, recorded, _forms(atoms, demonstration.actions, numbers))
 
     def most_likely(self, costs: npt.NDArray[np.float64]) -> _Values:
         """Return the most likely values of all atoms (the algorithm of Viterbi).
 
         `costs[form, before, after]` is minus the logarithm of the probability of a step.
         """
-        recorded, steps = self.recorded, self.forms.shape[1]
-        errors = np.where(recorded[:, :, None] == np.array([False, True]), 0.0, ERROR_COST)
-        goal = [atom in self.demonstration.goal for atom in self.atoms]
-        errors[goal, -1, 0] = math.inf
-        total = errors[:, 0, :]
-        choices = np.zeros((len(self.atoms), steps, 2), dtype=np.intp)
-        for column in range(steps):
-            options = total[:, :, None] + costs[self.forms[:, column]]
-            # A tie keeps the recorded value.
-            kept = recorded[:, column, None] == np.array([False, True])
-            options = options - 1e-9 * kept[:, :, None]
-            choices[:, column, :] = options.argmin(axis=1)
-            total = options.min(axis=1) + errors[:, column + 1, :]
-        values = np.zeros_like(recorded)
-        value = (total - 1e-9 * (recorded[:, -1, None] == np.array([False, True]))).argmin(axis=1)
-        every = np.arange(len(self.atoms))
-        values[:, -1] = value
-        for column in range(steps - 1, -1, -1):
-            value = choices[every, column, value]
-            values[:, column] = value
+        goal = np.array([atom in self.demonstration.goal for atom in self.atoms], dtype=bool)
+        found = self.recorded.astype(np.intp)
+        unlikely = costs[self.forms, found[:, :-1], found[:, 1:]] > ERROR_COST / 2
+        # Other values save at most the costs of the recorded steps before and after them. Their number is
+        # one more than the number of errors, so rows without an unlikely step stay as they are.
+        chosen = unlikely.any(axis=1) | (goal & ~self.recorded[:, -1])
+        values = self.recorded.copy()
+        if chosen.any():
+            values[chosen] = _viterbi(self.recorded[chosen], self.forms[chosen], goal[chosen], costs)
         return values
 
     def with_values(self, values: _Values) -> Demonstration:
@@ -159,6 +132,72 @@ class _Series:
             for column, state in enumerate(self.demonstration.abstract_states)
         )
         return replace(self.demonstration, abstract_states=states)
+
+
+def _forms(
+    atoms: Sequence[GroundAtom], actions: Sequence[GroundController], numbers: dict[_Form, int]
+) -> npt.NDArray[np.intp]:
+    """Return, for each atom and action, the number of the form in which the action may change the atom.
+
+    New forms get the next number.
+    """
+    objects = {obj: index for index, obj in enumerate(dict.fromkeys(o for a in atoms for o in a.objects))}
+    predicates = list(dict.fromkeys(atom.predicate for atom in atoms))
+    controllers = list(dict.fromkeys(action.controller for action in actions))
+    # 0 stands for an object that is no argument; the last column is for atoms with fewer objects.
+    places = np.zeros((len(actions), len(objects) + 1), dtype=np.intp)
+    for row, action in enumerate(actions):
+        for position, obj in enumerate(action.objects, start=1):
+            if obj in objects:
+                places[row, objects[obj]] = position
+    base = 1 + max((len(action.objects) for action in actions), default=0)
+    width = max((len(atom.objects) for atom in atoms), default=0)
+    columns = np.full((len(atoms), width), len(objects), dtype=np.intp)
+    for row, atom in enumerate(atoms):
+        columns[row, : len(atom.objects)] = [objects[obj] for obj in atom.objects]
+    kinds = np.array([predicates.index(atom.predicate) for atom in atoms], dtype=np.intp)
+    calls = np.array([controllers.index(action.controller) for action in actions], dtype=np.intp)
+    codes = kinds[:, None] * len(controllers) + calls[None, :]
+    for column in range(width):
+        codes = codes * base + places[:, columns[:, column]].T
+    unique, inverse = np.unique(codes, return_inverse=True)
+    found = np.zeros(len(unique), dtype=np.intp)
+    for index, code in enumerate(unique.tolist()):
+        positions: list[int] = []
+        for _ in range(width):
+            code, place = divmod(code, base)
+            positions.insert(0, place - 1)
+        kind, call = divmod(code, len(controllers))
+        predicate = predicates[kind]
+        form = (controllers[call].name, predicate.name, tuple(positions[: len(predicate.types)]))
+        found[index] = numbers.setdefault(form, len(numbers))
+    return found[inverse].reshape(codes.shape)
+
+
+def _viterbi(
+    recorded: _Values, forms: npt.NDArray[np.intp], goal: _Values, costs: npt.NDArray[np.float64]
+) -> _Values:
+    """Return the most likely values of atoms; `goal` marks those that must hold at the end."""
+    steps = forms.shape[1]
+    errors = np.where(recorded[:, :, None] == np.array([False, True]), 0.0, ERROR_COST)
+    errors[goal, -1, 0] = math.inf
+    total = errors[:, 0, :]
+    choices = np.zeros((len(recorded), steps, 2), dtype=np.intp)
+    for column in range(steps):
+        options = total[:, :, None] + costs[forms[:, column]]
+        # A tie keeps the recorded value.
+        kept = recorded[:, column, None] == np.array([False, True])
+        options = options - 1e-9 * kept[:, :, None]
+        choices[:, column, :] = options.argmin(axis=1)
+        total = options.min(axis=1) + errors[:, column + 1, :]
+    values = np.zeros_like(recorded)
+    value = (total - 1e-9 * (recorded[:, -1, None] == np.array([False, True]))).argmin(axis=1)
+    every = np.arange(len(recorded))
+    values[:, -1] = value
+    for column in range(steps - 1, -1, -1):
+        value = choices[every, column, value]
+        values[:, column] = value
+    return values
 
 
 def _step_costs(

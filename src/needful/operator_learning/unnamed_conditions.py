@@ -1,39 +1,26 @@
-"""Find conditions on unnamed objects, and measure the evidence for them.
+"""Find conditions on unnamed objects: those that are neither controller arguments nor in add effects.
 
-Unnamed objects are neither controller arguments nor in add effects. A condition is a set of atoms about one
-or more of them and the parameters of an operator. It held before every transition of the operator.
-`unnamed_objects` decides which conditions an operator requires.
-
-A condition that always held may be a precondition, or it may hold everywhere. The opportunities of an
-operator tell the two apart: the groundings that were applicable in some state of the demonstrations, and
-whose add effects did not hold yet. If an irrelevant condition holds at a share p of the opportunities of a
-demonstration, the demonstrator's choice satisfies it with probability p. The evidence is -log2 p, added up
-over the demonstrations that use the operator.
+A condition is a set of atoms about one or more unnamed objects and the parameters of an operator. It held
+before every transition of the operator. `unnamed_objects` decides which conditions an operator requires.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from itertools import islice
+from functools import lru_cache
 from typing import NamedTuple
 
-from needful.abstraction.atom_table import AtomKey, bits, lifted_key
-from needful.abstraction.joins import UNBOUND, Constraint, join
+from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.atoms import Predicate
 from needful.core.objects import Type
-from needful.operator_learning.encoding import EncodedDemonstration, EncodedTransition
+from needful.operator_learning.encoding import EncodedTransition
 from needful.operator_learning.induction import Datum
+from needful.operator_learning.opportunities import ANYTHING, atoms_before, satisfying_objects
 from needful.operator_learning.partition import FittedOperator
 
-# In the key of an atom, the index of an object about which nothing else is known.
-ANYTHING = -1
 # The number of conditions of one operator that are examined at each depth.
 MAX_CONDITIONS = 8
-# Groundings of an operator that are examined in one state.
-MAX_OPPORTUNITIES = 10
 
 Signature = frozenset[AtomKey]
 
@@ -155,9 +142,47 @@ def shared_signatures(data: Sequence[Datum]) -> list[Signature]:
     for datum in data[1:]:
         if not found:
             break
-        signatures = set(signatures_before(datum).values())
+        signatures = _signatures_within(frozenset[AtomKey]().union(*found), datum)
         found = _maximal(one & other for one in found for other in signatures)
     return found
+
+
+def _signatures_within(keys: Signature, datum: Datum) -> set[Signature]:
+    """Return the signatures of the unnamed objects before a transition, without atoms outside `keys`."""
+    transition, objects = datum
+    found: dict[int, list[AtomKey]] = {}
+    for key in keys:
+        for number in _unnamed_objects_with(key, transition, objects):
+            found.setdefault(number, []).append(key)
+    return set(map(frozenset, found.values()))
+
+
+def _unnamed_objects_with(
+    key: AtomKey, transition: EncodedTransition, objects: tuple[int, ...]
+) -> Iterable[int]:
+    """Return the unnamed objects that have an atom in their signature."""
+    if ANYTHING not in key[1]:
+        return satisfying_objects(key, transition, objects).difference(objects)
+    name, indices = key
+    table, arity = transition.table, len(objects)
+    mask = atoms_before(key, transition, objects)
+    for position, index in enumerate(indices):
+        if index in (arity, ANYTHING):
+            for number in objects:
+                mask &= ~table.with_argument(name, position, number)
+    if len(set(indices)) == len(indices):
+        return table.arguments_at(indices.index(arity), mask & ~table.with_repeated_argument)
+    return {
+        arguments[indices.index(arity)]
+        for arguments in (table.arguments[atom] for atom in bits(mask))
+        if _same_pattern(arguments, indices)
+    }
+
+
+def _same_pattern(first: Sequence[int], second: Sequence[int]) -> bool:
+    """Return whether two sequences have equal items at the same positions."""
+    pairs = set(zip(first, second, strict=True))
+    return len(pairs) == len(set(first)) == len(set(second))
 
 
 def _maximal(sets: Iterable[Signature]) -> list[Signature]:
@@ -300,89 +325,3 @@ def _typed(
 def predicates_of(data: Sequence[Datum]) -> dict[str, Predicate]:
     """Return the predicates of the atoms in the first transition's demonstration, by name."""
     return {atom.predicate.name: atom.predicate for atom in data[0][0].table.atoms}
-
-
-class Opportunities:
-    """The opportunities of one operator in the demonstrations that use it."""
-
-    def __init__(self, fitted: FittedOperator, demonstrations: Sequence[EncodedDemonstration]) -> None:
-        self.arity = len(fitted.operator.parameters)
-        self._operator = fitted.operator
-        self._demonstrations = demonstrations
-        self._found: dict[int, list[Datum]] = {}
-
-    def bits(self, *conditions: frozenset[AtomKey], first: int | None = None) -> float:
-        """Return the evidence that one of the conditions must hold.
-
-        It is added up over all demonstrations, or over the `first` ones.
-        """
-        total = 0.0
-        for demonstration in self._demonstrations[:first]:
-            data = self._of(demonstration)
-            held = sum(any(holds(atoms, self.arity, datum) for atoms in conditions) for datum in data)
-            total -= math.log2((held + 1) / (len(data) + 1))
-        return total
-
-    def _of(self, demonstration: EncodedDemonstration) -> list[Datum]:
-        known = self._found.get(demonstration.index)
-        if known is None:
-            known = self._found[demonstration.index] = list(self._applicable(demonstration))
-        return known
-
-    @cached_property
-    def _keys(self) -> tuple[list[AtomKey], list[AtomKey]]:
-        index_of = {variable: index for index, variable in enumerate(self._operator.parameters)}
-        needs = [lifted_key(atom, index_of) for atom in sorted(self._operator.preconditions)]
-        return needs, [lifted_key(atom, index_of) for atom in sorted(self._operator.add_effects)]
-
-    def _applicable(self, demonstration: EncodedDemonstration) -> Iterator[Datum]:
-        table = demonstration.table
-        needs, adds = self._keys
-        domains = [table.of_type(variable.type) for variable in self._operator.parameters]
-        for transition in demonstration.transitions:
-            constraints = [Constraint(name, variables, transition.before) for name, variables in needs]
-            groundings = join(table, constraints, domains, [UNBOUND] * len(domains))
-            for objects in islice(groundings, MAX_OPPORTUNITIES):
-                held = (table.ground(adds, objects) & transition.before).bit_count()
-                if not adds or held < len(adds):
-                    yield transition, objects
-
-
-def holds(atoms: frozenset[AtomKey], arity: int, datum: Datum, distinct: bool = False) -> bool:
-    """Return whether some objects satisfy a condition before a transition.
-
-    The objects may also be named ones, and may be equal, unless they must be `distinct`.
-    """
-    transition, objects = datum
-    table, before = transition.table, transition.before
-
-    def satisfiable(waiting: list[AtomKey], bound: dict[int, int]) -> bool:
-        if not waiting:
-            return True
-        best, candidates = 0, -1
-        for number, (name, indices) in enumerate(waiting):
-            mask = before & table.with_predicate(name)
-            for position, index in enumerate(indices):
-                if index in bound:
-                    mask &= table.with_argument(name, position, bound[index])
-            if not mask:
-                return False
-            if candidates < 0 or mask.bit_count() < candidates.bit_count():
-                best, candidates = number, mask
-        name, indices = waiting[best]
-        rest = waiting[:best] + waiting[best + 1 :]
-        for atom in bits(candidates):
-            extended = dict(bound)
-            for index, number in zip(indices, table.arguments[atom], strict=True):
-                if index == ANYTHING:
-                    continue
-                if index not in extended and distinct and number in extended.values():
-                    break
-                if extended.setdefault(index, number) != number:
-                    break
-            else:
-                if satisfiable(rest, extended):
-                    return True
-        return False
-
-    return satisfiable(sorted(atoms), dict(enumerate(objects)))

@@ -15,29 +15,32 @@ because many conditions hold everywhere. A condition is required if one of the f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from needful.abstraction.atom_table import AtomKey, bits
 from needful.core.objects import Variable
 from needful.operator_learning.candidates import Candidate, canonical_candidate
 from needful.operator_learning.encoding import EncodedTransition
-from needful.operator_learning.hill_climbing import Climb
+from needful.operator_learning.hill_climbing import Climb, Resume
 from needful.operator_learning.induction import Datum, LiftedAtomMap, lifted_atoms
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+from needful.operator_learning.opportunities import (
+    ANYTHING,
+    SCREENING_DEMONSTRATIONS,
+    Opportunities,
+    holds,
+)
 from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_conditions import (
-    ANYTHING,
     Condition,
-    Opportunities,
     Signature,
     condition_of,
     consumed_objects,
     consumption_classes,
     first_witness,
     has_unique_witnesses,
-    holds,
     predicates_of,
     shared_signatures,
     signatures_before,
@@ -48,10 +51,6 @@ ENOUGH_BITS = 8.0
 MIN_BITS = 2.0
 # A condition on a further unnamed object needs this much more evidence than the condition without it.
 BITS_PER_OBJECT = 4.0
-# Conditions are first tested on this number of demonstrations; most hold at every opportunity.
-SCREENING_DEMONSTRATIONS = 4
-
-Resume: TypeAlias = Callable[[Climb, LearningProblem], Climb]
 
 
 class _Proposal(NamedTuple):
@@ -239,12 +238,18 @@ def _proposals_for(fitted: FittedOperator, problem: LearningProblem) -> Iterator
         yield from _division(fitted, opportunities)
     first = {one.index for one in demonstrations[:SCREENING_DEMONSTRATIONS]}
     screening = [datum for datum in fitted.data if datum[0].demonstration in first]
-    screened = _shared(screening, opportunities, SCREENING_DEMONSTRATIONS)
-    if not claims and all(evidence < 0.1 for _, _, evidence in screened):
+    if not claims and all(
+        opportunities.always_hold((earlier or frozenset()) | atoms)
+        for earlier, atoms in _shared(screening, opportunities.arity)
+    ):
         return
-    if len(first) < len(demonstrations):
-        screened = _shared(fitted.data, opportunities, None)
-    for earlier, shared, evidence in screened:
+    alone = 0.0
+    for earlier, shared in _shared(fitted.data, opportunities.arity):
+        evidence = opportunities.bits((earlier or frozenset()) | shared)
+        if earlier is None:
+            alone = evidence
+        elif evidence < alone + BITS_PER_OBJECT:
+            continue
         if evidence < MIN_BITS and not claims:
             continue
         atoms = _pruned(shared, earlier or frozenset(), evidence, opportunities)
@@ -268,18 +273,14 @@ def _division(fitted: FittedOperator, opportunities: Opportunities) -> Iterator[
             yield _Proposal(fitted, tuple(conditions), evidence, True)
 
 
-def _shared(
-    data: Sequence[Datum], opportunities: Opportunities, first: int | None
-) -> list[tuple[Signature | None, Signature, float]]:
-    """Return the conditions on one unnamed object, or on a second one beside a unique first one.
+def _shared(data: Sequence[Datum], arity: int) -> Iterator[tuple[Signature | None, Signature]]:
+    """Yield the conditions on one unnamed object, or on a second one beside a unique first one.
 
-    Each result has the atoms about the first object if there are two, the atoms about the last object, and
-    the evidence in bits.
+    Each result has the atoms about the first object if there are two, and the atoms about the last object.
+    `arity` is the number of the operator's parameters.
     """
-    found: list[tuple[Signature | None, Signature, float]] = []
     for one in shared_signatures(data):
-        alone = opportunities.bits(one, first=first)
-        found.append((None, one, alone))
+        yield None, one
         core = frozenset(key for key in one if ANYTHING not in key[1])
         if not core or not has_unique_witnesses(data, core):
             continue
@@ -288,11 +289,8 @@ def _shared(
             for transition, objects in data
         ]
         for two in shared_signatures(extended):
-            if any(opportunities.arity in indices for _, indices in two):
-                bits = opportunities.bits(core | two, first=first)
-                if bits >= alone + BITS_PER_OBJECT or first is not None:
-                    found.append((core, two, bits))
-    return found
+            if any(arity in indices for _, indices in two):
+                yield core, two
 
 
 def _pruned(atoms: Signature, earlier: Signature, bits: float, opportunities: Opportunities) -> Signature:

@@ -103,16 +103,10 @@ def refine(
     previous step uses its next try, and the later step gets all its tries again. If the simulator reports
     objects as the cause of a failure, the search stops and returns this attempt.
     """
+    parts = zip(plan, subgoals[1:], (*plan, None)[1:], strict=True)
     steps = [
-        _Step(
-            index,
-            operator,
-            subgoal,
-            plan[index + 1] if index + 1 < len(plan) else None,
-            samplers.get(operator.operator.name),
-            limits,
-        )
-        for index, (operator, subgoal) in enumerate(zip(plan, subgoals[1:], strict=True))
+        _Step(index, operator, subgoal, follower, samplers.get(operator.operator.name), limits)
+        for index, (operator, subgoal, follower) in enumerate(parts)
     ]
     if len(steps) > limits.horizon:  # every step takes at least one low-level action
         return Refinement((), (start,), steps[limits.horizon].beyond_horizon())
@@ -133,15 +127,14 @@ def refine(
         else:
             execution = execute(trace.states[-1], action)
             reason = step.check_execution(execution, trace.action_counts[-1])
+            tried_parameters[index].add(action.parameters)  # not used again, not even after backtracking
             if reason is None:
-                tried_parameters[index].add(action.parameters)  # not used again after backtracking
                 trace.push(action, execution)
                 index += 1
                 continue
             if execution.offending:
                 return replace(trace.to_refinement(reason), offending=execution.offending, samples=samples)
             failure = reason
-            tried_parameters[index].add(action.parameters)
         if limits.budget.expired():  # ignore this failure: lack of time may have caused it
             continue
         deepest = _deeper(deepest, trace.to_refinement(failure))

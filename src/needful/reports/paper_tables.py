@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -91,9 +92,20 @@ def _known(value: Callable[[JobResult], float | None], runs: Sequence[JobResult]
     return [found for found in map(value, runs) if found is not None]
 
 
+# Tables of success rates, and tables of learning costs, in which the lowest number is the best.
+_success_table = partial(
+    TableSpec,
+    values=lambda group: success_percentages(group.runs),
+    text=one_decimal,
+    about_tasks=True,
+)
+_cost_table = partial(
+    TableSpec, spread=standard_deviation, higher_is_better=False, bold=within_spread_of_best
+)
+
 TABLES: Mapping[str, TableSpec] = MappingProxyType(
     {
-        "main": TableSpec(
+        "main": _success_table(
             title="Success on unseen tasks",
             caption=(
                 "Percentage of tasks solved: mean over seeds, standard error in brackets. "
@@ -102,13 +114,10 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
             ),
             columns=_columns(*LEARNERS),
             published=published_numbers.SUCCESS,
-            values=lambda group: success_percentages(group.runs),
             spread=standard_error,
-            text=one_decimal,
             bold=intervals_overlap,
-            about_tasks=True,
         ),
-        "times": TableSpec(
+        "times": _cost_table(
             title="Learning times",
             caption=(
                 "Seconds of learning: mean over seeds, standard deviation in brackets. "
@@ -122,12 +131,9 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
             ),
             published=published_numbers.LEARNING_SECONDS,
             values=lambda group: _known(learning_seconds, group.runs),
-            spread=standard_deviation,
             text=three_digits,
-            higher_is_better=False,
-            bold=within_spread_of_best,
         ),
-        "operators": TableSpec(
+        "operators": _cost_table(
             title="Operators learned",
             caption=(
                 "Number of operators: mean over seeds, standard deviation in brackets. "
@@ -137,12 +143,9 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
             columns=_columns(*OPERATOR_LEARNERS),
             published=published_numbers.OPERATORS,
             values=lambda group: () if group.method in POLICIES else _known(operator_count, group.learned),
-            spread=standard_deviation,
             text=one_decimal,
-            higher_is_better=False,
-            bold=within_spread_of_best,
         ),
-        "ablations": TableSpec(
+        "ablations": _success_table(
             title="Ablations",
             caption=(
                 "Percentage of tasks solved without deleting superfluous operators (No complexity) or with "
@@ -150,11 +153,8 @@ TABLES: Mapping[str, TableSpec] = MappingProxyType(
             ),
             columns=_columns(OURS, *ABLATIONS),
             published=published_numbers.ABLATION_SUCCESS,
-            values=lambda group: success_percentages(group.runs),
             spread=standard_deviation,
-            text=one_decimal,
             include_unknown=False,
-            about_tasks=True,
         ),
     }
 )

@@ -16,14 +16,18 @@ from needful.core.plans import Outcome
 from needful.errors import UnknownNameError
 from needful.paper.methods import method_of
 from needful.reports.figures.canvas import FigureFiles, render_files, report_style
-from needful.reports.figures.failures import draw_failures
 from needful.reports.figures.nodes_created import draw_nodes_created
+from needful.reports.figures.outcomes import (
+    draw_data_efficiency,
+    draw_failures,
+    draw_success_by_objects,
+    draw_survival,
+)
 from needful.reports.figures.paired_differences import draw_paired_differences
-from needful.reports.figures.success import draw_data_efficiency, draw_success_by_objects, draw_survival
 from needful.reports.paper_tables import TABLES, fill_table
 from needful.reports.runs import RunGroup, group_runs, main_groups, summary_fault
 from needful.reports.table import Table, as_csv, as_latex, as_markdown, escape_markdown
-from needful.storage.atomic import write_bytes, write_text
+from needful.storage.outputs import write_bytes, write_text
 from needful.sweeps.jobs import Job
 from needful.sweeps.results import JobResult, Results
 

@@ -16,9 +16,8 @@ from needful.core.model import Vocabulary
 from needful.core.objects import counted, short_repr
 from needful.core.state import State
 from needful.errors import DemonstrationError
-from needful.storage.atomic import check_output_file, compressed, decompressed, write_bytes
 from needful.storage.json_fields import Field, JsonValue, Source, dump_json, parse_json
-from needful.storage.output_kinds import DEMONSTRATIONS
+from needful.storage.outputs import DEMONSTRATIONS, check_output_file, compressed, decompressed, write_bytes
 from needful.storage.vocabulary_json import (
     VOCABULARY_FIELDS,
     GroundAtomReader,

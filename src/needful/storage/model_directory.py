@@ -34,9 +34,8 @@ from needful.core.operators import Operator
 from needful.errors import ModelError
 from needful.policies.graph_policy import GraphPolicy
 from needful.sampler_learning.sampling import sampler_from_arrays, sampler_to_arrays
-from needful.storage.atomic import staged_directory, write_bytes, write_text
 from needful.storage.json_fields import Field, JsonValue, Source, dump_json, parse_json
-from needful.storage.output_kinds import MODEL
+from needful.storage.outputs import MODEL, staged_directory, write_bytes, write_text
 from needful.storage.vocabulary_json import (
     NEGATIVE_PRECONDITIONS,
     OPERATOR_FIELDS,

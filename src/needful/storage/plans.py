@@ -19,8 +19,8 @@ from needful.core.plans import Outcome, PlanningResult
 from needful.core.state import State
 from needful.core.tasks import Task
 from needful.errors import ResultsError
-from needful.storage.atomic import compressed, read_gzipped
 from needful.storage.json_fields import Field, JsonValue, Source, dump_json, parse_json
+from needful.storage.outputs import compressed, read_gzipped
 from needful.storage.vocabulary_json import (
     VOCABULARY_FIELDS,
     GroundAtomReader,

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from needful.errors import OutputError, OutputExistsError, ResultsError
 from needful.evaluation.records import RunRecord
-from needful.storage.atomic import compressed, read_gzipped, remove_leftovers, write_bytes
 from needful.storage.json_fields import JsonValue, Source, dump_json, parse_json
+from needful.storage.outputs import compressed, read_gzipped, remove_leftovers, write_bytes
 from needful.sweeps.jobs import Job
 
 FORMAT, VERSION = "needful-results", 1

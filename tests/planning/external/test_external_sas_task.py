@@ -14,7 +14,7 @@ from needful.core.controllers import Controller
 from needful.core.operators import Operator
 from needful.planning.budget import Budget
 from needful.planning.engines.python_planner import with_failure
-from needful.planning.external.sas_task import sas_task
+from needful.planning.external.external_plans import sas_task
 from needful.planning.grounding import GroundProblem
 from planning_problems import Problem, negated, problems, toy_problem
 

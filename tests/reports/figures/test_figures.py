@@ -18,18 +18,20 @@ from needful.core.plans import Outcome
 from needful.paper.domains import ANALYTIC, DOMAINS
 from needful.paper.methods import METHODS, method_style
 from needful.reports.figures.canvas import report_style
-from needful.reports.figures.failures import OUTCOME_COLOURS, draw_failures, outcome_label
 from needful.reports.figures.nodes_created import draw_nodes_created
-from needful.reports.figures.paired_differences import draw_paired_differences
-from needful.reports.figures.success import (
+from needful.reports.figures.outcomes import (
+    OUTCOME_COLOURS,
     SizeClass,
     draw_data_efficiency,
+    draw_failures,
     draw_success_by_objects,
     draw_survival,
     learning_curves,
+    outcome_label,
     size_classes,
     solved_within,
 )
+from needful.reports.figures.paired_differences import draw_paired_differences
 from needful.reports.runs import RunGroup, group_runs
 from needful.reports.write_report import FIGURES, render_figure
 from needful.sweeps.jobs import Job

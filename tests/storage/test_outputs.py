@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from needful.errors import OutputError, OutputExistsError
-from needful.storage.atomic import (
+from needful.storage.outputs import (
+    DEMONSTRATIONS,
+    MODEL,
+    PDDL,
+    PNG,
+    RUN,
+    FileKind,
+    FolderKind,
     check_output_directory,
     check_output_file,
     prepare_output_directory,
@@ -18,7 +25,6 @@ from needful.storage.atomic import (
     write_bytes,
     write_text,
 )
-from needful.storage.output_kinds import DEMONSTRATIONS, MODEL, PDDL, PNG, RUN, FileKind, FolderKind
 
 RECORDS = '{"config_hash": "old"}'
 MODEL_TEXT = '{"format": "needful-model"}'
@@ -233,8 +239,7 @@ def test_a_kill_leaves_the_old_folder(tmp_path: Path) -> None:
     (path / "records.jsonl").write_text(RECORDS)
     program = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from needful.storage.atomic import staged_directory\n"
-        "from needful.storage.output_kinds import RUN\n"
+        "from needful.storage.outputs import RUN, staged_directory\n"
         "with staged_directory(Path(sys.argv[1]), RUN, force=True) as staging:\n"
         "    (staging / 'new').write_text('new')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -1,0 +1,258 @@
+"""Order the parts of demonstrations by their structure instead of their names: colour refinement.
+
+Types, predicates, controllers, objects and demonstrations get colours (64-bit numbers) that do not depend
+on names. At first, all types have the same colour, and so on. In each round, a new colour is computed from
+the old one and the colours of all neighbours: an object's neighbours are its type and the facts about it. A
+fact is an atom with the times at which it changed, or an action with the time at which it was executed.
+Two objects thus get different colours if anything about them differs. The rounds end when the number of
+colours stops growing. Colours are then the sort keys.
+
+If two items still have the same colour, they are almost always interchangeable: swapping them, and possibly
+others, changes nothing in the demonstrations. One of them is then given a colour of its own, and refinement
+continues, so that the order of one pair agrees with the order of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+# The number of times that interchangeable items are told apart. Afterwards, the order of names decides.
+MAX_CHOICES = 32
+
+Colours = npt.NDArray[np.uint64]
+Indices = npt.NDArray[np.intp]
+
+
+@dataclass(slots=True)
+class Structure:
+    """The relations between the parts of demonstrations; parts are numbered, in the order of their names.
+
+    Attributes:
+        type_parents: for each type its parent, or -1.
+        relation_kinds: for each relation its kind: predicates and controllers are relations.
+        relation_types: for each relation the types of its arguments.
+        object_types: for each object its type. Objects of different demonstrations are different.
+        object_demonstrations: for each object its demonstration.
+        fact_relations: for each fact its relation.
+        fact_demonstrations: for each fact its demonstration.
+        argument_facts: for each argument of a fact the fact.
+        argument_positions: for each argument of a fact its position.
+        argument_objects: for each argument of a fact the object.
+        event_facts: for each event the fact.
+        event_codes: for each event its time and kind, as a number.
+    """
+
+    type_parents: list[int] = field(default_factory=list)
+    relation_kinds: list[int] = field(default_factory=list)
+    relation_types: list[tuple[int, ...]] = field(default_factory=list)
+    object_types: list[int] = field(default_factory=list)
+    object_demonstrations: list[int] = field(default_factory=list)
+    fact_relations: list[int] = field(default_factory=list)
+    fact_demonstrations: list[int] = field(default_factory=list)
+    argument_facts: list[int] = field(default_factory=list)
+    argument_positions: list[int] = field(default_factory=list)
+    argument_objects: list[int] = field(default_factory=list)
+    event_facts: list[int] = field(default_factory=list)
+    event_codes: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalOrder:
+    """Types, relations, objects and demonstrations, sorted by colour.
+
+    `objects` contains the objects of all demonstrations. Those of one demonstration are in canonical order,
+    by type and then by colour.
+    """
+
+    types: list[int]
+    relations: list[int]
+    objects: list[int]
+    demonstrations: list[int]
+
+
+def canonical_order(structure: Structure, demonstrations: int) -> CanonicalOrder:
+    """Return the parts of some demonstrations in an order that does not depend on names."""
+    refinement = _Refinement(structure, demonstrations)
+    refinement.refine()
+    for _ in range(MAX_CHOICES):
+        if not refinement.choose_type_or_relation():
+            break
+        refinement.refine()
+    order = np.argsort(refinement.demonstrations, kind="stable").tolist()
+    for _ in range(MAX_CHOICES):
+        if not refinement.choose_objects():
+            break
+        refinement.refine_objects()
+    types = np.argsort(refinement.types, kind="stable")
+    ranks = np.empty_like(types)
+    ranks[types] = np.arange(len(types))
+    keys = (refinement.objects, ranks[refinement.object_types])
+    return CanonicalOrder(
+        types.tolist(),
+        np.argsort(refinement.relations, kind="stable").tolist(),
+        np.lexsort(keys).tolist(),
+        order,
+    )
+
+
+def _mix(values: Colours) -> Colours:
+    """Return a hash of each number (the finaliser of SplitMix64)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def _salted(numbers: Sequence[int], salt: int) -> Colours:
+    """Return hashes of small numbers; different salts give different hashes."""
+    return _mix(np.array(numbers, dtype=np.uint64) * np.uint64(64) + np.uint64(salt))
+
+
+def _sums(size: int, indices: Indices, values: Colours) -> Colours:
+    """Return, for each index below `size`, the sum of the values with this index."""
+    sums = np.zeros(size, dtype=np.uint64)
+    np.add.at(sums, indices, values)
+    return sums
+
+
+def _indices(numbers: Sequence[int]) -> Indices:
+    return np.array(numbers, dtype=np.intp)
+
+
+class _Refinement:
+    """The colours of all parts during colour refinement."""
+
+    def __init__(self, structure: Structure, demonstrations: int) -> None:
+        # Parts of different kinds have different colours, so that all colours can be counted together.
+        self.types: Colours = np.zeros(len(structure.type_parents), dtype=np.uint64)
+        self.relations: Colours = _salted(structure.relation_kinds, 1)
+        self.objects: Colours = np.ones(len(structure.object_types), dtype=np.uint64)
+        self.demonstrations: Colours = np.full(demonstrations, 2, dtype=np.uint64)
+        self.object_types = _indices(structure.object_types)
+        self._object_demonstrations = _indices(structure.object_demonstrations)
+        self._fact_relations = _indices(structure.fact_relations)
+        self._fact_demonstrations = _indices(structure.fact_demonstrations)
+        self._fact_events = _mix(
+            _sums(
+                len(structure.fact_relations),
+                _indices(structure.event_facts),
+                _salted(structure.event_codes, 2),
+            )
+        )
+        self._argument_facts = _indices(structure.argument_facts)
+        self._argument_objects = _indices(structure.argument_objects)
+        self._argument_salts = _salted(structure.argument_positions, 3)
+        parents = [(kind, parent) for kind, parent in enumerate(structure.type_parents) if parent >= 0]
+        self._children = _indices([kind for kind, _ in parents])
+        self._parents = _indices([parent for _, parent in parents])
+        signatures = [
+            (relation, position, kind)
+            for relation, types in enumerate(structure.relation_types)
+            for position, kind in enumerate(types)
+        ]
+        self._signature_relations = _indices([relation for relation, _, _ in signatures])
+        self._signature_salts = _salted([position for _, position, _ in signatures], 4)
+        self._signature_types = _indices([kind for _, _, kind in signatures])
+
+    def refine(self) -> None:
+        """Refine all colours until their number stops growing."""
+        count = 0
+        while (found := self._count()) > count:
+            count = found
+            facts = self._fact_colours()
+            self.demonstrations = _mix(
+                _sums(len(self.demonstrations), self._fact_demonstrations, facts)
+                + _sums(len(self.demonstrations), self._object_demonstrations, _mix(self.objects))
+            )
+            objects = self._object_colours(facts)
+            relations = _mix(
+                _mix(self.relations)
+                + _sums(
+                    len(self.relations),
+                    self._fact_relations,
+                    _mix(facts + self.demonstrations[self._fact_demonstrations]),
+                )
+                + _sums(
+                    len(self.relations),
+                    self._signature_relations,
+                    _mix(self.types[self._signature_types] + self._signature_salts),
+                )
+            )
+            size = len(self.types)
+            self.types = _mix(
+                _mix(self.types)
+                + _sums(size, self._children, _mix(self.types[self._parents] + np.uint64(1)))
+                + _sums(size, self._parents, _mix(self.types[self._children] + np.uint64(2)))
+                + _sums(
+                    size,
+                    self.object_types,
+                    _mix(objects + self.demonstrations[self._object_demonstrations]),
+                )
+                + _sums(
+                    size,
+                    self._signature_types,
+                    _mix(self.relations[self._signature_relations] + self._signature_salts),
+                )
+            )
+            self.objects, self.relations = objects, relations
+
+    def refine_objects(self) -> None:
+        """Refine the colours of objects only, until their number stops growing."""
+        count = 0
+        while (found := len(np.unique(self.objects))) > count:
+            count = found
+            self.objects = self._object_colours(self._fact_colours())
+
+    def _count(self) -> int:
+        colours = (self.types, self.relations, self.objects, self.demonstrations)
+        return len(np.unique(np.concatenate(colours)))
+
+    def _fact_colours(self) -> Colours:
+        arguments = _mix(self.objects[self._argument_objects] + self._argument_salts)
+        facts = _mix(self._fact_events + self.relations[self._fact_relations])
+        return _mix(facts + _sums(len(facts), self._argument_facts, arguments))
+
+    def _object_colours(self, facts: Colours) -> Colours:
+        about = _mix(facts[self._argument_facts] ^ self._argument_salts)
+        own = _mix(self.objects + self.types[self.object_types])
+        return _mix(own + _sums(len(self.objects), self._argument_objects, about))
+
+    def choose_type_or_relation(self) -> bool:
+        """Give one of several types or relations of equal colour a new colour.
+
+        Return whether there were several of equal colour.
+        """
+        for colours in (self.types, self.relations):
+            values, first, counts = np.unique(colours, return_index=True, return_counts=True)
+            if len(values) < len(colours):
+                chosen = first[counts > 1][:1]
+                colours[chosen] = _mix(colours[chosen] + np.uint64(5))
+                return True
+        return False
+
+    def choose_objects(self) -> bool:
+        """Give one object per demonstration a new colour if its facts mention several objects to choose.
+
+        Objects of equal colour whose facts mention no other such object are interchangeable in any order.
+        Return whether an object was chosen.
+        """
+        demonstrations = self._object_demonstrations
+        order = np.lexsort((self.objects, demonstrations))
+        equal = (self.objects[order][1:] == self.objects[order][:-1]) & (
+            demonstrations[order][1:] == demonstrations[order][:-1]
+        )
+        tied = np.zeros(len(self.objects), dtype=bool)
+        tied[order[1:][equal]] = True
+        tied[order[:-1][equal]] = True
+        tied_arguments = tied[self._argument_objects]
+        several = np.bincount(self._argument_facts[tied_arguments], minlength=len(self._fact_relations)) > 1
+        entangled = np.zeros(len(self.objects), dtype=bool)
+        entangled[self._argument_objects[tied_arguments & several[self._argument_facts]]] = True
+        candidates = order[entangled[order]]
+        _, first = np.unique(demonstrations[candidates], return_index=True)
+        chosen = candidates[first]
+        self.objects[chosen] = _mix(self.objects[chosen] + np.uint64(6))
+        return len(chosen) > 0
