@@ -113,7 +113,7 @@ def learn_operators(
     def resume(start: Climb, problem: LearningProblem) -> Climb:
         return config.types(config.schedule(problem, config.reduce, start), problem)
 
-    climb = config.escape(climb, problem, resume)
+    climb = config.effects(config.escape(climb, problem, resume), problem)
     operators, coverage = names.restore(climb.hypothesis, problem.demonstrations)
     learned = evaluate_operators(operators, coverage, Matcher(deadline), climb.steps)
     return replace(
@@ -159,7 +159,7 @@ def _learn(
     merged = config.types(climb, problem)
     if merged is not climb:
         climb = config.conditions(merged, problem, resume_and_merge)
-    return config.effects(climb, problem), problem
+    return climb, problem
 
 
 def _count_skipped(outliers: Set[TransitionId], hypothesis: Hypothesis) -> int:
