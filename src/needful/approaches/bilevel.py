@@ -233,7 +233,8 @@ def _practise(
     seed: int,
 ) -> _TestedModel:
     """Learn again with demonstrations from practice, as long as this solves more of the tasks."""
-    everything, solved = frozenset(range(len(practice.tasks))), practice.solved(tested.examined.model)
+    everything = frozenset(range(len(practice.tasks)))
+    tested, solved = _attempt(tested, practice)
     demonstrations: dict[int, Demonstration] = {}
     for _ in range(config.practice_rounds):
         found = practice.demonstrate(tested.examined, everything - solved - demonstrations.keys())
@@ -241,12 +242,20 @@ def _practise(
         if not found:
             break
         practised = tuple(demonstrations[index] for index in sorted(demonstrations))
-        candidate = _examine(learn_again(practised), practice.execute, config, seed)
-        now = practice.solved(candidate.examined.model)
+        candidate, now = _attempt(
+            _examine(learn_again(practised), practice.execute, config, seed), practice
+        )
         if len(now) <= len(solved):
             break
         tested, solved = replace(candidate, practised=practised), now
     return tested
+
+
+def _attempt(tested: _TestedModel, practice: Practice) -> tuple[_TestedModel, frozenset[int]]:
+    """Return the model without misleading operators, and the indices of the tasks that it solves."""
+    model = tested.examined.model
+    model, attempt = practice.without_misleading(model, practice.attempt(model))
+    return replace(tested, examined=replace(tested.examined, model=model)), attempt.solved
 
 
 def with_validation(

@@ -18,6 +18,7 @@ the tasks than the model before.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -51,6 +52,14 @@ MAX_EXPLORED = 5
 EXPLORATION_FACTOR = 20
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The indices of the solved tasks, and the operators at which plans failed, most frequent first."""
+
+    solved: frozenset[int]
+    failing: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class Practice:
     """Attempts to solve tasks with a limited number of simulated actions.
@@ -70,9 +79,29 @@ class Practice:
     seed: int
     _executions: int = field(default=0, init=False)
 
-    def solved(self, model: PlanningModel) -> frozenset[int]:
-        """Return the indices of the tasks that the model solves."""
-        return frozenset(index for index in range(len(self.tasks)) if self._solve(index, model).solved)
+    def attempt(self, model: PlanningModel) -> Attempt:
+        """Try to solve all tasks with a model."""
+        results = [self._solve(index, model) for index in range(len(self.tasks))]
+        failed = (one.failure.operator for one in results if one.failure is not None)
+        failing = Counter(step.operator.name for step in failed if step is not None)
+        return Attempt(
+            frozenset(index for index, one in enumerate(results) if one.solved),
+            tuple(sorted(failing, key=lambda name: (-failing[name], name))),
+        )
+
+    def without_misleading(self, model: PlanningModel, attempt: Attempt) -> tuple[PlanningModel, Attempt]:
+        """Remove operators as long as more tasks are solved without them; `attempt` is that of the model.
+
+        An operator that was learned from a lucky demonstration promises too much. Plans use it and fail.
+        """
+        for name in attempt.failing:
+            operators = tuple(one for one in model.operators if one.name != name)
+            samplers = {key: sampler for key, sampler in model.samplers.items() if key != name}
+            fewer = replace(model, operators=operators, samplers=samplers)
+            again = self.attempt(fewer)
+            if len(again.solved) > len(attempt.solved):
+                return self.without_misleading(fewer, again)
+        return model, attempt
 
     def demonstrate(
         self, examined: ExaminedPreconditions, unsolved: Iterable[int]
