@@ -10,11 +10,14 @@ from needful.approaches.base import LearningConfig
 from needful.approaches.bilevel import learn_model, with_experiments
 from needful.approaches.catalogue import BILEVEL_APPROACHES
 from needful.approaches.learned_model import LearnedModel
+from needful.approaches.practice import Attempt, Practice
 from needful.core.demonstrations import Demonstrations
+from needful.core.model import PlanningModel
 from needful.core.tasks import Task
 from needful.errors import InvalidInputError
 from needful.operator_learning.accidental_preconditions import ExperimentConfig
 from needful.planning.bilevel import plan
+from workshop_world import POLISH as POLISHING
 from workshop_world import POLISHED, WORDS, demonstrate, execute, task, workshop
 
 # All demonstrated things are red, and nobody shows how to polish.
@@ -82,6 +85,26 @@ def test_a_model_that_solves_no_more_tasks_is_rejected() -> None:
     )
     assert tested.practised == ()
     assert tested.model.operators == learned.model.operators
+
+
+class Scripted(Practice):
+    """A practice in which the task is solved if and only if there is Paint but not Polish."""
+
+    def attempt(self, model: PlanningModel) -> Attempt:
+        names = {one.name for one in model.operators}
+        return Attempt(frozenset({0} if names == {"Paint"} else ()), tuple(sorted(names)))
+
+
+def test_an_operator_that_misleads_the_planner_is_removed() -> None:
+    model = learn_model(WORDS, DEMOS).model
+    (paint,) = model.operators
+    misled = replace(model, operators=(paint, replace(paint, name="Polish", controller=POLISHING)))
+    practice = Scripted([RED], execute, 1, 0)
+    found, attempt = practice.without_misleading(misled, practice.attempt(misled))
+    assert found == model
+    assert attempt.solved == {0}
+    # Without a gain, nothing is removed.
+    assert practice.without_misleading(model, practice.attempt(model))[0] == model
 
 
 def test_the_same_seed_gives_the_same_result() -> None:
