@@ -40,6 +40,7 @@ def test_ablations_keep_the_types_and_the_parameters_of_the_data():
         "skip_idle_steps": "true",
         "repair": "repair_noise",
         "escape": "climb_where_stuck",
+        "negatives": "negative_preconditions",
     }
     narrow = {
         **method,
@@ -47,6 +48,7 @@ def test_ablations_keep_the_types_and_the_parameters_of_the_data():
         "conditions": "named_objects_only",
         "effects": "necessary_effects_only",
         "skip_idle_steps": "false",
+        "negatives": "positive_preconditions_only",
     }
     assert BILEVEL_APPROACHES["necessary-paper"].operator_config == {
         **narrow,

@@ -230,3 +230,20 @@ def test_atoms_that_exclude_the_precondition_become_deletes() -> None:
     better, dropped = drop_accidental_preconditions(model, [released(1.0), released(2.0)], release)
     assert better.operators == (both,)
     assert [one.atom for one in dropped] == [side]
+
+
+def test_no_experiment_where_a_negative_precondition_holds() -> None:
+    """The robot is always blessed, so an operator that forbids this can never be applied."""
+    model = learned_model()
+    forbidding = tuple(
+        replace(
+            one,
+            preconditions=one.preconditions - {BLESSED.lifted(R)},
+            negative_preconditions=frozenset({BLESSED.lifted(R)}),
+        )
+        for one in model.operators
+    )
+    demonstrations = [demonstration(lamp_at) for lamp_at in (1.0, 2.0)]
+    assert drop_accidental_preconditions(model, demonstrations, execute)[1]
+    changed = replace(model, operators=forbidding)
+    assert drop_accidental_preconditions(changed, demonstrations, execute) == (changed, ())

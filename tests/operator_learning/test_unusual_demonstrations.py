@@ -14,6 +14,7 @@ from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.hill_climbing import steepest_descent
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
+from needful.operator_learning.negative_preconditions import positive_preconditions_only
 from tiny_worlds import BLOCK, CLEAN, ON, PUSH, RAIN, STACK, demonstrations
 
 A, B = BLOCK("a"), BLOCK("b")
@@ -174,7 +175,7 @@ def test_chains_are_those_of_the_definition(demos, config):
 @settings(max_examples=150, deadline=None)
 @given(st.lists(odd_demonstrations(), min_size=1, max_size=3))
 def test_chains_with_skipped_steps_are_those_of_the_definition(demos):
-    learned = learn_operators(demos)
+    learned = learn_operators(demos, OperatorLearningConfig(negatives=positive_preconditions_only))
     assert learned.repairs is not None
     demos = learned.repairs.demonstrations
     skippable = brute_force_learning.adding_controllers(demos)

@@ -23,6 +23,7 @@ from needful.operator_learning.hill_climbing import (
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.merge_types import keep_types
+from needful.operator_learning.negative_preconditions import positive_preconditions_only
 from needful.operator_learning.noise import keep_atoms
 from needful.operator_learning.reliable_effects import necessary_effects_only
 from needful.operator_learning.unnamed_objects import named_objects_only
@@ -62,6 +63,7 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
                     skip_idle_steps=False,
                     repair=keep_atoms,
                     escape=stay_where_stuck,
+                    negatives=positive_preconditions_only,
                 ),
             ),
             necessary_approach(
@@ -73,6 +75,7 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
                     conditions=named_objects_only,
                     effects=necessary_effects_only,
                     skip_idle_steps=False,
+                    negatives=positive_preconditions_only,
                 ),
             ),
             BilevelApproach(
