@@ -17,6 +17,7 @@ from needful.operator_learning.learn_operators import OperatorLearningConfig
 from needful.operator_learning.merge_types import keep_types, merge_types
 from needful.operator_learning.negative_preconditions import positive_preconditions_only
 from needful.operator_learning.noise import keep_atoms
+from needful.operator_learning.reliable_effects import necessary_effects_only
 from needful.operator_learning.unnamed_objects import named_objects_only
 
 # The paper's procedure, as in the approach `necessary-paper`, and the same with narrower quantified deletes
@@ -26,6 +27,7 @@ PAPER = OperatorLearningConfig(
     reduce=reduce_complexity,
     types=keep_types,
     conditions=named_objects_only,
+    effects=necessary_effects_only,
     skip_idle_steps=False,
     repair=keep_atoms,
     escape=stay_where_stuck,
