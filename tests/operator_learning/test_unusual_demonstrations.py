@@ -133,7 +133,7 @@ def odd_demonstrations(draw: st.DrawFn) -> Demonstration:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(odd_demonstrations(), min_size=1, max_size=2), st.sampled_from(PAPER_CONFIGS))
 def test_chains_are_those_of_the_definition(demos, config):
-    learned = learn_operators(demos, config)
+    learned = brute_force_learning.learn_in_the_order_of_names(demos, config)
     # Backchaining breaks ties by the operators' text, in which each operator has its controller's name.
     unnamed = [replace(operator, name=operator.controller.name) for operator in learned.operators]
     for demo, chain, necessary in zip(demos, learned.chains, learned.necessary, strict=True):
@@ -146,7 +146,7 @@ def test_chains_are_those_of_the_definition(demos, config):
 @settings(max_examples=150, deadline=None)
 @given(st.lists(odd_demonstrations(), min_size=1, max_size=3))
 def test_chains_with_skipped_steps_are_those_of_the_definition(demos):
-    learned = learn_operators(demos)
+    learned = brute_force_learning.learn_in_the_order_of_names(demos)
     assert learned.repairs is not None
     demos = learned.repairs.demonstrations
     skippable = brute_force_learning.adding_controllers(demos)
