@@ -143,7 +143,7 @@ def test_execute_does_not_modify_the_given_state(name: str, seed: int, steps: in
 
 
 PRINT_TASKS = """
-from needful.abstraction.abstract import abstract
+from needful.abstraction import abstract
 from needful.envs.catalogue import environment_names, make_environment
 from needful.envs.contract import Split
 for name in environment_names():
