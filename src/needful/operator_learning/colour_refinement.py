@@ -220,7 +220,8 @@ class _Refinement:
     def count_events(self) -> npt.NDArray[np.float64]:
         """Return the number of events of the facts about each object."""
         counts = self._event_counts[self._argument_facts]
-        return np.bincount(self._argument_objects, weights=counts, minlength=len(self.objects))
+        sums = np.bincount(self._argument_objects, weights=counts, minlength=len(self.objects))
+        return sums.astype(np.float64)
 
     def choose_type_or_relation(self) -> bool:
         """Give one of several types or relations of equal colour a new colour.
