@@ -20,6 +20,7 @@ from needful.operator_learning.hill_climbing import reduce_complexity, stay_wher
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.merge_types import keep_types, merge_types
+from needful.operator_learning.negative_preconditions import positive_preconditions_only
 from needful.operator_learning.noise import keep_atoms
 from needful.operator_learning.unnamed_objects import named_objects_only
 
@@ -33,6 +34,7 @@ PAPER = OperatorLearningConfig(
     skip_idle_steps=False,
     repair=keep_atoms,
     escape=stay_where_stuck,
+    negatives=positive_preconditions_only,
 )
 PAPER_WITH_PATTERNS_AND_TYPES = replace(PAPER, generalise=partly_bound, types=merge_types)
 PAPER_CONFIGS = (PAPER, PAPER_WITH_PATTERNS_AND_TYPES)
@@ -121,13 +123,14 @@ def preference(ground: GroundOperator, transition: Transition) -> tuple[int, int
 
 
 def adding_controllers(demonstrations: Sequence[Demonstration]) -> set[str]:
-    """Return the names of the controllers that add an atom somewhere; only their steps are skipped."""
-    return {
-        transition.action.controller.name
-        for demonstration in demonstrations
-        for transition in demonstration.transitions()
-        if transition.added
-    }
+    """Return the names of the controllers that add an atom in a quarter of their uses.
+
+    Only their steps are skipped.
+    """
+    steps = [step for demonstration in demonstrations for step in demonstration.transitions()]
+    names = {step.action.controller.name for step in steps}
+    added = {name: [bool(s.added) for s in steps if s.action.controller.name == name] for name in names}
+    return {name for name in names if any(added[name]) and 4 * sum(added[name]) >= len(added[name])}
 
 
 def backchain(

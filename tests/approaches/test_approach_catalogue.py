@@ -39,12 +39,14 @@ def test_ablations_keep_the_types_and_the_parameters_of_the_data():
         "skip_idle_steps": "true",
         "repair": "repair_noise",
         "escape": "climb_where_stuck",
+        "negatives": "negative_preconditions",
     }
     narrow = {
         **method,
         "types": "keep_types",
         "conditions": "named_objects_only",
         "skip_idle_steps": "false",
+        "negatives": "positive_preconditions_only",
     }
     assert BILEVEL_APPROACHES["necessary-paper"].operator_config == {
         **narrow,

@@ -189,3 +189,20 @@ def test_a_controller_that_cannot_start_is_a_failed_try() -> None:
     better, _ = drop_accidental_preconditions(replace(model, operators=tuple(stuck)), DEMOS, execute)
     assert "Dry(?x0)" in needs(better, "Press")
     assert np.all([o.name in ("Go", "Press", "Towel") for o in better.operators])
+
+
+def test_no_experiment_where_a_negative_precondition_holds() -> None:
+    """The robot is always blessed, so an operator that forbids this can never be applied."""
+    model = learned_model()
+    forbidding = tuple(
+        replace(
+            one,
+            preconditions=one.preconditions - {BLESSED.lifted(R)},
+            negative_preconditions=frozenset({BLESSED.lifted(R)}),
+        )
+        for one in model.operators
+    )
+    demonstrations = [demonstration(lamp_at) for lamp_at in (1.0, 2.0)]
+    assert drop_accidental_preconditions(model, demonstrations, execute)[1]
+    changed = replace(model, operators=forbidding)
+    assert drop_accidental_preconditions(changed, demonstrations, execute) == (changed, ())

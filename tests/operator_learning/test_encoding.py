@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brute_force_learning
+from needful.core.demonstrations import Demonstration
 from needful.operator_learning.encoding import TransitionIndex, encode_demonstrations
-from tiny_worlds import demonstrations
+from tiny_worlds import BLOCK, CLEAN, PUSH, demonstrations
 
 few_demonstrations = st.lists(demonstrations(), min_size=1, max_size=3)
 
@@ -61,3 +62,13 @@ def test_outliers_and_repeated_steps_are_not_learned_from(demos, data):
     assert {one.transition_id for one in index.by_number if one.ignored} == outliers | repeated
     to_learn_from = [one.transition_id for some in index.by_controller.values() for one in some]
     assert sorted(to_learn_from) == sorted(set(everything) - outliers - repeated)
+
+
+def test_a_wrong_atom_does_not_make_a_controller_skippable():
+    """The controller adds nothing but one wrong atom, in one of five uses."""
+    block = BLOCK("a")
+    nothing = Demonstration((block,), frozenset(), (frozenset(), frozenset()), (PUSH(block),))
+    wrong = Demonstration((block,), frozenset(), (frozenset(), frozenset({CLEAN(block)})), (PUSH(block),))
+    for demos, expected in (([wrong, *[nothing] * 3], True), ([wrong, *[nothing] * 4], False)):
+        encoded = encode_demonstrations(demos, skip_idle_steps=True)
+        assert {one.skippable for demo in encoded for one in demo.transitions} == {expected}

@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brute_force_learning
-from brute_force_learning import PAPER, PAPER_CONFIGS
+from brute_force_learning import PAPER, PAPER_CONFIGS, preference
 from needful.core.controllers import Controller
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning.hill_climbing import steepest_descent
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
+from needful.operator_learning.negative_preconditions import positive_preconditions_only
 from tiny_worlds import BLOCK, CLEAN, ON, PUSH, RAIN, STACK, demonstrations
 
 A, B = BLOCK("a"), BLOCK("b")
@@ -130,33 +131,55 @@ def odd_demonstrations(draw: st.DrawFn) -> Demonstration:
     return replace(demo, actions=tuple(draw(action) for _ in demo.actions))
 
 
+def assert_chain_by_definition(operators, demo, chain, necessary, skippable=()) -> int:
+    """Check a chain backwards from the goal; return the number of uncovered steps.
+
+    Each step has a best consistent grounding. Among groundings that differ only in their objects, names do
+    not decide, so any of them will do.
+    """
+    unnamed = {replace(one, name=one.controller.name): one for one in operators}
+    assert necessary[len(demo)] == demo.goal
+    for step in range(len(demo) - 1, -1, -1):
+        transition, alpha = list(demo.transitions())[step], necessary[step + 1]
+        ignored = brute_force_learning.is_ignored(demo, step, skippable)
+        may_skip = transition.action.controller.name in skippable and alpha <= transition.before
+        best = brute_force_learning.best_consistent(
+            list(unnamed), demo.objects, transition, alpha, with_purpose=may_skip
+        )
+        if ignored or (best is None and may_skip):
+            assert chain[step] is None
+            assert necessary[step] == alpha
+            continue
+        if best is None:
+            assert chain[: step + 1] == (None,) * (step + 1)
+            assert necessary[: step + 1] == (None,) * (step + 1)
+            return step + 1
+        found = chain[step]
+        plain = replace(found, operator=replace(found.operator, name=found.operator.controller.name))
+        assert brute_force_learning.is_consistent(found, transition, alpha)
+        assert preference(plain, transition)[:3] == preference(best, transition)[:3]
+        assert necessary[step] == found.preconditions | (alpha - found.add_effects)
+    return 0
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.lists(odd_demonstrations(), min_size=1, max_size=2), st.sampled_from(PAPER_CONFIGS))
 def test_chains_are_those_of_the_definition(demos, config):
-    learned = brute_force_learning.learn_in_the_order_of_names(demos, config)
-    # Backchaining breaks ties by the operators' text, in which each operator has its controller's name.
-    unnamed = [replace(operator, name=operator.controller.name) for operator in learned.operators]
+    learned = learn_operators(demos, config)
+    uncovered = 0
     for demo, chain, necessary in zip(demos, learned.chains, learned.necessary, strict=True):
-        expected, alphas = brute_force_learning.backchain(unnamed, demo)
-        assert [step.objects for step in chain if step is not None] == [step.objects for step in expected]
-        assert [step.add_effects for step in chain if step is not None] == [s.add_effects for s in expected]
-        assert necessary == tuple(alphas.get(index) for index in range(len(demo) + 1))
+        uncovered += assert_chain_by_definition(learned.operators, demo, chain, necessary)
+    assert learned.uncovered == uncovered
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(odd_demonstrations(), min_size=1, max_size=3))
 def test_chains_with_skipped_steps_are_those_of_the_definition(demos):
-    learned = brute_force_learning.learn_in_the_order_of_names(demos)
+    learned = learn_operators(demos, OperatorLearningConfig(negatives=positive_preconditions_only))
     assert learned.repairs is not None
     demos = learned.repairs.demonstrations
     skippable = brute_force_learning.adding_controllers(demos)
-    unnamed = {replace(one, name=one.controller.name): one for one in learned.operators}
     uncovered = 0
     for demo, chain, necessary in zip(demos, learned.chains, learned.necessary, strict=True):
-        expected, alphas = brute_force_learning.backchain(list(unnamed), demo, skippable, True)
-        uncovered += len(demo) - len(expected)
-        assert chain == (None,) * (len(demo) - len(expected)) + tuple(
-            None if step is None else unnamed[step.operator].ground(step.objects) for step in expected
-        )
-        assert necessary == tuple(alphas.get(index) for index in range(len(demo) + 1))
+        uncovered += assert_chain_by_definition(learned.operators, demo, chain, necessary, skippable)
     assert learned.uncovered == uncovered

@@ -23,6 +23,7 @@ from needful.operator_learning.hill_climbing import (
 from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
 from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.merge_types import keep_types
+from needful.operator_learning.negative_preconditions import positive_preconditions_only
 from needful.operator_learning.noise import keep_atoms
 from needful.operator_learning.unnamed_objects import named_objects_only
 from needful.policies.rollout import follow, shoot
@@ -60,6 +61,7 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
                     skip_idle_steps=False,
                     repair=keep_atoms,
                     escape=stay_where_stuck,
+                    negatives=positive_preconditions_only,
                 ),
             ),
             necessary_approach(
@@ -70,6 +72,7 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
                     types=keep_types,
                     conditions=named_objects_only,
                     skip_idle_steps=False,
+                    negatives=positive_preconditions_only,
                 ),
             ),
             BilevelApproach(

@@ -194,4 +194,5 @@ def _transition_lines(
             continue
         yield f"        necessary: {', '.join(map(str, sorted(seen.necessary)))}"
         for atom, who in sorted(seen.needed_by.items()):
-            yield f"        {atom} became true, needed by {who}"
+            became = "false" if atom in seen.deleted else "true"
+            yield f"        {atom} became {became}, needed by {who}"

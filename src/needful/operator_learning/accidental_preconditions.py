@@ -144,10 +144,10 @@ def _situations_lacking(
 ) -> Iterator[tuple[_Situation, tuple[Object, ...]]]:
     """Yield situations in which `atom` does not hold, with the objects to ground the operator.
 
-    `atom` was removed from the operator's preconditions; the other preconditions hold. Objects for which
-    all add effects hold already are skipped, because an experiment would prove nothing. If there are
-    several choices of objects per situation, the first choice in each situation comes first, then the
-    second choice in each situation, and so on.
+    `atom` was removed from the operator's preconditions; the other preconditions hold, and no negative
+    precondition does. Objects for which all add effects hold already are skipped, because an experiment
+    would prove nothing. If there are several choices of objects per situation, the first choice in each
+    situation comes first, then the second choice in each situation, and so on.
     """
     searches = [(one, _groundings(operator, atom, one)) for one in situations]
     while searches:
@@ -175,6 +175,8 @@ def _groundings(
         objects = tuple(table.objects[number] for number in numbers)
         binding = dict(zip(operator.parameters, objects, strict=True))
         done = all(change.ground(binding) in situation.atoms for change in changes)
+        if any(one.ground(binding) in situation.atoms for one in operator.negative_preconditions):
+            continue
         if not done and atom.ground(binding) not in situation.atoms:
             yield objects
 

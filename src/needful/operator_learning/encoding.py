@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
@@ -14,6 +15,8 @@ from needful.core.demonstrations import Demonstration
 
 # A transition, identified by the index of its demonstration and its step, both from 0.
 TransitionId: TypeAlias = tuple[int, int]
+# The share of a controller's uses that must add an atom; fewer may be wrong atoms.
+EFFECTIVE = 0.25
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,24 +141,26 @@ def number_transitions(
 ) -> tuple[EncodedDemonstration, ...]:
     """Return the demonstrations with numbered transitions.
 
-    With `skip_idle_steps`, a transition is skippable, unless its controller never adds an atom: the learner
-    must not lose a controller whose effects the predicates do not describe. The transitions in `outliers`
-    are ignored.
+    With `skip_idle_steps`, a transition is skippable, unless its controller hardly ever adds an atom: the
+    learner must not lose a controller whose effects the predicates do not describe. The transitions in
+    `outliers` are ignored.
     """
     numbers = itertools.count()
-    effective: frozenset[str] = frozenset()
-    if skip_idle_steps:
-        effective = frozenset(
-            controller.name
-            for demo in demonstrations
-            for (controller, _), (before, after) in zip(
-                demo.actions, itertools.pairwise(demo.states), strict=True
-            )
-            if after & ~before
-        )
+    effective = _effective_controllers(demonstrations) if skip_idle_steps else frozenset[str]()
     return tuple(
         _encode(index, demo, numbers, effective, outliers) for index, demo in enumerate(demonstrations)
     )
+
+
+def _effective_controllers(demonstrations: Sequence[NumberedDemonstration]) -> frozenset[str]:
+    """Return the names of the controllers that add an atom in enough of their uses; see `EFFECTIVE`."""
+    uses, adding = Counter[str](), Counter[str]()
+    for demonstration in demonstrations:
+        steps = zip(demonstration.actions, itertools.pairwise(demonstration.states), strict=True)
+        for (controller, _), (before, after) in steps:
+            uses[controller.name] += 1
+            adding[controller.name] += bool(after & ~before)
+    return frozenset(name for name, count in adding.items() if count >= max(1, EFFECTIVE * uses[name]))
 
 
 def _numbered(demonstration: Demonstration) -> NumberedDemonstration:

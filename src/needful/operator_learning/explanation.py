@@ -32,7 +32,8 @@ class TransitionEvidence:
         added: the atoms that became true.
         deleted: the atoms that became false.
         needed_by: for each necessary atom that became true, what needs it, as text: `goal`, or the first
-            later operator that has the atom as a precondition, and the step of this operator.
+            later operator that has the atom as a precondition, and the step of this operator. Likewise
+            for each atom that became false and that a later operator has as a negative precondition.
     """
 
     demonstration: int
@@ -63,6 +64,7 @@ def gather_evidence(
             demonstration = demonstrations[index]
             before, after = demonstration.abstract_states[step : step + 2]
             necessary = learned.necessary[index][step + 1]
+            needed = (necessary or frozenset()) - before | learned.forbidden_after(index, step) & before
             found.append(
                 TransitionEvidence(
                     index,
@@ -71,10 +73,7 @@ def gather_evidence(
                     necessary,
                     after - before,
                     before - after,
-                    {
-                        atom: _find_consumer(atom, learned, index, step)
-                        for atom in sorted((necessary or frozenset()) - before)
-                    },
+                    {atom: _find_consumer(atom, learned, index, step) for atom in sorted(needed)},
                 )
             )
         evidence[data.operator.name] = tuple(found)
@@ -89,7 +88,8 @@ class Occurrence:
         demonstration: the index of the demonstration.
         step: the index of the transition in it.
         atom: the ground atom that became true, became false or was kept.
-        needed_by: for an add effect, what needs the atom: a later step or the goal. None for other effects.
+        needed_by: for an add effect, what needs the atom: a later step or the goal. For a delete effect,
+            the later step that needs the atom to be false, if any. None for other effects.
     """
 
     demonstration: int
@@ -170,7 +170,9 @@ def explain_operator(operator: Operator, evidence: Sequence[TransitionEvidence])
 
     def deleted(atom: LiftedAtom, seen: TransitionEvidence, ground: GroundOperator) -> Occurrence | None:
         found = atom.ground(ground.binding)
-        return _occurrence(seen, found) if found in seen.deleted else None
+        if found not in seen.deleted:
+            return None
+        return Occurrence(seen.demonstration, seen.step, found, seen.needed_by.get(found))
 
     def matched(
         pattern: DeletePattern, seen: TransitionEvidence, ground: GroundOperator
@@ -195,12 +197,13 @@ def explain_operator(operator: Operator, evidence: Sequence[TransitionEvidence])
 def _find_consumer(atom: GroundAtom, learned: LearnedOperators, demonstration: int, step: int) -> str:
     """Return a text that names what needs the atom after a step.
 
-    This is the first later operator with the atom as a precondition, or `goal` if there is none.
+    This is the first later operator with the atom as a precondition or as a negative precondition, or
+    `goal` if there is none.
     """
     chain = learned.chains[demonstration]
     for later in range(step + 1, len(chain)):
         operator = chain[later]
-        if operator is not None and atom in operator.preconditions:
+        if operator is not None and atom in operator.preconditions | operator.negative_preconditions:
             return f"{operator} at step {later + 1}"
     return GOAL
 

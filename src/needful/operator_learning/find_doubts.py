@@ -197,7 +197,8 @@ class _ReachedStep:
         demonstration: the demonstration.
         transition: the index of the demonstration and of the step.
         skipped: whether no operator explains the step, because it adds nothing necessary.
-        purposeless: whether the step adds atoms, none of them necessary.
+        purposeless: whether the step adds atoms, none of them necessary, and makes no atom false that must
+            not hold later.
     """
 
     demonstration: Demonstration
@@ -222,7 +223,8 @@ def _reached_steps(
             needed = necessary[step + 1]
             if needed is not None:
                 skipped = chain[step] is None and necessary[step] is not None
-                purposeless = not after <= before and needed <= before
+                removes = not before.isdisjoint(learned.forbidden_after(index, step))
+                purposeless = not after <= before and needed <= before and not removes
                 yield _ReachedStep(demonstration, (index, step), skipped, purposeless)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -20,10 +20,15 @@ from needful.operator_learning.hill_climbing import (
     climb_where_stuck,
     reduce_truthfully,
 )
-from needful.operator_learning.learned_operators import LearnedOperators, evaluate_operators
+from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
-from needful.operator_learning.matching import SKIPPED, Matcher
+from needful.operator_learning.matching import SKIPPED
 from needful.operator_learning.merge_types import merge_types
+from needful.operator_learning.negative_preconditions import (
+    Learn,
+    LearningResult,
+    negative_preconditions,
+)
 from needful.operator_learning.noise import Repairs, repair_noise
 from needful.operator_learning.outliers import find_outliers, ignoring_pays
 from needful.operator_learning.unnamed_objects import conditions_on_unnamed_objects
@@ -40,13 +45,15 @@ TypeMerger: TypeAlias = Callable[[Climb, LearningProblem], Climb]
 NoiseRepair: TypeAlias = Callable[[Sequence[Demonstration]], Repairs]
 ConditionFinder: TypeAlias = Callable[[Climb, LearningProblem, Resume], Climb]
 Escape: TypeAlias = Callable[[Climb, LearningProblem, Resume], Climb]
+NegativeLearner: TypeAlias = Callable[[Sequence[Demonstration], Learn], LearnedOperators]
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorLearningConfig:
     """The functions that implement the exchangeable parts of the learner.
 
-    All functions except `repair` see demonstrations with canonical names; see `canonical_names`.
+    All functions except `repair` and `negatives` see demonstrations with canonical names; see
+    `canonical_names`.
 
     Attributes:
         generalise: turns a mispredicted atom into a quantified delete (a pattern that matches atoms).
@@ -57,6 +64,7 @@ class OperatorLearningConfig:
         skip_idle_steps: whether backchaining may skip steps that add nothing necessary.
         repair: repairs wrong atoms in the demonstrations before learning.
         escape: covers transitions that are still uncovered where hill climbing ended.
+        negatives: learns negative preconditions, atoms that must not hold before an operator is applied.
     """
 
     generalise: Generalise = partly_bound
@@ -67,6 +75,7 @@ class OperatorLearningConfig:
     skip_idle_steps: bool = True
     repair: NoiseRepair = repair_noise
     escape: Escape = climb_where_stuck
+    negatives: NegativeLearner = negative_preconditions
 
     def describe(self) -> dict[str, str]:
         """Return the name of the function chosen for each part, to be stored with the learned model."""
@@ -79,6 +88,7 @@ class OperatorLearningConfig:
             "skip_idle_steps": str(self.skip_idle_steps).lower(),
             "repair": self.repair.__name__,
             "escape": self.escape.__name__,
+            "negatives": self.negatives.__name__,
         }
 
 
@@ -94,30 +104,35 @@ def learn_operators(
     """
     config = config or OperatorLearningConfig()
     repairs = config.repair(demonstrations)
-    names = encode_canonically(repairs.demonstrations)
+
+    def learn(demonstrations: Sequence[Demonstration]) -> LearningResult:
+        return _learn_without_outliers(demonstrations, config, deadline, noisy=repairs.total > 0)
+
+    learned = config.negatives(repairs.demonstrations, learn)
+    return replace(learned, repairs=repairs, skips_idle_steps=config.skip_idle_steps)
+
+
+def _learn_without_outliers(
+    demonstrations: Sequence[Demonstration], config: OperatorLearningConfig, deadline: Deadline, noisy: bool
+) -> LearningResult:
+    """Learn operators; learn again without outliers as long as this pays."""
+    names = encode_canonically(demonstrations)
     outliers: frozenset[TransitionId] = frozenset()
     climb, problem = _learn(_problem(names, config, deadline), config, names)
     for _ in range(MAX_OUTLIER_ROUNDS if config.skip_idle_steps else 0):
-        more = outliers | find_outliers(climb.hypothesis, problem, noisy=repairs.total > 0)
+        more = outliers | find_outliers(climb.hypothesis, problem, noisy)
         if more == outliers or len(more) > MAX_OUTLIERS * problem.size:
             break
         reached, without = _learn(_problem(names, config, deadline, more), config, names)
-        if not ignoring_pays(reached.hypothesis, climb.hypothesis, len(more) - len(outliers)):
+        ignored = len(more) - len(outliers)
+        if not ignoring_pays(reached.hypothesis, climb.hypothesis, ignored, noisy):
             break
         climb, problem, outliers = reached, without, more
 
     def resume(start: Climb, problem: LearningProblem) -> Climb:
         return config.types(config.schedule(problem, config.reduce, start), problem)
 
-    climb = config.escape(climb, problem, resume)
-    operators, coverage = names.restore(climb.hypothesis, problem.demonstrations)
-    learned = evaluate_operators(operators, coverage, Matcher(deadline), climb.steps)
-    return replace(
-        learned,
-        repairs=repairs,
-        uncovered=learned.uncovered + _count_skipped(outliers, climb.hypothesis),
-        skips_idle_steps=config.skip_idle_steps,
-    )
+    return LearningResult(config.escape(climb, problem, resume), problem, names, outliers)
 
 
 def _problem(
@@ -156,12 +171,6 @@ def _learn(
     if merged is not climb:
         climb = config.conditions(merged, problem, resume_and_merge)
     return climb, problem
-
-
-def _count_skipped(outliers: Set[TransitionId], hypothesis: Hypothesis) -> int:
-    """Return the number of outliers that backchaining skipped; they count as uncovered transitions."""
-    chains = hypothesis.coverage.chains
-    return sum(step >= chains[demonstration].uncovered for demonstration, step in outliers)
 
 
 def _claims_at_skipped_steps(hypothesis: Hypothesis, problem: LearningProblem) -> int:

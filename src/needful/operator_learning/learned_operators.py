@@ -38,6 +38,8 @@ class LearnedOperators:
         data: the operators, each with the transitions it was induced from.
         necessary: for each demonstration the atoms that must hold in each state (α_0..α_n of the paper);
             None for states that backchaining did not reach.
+        forbidden: for each demonstration the atoms that must not hold in each state, because of negative
+            preconditions; None as in `necessary`. Empty if no operator has negative preconditions.
         chains: for each demonstration the ground operator that explains each step; None for steps that
             backchaining does not explain.
         transitions: N, the number of transitions in the demonstrations.
@@ -62,6 +64,7 @@ class LearnedOperators:
     repairs: Repairs | None = None
     idle_steps: frozenset[TransitionId] = frozenset()
     skips_idle_steps: bool = False
+    forbidden: tuple[tuple[AbstractState | None, ...], ...] = ()
 
     def __repr__(self) -> str:
         counts = f"operators={len(self.data)}, transitions={self.transitions}, uncovered={self.uncovered}"
@@ -90,6 +93,11 @@ class LearnedOperators:
 
     def _without_idle(self, groundings: Sequence[GroundedTransition]) -> tuple[GroundedTransition, ...]:
         return tuple(one for one in groundings if (one.demonstration, one.step) not in self.idle_steps)
+
+    def forbidden_after(self, demonstration: int, step: int) -> AbstractState:
+        """Return the atoms that must not hold after a step, because of later negative preconditions."""
+        states = self.forbidden[demonstration] if self.forbidden else ()
+        return (states[step + 1] if states else None) or frozenset()
 
     @property
     def coverage(self) -> float:

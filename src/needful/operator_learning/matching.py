@@ -93,6 +93,12 @@ class CompiledOperator:
     deletes: LiftedAtoms
     patterns: tuple[DeletePattern, ...]
     interchangeable: tuple[tuple[int, ...], ...]
+    negative_preconditions: tuple[AtomKey, ...] = ()
+
+    def forbidden(self, transition: EncodedTransition, objects: tuple[int, ...]) -> bool:
+        """Return whether a negative precondition of a grounding holds before a transition."""
+        negative = self.negative_preconditions
+        return bool(negative and transition.table.ground(negative, objects) & transition.before)
 
 
 def compile_operator(operator: Operator) -> CompiledOperator:
@@ -115,6 +121,7 @@ def compile_operator(operator: Operator) -> CompiledOperator:
         lifted(operator.delete_effects),
         tuple(sorted(operator.delete_patterns)),
         tuple(tuple(numbers[variable] for variable in group) for group in interchangeable(operator)),
+        lifted(operator.negative_preconditions).all,
     )
 
 
@@ -294,7 +301,9 @@ def _groundings(
     for pinned, adds in _pins(operator.adds.other_atoms, list(bits(needed & ~added)), binding, table):
         after = [Constraint(name, variables, transition.after) for name, variables in adds]
         domains = [table.of_type(variable.type) for variable in operator.numbers]
-        yield from join(table, after + before, domains, pinned, check, operator.interchangeable)
+        for objects in join(table, after + before, domains, pinned, check, operator.interchangeable):
+            if not operator.forbidden(transition, objects):
+                yield objects
 
 
 def _applicable(
@@ -310,7 +319,9 @@ def _applicable(
         return
     before = [Constraint(name, variables, transition.before) for name, variables in needs.other_atoms]
     domains = [table.of_type(variable.type) for variable in operator.numbers]
-    yield from join(table, before, domains, binding, check, operator.interchangeable)
+    for objects in join(table, before, domains, binding, check, operator.interchangeable):
+        if not operator.forbidden(transition, objects):
+            yield objects
 
 
 def _pins(

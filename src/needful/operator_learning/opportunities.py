@@ -24,13 +24,18 @@ from needful.operator_learning.partition import FittedOperator
 # In the key of an atom, the index of an object about which nothing else is known.
 ANYTHING = -1
 # The numbers of demonstrations, of states in each, and of groundings in each that are examined.
-EXAMINED_DEMONSTRATIONS = 12
-EXAMINED_STATES = 8
-EXAMINED_GROUNDINGS = 5
+EXAMINED_DEMONSTRATIONS = 16
+EXAMINED_STATES = 20
+EXAMINED_GROUNDINGS = 10
 # Conditions are first tested on this number of demonstrations; most hold at every opportunity.
 SCREENING_DEMONSTRATIONS = 4
 
 T = TypeVar("T")
+
+
+def evidence_bits(held: int, opportunities: int) -> float:
+    """Return the evidence of one demonstration for a condition that held at some opportunities."""
+    return -math.log2((held + 1) / (opportunities + 1))
 
 
 class Opportunities:
@@ -55,8 +60,20 @@ class Opportunities:
         for demonstration in examined:
             data = self._of(demonstration)
             held = sum(any(holds(atoms, self.arity, datum) for atoms in conditions) for datum in data)
-            total -= math.log2((held + 1) / (len(data) + 1))
+            total += evidence_bits(held, len(data))
         return total * len(self._demonstrations) / len(examined)
+
+    def bits_against(self, atom: AtomKey) -> float:
+        """Return the evidence that an atom over the operator's parameters must not hold."""
+        total = 0.0
+        for demonstration in self._demonstrations:
+            data = self._of(demonstration)
+            lacking = sum(
+                not transition.table.ground((atom,), objects) & transition.before
+                for transition, objects in data
+            )
+            total += evidence_bits(lacking, len(data))
+        return total
 
     def always_hold(self, atoms: frozenset[AtomKey]) -> bool:
         """Return whether a condition holds at every opportunity of the first demonstrations."""
@@ -73,19 +90,22 @@ class Opportunities:
         return known
 
     @cached_property
-    def _keys(self) -> tuple[list[AtomKey], list[AtomKey]]:
-        index_of = {variable: index for index, variable in enumerate(self._operator.parameters)}
-        needs = [lifted_key(atom, index_of) for atom in sorted(self._operator.preconditions)]
-        return needs, [lifted_key(atom, index_of) for atom in sorted(self._operator.add_effects)]
+    def _keys(self) -> tuple[list[AtomKey], ...]:
+        operator = self._operator
+        index_of = {variable: index for index, variable in enumerate(operator.parameters)}
+        parts = (operator.preconditions, operator.negative_preconditions, operator.add_effects)
+        return tuple([lifted_key(atom, index_of) for atom in sorted(atoms)] for atoms in parts)
 
     def _applicable(self, demonstration: EncodedDemonstration) -> Iterator[Datum]:
         table = demonstration.table
-        needs, adds = self._keys
+        needs, negative, adds = self._keys
         domains = [table.of_type(variable.type) for variable in self._operator.parameters]
         for transition in evenly(demonstration.transitions, EXAMINED_STATES):
             constraints = [Constraint(name, variables, transition.before) for name, variables in needs]
             groundings = join(table, constraints, domains, [UNBOUND] * len(domains))
             for objects in islice(groundings, EXAMINED_GROUNDINGS):
+                if negative and table.ground(negative, objects) & transition.before:
+                    continue
                 held = (table.ground(adds, objects) & transition.before).bit_count()
                 if not adds or held < len(adds):
                     yield transition, objects

@@ -36,15 +36,22 @@ def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool)
     return found
 
 
-def ignoring_pays(new: Hypothesis, old: Hypothesis, ignored: int) -> bool:
+def ignoring_pays(new: Hypothesis, old: Hypothesis, ignored: int, noisy: bool) -> bool:
     """Return whether the operators learned without some transitions are better than the old ones.
 
-    There must be fewer operators, or more steps with a purpose than ignored transitions.
+    There must be fewer operators, or more steps with a purpose than ignored transitions. If atoms are
+    `noisy`, it is enough that as many operators have more preconditions: wrong atoms hid them.
     """
+    if new.coverage.uncovered > old.coverage.uncovered:
+        return False
     gained = len(purposeless_steps(old)) - len(purposeless_steps(new))
-    return new.coverage.uncovered <= old.coverage.uncovered and (
-        len(new.fitted) < len(old.fitted) or gained > ignored
-    )
+    more = len(new.fitted) - len(old.fitted)
+    stronger = more == 0 and _precondition_count(new) > _precondition_count(old)
+    return more < 0 or gained > ignored or (noisy and stronger)
+
+
+def _precondition_count(hypothesis: Hypothesis) -> int:
+    return sum(len(fitted.operator.preconditions) for fitted in hypothesis.fitted)
 
 
 def rare_operator_transitions(hypothesis: Hypothesis, problem: LearningProblem) -> set[TransitionId]:

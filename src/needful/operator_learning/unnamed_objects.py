@@ -10,7 +10,8 @@ because many conditions hold everywhere. A condition is required if one of the f
 - The action consumed it in every transition, and replaced it by the same atom about another object, as a
   vehicle that moves leaves one place for another.
 - It gives a purpose to steps that had none: without it, nothing that these steps add is necessary later.
-- It removes false claims; see `validity`.
+- It removes false claims; see `validity`. The action must have consumed it, or atoms must link its objects
+  to the operator's parameters.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ def _required(proposal: _Proposal, climb: Climb, problem: LearningProblem, resum
     informative, linked = proposal.bits >= ENOUGH_BITS, _linked(proposal)
     gives_purpose = len(purposeless_steps(new)) < len(purposeless_steps(old))
     accepted = (
-        claims < earlier
+        (claims < earlier and (linked or proposal.consumed))
         or (proposal.replaced and claims <= earlier)
         or (gives_purpose and (informative or linked))
         or (informative and linked)

@@ -1,0 +1,197 @@
+"""Complement predicates: `not P` holds of objects if and only if P does not.
+
+Demonstrations with complement atoms are learned from like any others. `translate_complements` turns the
+complements in the learned operators into negative preconditions and effects of the predicates themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from itertools import product
+
+from needful.core.atoms import AbstractState, GroundAtom, LiftedAtom, Predicate
+from needful.core.demonstrations import Demonstration
+from needful.core.objects import Object
+from needful.core.operators import GroundOperator, Operator, OperatorData
+from needful.operator_learning.learned_operators import LearnedOperators
+
+# The name of a complement starts with this text.
+NOT = "not "
+# The number of complement atoms that one predicate may have in a demonstration.
+MAX_COMPLEMENTS = 1_000
+# Two predicates are complements if exactly one of them holds in this share of the cases.
+ALMOST_ALL = 0.95
+
+
+def find_complements(
+    negated: Set[str], demonstrations: Sequence[Demonstration]
+) -> dict[Predicate, Predicate]:
+    """Return the predicates with the names in `negated`, each with its complement.
+
+    A predicate is left out if it would have too many complement atoms, if its complement's name is taken,
+    or if another predicate already is its complement, as `Open` is for `Closed`.
+    """
+    if not negated:
+        return {}
+    predicates = {
+        atom.predicate.name: atom.predicate
+        for demonstration in demonstrations
+        for atom in frozenset[GroundAtom]().union(*demonstration.abstract_states)
+    }
+    return {
+        predicate: Predicate(NOT + name, predicate.types)
+        for name, predicate in sorted(predicates.items())
+        if name in negated
+        and NOT + name not in predicates
+        and all(_count_atoms(predicate, one.objects) <= MAX_COMPLEMENTS for one in demonstrations)
+        and not any(
+            _are_complements(predicate, other, demonstrations)
+            for other in predicates.values()
+            if other.name != name and other.types == predicate.types
+        )
+    }
+
+
+def _are_complements(one: Predicate, other: Predicate, demonstrations: Sequence[Demonstration]) -> bool:
+    """Return whether exactly one of two predicates holds of any objects, in almost all cases."""
+    exclusive = total = 0
+    for demonstration in demonstrations:
+        count = sum(1 for _ in _tuples(one, demonstration.objects))
+        for state in demonstration.abstract_states:
+            held = [
+                {atom.objects for atom in state if atom.predicate == predicate}
+                for predicate in (one, other)
+            ]
+            exclusive += len(held[0] ^ held[1])
+            total += count
+    return exclusive >= ALMOST_ALL * total
+
+
+def _count_atoms(predicate: Predicate, objects: Sequence[Object]) -> int:
+    return math.prod(sum(obj.type.is_subtype_of(kind) for obj in objects) for kind in predicate.types)
+
+
+def with_complements(
+    demonstrations: Sequence[Demonstration], complements: Mapping[Predicate, Predicate]
+) -> tuple[Demonstration, ...]:
+    """Return the demonstrations with complement atoms: each holds exactly if its atom does not hold.
+
+    `complements` maps predicates to their complements. The objects of a complement atom are distinct, like
+    those of parameters.
+    """
+    return tuple(_with_complements(one, complements) for one in demonstrations)
+
+
+def _tuples(predicate: Predicate, objects: Sequence[Object]) -> Iterator[tuple[Object, ...]]:
+    """Yield the tuples of distinct objects of which a predicate may hold."""
+    domains = ([obj for obj in objects if obj.type.is_subtype_of(kind)] for kind in predicate.types)
+    return (chosen for chosen in product(*domains) if len(set(chosen)) == len(chosen))
+
+
+def _with_complements(
+    demonstration: Demonstration, complements: Mapping[Predicate, Predicate]
+) -> Demonstration:
+    pairs = [
+        (predicate(*objects), complement(*objects))
+        for predicate, complement in complements.items()
+        for objects in _tuples(predicate, demonstration.objects)
+    ]
+    states = tuple(
+        state.union(complement for atom, complement in pairs if atom not in state)
+        for state in demonstration.abstract_states
+    )
+    return replace(demonstration, abstract_states=states)
+
+
+def translate_complements(
+    learned: LearnedOperators,
+    complements: Mapping[Predicate, Predicate],
+    demonstrations: Sequence[Demonstration],
+) -> LearnedOperators:
+    """Return learned operators with negative preconditions instead of complements.
+
+    `complements` maps predicates to their complements. `demonstrations` are those without complements.
+    """
+    negated = {complement.name: predicate for predicate, complement in complements.items()}
+    return _Translator(negated).translate(learned, demonstrations)
+
+
+@dataclass(frozen=True, slots=True)
+class _Translator:
+    """Translates complements; `negated` maps the names of complements to their predicates."""
+
+    negated: Mapping[str, Predicate]
+
+    def translate(
+        self, learned: LearnedOperators, demonstrations: Sequence[Demonstration]
+    ) -> LearnedOperators:
+        """Return learned operators with negative preconditions instead of complements."""
+        data = tuple(replace(one, operator=self._operator(one, demonstrations)) for one in learned.data)
+        operators = {one.operator.name: one.operator for one in data}
+        return replace(
+            learned,
+            data=data,
+            chains=tuple(
+                tuple(
+                    None if step is None else GroundOperator(operators[step.operator.name], step.objects)
+                    for step in chain
+                )
+                for chain in learned.chains
+            ),
+            necessary=tuple(tuple(map(self._positive, one)) for one in learned.necessary),
+            forbidden=tuple(tuple(map(self._forbidden, one)) for one in learned.necessary),
+        )
+
+    def _operator(self, data: OperatorData, demonstrations: Sequence[Demonstration]) -> Operator:
+        """Translate one operator.
+
+        A delete effect `not P` means that P may become true. It becomes an add effect if P held after all
+        transitions of the operator. Quantified deletes of complements are dropped.
+        """
+        operator = data.operator
+        made_true = frozenset(
+            atom
+            for atom in self._negations(operator.delete_effects)
+            if all(
+                atom.ground(dict(zip(operator.parameters, one.objects, strict=True)))
+                in demonstrations[one.demonstration].abstract_states[one.step + 1]
+                for one in data.groundings
+            )
+        )
+        made_false = self._negations(operator.add_effects)
+        return replace(
+            operator,
+            preconditions=self._others(operator.preconditions),
+            negative_preconditions=self._negations(operator.preconditions),
+            add_effects=self._others(operator.add_effects) | made_true,
+            delete_effects=self._others(operator.delete_effects) | made_false,
+            delete_patterns=frozenset(
+                one for one in operator.delete_patterns if one.predicate.name not in self.negated
+            ),
+        )
+
+    def _negations(self, atoms: frozenset[LiftedAtom]) -> frozenset[LiftedAtom]:
+        return frozenset(
+            LiftedAtom(self.negated[atom.predicate.name], atom.variables)
+            for atom in atoms
+            if atom.predicate.name in self.negated
+        )
+
+    def _others(self, atoms: frozenset[LiftedAtom]) -> frozenset[LiftedAtom]:
+        return frozenset(atom for atom in atoms if atom.predicate.name not in self.negated)
+
+    def _positive(self, atoms: AbstractState | None) -> AbstractState | None:
+        if atoms is None:
+            return None
+        return frozenset(atom for atom in atoms if atom.predicate.name not in self.negated)
+
+    def _forbidden(self, atoms: AbstractState | None) -> AbstractState | None:
+        if atoms is None:
+            return None
+        return frozenset(
+            GroundAtom(self.negated[atom.predicate.name], atom.objects)
+            for atom in atoms
+            if atom.predicate.name in self.negated
+        )

@@ -1,0 +1,233 @@
+"""Learn negative preconditions: atoms that must not hold before an operator is applied.
+
+The paper's operators have positive preconditions only. If a robot may not enter a blocked room, its
+demonstrations contain steps that clear rooms. Without the negative condition, these steps have no purpose,
+and plans go through blocked rooms. The method has four steps:
+
+1. Learn without negative preconditions. Find predicates that may be negated; see `negative_evidence`.
+2. If there are any, learn again with a complement predicate `not P` for each of them; see `complements`.
+   Backchaining then gives a purpose to the steps that make P false. Keep the complements with evidence.
+   Use the result if it covers as many transitions, has no more redundant steps and no more false claims,
+   and explains something that was unexplained.
+3. Forbid atoms that the demonstrator always avoided, if no step makes them true.
+4. Translate complements into negative preconditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from needful.abstraction.atom_table import AtomKey, lifted_key
+from needful.core.demonstrations import Demonstration
+from needful.core.operators import Operator
+from needful.operator_learning.canonical_names import CanonicalNames
+from needful.operator_learning.complements import find_complements, translate_complements, with_complements
+from needful.operator_learning.encoding import TransitionId
+from needful.operator_learning.hill_climbing import Climb
+from needful.operator_learning.learned_operators import LearnedOperators, evaluate_operators
+from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
+from needful.operator_learning.matching import Matcher
+from needful.operator_learning.negative_evidence import (
+    avoidable_predicates,
+    count_redundant_steps,
+    forbid_avoided_atoms,
+    opportunities_of,
+    predicates_to_negate,
+    rejected_predicates,
+)
+from needful.operator_learning.objective import Coverage, cover
+from needful.operator_learning.partition import FittedOperator
+from needful.operator_learning.unnamed_objects import ENOUGH_BITS, MIN_BITS
+
+
+@dataclass(frozen=True, slots=True)
+class LearningResult:
+    """What was learned from demonstrations, before it is evaluated.
+
+    Attributes:
+        climb: the operators and how hill climbing reached them.
+        problem: the demonstrations with canonical names.
+        names: the names of the user.
+        outliers: the transitions that learning ignored.
+    """
+
+    climb: Climb
+    problem: LearningProblem
+    names: CanonicalNames
+    outliers: frozenset[TransitionId] = frozenset()
+
+    def evaluate(self) -> LearnedOperators:
+        """Name the operators and report how well they explain the demonstrations.
+
+        Outliers that backchaining skipped count as uncovered.
+        """
+        hypothesis = self.climb.hypothesis
+        operators, coverage = self.names.restore(hypothesis, self.problem.demonstrations)
+        matcher = Matcher(self.problem.deadline)
+        learned = evaluate_operators(operators, coverage, matcher, self.climb.steps)
+        chains = hypothesis.coverage.chains
+        skipped = sum(step >= chains[demonstration].uncovered for demonstration, step in self.outliers)
+        return replace(learned, uncovered=learned.uncovered + skipped)
+
+    def with_hypothesis(self, hypothesis: Hypothesis) -> LearningResult:
+        """Return the result with other operators."""
+        return replace(self, climb=replace(self.climb, hypothesis=hypothesis))
+
+    def user_names(self, canonical: Container[str]) -> set[str]:
+        """Return the user's names of predicates with the given canonical names."""
+        return {user.name for one, user in self.names.predicates.items() if one.name in canonical}
+
+    def canonical_names(self) -> dict[str, str]:
+        """Return the canonical name of each of the user's predicates."""
+        return {user.name: one.name for one, user in self.names.predicates.items()}
+
+
+Learn: TypeAlias = Callable[[Sequence[Demonstration]], LearningResult]
+
+
+def positive_preconditions_only(demonstrations: Sequence[Demonstration], learn: Learn) -> LearnedOperators:
+    """Learn operators without negative preconditions, as in the paper."""
+    return learn(demonstrations).evaluate()
+
+
+def negative_preconditions(demonstrations: Sequence[Demonstration], learn: Learn) -> LearnedOperators:
+    """Learn operators, with negative preconditions where there is evidence for them.
+
+    `learn` learns operators without negative preconditions.
+    """
+    ordinary = learn(demonstrations)
+    hypothesis, problem = ordinary.climb.hypothesis, ordinary.problem
+    negated = ordinary.user_names(predicates_to_negate(hypothesis, problem))
+    rejected = ordinary.user_names(rejected_predicates(hypothesis, problem))
+    complements = find_complements(negated | rejected, demonstrations)
+    if complements:
+        found = learn(with_complements(demonstrations, complements))
+        canonical = found.canonical_names()
+        names = {
+            canonical[complement.name]: canonical[predicate.name]
+            for predicate, complement in complements.items()
+            if complement.name in canonical
+        }
+        informative = {canonical[name] for name in rejected if name in canonical}
+        supported = _with_evidence(found, names, informative)
+        explaining = {one for one, name in names.items() if name in informative}
+        if _is_better(supported, found.problem, ordinary, explaining):
+            learned = _with_avoided_atoms(found.with_hypothesis(supported), names).evaluate()
+            return translate_complements(learned, complements, demonstrations)
+    return _with_avoided_atoms(ordinary).evaluate()
+
+
+def _with_evidence(found: LearningResult, negated: Mapping[str, str], informative: Set[str]) -> Hypothesis:
+    """Drop the complements without evidence from the preconditions of the operators.
+
+    `negated` maps the names of complements to those of their predicates. The predicates in `informative`
+    explain the choice among equally good groundings. All names are canonical.
+    """
+    hypothesis, problem = found.climb.hypothesis, found.problem
+    operators = [_supported(one, problem, negated, informative) for one in hypothesis.fitted]
+    return _with_operators(hypothesis, operators, problem)
+
+
+def _with_operators(
+    hypothesis: Hypothesis, operators: Sequence[Operator], problem: LearningProblem
+) -> Hypothesis:
+    """Return a hypothesis with other operators for the same data, and the chains that they explain."""
+    fitted = tuple(
+        replace(one, operator=operator) for one, operator in zip(hypothesis.fitted, operators, strict=True)
+    )
+    empty = Coverage.empty(problem.demonstrations)
+    coverage = cover(operators, empty, problem.matcher, problem.skip_purposeless)
+    return Hypothesis(replace(hypothesis.partition, fitted=fitted), coverage)
+
+
+def _supported(
+    fitted: FittedOperator,
+    problem: LearningProblem,
+    negated: Mapping[str, str],
+    informative: Container[str],
+) -> Operator:
+    """Return an operator without the complements that have no evidence.
+
+    Complements are tried in turn. Those that the demonstrator made true before it used the operator come
+    first, and need `MIN_BITS`. Informative ones need `ENOUGH_BITS`. Other complements may be habits. They
+    are only kept if they exclude false claims. Keep effects are kept, and so are complements about
+    parameters that nothing else mentions.
+    """
+    operator = fitted.operator
+    index_of = {variable: index for index, variable in enumerate(operator.parameters)}
+    others = {atom for atom in operator.preconditions if atom.predicate.name not in negated}
+    bound = {variable for atom in others | operator.add_effects for variable in atom.variables}
+    bound |= set(operator.controller_arguments)
+    keys = {
+        atom: lifted_key(atom, index_of)
+        for atom in operator.preconditions - others - operator.keep_effects
+        if bound.issuperset(atom.variables)
+    }
+    chosen = replace(operator, preconditions=operator.preconditions - set(keys))
+    made_true = {atom for atom, key in keys.items() if _was_made_true(key, fitted, problem)}
+    while keys:
+        opportunities = opportunities_of(replace(fitted, operator=chosen), problem)
+        evidence = {
+            atom: opportunities.bits_against((negated[name], indices))
+            for atom, (name, indices) in keys.items()
+        }
+        best = min(keys, key=lambda atom: (atom not in made_true, -evidence[atom], atom))
+        enough = MIN_BITS if best in made_true else ENOUGH_BITS
+        eligible = best in made_true or negated[best.predicate.name] in informative
+        extended = replace(chosen, preconditions=chosen.preconditions | {best})
+        if (eligible and evidence[best] >= enough) or _excludes_false_claims(extended, chosen, problem):
+            chosen = extended
+        del keys[best]
+    return chosen
+
+
+def _was_made_true(key: AtomKey, fitted: FittedOperator, problem: LearningProblem) -> bool:
+    """Return whether an atom was false earlier in a demonstration that uses the operator."""
+    return any(
+        not transition.table.ground((key,), objects) & earlier.before
+        for transition, objects in fitted.data
+        for earlier in problem.demonstrations[transition.demonstration].transitions[: transition.step]
+    )
+
+
+def _excludes_false_claims(one: Operator, other: Operator, problem: LearningProblem) -> bool:
+    return problem.validity.count([one]) < problem.validity.count([other])
+
+
+def _with_avoided_atoms(found: LearningResult, complements: Container[str] = ()) -> LearningResult:
+    """Forbid atoms that the demonstrator avoided, unless this leaves transitions uncovered.
+
+    `complements` contains the canonical names of complements, which are never forbidden.
+    """
+    hypothesis, problem = found.climb.hypothesis, found.problem
+    avoidable = [one for one in avoidable_predicates(hypothesis, problem) if one.name not in complements]
+    if not avoidable:
+        return found
+    operators = [forbid_avoided_atoms(one, avoidable, problem) for one in hypothesis.fitted]
+    if all(new is old.operator for new, old in zip(operators, hypothesis.fitted, strict=True)):
+        return found
+    extended = _with_operators(hypothesis, operators, problem)
+    return (
+        found
+        if extended.coverage.uncovered > hypothesis.coverage.uncovered
+        else found.with_hypothesis(extended)
+    )
+
+
+def _is_better(
+    found: Hypothesis, problem: LearningProblem, ordinary: LearningResult, informative: Set[str]
+) -> bool:
+    """Return whether operators with complements explain the demonstrations better than those without.
+
+    A complement in `informative` among the preconditions explains the choice among equally good groundings.
+    """
+    new, old = found.coverage, ordinary.climb.hypothesis.coverage
+    redundant, old_redundant = count_redundant_steps(new), count_redundant_steps(old)
+    claims = problem.validity.count(new.operators)
+    old_claims = ordinary.problem.validity.count(old.operators)
+    if new.uncovered > old.uncovered or redundant > old_redundant or claims > old_claims:
+        return False
+    required = {atom.predicate.name for one in new.operators for atom in one.preconditions}
+    return redundant < old_redundant or claims < old_claims or not required.isdisjoint(informative)
