@@ -4,10 +4,11 @@ Usage: python benchmarks/random_worlds.py [--worlds 2000] [--renamed 300] [--fir
                                           [--learners necessary,necessary-paper]
 
 A world is stuck if the learned operators do not cover all transitions of its demonstrations. A full cover
-always exists: one operator per transition, with a parameter for each object, all atoms before as
-preconditions, and all changes as effects. The first --renamed worlds are learned from twice: the second
-time, objects, predicates, types and controllers have other names, and the demonstrations are in another
-order. A world differs if the two results differ in more than names. Seconds are CPU seconds of learning.
+always exists: one operator per transition, with a parameter for each object, all atoms before it as
+preconditions, and all atoms after it as add effects. The first --renamed worlds are learned from twice: the
+second time, objects, predicates, types and controllers have other names, and demonstrations, objects and
+atoms are in another order. A world differs if the two results differ in more than names. Seconds are CPU
+seconds of learning.
 """
 
 from __future__ import annotations

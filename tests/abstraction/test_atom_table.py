@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -130,3 +131,36 @@ def test_lifted_key_numbers_the_variables():
     x, y = VARIABLES[:2]
     assert lifted_key(ON.lifted(y, x), {x: 0, y: 1}) == ("On", (1, 0))
     assert lifted_key(RAIN.lifted(), {}) == ("Rain", ())
+
+
+def contents(table):
+    """Return all attributes of a table except caches; dictionaries that are equal compare equal."""
+    return {
+        name: value for name, value in vars(table).items() if name not in ("_type_masks", "_arguments_at")
+    }
+
+
+@given(objects=object_tuples, data=st.data())
+def test_tables_with_given_numbers_equal_tables_numbered_one_by_one(objects, data):
+    atoms = data.draw(st.lists(st.sampled_from(all_ground_atoms(objects)), unique=True))
+    expected = AtomTable(objects)
+    numbers = [expected.number(atom) for atom in atoms]
+    assert numbers == list(range(len(atoms)))
+    keys = [(atom.predicate.name, expected.arguments[number]) for number, atom in enumerate(atoms)]
+    empty = AtomTable(objects)
+    assert contents(empty.with_atoms(atoms, keys)) == contents(expected)
+    assert len(empty) == 0
+
+    # Other names that have the same order.
+    names = {one.name: f"{one.name}!" for one in (RAIN, CLEAN, ROUND, ON)}
+    new_objects = [replace(obj, name=f"{obj.name}!") for obj in expected.objects]
+    new_atoms = [
+        replace(atom.predicate, name=names[atom.predicate.name])(
+            *(new_objects[number] for number in expected.arguments[index])
+        )
+        for index, atom in enumerate(atoms)
+    ]
+    renamed = AtomTable(new_objects)
+    for atom in new_atoms:
+        renamed.number(atom)
+    assert contents(expected.renamed(new_objects, new_atoms, names)) == contents(renamed)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import brute_force_learning
 from needful.core.demonstrations import Demonstration
 from needful.operator_learning import colour_refinement
-from needful.operator_learning.canonical_names import CanonicalNames
+from needful.operator_learning.canonical_encoding import encode_canonically
 from needful.operator_learning.learn_operators import learn_operators
 from needful.storage.demonstrations import read_demonstrations
 from random_worlds import differs, operator_texts, random_world, renamed
@@ -35,7 +35,7 @@ def encoding(demos):
             demo.states,
             [(controller.name, arguments) for controller, arguments in demo.actions],
         )
-        for demo in CanonicalNames.of(demos).demonstrations
+        for demo in encode_canonically(demos).demonstrations
     ]
 
 
@@ -48,7 +48,7 @@ def test_renamed_demonstrations_have_the_same_canonical_names(demos, seed):
 @settings(max_examples=30, deadline=None)
 @given(demos=st.lists(demonstrations(), min_size=1, max_size=3))
 def test_canonical_demonstrations_are_the_users_demonstrations(demos):
-    names = CanonicalNames.of(demos)
+    names = encode_canonically(demos)
     assert sorted(names.indices) == list(range(len(demos)))
     for index, numbered, objects, atoms in zip(
         names.indices, names.demonstrations, names.objects, names.atoms, strict=True
@@ -172,8 +172,8 @@ def test_the_names_given_by_the_user_may_look_canonical():
 def test_the_order_does_not_depend_on_the_hash_seed():
     code = (
         "from random_worlds import random_world\n"
-        "from needful.operator_learning.canonical_names import CanonicalNames\n"
-        "names = CanonicalNames.of(random_world(56))\n"
+        "from needful.operator_learning.canonical_encoding import encode_canonically\n"
+        "names = encode_canonically(random_world(56))\n"
         "print([(d.states, d.goal, str(a)) for d, a in zip(names.demonstrations, names.atoms)])\n"
     )
     outputs = {

@@ -51,15 +51,8 @@ class AtomTable:
         table = AtomTable(())
         table.objects, table.object_number = self.objects, self.object_number
         table._type_masks = self._type_masks
-        table.atoms = list(atoms)
-        table.arguments = [arguments for _, arguments in keys]
-        table._bits = {key: 1 << number for number, key in enumerate(keys)}
-        predicate_masks, argument_masks = table._predicate_masks, table._argument_masks
-        for (name, arguments), bit in table._bits.items():
-            predicate_masks[name] = predicate_masks.get(name, 0) | bit
-            for position, argument in enumerate(arguments):
-                entry = (name, position, argument)
-                argument_masks[entry] = argument_masks.get(entry, 0) | bit
+        for atom, key in zip(atoms, keys, strict=True):
+            table._append(atom, key, key[1])
         return table
 
     def renamed(
@@ -80,6 +73,7 @@ class AtomTable:
             (names[name], position, number): mask
             for (name, position, number), mask in self._argument_masks.items()
         }
+        table.with_repeated_argument = self.with_repeated_argument
         return table
 
     def __len__(self) -> int:

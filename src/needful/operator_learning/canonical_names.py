@@ -1,29 +1,24 @@
-"""Give the parts of demonstrations new names that do not depend on the old ones.
+"""Canonical names of the parts of demonstrations, and the way back to the user's names.
 
 The learner breaks ties by the order of names: of two operators that explain a transition equally well, it
 chooses the one whose text comes first. So that the result does not depend on the names that a user happened
 to choose, it learns from demonstrations in which everything has a canonical name: the predicate that comes
-first in the order of `colour_refinement` is p000, and so on. The demonstrations are sorted in the same way.
-The learned operators then get the user's names again.
+first in the order of `colour_refinement` is p000, and so on. The demonstrations are sorted in the same way
+(`canonical_encoding`). The learned operators then get the user's names again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from operator import attrgetter
 from typing import NamedTuple
 
-from needful.abstraction.atom_table import AtomKey, AtomTable
 from needful.core.atoms import GroundAtom, LiftedAtom, Predicate
 from needful.core.canonical import canonical_form, rename
 from needful.core.controllers import Controller
-from needful.core.demonstrations import Demonstration
 from needful.core.objects import Object, Type, Variable
 from needful.core.operators import DeletePattern, Operator, Wildcard
 from needful.operator_learning.backchaining import Backchain
-from needful.operator_learning.colour_refinement import Structure, canonical_order
 from needful.operator_learning.encoding import (
     EncodedDemonstration,
     EncodedTransition,
@@ -34,10 +29,6 @@ from needful.operator_learning.learning_problem import Hypothesis
 from needful.operator_learning.matching import SKIPPED, ChainLink, Match
 from needful.operator_learning.objective import Coverage
 from needful.operator_learning.partition import FittedOperator
-
-PREDICATE, CONTROLLER = 0, 1
-# The kinds of events of a fact.
-INITIAL, ADDED, DELETED, GOAL, EXECUTED, KINDS = range(6)
 
 
 class _Restored(NamedTuple):
@@ -71,14 +62,6 @@ class CanonicalNames:
     predicates: Mapping[Predicate, Predicate]
     controllers: Mapping[Controller, Controller]
     _restored_operators: dict[str, _Restored] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, demonstrations: Sequence[Demonstration]) -> CanonicalNames:
-        """Find canonical names for the parts of demonstrations."""
-        reader = _Reader()
-        for demonstration in demonstrations:
-            reader.read(demonstration)
-        return reader.names()
 
     def describe(self, fitted: FittedOperator) -> str:
         """Return the text of an operator with the user's names."""
@@ -206,217 +189,3 @@ class CanonicalNames:
             tuple(variables[one] for one in operator.controller_arguments),
             atoms(operator.negative_preconditions),
         )
-
-
-class _Recording(NamedTuple):
-    """One demonstration with numbered atoms: the numbers of its atoms in each role, and its actions.
-
-    `arguments` has the relation and the objects of each atom. Objects are numbered among those of all
-    demonstrations.
-    """
-
-    atoms: tuple[GroundAtom, ...]
-    arguments: list[tuple[int, tuple[int, ...]]]
-    initial: list[int]
-    changes: list[tuple[list[int], list[int]]]
-    goal: list[int]
-    actions: list[tuple[int, tuple[int, ...]]]
-
-
-class _Reader:
-    """Reads demonstrations, and gives canonical names to their parts."""
-
-    def __init__(self) -> None:
-        self._recordings: list[_Recording] = []
-        self._structure = Structure()
-        # The numbers of predicates and of controllers, from 1, and both in the order of their numbers.
-        self._numbers: tuple[dict[str, int], dict[str, int]] = ({}, {})
-        self._found: list[Predicate | Controller] = []
-        self._objects: list[Object] = []
-
-    def read(self, demonstration: Demonstration) -> None:
-        """Number the objects, atoms and relations of a demonstration, and record when they occur."""
-        structure, index, first = self._structure, len(self._recordings), len(self._objects)
-        objects = tuple(sorted(set(demonstration.objects), key=attrgetter("name")))
-        self._objects += objects
-        structure.object_demonstrations += [index] * len(objects)
-        number_of = {obj.name: number for number, obj in enumerate(objects, start=first)}
-        states = demonstration.abstract_states
-        local = {atom: number for number, atom in enumerate(states[0])}
-        initial = list(local.values())
-        changes = []
-        for before, after in pairwise(states):
-            added = after - before
-            for atom in added:
-                local.setdefault(atom, len(local))
-            changes.append(([local[atom] for atom in before - after], [local[atom] for atom in added]))
-        goal = [local[atom] for atom in demonstration.goal]
-        predicates, controllers = self._numbers
-        arguments = [
-            (
-                predicates.get(atom.predicate.name) or self._number(PREDICATE, atom.predicate),
-                tuple([number_of[obj.name] for obj in atom.objects]),
-            )
-            for atom in local
-        ]
-        actions = [
-            (
-                controllers.get(action.controller.name) or self._number(CONTROLLER, action.controller),
-                tuple([number_of[obj.name] for obj in action.objects]),
-            )
-            for action in demonstration.actions
-        ]
-        base = len(structure.fact_relations)
-        facts = arguments + actions
-        structure.fact_demonstrations += [index] * len(facts)
-        structure.fact_relations += [relation for relation, _ in facts]
-        for number, (_, objects_of_fact) in enumerate(facts, start=base):
-            structure.argument_facts += [number] * len(objects_of_fact)
-            structure.argument_positions += range(len(objects_of_fact))
-            structure.argument_objects += objects_of_fact
-        events = [(INITIAL, initial), (GOAL, goal)]
-        for step, (deleted, added_now) in enumerate(changes):
-            events += ((DELETED + KINDS * step, deleted), (ADDED + KINDS * step, added_now))
-        for code, numbers in events:
-            if numbers:
-                structure.event_facts += [base + number for number in numbers]
-                structure.event_codes += [code] * len(numbers)
-        structure.event_facts += range(base + len(local), base + len(facts))
-        structure.event_codes += range(EXECUTED, EXECUTED + KINDS * len(actions), KINDS)
-        self._recordings.append(_Recording(tuple(local), arguments, initial, changes, goal, actions))
-
-    def _number(self, kind: int, relation: Predicate | Controller) -> int:
-        """Return the number of a relation; a new one gets the next number, from 1."""
-        self._found.append(relation)
-        return self._numbers[kind].setdefault(relation.name, len(self._found))
-
-    def names(self) -> CanonicalNames:
-        """Return canonical names for the parts of the demonstrations."""
-        structure = self._structure
-        # Equal colours are put in the order of names, so everything is numbered in this order.
-        sorted_keys = sorted((name, kind) for kind, known in enumerate(self._numbers) for name in known)
-        old_numbers = [self._numbers[kind][name] for name, kind in sorted_keys]
-        relations = [self._found[number - 1] for number in old_numbers]
-        new_numbers = {old: number for number, old in enumerate(old_numbers)}
-        structure.fact_relations = [new_numbers[relation] for relation in structure.fact_relations]
-        structure.relation_kinds = [kind for _, kind in sorted_keys]
-        object_types = {id(obj.type): obj.type for obj in self._objects}
-        used = {*object_types.values(), *(kind for one in relations for kind in one.types)}
-        types = sorted({kind for one in used for kind in one.ancestry()})
-        type_numbers = {kind: number for number, kind in enumerate(types)}
-        structure.type_parents = [type_numbers[one.parent] if one.parent else -1 for one in types]
-        structure.relation_types = [tuple(type_numbers[kind] for kind in one.types) for one in relations]
-        numbers_by_id = {one: type_numbers[kind] for one, kind in object_types.items()}
-        structure.object_types = [numbers_by_id[id(obj.type)] for obj in self._objects]
-        order = canonical_order(structure, len(self._recordings))
-        new_types = _canonical_types(structure.type_parents, order.types)
-        predicates: dict[int, Predicate] = {}
-        controllers: dict[int, Controller] = {}
-        for rank, number in enumerate(order.relations):
-            kinds = tuple(new_types[kind] for kind in structure.relation_types[number])
-            if structure.relation_kinds[number] == PREDICATE:
-                predicates[old_numbers[number]] = Predicate(f"p{rank:03}", kinds)
-            else:
-                controllers[old_numbers[number]] = Controller(f"c{rank:03}", kinds)
-        ordered: list[list[int]] = [[] for _ in self._recordings]
-        for number in order.objects:
-            ordered[structure.object_demonstrations[number]].append(number)
-        writer = _Writer(predicates, controllers, new_types, structure.object_types)
-        found = [writer.write(self._recordings[index], ordered[index]) for index in order.demonstrations]
-        return CanonicalNames(
-            tuple(demonstration for demonstration, _ in found),
-            tuple(order.demonstrations),
-            tuple(
-                tuple([self._objects[number] for number in ordered[index]])
-                for index in order.demonstrations
-            ),
-            tuple(atoms for _, atoms in found),
-            dict(zip(new_types, types, strict=True)),
-            {
-                new: one
-                for old, new in predicates.items()
-                if isinstance(one := self._found[old - 1], Predicate)
-            },
-            {
-                new: one
-                for old, new in controllers.items()
-                if isinstance(one := self._found[old - 1], Controller)
-            },
-        )
-
-
-def _canonical_types(parents: Sequence[int], order: Sequence[int]) -> list[Type]:
-    """Return the canonical type of each type; `order` contains the types in canonical order."""
-    ranks = {number: rank for rank, number in enumerate(order)}
-    found: dict[int, Type] = {}
-
-    def new_type(number: int) -> Type:
-        if number not in found:
-            parent = new_type(parents[number]) if parents[number] >= 0 else None
-            found[number] = Type(f"t{ranks[number]:03}", parent=parent)
-        return found[number]
-
-    return [new_type(number) for number in range(len(parents))]
-
-
-class _Writer:
-    """Writes demonstrations with canonical names."""
-
-    def __init__(
-        self,
-        predicates: Mapping[int, Predicate],
-        controllers: Mapping[int, Controller],
-        types: Sequence[Type],
-        object_types: Sequence[int],
-    ) -> None:
-        self._predicates = predicates
-        self._controllers = controllers
-        self._types = types
-        self._object_types = object_types
-        # The objects and atoms of demonstrations with the same types of objects are the same.
-        self._tables: dict[tuple[int, ...], AtomTable] = {}
-        self._atoms: dict[tuple[int, ...], dict[AtomKey, GroundAtom]] = {}
-
-    def write(
-        self, recording: _Recording, order: Sequence[int]
-    ) -> tuple[NumberedDemonstration, tuple[GroundAtom, ...]]:
-        """Return a demonstration with canonical names, and the user's atoms in the order of their numbers.
-
-        `order` contains the demonstration's objects in canonical order.
-        """
-        kinds = tuple([self._object_types[number] for number in order])
-        if kinds not in self._tables:
-            self._tables[kinds] = AtomTable(
-                Object(f"o{rank:05}", self._types[kind]) for rank, kind in enumerate(kinds)
-            )
-            self._atoms[kinds] = {}
-        objects, known = self._tables[kinds].objects, self._atoms[kinds]
-        rank_of = {number: rank for rank, number in enumerate(order)}
-        entries = sorted(
-            [
-                (
-                    (self._predicates[relation].name, tuple([rank_of[number] for number in arguments])),
-                    local,
-                    relation,
-                )
-                for local, (relation, arguments) in enumerate(recording.arguments)
-            ]
-        )
-        bits = [0] * len(entries)
-        for number, (key, local, relation) in enumerate(entries):
-            bits[local] = 1 << number
-            if key not in known:
-                known[key] = GroundAtom(self._predicates[relation], tuple([objects[i] for i in key[1]]))
-        keys = [key for key, _, _ in entries]
-        states = [sum([bits[local] for local in recording.initial])]
-        for deleted, added in recording.changes:
-            removed = sum([bits[local] for local in deleted])
-            states.append(states[-1] - removed + sum([bits[local] for local in added]))
-        actions = [
-            (self._controllers[relation], tuple([rank_of[number] for number in arguments]))
-            for relation, arguments in recording.actions
-        ]
-        goal = sum([bits[local] for local in recording.goal])
-        atoms = tuple([recording.atoms[local] for _, local, _ in entries])
-        table = self._tables[kinds].with_atoms([known[key] for key in keys], keys)
-        return NumberedDemonstration(table, goal, states, actions), atoms

@@ -64,8 +64,9 @@ class Structure:
 class CanonicalOrder:
     """Types, relations, objects and demonstrations, sorted by colour.
 
-    `objects` contains the objects of all demonstrations. Those of one demonstration are in canonical order,
-    by type and then by colour.
+    `objects` contains the objects of all demonstrations. Those of one demonstration are in canonical order:
+    by type, then by the number of events (most events first), then by colour. If an operator fits several
+    objects equally well, those that matter most in the demonstration are thus preferred.
     """
 
     types: list[int]
@@ -90,7 +91,7 @@ def canonical_order(structure: Structure, demonstrations: int) -> CanonicalOrder
     types = np.argsort(refinement.types, kind="stable")
     ranks = np.empty_like(types)
     ranks[types] = np.arange(len(types))
-    keys = (refinement.objects, ranks[refinement.object_types])
+    keys = (refinement.objects, -refinement.count_events(), ranks[refinement.object_types])
     return CanonicalOrder(
         types.tolist(),
         np.argsort(refinement.relations, kind="stable").tolist(),
@@ -135,13 +136,9 @@ class _Refinement:
         self._object_demonstrations = _indices(structure.object_demonstrations)
         self._fact_relations = _indices(structure.fact_relations)
         self._fact_demonstrations = _indices(structure.fact_demonstrations)
-        self._fact_events = _mix(
-            _sums(
-                len(structure.fact_relations),
-                _indices(structure.event_facts),
-                _salted(structure.event_codes, 2),
-            )
-        )
+        count, event_facts = len(structure.fact_relations), _indices(structure.event_facts)
+        self._event_counts = np.bincount(event_facts, minlength=count)
+        self._fact_events = _mix(_sums(count, event_facts, _salted(structure.event_codes, 2)))
         self._argument_facts = _indices(structure.argument_facts)
         self._argument_objects = _indices(structure.argument_objects)
         self._argument_salts = _salted(structure.argument_positions, 3)
@@ -219,6 +216,12 @@ class _Refinement:
         about = _mix(facts[self._argument_facts] ^ self._argument_salts)
         own = _mix(self.objects + self.types[self.object_types])
         return _mix(own + _sums(len(self.objects), self._argument_objects, about))
+
+    def count_events(self) -> npt.NDArray[np.float64]:
+        """Return the number of events of the facts about each object."""
+        counts = self._event_counts[self._argument_facts]
+        sums = np.bincount(self._argument_objects, weights=counts, minlength=len(self.objects))
+        return sums.astype(np.float64)
 
     def choose_type_or_relation(self) -> bool:
         """Give one of several types or relations of equal colour a new colour.

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration
+from needful.operator_learning.canonical_encoding import encode_canonically
 from needful.operator_learning.canonical_names import CanonicalNames
 from needful.operator_learning.delete_patterns import Generalise, partly_bound
 from needful.operator_learning.encoding import TransitionId, number_transitions
@@ -120,7 +121,7 @@ def _learn_without_outliers(
     demonstrations: Sequence[Demonstration], config: OperatorLearningConfig, deadline: Deadline, noisy: bool
 ) -> LearningResult:
     """Learn operators; learn again without outliers as long as this pays."""
-    names = CanonicalNames.of(demonstrations)
+    names = encode_canonically(demonstrations)
     outliers: frozenset[TransitionId] = frozenset()
     climb, problem = _learn(_problem(names, config, deadline), config, names)
     for _ in range(MAX_OUTLIER_ROUNDS if config.skip_idle_steps else 0):
