@@ -209,12 +209,13 @@ def partition(
 ) -> dict[str, list[tuple[int, int, tuple[Object, ...]]]]:
     """Return the transitions of each candidate that has any, by text; `necessary` holds α.
 
-    Repeated steps of skippable controllers that changed nothing are left out.
+    Idle steps of skippable controllers that changed nothing are left out.
     """
     shares: dict[str, list[tuple[int, int, tuple[Object, ...]]]] = {}
     for index, demonstration in enumerate(demonstrations):
         for step, transition in enumerate(demonstration.transitions()):
-            if is_ignored(demonstration, step, skippable):
+            name = transition.action.controller.name
+            if name in skippable and is_idle(demonstration, step) and transition.before == transition.after:
                 continue
             alpha = necessary[index][step + 1]
             best = best_explanation(candidates, demonstration.objects, transition, alpha, (index, step))
@@ -283,10 +284,12 @@ def is_idle(demonstration: Demonstration, step: int) -> bool:
 
 
 def is_ignored(demonstration: Demonstration, step: int, skippable: Collection[str]) -> bool:
-    """Return whether a step of a skippable controller stands beside the same action and changed nothing."""
-    transition = list(demonstration.transitions())[step]
+    """Return whether a step of a skippable controller repeats the step before it and changed nothing."""
+    transition, actions = list(demonstration.transitions())[step], demonstration.actions
     return (
         transition.action.controller.name in skippable
         and transition.before == transition.after
-        and is_idle(demonstration, step)
+        and step > 0
+        and actions[step].controller == actions[step - 1].controller
+        and actions[step].objects == actions[step - 1].objects
     )

@@ -120,10 +120,8 @@ def backchain(
         else:
             best, competitors = None, diff.by_controller.get(transition.controller.name, ())
         for operator in competitors:
-            link = matcher.best_consistent_link(operator, transition, necessary)
-            if link is None or (skippable and not link.match.changes & necessary):
-                continue
-            if best is None or link < best:
+            link = matcher.best_consistent_link(operator, transition, necessary, skippable)
+            if link is not None and (best is None or link < best):
                 best = link
         if best is None and skippable:
             best = ChainLink(SKIPPED, necessary)

@@ -30,8 +30,8 @@ class EncodedTransition:
 
     `skippable` is whether backchaining may leave the transition unexplained if it adds nothing necessary.
     `idle` is whether it adds nothing and stands beside a step with the same action: it was repeated, or it
-    failed and was tried again. `ignored` is whether the learner ignores the transition: an idle one that
-    changed nothing, or an outlier (see `outliers`).
+    failed and was tried again. `ignored` is whether the learner ignores the transition: it repeats the
+    step before it and changed nothing, or it is an outlier (see `outliers`).
     """
 
     number: int
@@ -84,7 +84,7 @@ class EncodedDemonstration:
 class TransitionIndex:
     """The transitions of all demonstrations by number, and those to learn from by their controller's name.
 
-    Ignored transitions are not learned from.
+    Ignored transitions are not learned from, and neither are idle ones that changed nothing.
     """
 
     by_number: tuple[EncodedTransition, ...]
@@ -100,7 +100,8 @@ class TransitionIndex:
         by_number = tuple(transition for demo in demonstrations for transition in demo.transitions)
         by_controller: dict[str, list[EncodedTransition]] = {}
         for transition in by_number:
-            if transition.ignored:
+            unchanged = transition.before == transition.after
+            if transition.ignored or (transition.idle and unchanged):
                 continue
             by_controller.setdefault(transition.controller.name, []).append(transition)
         return cls(by_number, by_controller)
@@ -196,6 +197,7 @@ def _encode(
         may_skip = controller.name in skippable
         beside_same = calls[step + 1] in (calls[step], calls[step + 2])
         idle = may_skip and beside_same and not after & ~before
+        repeated = idle and before == after and calls[step + 1] == calls[step]
         transitions.append(
             EncodedTransition(
                 next(numbers),
@@ -208,7 +210,7 @@ def _encode(
                 after,
                 may_skip,
                 idle,
-                (idle and before == after) or (index, step) in outliers,
+                repeated or (index, step) in outliers,
             )
         )
     return EncodedDemonstration(index, table, goal, tuple(transitions))

@@ -138,20 +138,26 @@ class Matcher:
         # Three caches. The key of `_compiled` is the operator's text. The other keys are the arguments of
         # `best_consistent_link` and of `explaining_matches`, with the operator's text for the operator.
         self._compiled: dict[str, CompiledOperator] = {}
-        self._consistent: dict[tuple[str, EncodedTransition, int], ChainLink | None] = {}
+        self._consistent: dict[tuple[str, EncodedTransition, int, bool], ChainLink | None] = {}
         self._explaining: dict[tuple[str, EncodedTransition, int], tuple[Match, ...]] = {}
 
     def best_consistent_link(
-        self, operator: Operator, transition: EncodedTransition, necessary: int
+        self,
+        operator: Operator,
+        transition: EncodedTransition,
+        necessary: int,
+        with_purpose: bool = False,
     ) -> ChainLink | None:
         """Return the best grounding of an operator that explains a transition in backchaining, or None.
 
         The grounding must predict all necessary atoms, and all atoms that it predicts must hold after the
-        transition.
+        transition. If it must have a purpose, it must also add a necessary atom that is no keep effect.
         """
-        key = (operator.text, transition, necessary)
+        key = (operator.text, transition, necessary, with_purpose)
         if key not in self._consistent:
             links = _consistent(self._compile(operator), transition, necessary, self._check)
+            if with_purpose:
+                links = (link for link in links if link.match.changes & necessary)
             self._consistent[key] = min(links, default=None)
         return self._consistent[key]
 
