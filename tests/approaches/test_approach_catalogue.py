@@ -36,6 +36,7 @@ def test_ablations_keep_the_types_and_the_parameters_of_the_data():
         "schedule": "alternate",
         "types": "merge_types",
         "conditions": "conditions_on_unnamed_objects",
+        "effects": "reliable_effects",
         "skip_idle_steps": "true",
         "repair": "repair_noise",
         "escape": "climb_where_stuck",
@@ -45,6 +46,7 @@ def test_ablations_keep_the_types_and_the_parameters_of_the_data():
         **method,
         "types": "keep_types",
         "conditions": "named_objects_only",
+        "effects": "necessary_effects_only",
         "skip_idle_steps": "false",
         "negatives": "positive_preconditions_only",
     }

@@ -191,6 +191,47 @@ def test_a_controller_that_cannot_start_is_a_failed_try() -> None:
     assert np.all([o.name in ("Go", "Press", "Towel") for o in better.operators])
 
 
+SIDE = Predicate("FromSide", (LAMP,), lambda state, o: 0.5 < state.get(o[0], "on") < 1.5)
+TOP = Predicate("FromTop", (LAMP,), lambda state, o: state.get(o[0], "on") > 1.5)
+FREE = Predicate("Free", (LAMP,), lambda state, o: state.get(o[0], "on") < 0.5)
+RELEASE = Controller("Release", (ROBOT, LAMP))
+
+
+def test_atoms_that_exclude_the_precondition_become_deletes() -> None:
+    """A lamp is held from the side or from the top; only the former was released so far."""
+
+    def release(state: State, action: GroundController) -> Execution:
+        return Execution(state.replace({LIGHT: {"on": 0.0}}))
+
+    def released(grasp: float) -> Demonstration:
+        states = (
+            State({ROBBY: (0.0, 0.0), LIGHT: (0.0, grasp)}),
+            State({ROBBY: (0.0, 0.0), LIGHT: (0.0, 0.0)}),
+        )
+        atoms = tuple(abstract(state, (SIDE, TOP, FREE)) for state in states)
+        return Demonstration(
+            (ROBBY, LIGHT), frozenset({FREE(LIGHT)}), atoms, (RELEASE(ROBBY, LIGHT),), states
+        )
+
+    words = Vocabulary((ROBOT, LAMP), (SIDE, TOP, FREE), (RELEASE,))
+    side, top, free = SIDE.lifted(L), TOP.lifted(L), FREE.lifted(L)
+    only_side = Operator(
+        "Release",
+        (R, L),
+        frozenset({side}),
+        frozenset({free}),
+        frozenset({side}),
+        frozenset(),
+        RELEASE,
+        (R, L),
+    )
+    both = replace(only_side, preconditions=frozenset(), delete_effects=frozenset({side, top}))
+    model = PlanningModel(words, (only_side,))
+    better, dropped = drop_accidental_preconditions(model, [released(1.0), released(2.0)], release)
+    assert better.operators == (both,)
+    assert [one.atom for one in dropped] == [side]
+
+
 def test_no_experiment_where_a_negative_precondition_holds() -> None:
     """The robot is always blessed, so an operator that forbids this can never be applied."""
     model = learned_model()

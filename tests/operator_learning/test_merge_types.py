@@ -52,7 +52,7 @@ Go(?x0:thing)
 Put(?x0:bag, ?x1:thing)
   controller: Put(?x0)
   needs:      Held(?x1), Near(?x0)
-  adds:       In(?x1, ?x0)
+  adds:       Free(), In(?x1, ?x0)
   deletes:    Held(?x1)
   forgets:    -
 Take(?x0:thing)
@@ -84,6 +84,7 @@ def test_operators_and_deletes_that_differ_only_in_types_are_merged():
         "merge",
         "merge",
         "widen",
+        "predict",
     ]
     assert sum(len(data.groundings) for data in learned.data) == learned.transitions
 

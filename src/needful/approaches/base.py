@@ -53,7 +53,7 @@ class LearningConfig:
         seed: the seed of all random numbers.
         samplers: how samplers are trained.
         policy: how a graph network policy is trained.
-        experiments: the limits of experiments that test learned preconditions in the simulator.
+        experiments: the limits of experiments that correct learned operators in the simulator.
             Preconditions that prove unnecessary are dropped. None means no experiments.
         timeout: the maximum number of seconds. Learning that takes longer fails; otherwise the timeout has
             no effect on the result.
@@ -63,6 +63,7 @@ class LearningConfig:
         validation_folds: the number of folds of cross-validation, which estimates how often the operators
             are wrong on unseen demonstrations. 0 means no cross-validation.
         validation_limit: cross-validation is skipped if it is expected to take this many seconds.
+        practice_tasks: tasks without demonstrations that are practised if there are experiments.
     """
 
     seed: int = 0
@@ -75,6 +76,7 @@ class LearningConfig:
     progress: Progress = field(default_factory=SilentProgress)
     validation_folds: int = 0
     validation_limit: float = 5.0
+    practice_tasks: tuple[Task, ...] = ()
 
 
 DEFAULTS = LearningConfig()

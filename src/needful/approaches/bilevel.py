@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Protocol
 
 from needful.approaches.base import DEFAULTS, LearningConfig, check_demonstrations, timed
 from needful.approaches.learned_model import LearnedModel
+from needful.approaches.practice import Practice
 from needful.core.controllers import Execute, Execution, GroundController
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.demonstrations import Demonstration, Demonstrations
 from needful.core.model import PlanningModel, Vocabulary
 from needful.core.state import State
+from needful.core.tasks import Task
 from needful.errors import InvalidInputError, LearningTimeoutError
 from needful.operator_learning.accidental_preconditions import (
+    ExaminedPreconditions,
     ExperimentConfig,
-    drop_accidental_preconditions,
+    examine_preconditions,
+    find_situations,
 )
 from needful.operator_learning.cross_validation import cross_validate, fold_count
 from needful.operator_learning.explanation import gather_evidence
 from needful.operator_learning.find_doubts import find_doubts, with_false_claims
 from needful.operator_learning.learned_operators import LearnedOperators
+from needful.operator_learning.side_effects import SideEffect, add_side_effects
 from needful.sampler_learning.learn_samplers import SamplerConfig, learn_samplers
 
 
@@ -67,24 +72,38 @@ class BilevelApproach:
     ) -> LearnedModel:
         """Learn operators and samplers.
 
-        With `config.experiments`, preconditions that prove unnecessary in the simulator are dropped. With
-        `config.validation_folds`, the operators are cross-validated.
+        With `config.experiments`, the model is corrected by experiments in the simulator, and
+        `config.practice_tasks` are practised. With `config.validation_folds`, the operators are
+        cross-validated.
         """
         deadline = Deadline.after(config.timeout)
         config.progress.stage("Learning operators and samplers")
-        learned = learn_model(
-            vocabulary, demonstrations, self, config.samplers, config.seed, config.replays, deadline
-        )
+
+        def learn(demonstrations: Demonstrations) -> LearnedModel:
+            return learn_model(
+                vocabulary, demonstrations, self, config.samplers, config.seed, config.replays, deadline
+            )
+
+        learned = learn(demonstrations)
         if config.experiments is not None:
             if config.execute is None:
                 raise InvalidInputError(
                     "Experiments need a simulator. Pass `execute`, or learn without them."
                 )
             config.progress.stage("Experimenting with preconditions")
-            learned = with_experiments(learned, config.execute, config.experiments, config.seed, deadline)
+            learned = with_experiments(
+                learned,
+                config.execute,
+                config.experiments,
+                config.seed,
+                deadline,
+                config.practice_tasks,
+                lambda practised: learn((*demonstrations, *practised)),
+            )
         if config.validation_folds:
             config.progress.stage("Cross-validating")
-            learned = with_validation(learned, self, demonstrations, config, deadline)
+            recorded = (*demonstrations, *learned.practised)
+            learned = with_validation(learned, self, recorded, config, deadline)
         return learned
 
 
@@ -147,12 +166,17 @@ def with_experiments(
     config: ExperimentConfig,
     seed: int = 0,
     deadline: Deadline = NO_DEADLINE,
+    practice_tasks: Sequence[Task] = (),
+    learn_again: Callable[[Demonstrations], LearnedModel] | None = None,
 ) -> LearnedModel:
-    """Return the learned model without the preconditions that experiments show to be unnecessary.
+    """Return the learned model, corrected by experiments in the simulator.
 
-    An experiment executes an operator's controller in the simulator, in a state where the tested
-    precondition does not hold but all others do. If the operator's prediction holds after every
-    experiment, the precondition is dropped; `drop_accidental_preconditions` lists the exceptions.
+    An experiment executes an operator's controller in the simulator. Changes that the operator did not
+    predict become deletes (`add_side_effects`). Preconditions that prove unnecessary are dropped
+    (`drop_accidental_preconditions` lists the exceptions).
+
+    If there are tasks to practise, solutions that need an assumption become demonstrations (`Practice`).
+    `learn_again` learns a model from these additional demonstrations and from those that it knows.
     """
 
     def execute_until_deadline(state: State, action: GroundController) -> Execution:
@@ -161,16 +185,77 @@ def with_experiments(
 
     seconds = dict(learned.seconds)
     with timed("experiments", seconds):
-        model, dropped = drop_accidental_preconditions(
-            learned.model, learned.demonstrations, execute_until_deadline, seed, config
-        )
+        tested = _examine(learned, execute_until_deadline, config, seed)
+        if learn_again is not None and practice_tasks:
+            practice = Practice(practice_tasks, execute_until_deadline, config.practice_executions, seed)
+            tested = _practise(tested, practice, learn_again, config, seed)
+        learned, model = tested.learned, tested.examined.model
         doubts = with_false_claims(
             learned.doubts, model.operators, learned.operators, learned.demonstrations, deadline
         )
-    provenance = {**learned.provenance, "experiments": asdict(config)}
     return replace(
-        learned, model=model, seconds=seconds, provenance=provenance, dropped=dropped, doubts=doubts
+        learned,
+        model=model,
+        seconds=seconds,
+        provenance={**learned.provenance, "experiments": asdict(config)},
+        dropped=tested.examined.dropped,
+        side_effects=tested.side_effects,
+        practised=tested.practised,
+        doubts=doubts,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _TestedModel:
+    """A learned model, the results of its experiments, and the demonstrations that practice added."""
+
+    learned: LearnedModel
+    examined: ExaminedPreconditions
+    side_effects: tuple[SideEffect, ...]
+    practised: tuple[Demonstration, ...] = ()
+
+
+def _examine(learned: LearnedModel, execute: Execute, config: ExperimentConfig, seed: int) -> _TestedModel:
+    """Add side effects to the operators of a model, then examine their preconditions."""
+    situations = find_situations(learned.model, learned.demonstrations, execute)
+    model, side_effects = add_side_effects(
+        learned.model, situations, execute, seed, config, learned.operators.unnecessary_effects
+    )
+    examined = examine_preconditions(model, situations, execute, seed, config)
+    return _TestedModel(learned, examined, side_effects)
+
+
+def _practise(
+    tested: _TestedModel,
+    practice: Practice,
+    learn_again: Callable[[Demonstrations], LearnedModel],
+    config: ExperimentConfig,
+    seed: int,
+) -> _TestedModel:
+    """Learn again with demonstrations from practice, as long as this solves more of the tasks."""
+    everything = frozenset(range(len(practice.tasks)))
+    tested, solved = _attempt(tested, practice)
+    demonstrations: dict[int, Demonstration] = {}
+    for _ in range(config.practice_rounds):
+        found = practice.demonstrate(tested.examined, everything - solved - demonstrations.keys())
+        demonstrations |= found
+        if not found:
+            break
+        practised = tuple(demonstrations[index] for index in sorted(demonstrations))
+        candidate, now = _attempt(
+            _examine(learn_again(practised), practice.execute, config, seed), practice
+        )
+        if len(now) <= len(solved):
+            break
+        tested, solved = replace(candidate, practised=practised), now
+    return tested
+
+
+def _attempt(tested: _TestedModel, practice: Practice) -> tuple[_TestedModel, frozenset[int]]:
+    """Return the model without misleading operators, and the indices of the tasks that it solves."""
+    model = tested.examined.model
+    model, attempt = practice.without_misleading(model, practice.attempt(model))
+    return replace(tested, examined=replace(tested.examined, model=model)), attempt.solved
 
 
 def with_validation(

@@ -25,6 +25,7 @@ from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.merge_types import keep_types
 from needful.operator_learning.negative_preconditions import positive_preconditions_only
 from needful.operator_learning.noise import keep_atoms
+from needful.operator_learning.reliable_effects import necessary_effects_only
 from needful.operator_learning.unnamed_objects import named_objects_only
 from needful.policies.rollout import follow, shoot
 
@@ -58,6 +59,7 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
                     reduce=reduce_complexity,
                     types=keep_types,
                     conditions=named_objects_only,
+                    effects=necessary_effects_only,
                     skip_idle_steps=False,
                     repair=keep_atoms,
                     escape=stay_where_stuck,
@@ -71,6 +73,7 @@ BILEVEL_APPROACHES: Mapping[str, BilevelApproach] = MappingProxyType(
                     reduce=keep_all_operators,
                     types=keep_types,
                     conditions=named_objects_only,
+                    effects=necessary_effects_only,
                     skip_idle_steps=False,
                     negatives=positive_preconditions_only,
                 ),

@@ -31,6 +31,7 @@ from needful.operator_learning.cross_validation import Validation, validation_do
 from needful.operator_learning.doubts import Doubt, DoubtKind, Doubts, list_doubts
 from needful.operator_learning.explanation import TransitionEvidence
 from needful.operator_learning.learned_operators import LearnedOperators
+from needful.operator_learning.side_effects import SideEffect
 from needful.planning.bilevel import PlanningConfig, plan
 from needful.planning.pddl.writer import write_pddl
 from needful.storage.evidence import (
@@ -86,6 +87,8 @@ class LearnedModel:
         approach: the name of the approach.
         provenance: the settings, as stored in model.json.
         dropped: the preconditions that experiments in the simulator showed to be unnecessary.
+        side_effects: the deletes that experiments added to operators.
+        practised: the demonstrations that were found in practice; `demonstrations` contains them.
         doubts: what is doubtful about the operators, judged by the demonstrations.
         validation: the result of cross-validation; None if it was not asked for or skipped.
         validation_skipped: why cross-validation was skipped; empty if it was not.
@@ -99,6 +102,8 @@ class LearnedModel:
     approach: str
     provenance: Mapping[str, JsonValue]
     dropped: tuple[AccidentalPrecondition, ...] = ()
+    side_effects: tuple[SideEffect, ...] = ()
+    practised: tuple[Demonstration, ...] = ()
     doubts: Doubts = field(default_factory=Doubts)
     validation: Validation | None = None
     validation_skipped: str = ""
@@ -206,6 +211,9 @@ class LearnedModel:
                 f"in {seconds['experiments']:.2f} s."
             )
             lines += [f"  {one.operator} does not need {one.atom}" for one in self.dropped]
+            lines += [f"  {one.operator} can make {one.delete} false" for one in self.side_effects]
+            if self.practised:
+                lines.append(f"Learned from {_count(len(self.practised), 'task')} solved in practice.")
         lines += self._claim_lines()
         texts = [*lines, "", *(f"{operator}\n" for operator in self.model.operators)]
         doubts = self.all_doubts()

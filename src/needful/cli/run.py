@@ -33,7 +33,7 @@ class SamplerSource(Enum):
 
 Experiments: TypeAlias = Annotated[
     bool,
-    typer.Option("--experiments", help="Drop preconditions that the simulator shows to be accidental."),
+    typer.Option("--experiments", help="Correct operators by experiments in the simulator."),
 ]
 Samplers: TypeAlias = Annotated[
     str,

@@ -58,8 +58,8 @@ class RunConfig:
         seed: determines the tasks, learning and planning.
         planning: the settings of planning.
         samplers: how samplers are trained.
-        experiments: limits of the simulator experiments that find unnecessary preconditions, which are then
-            dropped; None for no experiments.
+        experiments: limits of the experiments that correct the learned operators in the simulator; None
+            for no experiments. They also practise training tasks that were not demonstrated.
         oracle_samplers: whether tasks are solved with the domain's hand-written samplers.
         learning_timeout: the maximum seconds of learning; collecting demonstrations does not count. If the
             time runs out, nothing is learned. Otherwise the limit does not affect the result.
@@ -96,7 +96,13 @@ class RunConfig:
                 f"learning_timeout must be more than 0 seconds, got {self.learning_timeout}."
             )
 
-    def learning(self, replays: Demonstrations, execute: Execute, progress: Progress) -> LearningConfig:
+    def learning(
+        self,
+        replays: Demonstrations,
+        execute: Execute,
+        progress: Progress,
+        practice_tasks: tuple[Task, ...] = (),
+    ) -> LearningConfig:
         """Return the configuration of learning: the settings of this run, and the given inputs."""
         return LearningConfig(
             self.seed,
@@ -108,7 +114,14 @@ class RunConfig:
             execute,
             progress,
             self.validation_folds,
+            practice_tasks=practice_tasks,
         )
+
+    def practice_tasks(self, environment: Environment) -> tuple[Task, ...]:
+        """Return the training tasks that follow the demonstrated ones, as many as are to be practised."""
+        count = 0 if self.experiments is None else self.experiments.practice_tasks
+        indices = range(self.demos, self.demos + count)
+        return tuple(environment.task(Split.TRAIN, index, self.seed) for index in indices)
 
     def identity(self, domain: str) -> RunIdentity:
         """Return the fields that all records of a run with this configuration share."""
@@ -162,7 +175,9 @@ def run(
     learned, solve = None, not_learned
     try:
         learned = approach.learn(
-            environment.vocabulary, demonstrations, config.learning(replays, environment.execute, progress)
+            environment.vocabulary,
+            demonstrations,
+            config.learning(replays, environment.execute, progress, config.practice_tasks(environment)),
         )
         solve = learned.solver(environment, config.planning, config.oracle_samplers).solve
         learning = learned.summary()

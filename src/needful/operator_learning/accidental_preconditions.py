@@ -3,7 +3,8 @@
 With few demonstrations, atoms that happened to hold before all of an operator's transitions become
 preconditions. Demonstrations alone cannot refute them, because they contain no counter-examples. The
 simulator can: an experiment executes the controller in a state where all other preconditions hold and the
-atom does not. If the operator's prediction holds in every experiment, the atom was accidental.
+atom does not. If the operator's prediction holds in every experiment, the atom was accidental. If the
+operator fails in every experiment, the atom is needed. All other preconditions stay, but are doubtful.
 
 The states come from the demonstrations, and from replays of demonstrations in which one action is left out.
 Such replays lead to states that lack the effects of this action.
@@ -30,6 +31,10 @@ from needful.core.state import State
 from needful.errors import DemonstrationError, InvalidInputError
 from needful.seeding import rng_for
 
+# A precondition is only dropped with new delete effects if these atoms do not hold in this many situations
+# in which the operator is applicable.
+MAX_USUAL_SITUATIONS = 500
+
 
 @dataclass(frozen=True, slots=True)
 class ExperimentConfig:
@@ -38,15 +43,25 @@ class ExperimentConfig:
     Attributes:
         experiments: the maximum number per precondition, each in a different state if there are enough.
         tries: how often parameters are sampled in one experiment before it counts as failed.
+        practice_tasks: the number of training tasks without a demonstration that the learner tries to
+            solve. The tasks that it solves only with weaker preconditions or other parameters become
+            demonstrations. 0 means no practice.
+        practice_rounds: how often the learner practises, each time with what it learned before.
+        practice_executions: the maximum number of actions that one attempt at a task may simulate.
     """
 
     experiments: int = 20
     tries: int = 10
+    practice_tasks: int = 45
+    practice_rounds: int = 3
+    practice_executions: int = 1_000
 
     def __post_init__(self) -> None:
-        for name in ("experiments", "tries"):
+        for name in ("experiments", "tries", "practice_rounds", "practice_executions"):
             if getattr(self, name) < 1:
                 raise InvalidInputError(f"{name} must be at least 1, got {getattr(self, name)}.")
+        if self.practice_tasks < 0:
+            raise InvalidInputError(f"practice_tasks cannot be negative, got {self.practice_tasks}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +76,26 @@ class AccidentalPrecondition:
         return f"AccidentalPrecondition({self.operator!r}, {self.atom}, experiments={self.experiments})"
 
 
+@dataclass(frozen=True, slots=True)
+class ExaminedPreconditions:
+    """The result of examining the preconditions of a model.
+
+    Attributes:
+        model: the model without accidental preconditions.
+        dropped: the accidental preconditions.
+        doubtful: for each operator, preconditions that are left but may be accidental: in no experiment
+            did the operator fail without them, or it also made its changes without them.
+    """
+
+    model: PlanningModel
+    dropped: tuple[AccidentalPrecondition, ...]
+    doubtful: Mapping[str, frozenset[LiftedAtom]]
+
+    def __repr__(self) -> str:
+        doubtful = sum(map(len, self.doubtful.values()))
+        return f"ExaminedPreconditions(dropped={len(self.dropped)}, doubtful={doubtful})"
+
+
 def drop_accidental_preconditions(
     model: PlanningModel,
     demonstrations: Sequence[Demonstration],
@@ -71,35 +106,102 @@ def drop_accidental_preconditions(
     """Return the model without accidental preconditions, and the dropped preconditions.
 
     A precondition is dropped if there was at least one experiment and the prediction held in all of them.
+    It is also dropped if only atoms were mispredicted that never hold where the precondition does; they
+    become delete effects.
     Preconditions that are also add effects (keep effects) are never dropped. Operators that add nothing
     keep all their preconditions, because their experiments would succeed even if the controller did
     nothing. The model's predicates need classifiers, and its operators need their samplers.
     """
-    config = config or ExperimentConfig()
-    runner = _ExperimentRunner(model.samplers, execute, config.tries)
-    situations = _situations(model, demonstrations, execute)
+    situations = find_situations(model, demonstrations, execute)
+    examined = examine_preconditions(model, situations, execute, seed, config or ExperimentConfig())
+    return examined.model, examined.dropped
+
+
+def examine_preconditions(
+    model: PlanningModel,
+    situations: Sequence[Situation],
+    execute: Execute,
+    seed: int,
+    config: ExperimentConfig,
+) -> ExaminedPreconditions:
+    """Examine all preconditions by experiments; `drop_accidental_preconditions` has the rules."""
+    runner = ExperimentRunner(model.samplers, execute, config.tries)
     operators: list[Operator] = []
     dropped: list[AccidentalPrecondition] = []
+    doubtful: dict[str, frozenset[LiftedAtom]] = {}
     for operator in model.operators:
         rng = rng_for(seed, "experiments", operator.name)
         order = [situations[index] for index in rng.permutation(len(situations))]
-        needed = operator
-        for atom in sorted(operator.preconditions - operator.keep_effects):
-            without = replace(needed, preconditions=needed.preconditions - {atom})
-            chosen = islice(_situations_lacking(atom, without, order), config.experiments)
-            results = [
-                runner.prediction_holds(without.ground(objects), situation, rng)
-                for situation, objects in chosen
-            ]
-            if results and all(results):
-                needed = without
-                dropped.append(AccidentalPrecondition(operator.name, atom, len(results)))
+        examination = _OperatorExamination(runner, order, config.experiments, rng)
+        needed, found, doubts = examination.run(operator)
         operators.append(needed)
-    return replace(model, operators=tuple(operators)), tuple(dropped)
+        dropped += found
+        doubtful[operator.name] = doubts
+    return ExaminedPreconditions(replace(model, operators=tuple(operators)), tuple(dropped), doubtful)
 
 
 @dataclass(frozen=True, slots=True)
-class _Situation:
+class _OperatorExamination:
+    """The experiments with the preconditions of one operator."""
+
+    runner: ExperimentRunner
+    situations: Sequence[Situation]
+    limit: int
+    rng: np.random.Generator
+
+    def run(
+        self, operator: Operator
+    ) -> tuple[Operator, tuple[AccidentalPrecondition, ...], frozenset[LiftedAtom]]:
+        """Return the operator without accidental preconditions, these preconditions, and doubtful ones.
+
+        Once a precondition is dropped, there may be more situations to test the others. So the others are
+        tested again until none is dropped.
+        """
+        if not operator.add_effects - operator.keep_effects:
+            return operator, (), operator.preconditions - operator.keep_effects
+        needed, dropped, proven, ended = operator, [], set[LiftedAtom](), False
+        while not ended:
+            ended = True
+            for atom in sorted(needed.preconditions - operator.keep_effects - proven):
+                without = replace(needed, preconditions=needed.preconditions - {atom})
+                results = self._results(without, atom)
+                weaker = self._weakened(needed, without, results)
+                if weaker is not None:
+                    needed, ended = weaker, False
+                    dropped.append(AccidentalPrecondition(operator.name, atom, len(results)))
+                elif results and not any(one.changed for one in results):
+                    proven.add(atom)
+        return needed, tuple(dropped), needed.preconditions - operator.keep_effects - proven
+
+    def _weakened(
+        self, operator: Operator, without: Operator, results: Sequence[ExperimentResult]
+    ) -> Operator | None:
+        """Return the operator to use if the precondition is accidental, or None if it is not.
+
+        In experiments, atoms may be false that the operator predicts. If such an atom never holds where the
+        operator is applicable, it becomes a delete effect, and no prediction is lost. For example, an
+        operator that released things held from the side also releases things held from the top.
+        """
+        if not results or not all(one.changed for one in results):
+            return None
+        missed = {atom for one in results for atom in one.missed_lifted or ()}
+        if any(one.missed_lifted is None for one in results):
+            return None
+        if missed:
+            usual = islice(situations_lacking(None, operator, self.situations), MAX_USUAL_SITUATIONS)
+            for situation, objects in usual:
+                binding = dict(zip(operator.parameters, objects, strict=True))
+                if any(atom.ground(binding) in situation.atoms for atom in missed):
+                    return None
+        return replace(without, delete_effects=without.delete_effects | missed)
+
+    def _results(self, without: Operator, atom: LiftedAtom) -> list[ExperimentResult]:
+        chosen = islice(situations_lacking(atom, without, self.situations), self.limit)
+        return [self.runner.run(without.ground(objects), one, self.rng) for one, objects in chosen]
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
     """A state for experiments, and the atoms that hold in it.
 
     `mask` contains the same atoms as `atoms`, as one bit per atom; `table` numbers the bits.
@@ -111,16 +213,16 @@ class _Situation:
     mask: int
 
 
-def _situations(
+def find_situations(
     model: PlanningModel, demonstrations: Sequence[Demonstration], execute: Execute
-) -> list[_Situation]:
+) -> list[Situation]:
     """Return the states for experiments (see `_states`); no state occurs twice for a demonstration."""
     found = []
     for index, demonstration in enumerate(demonstrations):
         table = AtomTable(demonstration.objects)
         for state in dict.fromkeys(_states(index, demonstration, execute)):
             atoms = abstract(state, model.vocabulary.predicates)
-            found.append(_Situation(state, atoms, table, table.encode(atoms)))
+            found.append(Situation(state, atoms, table, table.encode(atoms)))
     return found
 
 
@@ -139,15 +241,16 @@ def _states(index: int, demonstration: Demonstration, execute: Execute) -> Itera
             yield state
 
 
-def _situations_lacking(
-    atom: LiftedAtom, operator: Operator, situations: Sequence[_Situation]
-) -> Iterator[tuple[_Situation, tuple[Object, ...]]]:
+def situations_lacking(
+    atom: LiftedAtom | None, operator: Operator, situations: Sequence[Situation]
+) -> Iterator[tuple[Situation, tuple[Object, ...]]]:
     """Yield situations in which `atom` does not hold, with the objects to ground the operator.
 
     `atom` was removed from the operator's preconditions; the other preconditions hold, and no negative
-    precondition does. Objects for which all add effects hold already are skipped, because an experiment
-    would prove nothing. If there are several choices of objects per situation, the first choice in each
-    situation comes first, then the second choice in each situation, and so on.
+    precondition does. With None, all situations are yielded in which the operator is applicable. Objects
+    for which all add effects hold already are skipped, because an experiment would prove nothing. If there
+    are several choices of objects per situation, the first choice in each situation comes first, then the
+    second choice in each situation, and so on.
     """
     searches = [(one, _groundings(operator, atom, one)) for one in situations]
     while searches:
@@ -161,7 +264,7 @@ def _situations_lacking(
 
 
 def _groundings(
-    operator: Operator, atom: LiftedAtom, situation: _Situation
+    operator: Operator, atom: LiftedAtom | None, situation: Situation
 ) -> Iterator[tuple[Object, ...]]:
     table = situation.table
     index_of = {variable: index for index, variable in enumerate(operator.parameters)}
@@ -177,27 +280,55 @@ def _groundings(
         done = all(change.ground(binding) in situation.atoms for change in changes)
         if any(one.ground(binding) in situation.atoms for one in operator.negative_preconditions):
             continue
-        if not done and atom.ground(binding) not in situation.atoms:
+        lacking = atom is None or atom.ground(binding) not in situation.atoms
+        if not done and lacking:
             yield objects
 
 
 @dataclass(frozen=True, slots=True)
-class _ExperimentRunner:
+class ExperimentResult:
+    """The result of one experiment.
+
+    Attributes:
+        changed: whether all add effects hold after the action, except those that may fail.
+        predicted: whether everything that the operator predicts holds after the action.
+        missed: the atoms that were predicted and do not hold. If the add effects held after no try, these
+            are the atoms of the last try.
+        missed_lifted: the same atoms over the operator's parameters; None if they name other objects.
+    """
+
+    changed: bool
+    predicted: bool
+    missed: AbstractState = frozenset()
+    missed_lifted: frozenset[LiftedAtom] | None = frozenset()
+
+    def __repr__(self) -> str:
+        return f"ExperimentResult(changed={self.changed}, predicted={self.predicted})"
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentRunner:
     """Runs experiments; all use the same samplers, simulator (`execute`) and number of tries."""
 
     samplers: Mapping[str, Sampler]
     execute: Execute
     tries: int
 
-    def prediction_holds(
-        self, ground: GroundOperator, situation: _Situation, rng: np.random.Generator
-    ) -> bool:
-        """Run one experiment; return whether the operator's prediction came true.
+    def run(
+        self,
+        ground: GroundOperator,
+        situation: Situation,
+        rng: np.random.Generator,
+        may_fail: AbstractState = frozenset(),
+    ) -> ExperimentResult:
+        """Run one experiment with an operator; return the best result of its tries.
 
         The controller is executed with up to `tries` samples of its parameters. One success is enough.
+        `may_fail` are add effects that need not hold for the result to count as changed.
         """
         predicted = ground.apply(situation.atoms)
         controller = ground.operator.controller
+        best = ExperimentResult(False, False)
         for _ in range(self.tries if controller.dimension else 1):
             parameters: Sequence[float] = ()
             if controller.dimension:
@@ -207,6 +338,24 @@ class _ExperimentRunner:
             if not action.initiable(situation.state):
                 continue
             execution = self.execute(situation.state, action)
-            if execution.steps and all(atom.holds(execution.state) for atom in predicted):
-                return True
-        return False
+            if not execution.steps:
+                continue
+            missed = frozenset(atom for atom in predicted if not atom.holds(execution.state))
+            if not missed:
+                return ExperimentResult(True, True)
+            if not best.changed:
+                changed = missed.isdisjoint(ground.add_effects - may_fail)
+                best = ExperimentResult(changed, False, missed, _lifted(missed, ground))
+        return best
+
+
+def _lifted(atoms: AbstractState, ground: GroundOperator) -> frozenset[LiftedAtom] | None:
+    """Return the atoms over the operator's parameters, or None if one cannot be expressed so."""
+    lifting = dict(zip(ground.objects, ground.operator.parameters, strict=True))
+    found = set()
+    for atom in atoms:
+        variables = tuple(lifting[obj] for obj in atom.objects if obj in lifting)
+        if len(variables) < len(atom.objects) or not atom.predicate.fits(variables):
+            return None
+        found.add(LiftedAtom(atom.predicate, variables))
+    return frozenset(found)

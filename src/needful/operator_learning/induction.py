@@ -128,6 +128,16 @@ def preconditions_by_key(operator: Operator, data: Sequence[Datum]) -> LiftedAto
     return found
 
 
+def common_atoms_after(operator: Operator, data: Sequence[Datum]) -> LiftedAtomMap:
+    """Return the keys of the atoms that hold after every transition in `data`, with their predicates."""
+    found = _split_liftable(operator, data[0], data[0][0].after)[0]
+    return {
+        key: predicate
+        for key, predicate in found.items()
+        if all(transition.table.ground((key,), objects) & transition.after for transition, objects in data)
+    }
+
+
 def liftable_atoms_before(operator: Operator, datum: Datum) -> LiftedAtomMap:
     """Return the atoms that held before a transition and can be lifted to the operator's parameters."""
     return _split_liftable(operator, datum, datum[0].before)[0]

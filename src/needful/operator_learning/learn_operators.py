@@ -31,6 +31,7 @@ from needful.operator_learning.negative_preconditions import (
 )
 from needful.operator_learning.noise import Repairs, repair_noise
 from needful.operator_learning.outliers import find_outliers, ignoring_pays
+from needful.operator_learning.reliable_effects import reliable_effects
 from needful.operator_learning.unnamed_objects import conditions_on_unnamed_objects
 
 # The number of times that learning is repeated without outliers, and the share of transitions that may be
@@ -43,6 +44,7 @@ MAX_SKIPPED_CLAIMS = 0.1
 Schedule: TypeAlias = Callable[[LearningProblem, Move, Climb], Climb]
 TypeMerger: TypeAlias = Callable[[Climb, LearningProblem], Climb]
 NoiseRepair: TypeAlias = Callable[[Sequence[Demonstration]], Repairs]
+EffectFinder: TypeAlias = Callable[[Climb, LearningProblem], Climb]
 ConditionFinder: TypeAlias = Callable[[Climb, LearningProblem, Resume], Climb]
 Escape: TypeAlias = Callable[[Climb, LearningProblem, Resume], Climb]
 NegativeLearner: TypeAlias = Callable[[Sequence[Demonstration], Learn], LearnedOperators]
@@ -61,6 +63,7 @@ class OperatorLearningConfig:
         schedule: the hill climbing. It decides when operators are added, and when `reduce` is called.
         types: merges operators and quantified deletes that differ only in types, after hill climbing.
         conditions: gives operators preconditions on objects that their controllers do not name.
+        effects: adds effects that tasks with more objects may need.
         skip_idle_steps: whether backchaining may skip steps that add nothing necessary.
         repair: repairs wrong atoms in the demonstrations before learning.
         escape: covers transitions that are still uncovered where hill climbing ended.
@@ -72,6 +75,7 @@ class OperatorLearningConfig:
     schedule: Schedule = alternate
     types: TypeMerger = merge_types
     conditions: ConditionFinder = conditions_on_unnamed_objects
+    effects: EffectFinder = reliable_effects
     skip_idle_steps: bool = True
     repair: NoiseRepair = repair_noise
     escape: Escape = climb_where_stuck
@@ -85,6 +89,7 @@ class OperatorLearningConfig:
             "schedule": self.schedule.__name__,
             "types": self.types.__name__,
             "conditions": self.conditions.__name__,
+            "effects": self.effects.__name__,
             "skip_idle_steps": str(self.skip_idle_steps).lower(),
             "repair": self.repair.__name__,
             "escape": self.escape.__name__,
@@ -125,14 +130,15 @@ def _learn_without_outliers(
             break
         reached, without = _learn(_problem(names, config, deadline, more), config, names)
         ignored = len(more) - len(outliers)
-        if not ignoring_pays(reached.hypothesis, climb.hypothesis, ignored, noisy):
+        if not ignoring_pays(reached.hypothesis, climb.hypothesis, ignored, noisy=noisy):
             break
         climb, problem, outliers = reached, without, more
 
     def resume(start: Climb, problem: LearningProblem) -> Climb:
         return config.types(config.schedule(problem, config.reduce, start), problem)
 
-    return LearningResult(config.escape(climb, problem, resume), problem, names, outliers)
+    climb = config.effects(config.escape(climb, problem, resume), problem)
+    return LearningResult(climb, problem, names, outliers)
 
 
 def _problem(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from needful.core.atoms import AbstractState
+from needful.core.atoms import AbstractState, LiftedAtom
 from needful.core.deadline import NO_DEADLINE, Deadline
 from needful.core.operators import GroundedTransition, GroundOperator, Operator, OperatorData
 from needful.operator_learning.backchaining import Backchain
@@ -79,6 +79,19 @@ class LearnedOperators:
     def planning_data(self) -> tuple[OperatorData, ...]:
         """The operators to plan with, each with the transitions it was induced from."""
         return tuple(one for one in self.data if one.operator.name not in self.noop_names)
+
+    @property
+    def unnecessary_effects(self) -> Mapping[str, frozenset[LiftedAtom]]:
+        """For each operator's name, the add effects that were necessary after none of its transitions."""
+        found = {}
+        for one in self.data:
+            effects = set(one.operator.add_effects)
+            for grounded in one.groundings:
+                after = self.necessary[grounded.demonstration][grounded.step + 1] or frozenset()
+                binding = dict(zip(one.operator.parameters, grounded.objects, strict=True))
+                effects = {atom for atom in effects if atom.ground(binding) not in after}
+            found[one.operator.name] = frozenset(effects)
+        return found
 
     @property
     def sampler_data(self) -> tuple[OperatorData, ...]:

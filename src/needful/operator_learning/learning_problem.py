@@ -142,6 +142,13 @@ class LearningProblem:
         """Return the same problem, but backchaining may skip each step that adds nothing necessary."""
         return replace(self, skip_purposeless=True)
 
+    def with_fitted(self, hypothesis: Hypothesis, fitted: tuple[FittedOperator, ...]) -> Hypothesis:
+        """Return the hypothesis with other operators for the same transitions, and their coverage."""
+        changed = replace(hypothesis.partition, fitted=fitted)
+        operators = (one.operator for one in fitted)
+        empty = Coverage.empty(self.demonstrations)
+        return Hypothesis(changed, cover(operators, empty, self.matcher, self.skip_purposeless))
+
     def cover_again(self, hypothesis: Hypothesis) -> Hypothesis:
         """Return the same operators with chains that are computed anew."""
         empty = Coverage.empty(self.demonstrations)

@@ -1,0 +1,90 @@
+"""Find side effects by experiments in the simulator, and add them to operators as deletes.
+
+With few demonstrations, an operator may have been seen only where it changed nothing else. An experiment
+executes its controller in a state in which the operator is applicable. If the add effects hold afterwards,
+each atom that was predicted to hold and does not is a side effect. It becomes a delete effect, or a
+quantified delete if it names other objects, as if the experiment had been a demonstrated transition.
+
+Add effects that no demonstration needed are tested in the same way (see `reliable_effects`). If one does
+not hold after an experiment although the others do, it is no longer predicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from types import MappingProxyType
+
+from needful.core.atoms import LiftedAtom
+from needful.core.controllers import Execute
+from needful.core.model import PlanningModel
+from needful.core.operators import DeletePattern, Operator
+from needful.operator_learning.accidental_preconditions import (
+    ExperimentConfig,
+    ExperimentRunner,
+    Situation,
+    situations_lacking,
+)
+from needful.operator_learning.delete_patterns import partly_bound, without_subsumed
+from needful.seeding import rng_for
+
+NOTHING: Mapping[str, frozenset[LiftedAtom]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class SideEffect:
+    """A delete that was added to an operator because of experiments."""
+
+    operator: str
+    delete: LiftedAtom | DeletePattern
+
+    def __repr__(self) -> str:
+        return f"SideEffect({self.operator!r}, {self.delete})"
+
+
+def add_side_effects(
+    model: PlanningModel,
+    situations: Sequence[Situation],
+    execute: Execute,
+    seed: int,
+    config: ExperimentConfig,
+    unnecessary: Mapping[str, frozenset[LiftedAtom]] = NOTHING,
+) -> tuple[PlanningModel, tuple[SideEffect, ...]]:
+    """Return the model with the side effects that experiments showed, and these side effects.
+
+    `unnecessary` contains add effects that no demonstration needed, by the operators' names. Operators
+    without other add effects are not tested: there is no way to tell whether they succeeded.
+    """
+    runner = ExperimentRunner(model.samplers, execute, config.tries)
+    operators: list[Operator] = []
+    found: list[SideEffect] = []
+    for operator in model.operators:
+        rng = rng_for(seed, "side effects", operator.name)
+        order = [situations[index] for index in rng.permutation(len(situations))]
+        deletes, patterns = set(operator.delete_effects), set(operator.delete_patterns)
+        optional = operator.add_effects & unnecessary.get(operator.name, frozenset())
+        tested = replace(operator, add_effects=operator.add_effects - optional)
+        for situation, objects in islice(situations_lacking(None, tested, order), config.experiments):
+            binding = dict(zip(operator.parameters, objects, strict=True))
+            may_fail = frozenset(atom.ground(binding) for atom in optional)
+            result = runner.run(operator.ground(objects), situation, rng, may_fail)
+            lifting = dict(zip(objects, operator.parameters, strict=True))
+            for atom in result.missed if result.changed else ():
+                pattern = partly_bound(atom, lifting)
+                variables = tuple(lifting[obj] for obj in atom.objects if obj in lifting)
+                if pattern.arguments == variables:
+                    deletes.add(LiftedAtom(atom.predicate, variables))
+                else:
+                    patterns.add(pattern)
+        changed = replace(
+            operator,
+            add_effects=operator.add_effects - (optional & deletes),
+            delete_effects=frozenset(deletes),
+            delete_patterns=without_subsumed(patterns),
+        )
+        operators.append(changed)
+        found += [SideEffect(operator.name, one) for one in sorted(deletes - operator.delete_effects)]
+        added = changed.delete_patterns - operator.delete_patterns
+        found += [SideEffect(operator.name, one) for one in sorted(added, key=str)]
+    return replace(model, operators=tuple(operators)), tuple(found)
