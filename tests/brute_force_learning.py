@@ -6,19 +6,14 @@ import itertools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-import pytest
-
 from needful.core.atoms import AbstractState
 from needful.core.demonstrations import Demonstration, Transition
 from needful.core.objects import Object
 from needful.core.operators import GroundOperator, Operator
-from needful.operator_learning import canonical_encoding
 from needful.operator_learning.candidates import Candidate
-from needful.operator_learning.colour_refinement import CanonicalOrder, Structure
 from needful.operator_learning.delete_patterns import partly_bound, whole_predicate
 from needful.operator_learning.hill_climbing import reduce_complexity, stay_where_stuck
-from needful.operator_learning.learn_operators import OperatorLearningConfig, learn_operators
-from needful.operator_learning.learned_operators import LearnedOperators
+from needful.operator_learning.learn_operators import OperatorLearningConfig
 from needful.operator_learning.merge_types import keep_types, merge_types
 from needful.operator_learning.negative_preconditions import positive_preconditions_only
 from needful.operator_learning.noise import keep_atoms
@@ -40,20 +35,6 @@ PAPER = OperatorLearningConfig(
 )
 PAPER_WITH_PATTERNS_AND_TYPES = replace(PAPER, generalise=partly_bound, types=merge_types)
 PAPER_CONFIGS = (PAPER, PAPER_WITH_PATTERNS_AND_TYPES)
-
-
-def learn_in_the_order_of_names(
-    demonstrations: Sequence[Demonstration], config: OperatorLearningConfig | None = None
-) -> LearnedOperators:
-    """Learn operators; ties are broken by the order of names, as in the functions of this module."""
-
-    def order_of_names(structure: Structure, count: int) -> CanonicalOrder:
-        numbered = (structure.type_parents, structure.relation_kinds, structure.object_types)
-        return CanonicalOrder(*(list(range(len(one))) for one in numbered), list(range(count)))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(canonical_encoding, "canonical_order", order_of_names)
-        return learn_operators(demonstrations, config)
 
 
 def groundings(
