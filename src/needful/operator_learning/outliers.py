@@ -19,7 +19,7 @@ from needful.operator_learning.unnamed_objects import purposeless_steps
 # The share of a controller's transitions below which an operator may be a mistake.
 RARE = 0.02
 # The share of an operator's transitions that may lack a precondition if atoms are noisy.
-NOISE = 0.04
+NOISE = 0.08
 # The share of purposeless steps from which a lost precondition is suspected.
 MANY = 0.25
 
