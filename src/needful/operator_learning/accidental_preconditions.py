@@ -3,11 +3,12 @@
 With few demonstrations, atoms that happened to hold before all of an operator's transitions become
 preconditions. Demonstrations alone cannot refute them, because they contain no counter-examples. The
 simulator can: an experiment executes the controller in a state where all other preconditions hold and the
-atom does not. If the operator's prediction holds in every experiment, the atom was accidental. If the
-operator fails in every experiment, the atom is needed. All other preconditions stay, but are doubtful.
+atom does not. If the operator's prediction holds in every experiment, the precondition is accidental and is
+dropped. If the operator fails in every experiment, the precondition is needed and stays. In all other cases
+the precondition stays too, but is reported as doubtful.
 
-The states come from the demonstrations, and from replays of demonstrations in which one action is left out.
-Such replays lead to states that lack the effects of this action.
+Experiments start in states of the demonstrations, and in states that the simulator reaches by executing a
+demonstration again with one action left out. The latter states lack the effects of the left-out action.
 """
 
 from __future__ import annotations
@@ -31,22 +32,23 @@ from needful.core.state import State
 from needful.errors import DemonstrationError, InvalidInputError
 from needful.seeding import rng_for
 
-# A precondition is only dropped with new delete effects if these atoms do not hold in this many situations
-# in which the operator is applicable.
+# The number of situations that are searched for an atom before it may become a delete effect. The atom must
+# hold in none of these situations, in which the operator is applicable.
 MAX_USUAL_SITUATIONS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentConfig:
-    """The limits of the experiments.
+    """The limits of the experiments that correct learned operators in the simulator.
 
     Attributes:
-        experiments: the maximum number per precondition, each in a different state if there are enough.
-        tries: how often parameters are sampled in one experiment before it counts as failed.
+        experiments: the maximum number of experiments per precondition. Each starts in a different state
+            if there are enough states.
+        tries: how often parameters are sampled in one experiment before the experiment counts as failed.
         practice_tasks: the number of training tasks without a demonstration that the learner tries to
-            solve. The tasks that it solves only with weaker preconditions or other parameters become
-            demonstrations. 0 means no practice.
-        practice_rounds: how often the learner practises, each time with what it learned before.
+            solve. If the learner solves a task only with weaker preconditions or other parameters, the
+            solution becomes a demonstration. 0 means that no tasks are tried.
+        practice_rounds: how often all these tasks are tried; each round uses the model of the round before.
         practice_executions: the maximum number of actions that one attempt at a task may simulate.
     """
 
@@ -83,8 +85,9 @@ class ExaminedPreconditions:
     Attributes:
         model: the model without accidental preconditions.
         dropped: the accidental preconditions.
-        doubtful: for each operator, preconditions that are left but may be accidental: in no experiment
-            did the operator fail without them, or it also made its changes without them.
+        doubtful: for each operator, the preconditions that stay but may be accidental. Either no experiment
+            showed that the operator fails without the precondition, or the operator's add effects
+            also held after experiments without the precondition.
     """
 
     model: PlanningModel
@@ -105,12 +108,14 @@ def drop_accidental_preconditions(
 ) -> tuple[PlanningModel, tuple[AccidentalPrecondition, ...]]:
     """Return the model without accidental preconditions, and the dropped preconditions.
 
-    A precondition is dropped if there was at least one experiment and the prediction held in all of them.
-    It is also dropped if only atoms were mispredicted that never hold where the precondition does; they
-    become delete effects.
+    Each experiment executes the operator's controller in a state that lacks only this precondition. The
+    precondition is dropped if there was at least one experiment, and everything that the operator predicts
+    held after all of them. The precondition is also dropped if the only mispredicted atoms never hold in
+    states in which the precondition holds. These atoms become delete effects.
+
     Preconditions that are also add effects (keep effects) are never dropped. Operators that add nothing
     keep all their preconditions, because their experiments would succeed even if the controller did
-    nothing. The model's predicates need classifiers, and its operators need their samplers.
+    nothing. The model's predicates need classifiers, and its operators need samplers.
     """
     situations = find_situations(model, demonstrations, execute)
     examined = examine_preconditions(model, situations, execute, seed, config or ExperimentConfig())
@@ -124,7 +129,7 @@ def examine_preconditions(
     seed: int,
     config: ExperimentConfig,
 ) -> ExaminedPreconditions:
-    """Examine all preconditions by experiments; `drop_accidental_preconditions` has the rules."""
+    """Examine all preconditions of a model by experiments; see `drop_accidental_preconditions`."""
     runner = ExperimentRunner(model.samplers, execute, config.tries)
     operators: list[Operator] = []
     dropped: list[AccidentalPrecondition] = []
@@ -142,7 +147,7 @@ def examine_preconditions(
 
 @dataclass(frozen=True, slots=True)
 class _OperatorExamination:
-    """The experiments with the preconditions of one operator."""
+    """Runs the experiments that examine the preconditions of one operator."""
 
     runner: ExperimentRunner
     situations: Sequence[Situation]
@@ -152,10 +157,10 @@ class _OperatorExamination:
     def run(
         self, operator: Operator
     ) -> tuple[Operator, tuple[AccidentalPrecondition, ...], frozenset[LiftedAtom]]:
-        """Return the operator without accidental preconditions, these preconditions, and doubtful ones.
+        """Return the operator without accidental preconditions, the dropped ones, and the doubtful ones.
 
-        Once a precondition is dropped, there may be more situations to test the others. So the others are
-        tested again until none is dropped.
+        When a precondition is dropped, the operator is applicable in more situations, so there may be more
+        experiments for the other preconditions. These are therefore tested again until none is dropped.
         """
         if not operator.add_effects - operator.keep_effects:
             return operator, (), operator.preconditions - operator.keep_effects
@@ -176,11 +181,12 @@ class _OperatorExamination:
     def _weakened(
         self, operator: Operator, without: Operator, results: Sequence[ExperimentResult]
     ) -> Operator | None:
-        """Return the operator to use if the precondition is accidental, or None if it is not.
+        """Return `without`, the operator without a precondition, or None if the precondition is needed.
 
-        In experiments, atoms may be false that the operator predicts. If such an atom never holds where the
-        operator is applicable, it becomes a delete effect, and no prediction is lost. For example, an
-        operator that released things held from the side also releases things held from the top.
+        Experiments may show that atoms are false although `operator` predicts them. If such an atom holds
+        in no situation in which `operator` is applicable, the atom becomes a delete effect of the result.
+        For example, releasing an object was only demonstrated with objects held from the side. After an
+        experiment with an object held from the top, HeldFromTop is false, so it becomes a delete effect.
         """
         if not results or not all(one.changed for one in results):
             return None
@@ -246,11 +252,11 @@ def situations_lacking(
 ) -> Iterator[tuple[Situation, tuple[Object, ...]]]:
     """Yield situations in which `atom` does not hold, with the objects to ground the operator.
 
-    `atom` was removed from the operator's preconditions; the other preconditions hold, and no negative
-    precondition does. With None, all situations are yielded in which the operator is applicable. Objects
-    for which all add effects hold already are skipped, because an experiment would prove nothing. If there
-    are several choices of objects per situation, the first choice in each situation comes first, then the
-    second choice in each situation, and so on.
+    `operator` has no longer `atom` as a precondition. It is applicable in the yielded situations: its
+    preconditions hold, and its negative preconditions do not. If `atom` is None, all situations are yielded
+    in which the operator is applicable. Objects for which all add effects hold already are skipped, because
+    an experiment with them would prove nothing. If there are several choices of objects per situation, the
+    first choice in each situation comes first, then the second choice in each situation, and so on.
     """
     searches = [(one, _groundings(operator, atom, one)) for one in situations]
     while searches:
@@ -290,11 +296,12 @@ class ExperimentResult:
     """The result of one experiment.
 
     Attributes:
-        changed: whether all add effects hold after the action, except those that may fail.
+        changed: whether all add effects hold after the action, except those that are allowed to fail.
         predicted: whether everything that the operator predicts holds after the action.
-        missed: the atoms that were predicted and do not hold. If the add effects held after no try, these
-            are the atoms of the last try.
-        missed_lifted: the same atoms over the operator's parameters; None if they name other objects.
+        missed: the atoms that were predicted but do not hold after the action. If the add effects held
+            after no try, these are the atoms of the last try.
+        missed_lifted: the atoms of `missed` as lifted atoms over the operator's parameters; None if an atom
+            mentions an object to which no parameter is bound.
     """
 
     changed: bool
@@ -324,7 +331,7 @@ class ExperimentRunner:
         """Run one experiment with an operator; return the best result of its tries.
 
         The controller is executed with up to `tries` samples of its parameters. One success is enough.
-        `may_fail` are add effects that need not hold for the result to count as changed.
+        The add effects in `may_fail` need not hold for `ExperimentResult.changed`.
         """
         predicted = ground.apply(situation.atoms)
         controller = ground.operator.controller
@@ -350,7 +357,10 @@ class ExperimentRunner:
 
 
 def _lifted(atoms: AbstractState, ground: GroundOperator) -> frozenset[LiftedAtom] | None:
-    """Return the atoms over the operator's parameters, or None if one cannot be expressed so."""
+    """Return the atoms as lifted atoms over the operator's parameters.
+
+    Return None if an atom mentions an object to which no parameter is bound.
+    """
     lifting = dict(zip(ground.objects, ground.operator.parameters, strict=True))
     found = set()
     for atom in atoms:

@@ -17,12 +17,13 @@ from needful.operator_learning.colour_refinement import Structure, canonical_ord
 from needful.operator_learning.encoding import NumberedDemonstration
 
 PREDICATE, CONTROLLER = 0, 1
-# The kinds of events of a fact.
+# The kinds of events. A fact (an atom or an action of a demonstration) has events: for example, an atom
+# becomes true.
 INITIAL, ADDED, DELETED, GOAL, EXECUTED, KINDS = range(6)
 
 
 def encode_canonically(demonstrations: Sequence[Demonstration]) -> CanonicalNames:
-    """Return the demonstrations with canonical names, in canonical order, and the user's names."""
+    """Return the demonstrations with canonical names, in canonical order, together with the user's names."""
     reader = _Reader()
     for demonstration in demonstrations:
         reader.read(demonstration)
@@ -30,10 +31,10 @@ def encode_canonically(demonstrations: Sequence[Demonstration]) -> CanonicalName
 
 
 class _Recording(NamedTuple):
-    """One demonstration with numbered atoms: the numbers of its atoms in each role, and its actions.
+    """One demonstration in which atoms and objects are numbers.
 
-    `arguments` has the relation and the objects of each atom. Objects are numbered among those of all
-    demonstrations.
+    `arguments` contains the relation (predicate) and the objects of each atom. The numbers of objects are
+    unique among all demonstrations.
     """
 
     atoms: tuple[GroundAtom, ...]
@@ -45,7 +46,7 @@ class _Recording(NamedTuple):
 
 
 class _Reader:
-    """Reads demonstrations, and gives canonical names to their parts."""
+    """Reads demonstrations, and gives canonical names to types, predicates, controllers and objects."""
 
     def __init__(self) -> None:
         self._recordings: list[_Recording] = []
@@ -107,14 +108,14 @@ class _Reader:
         self._recordings.append(_Recording(tuple(local), arguments, initial, changes, goal, actions))
 
     def _number(self, kind: int, relation: Predicate | Controller) -> int:
-        """Return the number of a relation; a new one gets the next number, from 1."""
+        """Return the number of a relation; a new relation gets the next number, from 1."""
         self._found.append(relation)
         return self._numbers[kind].setdefault(relation.name, len(self._found))
 
     def names(self) -> CanonicalNames:
-        """Return canonical names for the parts of the demonstrations."""
+        """Return canonical names for everything in the demonstrations, and the user's names."""
         structure = self._structure
-        # Equal colours are put in the order of names, so everything is numbered in this order.
+        # Parts with equal colours are sorted by number, so parts are numbered in the order of their names.
         sorted_keys = sorted((name, kind) for kind, known in enumerate(self._numbers) for name in known)
         old_numbers = [self._numbers[kind][name] for name, kind in sorted_keys]
         relations = [self._found[number - 1] for number in old_numbers]
@@ -167,7 +168,10 @@ class _Reader:
 
 
 def _canonical_types(parents: Sequence[int], order: Sequence[int]) -> list[Type]:
-    """Return the canonical type of each type; `order` contains the types in canonical order."""
+    """Return, for each type of the user, a type with a canonical name.
+
+    `parents` contains the parent of each type, and `order` contains the types in canonical order.
+    """
     ranks = {number: rank for rank, number in enumerate(order)}
     found: dict[int, Type] = {}
 
@@ -194,14 +198,14 @@ class _Writer:
         self._controllers = controllers
         self._types = types
         self._object_types = object_types
-        # The objects and atoms of demonstrations with the same types of objects are the same.
+        # Demonstrations whose objects have the same types share canonical objects and atoms.
         self._tables: dict[tuple[int, ...], AtomTable] = {}
         self._atoms: dict[tuple[int, ...], dict[AtomKey, GroundAtom]] = {}
 
     def write(
         self, recording: _Recording, order: Sequence[int]
     ) -> tuple[NumberedDemonstration, tuple[GroundAtom, ...]]:
-        """Return a demonstration with canonical names, and the user's atoms in the order of their numbers.
+        """Return a demonstration with canonical names, and the user's atoms sorted by their new numbers.
 
         `order` contains the demonstration's objects in canonical order.
         """

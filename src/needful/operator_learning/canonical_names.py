@@ -1,10 +1,10 @@
-"""Canonical names of the parts of demonstrations, and the way back to the user's names.
+"""Canonical names: names that do not depend on the names that the user chose.
 
 The learner breaks ties by the order of names: of two operators that explain a transition equally well, it
-chooses the one whose text comes first. So that the result does not depend on the names that a user happened
-to choose, it learns from demonstrations in which everything has a canonical name: the predicate that comes
-first in the order of `colour_refinement` is p000, and so on. The demonstrations are sorted in the same way
-(`canonical_encoding`). The learned operators then get the user's names again.
+chooses the one whose text comes first. The user's names would thus affect the result. To avoid this, the
+learner works on demonstrations in which everything has a canonical name: the predicate that comes first in
+the order of `colour_refinement` is p000, and so on. The demonstrations are sorted in the same way
+(`canonical_encoding`). At the end, `CanonicalNames.restore` gives the learned operators the user's names.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from needful.operator_learning.partition import FittedOperator
 class _Restored(NamedTuple):
     """An operator with the user's names.
 
-    The variables are in the canonical order of the candidate's operator. `candidate_text` is the text of
-    the latter, and `order` contains the old index of each variable.
+    `candidate_text` is the text of the candidate's operator, also with the user's names. `order` contains
+    the index that each variable of the operator had before its variables were sorted.
     """
 
     candidate_text: str
@@ -49,9 +49,10 @@ class CanonicalNames:
 
     Attributes:
         demonstrations: the demonstrations with canonical names, in canonical order.
-        indices: for each of them its index among the user's demonstrations.
-        objects: for each of them the user's objects, in the order of their numbers; `atoms` likewise.
-        types: the user's type of each canonical type; `predicates` and `controllers` likewise.
+        indices: for each of these demonstrations, its index among the user's demonstrations.
+        objects: for each of these demonstrations, the user's objects, sorted by their canonical numbers.
+        atoms: for each of these demonstrations, the user's atoms, sorted by their canonical numbers.
+        types: the user's type for each canonical type; `predicates` and `controllers` likewise.
     """
 
     demonstrations: tuple[NumberedDemonstration, ...]
@@ -70,9 +71,9 @@ class CanonicalNames:
     def restore(
         self, hypothesis: Hypothesis, encoded: Sequence[EncodedDemonstration]
     ) -> tuple[list[EncodedOperatorData], Coverage]:
-        """Return the operators of a hypothesis, with their data, and its coverage, with the user's names.
+        """Return the operators of a hypothesis with their data, and the coverage, with the user's names.
 
-        `encoded` are the demonstrations that the hypothesis was learned from.
+        `encoded` contains the demonstrations that the hypothesis was learned from.
         """
         demonstrations = self._restore_demonstrations(encoded)
         found = [(*self._restored(fitted), fitted) for fitted in hypothesis.fitted]

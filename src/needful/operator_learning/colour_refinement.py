@@ -1,15 +1,16 @@
 """Order the parts of demonstrations by their structure instead of their names: colour refinement.
 
-Types, predicates, controllers, objects and demonstrations get colours (64-bit numbers) that do not depend
-on names. At first, all types have the same colour, and so on. In each round, a new colour is computed from
-the old one and the colours of all neighbours: an object's neighbours are its type and the facts about it. A
-fact is an atom with the times at which it changed, or an action with the time at which it was executed.
-Two objects thus get different colours if anything about them differs. The rounds end when the number of
-colours stops growing. Colours are then the sort keys.
+The parts of demonstrations are types, relations (predicates and controllers), objects, facts and the
+demonstrations themselves. A fact is an atom with the times at which it became true or false, or an action
+with the time at which it was executed. Each part gets a colour, a 64-bit number that does not depend on
+names. At first, all parts of one kind have the same colour. In each round, the new colour of a part is
+computed from its old colour and the colours of its neighbours. For example, the neighbours of an object are
+its type and the facts about it. So objects with different facts get different colours. The rounds end when
+the number of colours stops growing. Parts are then sorted by colour.
 
-If two items still have the same colour, they are almost always interchangeable: swapping them, and possibly
-others, changes nothing in the demonstrations. One of them is then given a colour of its own, and refinement
-continues, so that the order of one pair agrees with the order of others.
+If two parts still have the same colour, they are almost always interchangeable: swapping them, and possibly
+other pairs, leaves the demonstrations unchanged. One of the two then gets a new colour, and refinement
+continues. Parts that are related to the two, and had equal colours too, are thus ordered consistently.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-# The number of times that interchangeable items are told apart. Afterwards, the order of names decides.
+# The number of times that one of several parts of equal colour gets a new colour. Parts that still have
+# equal colours after that are sorted by name.
 MAX_CHOICES = 32
 
 Colours = npt.NDArray[np.uint64]
@@ -29,21 +31,24 @@ Indices = npt.NDArray[np.intp]
 
 @dataclass(slots=True)
 class Structure:
-    """The relations between the parts of demonstrations; parts are numbered, in the order of their names.
+    """Demonstrations as arrays of numbers; each part is numbered in the order of names.
+
+    A relation is a predicate or a controller. A fact is an atom or an action of a demonstration. An event is
+    a change of an atom, or the execution of an action.
 
     Attributes:
-        type_parents: for each type its parent, or -1.
-        relation_kinds: for each relation its kind: predicates and controllers are relations.
-        relation_types: for each relation the types of its arguments.
-        object_types: for each object its type. Objects of different demonstrations are different.
-        object_demonstrations: for each object its demonstration.
-        fact_relations: for each fact its relation.
-        fact_demonstrations: for each fact its demonstration.
-        argument_facts: for each argument of a fact the fact.
-        argument_positions: for each argument of a fact its position.
-        argument_objects: for each argument of a fact the object.
-        event_facts: for each event the fact.
-        event_codes: for each event its time and kind, as a number.
+        type_parents: for each type, its parent, or -1.
+        relation_kinds: for each relation, whether it is a predicate or a controller, as a number.
+        relation_types: for each relation, the types of its arguments.
+        object_types: for each object, its type. Objects of different demonstrations are different.
+        object_demonstrations: for each object, its demonstration.
+        fact_relations: for each fact, its relation.
+        fact_demonstrations: for each fact, its demonstration.
+        argument_facts: for each argument of a fact, the fact.
+        argument_positions: for each argument of a fact, the position of the argument.
+        argument_objects: for each argument of a fact, the object.
+        event_facts: for each event, its fact.
+        event_codes: for each event, its time and kind, as one number.
     """
 
     type_parents: list[int] = field(default_factory=list)
@@ -62,11 +67,12 @@ class Structure:
 
 @dataclass(frozen=True, slots=True)
 class CanonicalOrder:
-    """Types, relations, objects and demonstrations, sorted by colour.
+    """Types, relations (predicates and controllers), objects and demonstrations, sorted by colour.
 
-    `objects` contains the objects of all demonstrations. Those of one demonstration are in canonical order:
-    by type, then by the number of events (most events first), then by colour. If an operator fits several
-    objects equally well, those that matter most in the demonstration are thus preferred.
+    `objects` contains the objects of all demonstrations. The objects of one demonstration are sorted by
+    type, then by the number of changes and actions that involve the object (largest number first), then by
+    colour. If an operator fits several objects equally well, the learner prefers the first ones, so it
+    prefers the objects that are involved in most changes and actions.
     """
 
     types: list[int]
@@ -76,7 +82,7 @@ class CanonicalOrder:
 
 
 def canonical_order(structure: Structure, demonstrations: int) -> CanonicalOrder:
-    """Return the parts of some demonstrations in an order that does not depend on names."""
+    """Return types, relations, objects and demonstrations in an order that does not depend on names."""
     refinement = _Refinement(structure, demonstrations)
     refinement.refine()
     for _ in range(MAX_CHOICES):
@@ -224,9 +230,9 @@ class _Refinement:
         return sums.astype(np.float64)
 
     def choose_type_or_relation(self) -> bool:
-        """Give one of several types or relations of equal colour a new colour.
+        """Give a new colour to one of several types, or of several relations, that have equal colours.
 
-        Return whether there were several of equal colour.
+        Return whether there were types or relations with equal colours.
         """
         for colours in (self.types, self.relations):
             values, first, counts = np.unique(colours, return_index=True, return_counts=True)
@@ -237,10 +243,11 @@ class _Refinement:
         return False
 
     def choose_objects(self) -> bool:
-        """Give one object per demonstration a new colour if its facts mention several objects to choose.
+        """Give a new colour to one object per demonstration, if its colour is shared and matters.
 
-        Objects of equal colour whose facts mention no other such object are interchangeable in any order.
-        Return whether an object was chosen.
+        The colour matters if a fact mentions the object together with another object of shared colour.
+        Otherwise the objects of the same colour can be sorted in any order. Return whether an object was
+        chosen.
         """
         demonstrations = self._object_demonstrations
         order = np.lexsort((self.objects, demonstrations))

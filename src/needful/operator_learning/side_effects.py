@@ -1,12 +1,13 @@
 """Find side effects by experiments in the simulator, and add them to operators as deletes.
 
-With few demonstrations, an operator may have been seen only where it changed nothing else. An experiment
-executes its controller in a state in which the operator is applicable. If the add effects hold afterwards,
-each atom that was predicted to hold and does not is a side effect. It becomes a delete effect, or a
-quantified delete if it names other objects, as if the experiment had been a demonstrated transition.
+A side effect is an atom that an action makes false although the operator predicts that it stays true. With
+few demonstrations, an operator's side effects may have occurred in none of them. An experiment executes the
+operator's controller in a state in which the operator is applicable. If the add effects hold afterwards,
+all mispredicted atoms are side effects. They become delete effects, or quantified deletes if they mention
+objects to which no parameter is bound.
 
-Add effects that no demonstration needed are tested in the same way (see `reliable_effects`). If one does
-not hold after an experiment although the others do, it is no longer predicted.
+The same experiments test add effects that no demonstration needed (see `reliable_effects`). If such an
+effect does not hold after an experiment although the other add effects do, it is removed.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ def add_side_effects(
 ) -> tuple[PlanningModel, tuple[SideEffect, ...]]:
     """Return the model with the side effects that experiments showed, and these side effects.
 
-    `unnecessary` contains add effects that no demonstration needed, by the operators' names. Operators
-    without other add effects are not tested: there is no way to tell whether they succeeded.
+    `unnecessary` maps names of operators to their add effects that no demonstration needed. An operator
+    without other add effects is not tested, because nothing shows whether its action succeeded.
     """
     runner = ExperimentRunner(model.samplers, execute, config.tries)
     operators: list[Operator] = []
