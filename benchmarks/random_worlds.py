@@ -1,4 +1,4 @@
-"""Learn from random small worlds with side effects: count stuck climbs and results that depend on names.
+"""Learn from small random worlds: count incomplete covers, and results that depend on names.
 
 Usage: python benchmarks/random_worlds.py [--worlds 2000] [--renamed 300] [--first-seed 0]
                                           [--learners necessary,necessary-paper]
@@ -7,8 +7,8 @@ A world is stuck if the learned operators do not cover all transitions of its de
 always exists: one operator per transition, with a parameter for each object, all atoms before it as
 preconditions, and all atoms after it as add effects. The first --renamed worlds are learned from twice: the
 second time, objects, predicates, types and controllers have other names, and demonstrations, objects and
-atoms are in another order. A world differs if the two results differ in more than names. Seconds are CPU
-seconds of learning.
+atoms are in another order. A world counts as different if the operators of the two runs differ in more than
+their names. Seconds are CPU seconds of learning.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Kind = TypeVar("Kind", Predicate, Controller)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Changes that an action causes for each binding of `variables` under which `needs` hold.
+    """The changes that an action makes for each binding of `variables` under which the atoms `needs` hold.
 
     The first variables stand for the arguments of the controller.
     """
@@ -311,7 +311,11 @@ def differs(world: World, learner: str, seed: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The measurements of one learner: the seeds of stuck worlds and of worlds that differ."""
+    """The measurements of one learner.
+
+    These include the seeds of the worlds that are not covered completely (stuck), and of the worlds whose
+    operators depend on names (different).
+    """
 
     stuck: tuple[int, ...]
     differing: tuple[int, ...]

@@ -44,7 +44,7 @@ class AtomTable:
         self._arguments_at: dict[tuple[int, int], frozenset[int]] = {}
 
     def with_atoms(self, atoms: Sequence[GroundAtom], keys: Sequence[AtomKey]) -> AtomTable:
-        """Return a table of the same objects in which the given atoms are numbered in their order.
+        """Return a table of the same objects in which the given atoms are numbered in the given order.
 
         `keys` contains the key of each atom.
         """
@@ -58,7 +58,7 @@ class AtomTable:
     def renamed(
         self, objects: Sequence[Object], atoms: Sequence[GroundAtom], names: Mapping[str, str]
     ) -> AtomTable:
-        """Return a table with the same numbers for other objects and atoms.
+        """Return a table in which other objects and atoms have the numbers of those in this table.
 
         `names` contains the new name of each predicate.
         """

@@ -53,8 +53,8 @@ class LearningConfig:
         seed: the seed of all random numbers.
         samplers: how samplers are trained.
         policy: how a graph network policy is trained.
-        experiments: the limits of experiments that correct learned operators in the simulator.
-            Preconditions that prove unnecessary are dropped. None means no experiments.
+        experiments: the limits of experiments that correct learned operators in the simulator. None means
+            no experiments.
         timeout: the maximum number of seconds. Learning that takes longer fails; otherwise the timeout has
             no effect on the result.
         replays: random actions executed in the simulator; used if `Approach.replay_count` is not 0.
@@ -63,7 +63,8 @@ class LearningConfig:
         validation_folds: the number of folds of cross-validation, which estimates how often the operators
             are wrong on unseen demonstrations. 0 means no cross-validation.
         validation_limit: cross-validation is skipped if it is expected to take this many seconds.
-        practice_tasks: tasks without demonstrations that are practised if there are experiments.
+        practice_tasks: tasks without demonstrations that the learner tries to solve in the simulator, to
+            gain further demonstrations. Used only with `experiments`.
     """
 
     seed: int = 0

@@ -72,9 +72,9 @@ class BilevelApproach:
     ) -> LearnedModel:
         """Learn operators and samplers.
 
-        With `config.experiments`, the model is corrected by experiments in the simulator, and
-        `config.practice_tasks` are practised. With `config.validation_folds`, the operators are
-        cross-validated.
+        With `config.experiments`, the model is corrected by experiments in the simulator, and the learner
+        tries to solve `config.practice_tasks` to gain further demonstrations. With
+        `config.validation_folds`, the operators are cross-validated.
         """
         deadline = Deadline.after(config.timeout)
         config.progress.stage("Learning operators and samplers")
@@ -171,12 +171,13 @@ def with_experiments(
 ) -> LearnedModel:
     """Return the learned model, corrected by experiments in the simulator.
 
-    An experiment executes an operator's controller in the simulator. Changes that the operator did not
-    predict become deletes (`add_side_effects`). Preconditions that prove unnecessary are dropped
-    (`drop_accidental_preconditions` lists the exceptions).
+    An experiment executes an operator's controller in the simulator. Atoms that become false although the
+    operator predicts them become deletes (`add_side_effects`). Preconditions that prove unnecessary are
+    dropped (`drop_accidental_preconditions` lists the exceptions).
 
-    If there are tasks to practise, solutions that need an assumption become demonstrations (`Practice`).
-    `learn_again` learns a model from these additional demonstrations and from those that it knows.
+    The learner then tries to solve `practice_tasks`. If it solves a task only with an assumption, such as
+    that a precondition is not needed, the solution becomes a demonstration (`Practice`). `learn_again`
+    learns a model from the original demonstrations and the given additional ones.
     """
 
     def execute_until_deadline(state: State, action: GroundController) -> Execution:
@@ -232,7 +233,7 @@ def _practise(
     config: ExperimentConfig,
     seed: int,
 ) -> _TestedModel:
-    """Learn again with demonstrations from practice, as long as this solves more of the tasks."""
+    """Solve practice tasks and learn again from the solutions, as long as this solves more of the tasks."""
     everything = frozenset(range(len(practice.tasks)))
     tested, solved = _attempt(tested, practice)
     demonstrations: dict[int, Demonstration] = {}
@@ -252,7 +253,10 @@ def _practise(
 
 
 def _attempt(tested: _TestedModel, practice: Practice) -> tuple[_TestedModel, frozenset[int]]:
-    """Return the model without misleading operators, and the indices of the tasks that it solves."""
+    """Try to solve the practice tasks; return the model and the indices of the tasks that it solves.
+
+    Operators without which the model solves more tasks are removed from it.
+    """
     model = tested.examined.model
     model, attempt = practice.without_misleading(model, practice.attempt(model))
     return replace(tested, examined=replace(tested.examined, model=model)), attempt.solved

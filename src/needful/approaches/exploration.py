@@ -1,8 +1,9 @@
 """Find a solution without operators: serialized iterated width search in the simulator.
 
-If the demonstrations do not show how an atom of the goal becomes true, no operator adds it. Breadth-first
-search over all controllers and objects can still find out. States that make no new pair of atoms true are
-pruned (novelty 2). The goal is reached one atom after the other; atoms that were reached must stay true.
+If the demonstrations do not show how an atom of the goal becomes true, no operator adds the atom.
+Breadth-first search over all controllers and objects can still find actions that make the atom true. A
+state is pruned if all pairs of its atoms already held together in earlier states (novelty 2). The atoms of
+the goal are achieved one after the other; atoms that were achieved must stay true.
 
 This is SIW of Lipovetzky and Geffner (ECAI 2012), with atoms of the abstract states, sampled parameters and
 a limit on the number of simulated actions.
@@ -30,7 +31,7 @@ from needful.core.tasks import Task
 # samplers and uniformly from the controller's bounds.
 LEARNED_DRAWS = 2
 UNIFORM_DRAWS = 2
-# How often parameters are drawn for first actions.
+# The number of draws of continuous parameters in `first_actions`.
 FIRST_ACTION_DRAWS = 10
 
 
@@ -49,7 +50,7 @@ def explore(
 ) -> Demonstration | None:
     """Return a demonstration of the task, or None if none is found with `max_executions` actions.
 
-    The operators of the model only serve to draw parameters with their samplers.
+    The model's operators are not used to plan. Only their samplers are used, to draw parameters.
     """
     search = _Search(task, model, execute, rng)
     predicates = model.vocabulary.predicates
@@ -78,7 +79,10 @@ def explore(
 def first_actions(
     task: Task, model: PlanningModel, execute: Execute, rng: np.random.Generator
 ) -> Iterator[tuple[GroundController, State]]:
-    """Yield actions in the initial state and the states that they lead to, one per set of changed atoms."""
+    """Yield actions that can be executed in the initial state, each with the state that it leads to.
+
+    Of several actions that change the same atoms, only the first is yielded.
+    """
     search = _Search(task, model, execute, rng)
     predicates = model.vocabulary.predicates
     seen = {abstract(task.initial_state, predicates)}
@@ -93,7 +97,7 @@ def first_actions(
 
 @dataclass(slots=True)
 class _Search:
-    """The searches for one task; together they simulate a limited number of actions."""
+    """The searches for one task, and the total number of actions that they have simulated."""
 
     task: Task
     model: PlanningModel
@@ -144,7 +148,11 @@ class _Search:
     def _parameters(
         self, controller: Controller, state: State, objects: tuple[Object, ...]
     ) -> Iterator[Parameters]:
-        """Yield draws of the samplers whose operators name the same objects, then uniform draws."""
+        """Yield parameters of a controller for the given objects.
+
+        The first ones are drawn by learned samplers, if an operator of the controller has no parameters
+        beside these objects. The others are drawn uniformly from the controller's bounds.
+        """
         if not controller.dimension:
             yield ()
             return

@@ -1,7 +1,7 @@
-"""The result of learning operators and samplers: a planning model, and what is doubtful about it.
+"""The result of learning operators and samplers: a planning model, and doubts about its operators.
 
-Tasks can be solved with the hand-written samplers of a domain instead of the learned ones. This evaluates
-learned operators independently of learned samplers.
+With `with_oracle_samplers`, tasks can be solved with the hand-written samplers of a domain instead of the
+learned samplers, to evaluate learned operators independently of learned samplers.
 """
 
 from __future__ import annotations
@@ -88,10 +88,11 @@ class LearnedModel:
         provenance: the settings, as stored in model.json.
         dropped: the preconditions that experiments in the simulator showed to be unnecessary.
         side_effects: the deletes that experiments added to operators.
-        practised: the demonstrations that were found in practice; `demonstrations` contains them.
-        doubts: what is doubtful about the operators, judged by the demonstrations.
-        validation: the result of cross-validation; None if it was not asked for or skipped.
-        validation_skipped: why cross-validation was skipped; empty if it was not.
+        practised: the demonstrations that the learner found itself by solving tasks in the simulator;
+            `demonstrations` contains them too.
+        doubts: signs in the demonstrations that an operator may be wrong.
+        validation: the result of cross-validation; None if there was no cross-validation.
+        validation_skipped: the reason why cross-validation was skipped; empty if it was not skipped.
     """
 
     model: PlanningModel
@@ -282,9 +283,9 @@ class RemappedSampler:
 def with_oracle_samplers(model: PlanningModel, oracle: PlanningModel) -> PlanningModel:
     """Return a learned model with the samplers of the oracle (the hand-written model) instead of its own.
 
-    Each learned operator gets the sampler of the most similar oracle operator. This is the one with the
-    same controller that shares the most preconditions and add effects. Raises if no oracle operator has
-    the same controller, or if the learned operator lacks a parameter that the sampler needs.
+    Each learned operator gets the sampler of the most similar oracle operator: the operator with the same
+    controller that shares the most preconditions and add effects. Raises if no oracle operator has the
+    same controller, or if the learned operator lacks a parameter that the sampler needs.
     """
     samplers = {o.name: _best_oracle_sampler(o, oracle) for o in model.operators if o.controller.dimension}
     return replace(model, samplers=samplers)

@@ -1,19 +1,20 @@
-"""Practise training tasks that have no demonstration; solved tasks can become demonstrations.
+"""Practice: solve training tasks that have no demonstration, and learn from the solutions.
 
-With few demonstrations, the operators may be too narrow to solve other tasks: a precondition is accidental,
-an operator or an example for a sampler is missing. For each task that the model cannot solve, the learner
-makes assumptions that the demonstrations do not refute, and plans with them:
+With few demonstrations, the learned model may not be able to solve other tasks: a precondition may be
+accidental, or an operator or an example for a sampler may be missing. For each task that the model cannot
+solve, the learner plans with one of these assumptions, which the demonstrations do not refute:
 
-- the samplers are too narrow: half of the parameters are drawn uniformly from the controller's bounds;
-- one doubtful precondition is not needed, or all those of one operator, or all of them.
+- The samplers are too narrow, so half of the parameters are drawn uniformly from the controller's bounds.
+- One doubtful precondition is not needed, or all doubtful preconditions of one operator, or of all
+  operators. A precondition is doubtful if no experiment showed that it is needed.
 
-If no assumption helps, a few tasks are explored: one action of any kind is executed before the plan, or the
-operators are not used at all (`exploration`).
+If no assumption helps, two more attempts are made for a few tasks: one action of any kind is executed
+before the plan, or a solution is searched without operators (`exploration`).
 
-Plans are refined in the simulator, so an assumption cannot turn a wrong plan into a solution. The actions
-and states of the first solution are a demonstration of the task. A solution by mere luck can still mislead
-the learner. So a model that was learned with such demonstrations should only be used if it solves more of
-the tasks than the model before.
+Plans are refined in the simulator, so a wrong assumption cannot make a wrong plan a solution. The actions
+and states of the first solution become a demonstration of the task. But a plan may have succeeded by luck,
+and its demonstration then misleads the learner. So a model that was learned with such demonstrations should
+be used only if it solves more of the tasks than the model before.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ MAX_NODES = 20_000
 MAX_GROUND_OPERATORS = 200_000
 # The share of parameters that are drawn uniformly from the controller's bounds.
 UNIFORM_SHARE = 0.5
-# Tasks that no assumption solves are explored without operators: at most this many, each with this many
-# times as many simulated actions as an attempt with operators.
+# The maximum number of tasks that are explored because no assumption solves them, and the number of actions
+# that exploring a task may simulate, as a multiple of the number for an attempt with operators.
 MAX_EXPLORED = 5
 EXPLORATION_FACTOR = 20
 
@@ -64,7 +65,7 @@ class Attempt:
 class Practice:
     """Attempts to solve tasks with a limited number of simulated actions.
 
-    The planner's clock is the number of actions that were simulated so far.
+    The planner's clock counts simulated actions instead of seconds.
 
     Attributes:
         tasks: the tasks; results refer to them by index.
@@ -90,9 +91,10 @@ class Practice:
         )
 
     def without_misleading(self, model: PlanningModel, attempt: Attempt) -> tuple[PlanningModel, Attempt]:
-        """Remove operators as long as more tasks are solved without them; `attempt` is that of the model.
+        """Remove operators from the model as long as more tasks are solved without them.
 
-        An operator that was learned from a lucky demonstration promises too much. Plans use it and fail.
+        An operator that was learned from an action that succeeded by luck makes plans fail. `attempt` is
+        the result of trying the tasks with the whole model.
         """
         for name in attempt.failing:
             operators = tuple(one for one in model.operators if one.name != name)
@@ -106,7 +108,11 @@ class Practice:
     def demonstrate(
         self, examined: ExaminedPreconditions, unsolved: Iterable[int]
     ) -> dict[int, Demonstration]:
-        """Return demonstrations of the unsolved tasks that some assumption solves, by index of the task."""
+        """Return demonstrations of unsolved tasks that can be solved with an assumption, by task index.
+
+        The assumptions are that the samplers are too narrow, or that doubtful preconditions are not needed.
+        Some of the tasks that no assumption solves are explored (see `exploration`).
+        """
         assumptions = [_uniform_parameters, *_weaker_preconditions(examined)]
         found = {}
         for index in sorted(unsolved):
@@ -163,7 +169,7 @@ def _uniform_parameters(model: PlanningModel) -> PlanningModel:
 
 
 def _weaker_preconditions(examined: ExaminedPreconditions) -> Iterator[Assumption]:
-    """Yield the assumptions that one doubtful precondition is not needed, those of an operator, or all."""
+    """Yield assumptions: functions that drop one doubtful precondition, those of one operator, or all."""
     doubtful = {name: atoms for name, atoms in sorted(examined.doubtful.items()) if atoms}
     yield from (
         _without({name: frozenset({atom})}) for name, atoms in doubtful.items() for atom in sorted(atoms)

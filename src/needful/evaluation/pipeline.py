@@ -58,14 +58,14 @@ class RunConfig:
         seed: determines the tasks, learning and planning.
         planning: the settings of planning.
         samplers: how samplers are trained.
-        experiments: limits of the experiments that correct the learned operators in the simulator; None
-            for no experiments. They also practise training tasks that were not demonstrated.
+        experiments: the limits of the experiments that correct the learned operators in the simulator, and
+            of the attempts to solve training tasks that were not demonstrated. None for no experiments.
         oracle_samplers: whether tasks are solved with the domain's hand-written samplers.
         learning_timeout: the maximum seconds of learning; collecting demonstrations does not count. If the
             time runs out, nothing is learned. Otherwise the limit does not affect the result.
         policy: how policies are trained; only used by approaches that learn a policy.
-        validation_folds: the number of folds of cross-validation, 0 for none. It is skipped if it takes too
-            long, and it does not affect what is learned.
+        validation_folds: the number of folds of cross-validation; 0 for no cross-validation. If it would
+            take too long, it is skipped. Cross-validation does not affect what is learned.
     """
 
     learner: str = "necessary"
@@ -118,7 +118,7 @@ class RunConfig:
         )
 
     def practice_tasks(self, environment: Environment) -> tuple[Task, ...]:
-        """Return the training tasks that follow the demonstrated ones, as many as are to be practised."""
+        """Return the training tasks without demonstrations that the learner tries to solve itself."""
         count = 0 if self.experiments is None else self.experiments.practice_tasks
         indices = range(self.demos, self.demos + count)
         return tuple(environment.task(Split.TRAIN, index, self.seed) for index in indices)

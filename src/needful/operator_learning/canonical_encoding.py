@@ -23,7 +23,7 @@ INITIAL, ADDED, DELETED, GOAL, EXECUTED, KINDS = range(6)
 
 
 def encode_canonically(demonstrations: Sequence[Demonstration]) -> CanonicalNames:
-    """Return the demonstrations with canonical names, in canonical order, together with the user's names."""
+    """Return the demonstrations with canonical names, in canonical order, along with the user's names."""
     reader = _Reader()
     for demonstration in demonstrations:
         reader.read(demonstration)

@@ -33,8 +33,8 @@ Indices = npt.NDArray[np.intp]
 class Structure:
     """Demonstrations as arrays of numbers; each part is numbered in the order of names.
 
-    A relation is a predicate or a controller. A fact is an atom or an action of a demonstration. An event is
-    a change of an atom, or the execution of an action.
+    A relation is a predicate or a controller. A fact is an atom or an action of a demonstration. An event
+    is a change of an atom, or the execution of an action.
 
     Attributes:
         type_parents: for each type, its parent, or -1.

@@ -1,7 +1,8 @@
-"""Complement predicates: `not P` holds of objects if and only if P does not.
+"""Complement predicates: `not P` holds for objects if and only if the predicate P does not.
 
-Demonstrations with complement atoms are learned from like any others. `translate_complements` turns the
-complements in the learned operators into negative preconditions and effects of the predicates themselves.
+`with_complements` adds complement atoms to demonstrations, so the learner can treat `not P` like any other
+predicate. `translate_complements` turns the complements in the learned operators into negative
+preconditions and effects of the original predicates.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from needful.operator_learning.learned_operators import LearnedOperators
 NOT = "not "
 # The number of complement atoms that one predicate may have in a demonstration.
 MAX_COMPLEMENTS = 1_000
-# Two predicates are complements if exactly one of them holds in this share of the cases.
+# Two predicates are complements if exactly one of them holds for at least this share of objects and states.
 ALMOST_ALL = 0.95
 
 
@@ -55,7 +56,7 @@ def find_complements(
 
 
 def _are_complements(one: Predicate, other: Predicate, demonstrations: Sequence[Demonstration]) -> bool:
-    """Return whether exactly one of two predicates holds of any objects, in almost all cases."""
+    """Return whether exactly one of two predicates holds for almost all choices of objects and states."""
     exclusive = total = 0
     for demonstration in demonstrations:
         count = sum(1 for _ in _tuples(one, demonstration.objects))
@@ -76,16 +77,16 @@ def _count_atoms(predicate: Predicate, objects: Sequence[Object]) -> int:
 def with_complements(
     demonstrations: Sequence[Demonstration], complements: Mapping[Predicate, Predicate]
 ) -> tuple[Demonstration, ...]:
-    """Return the demonstrations with complement atoms: each holds exactly if its atom does not hold.
+    """Return the demonstrations with complement atoms: `not P(a)` holds in the states where P(a) does not.
 
-    `complements` maps predicates to their complements. The objects of a complement atom are distinct, like
-    those of parameters.
+    `complements` maps predicates to their complements. The objects of a complement atom are distinct,
+    because the parameters of an operator are bound to distinct objects.
     """
     return tuple(_with_complements(one, complements) for one in demonstrations)
 
 
 def _tuples(predicate: Predicate, objects: Sequence[Object]) -> Iterator[tuple[Object, ...]]:
-    """Yield the tuples of distinct objects of which a predicate may hold."""
+    """Yield the tuples of distinct objects that have the types of a predicate's arguments."""
     domains = ([obj for obj in objects if obj.type.is_subtype_of(kind)] for kind in predicate.types)
     return (chosen for chosen in product(*domains) if len(set(chosen)) == len(chosen))
 
@@ -112,7 +113,7 @@ def translate_complements(
 ) -> LearnedOperators:
     """Return learned operators with negative preconditions instead of complements.
 
-    `complements` maps predicates to their complements. `demonstrations` are those without complements.
+    `complements` maps predicates to their complements. The given demonstrations have no complement atoms.
     """
     negated = {complement.name: predicate for predicate, complement in complements.items()}
     return _Translator(negated).translate(learned, demonstrations)
@@ -120,7 +121,10 @@ def translate_complements(
 
 @dataclass(frozen=True, slots=True)
 class _Translator:
-    """Translates complements; `negated` maps the names of complements to their predicates."""
+    """Translates complements to negative preconditions.
+
+    `negated` maps the names of complements to the original predicates.
+    """
 
     negated: Mapping[str, Predicate]
 
@@ -147,8 +151,9 @@ class _Translator:
     def _operator(self, data: OperatorData, demonstrations: Sequence[Demonstration]) -> Operator:
         """Translate one operator.
 
-        A delete effect `not P` means that P may become true. It becomes an add effect if P held after all
-        transitions of the operator. Quantified deletes of complements are dropped.
+        A precondition `not P` becomes a negative precondition. A delete effect `not P` means that P may
+        become true; it is replaced by the add effect P if P held after all transitions of the operator.
+        Quantified deletes of complements are dropped.
         """
         operator = data.operator
         made_true = frozenset(

@@ -19,8 +19,8 @@ from needful.operator_learning.learned_operators import LearnedOperators
 from needful.operator_learning.matching import Matcher
 from needful.operator_learning.objective import Coverage, cover
 
-# False claims in cross-validation are doubtful if they are more frequent than in training by this factor,
-# and by this number of transitions.
+# False claims in cross-validation are reported if the number of transitions with false claims is at least
+# this factor times the number in training, and exceeds it by at least this number.
 VALIDATION_FACTOR = 1.5
 VALIDATION_EXCESS = 2
 

@@ -1,4 +1,4 @@
-"""Doubts about a learned model: sentences about what was seen in the demonstrations, with advice."""
+"""Doubts about a learned model: observations in the demonstrations that users should check, with advice."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import Enum
 from needful.core.operators import Operator
 from needful.operator_learning.encoding import TransitionId
 
-# More doubts than this are not listed in a console.
+# The maximum number of doubts that are listed in a console.
 MAX_LISTED_DOUBTS = 10
 
 
@@ -34,10 +34,10 @@ class Doubt:
         kind: the kind of the doubt.
         operator: the name of the operator in doubt; None if the doubt concerns no single operator.
         controller: the name of the controller; None if the doubt concerns no single controller.
-        count: the number of transitions, steps or atoms that show it.
-        fact: what was seen, as a sentence without a full stop.
-        where: where it was seen, such as `for example demonstration 0, step 2`; may be empty.
-        advice: what may be the cause, and what to do, as sentences.
+        count: the number of transitions, steps or atoms for which the doubt was observed.
+        fact: the observation, as a sentence without a full stop.
+        where: an example, such as `for example demonstration 0, step 2`; may be empty.
+        advice: the possible cause and what to do, as sentences.
     """
 
     kind: DoubtKind
@@ -58,11 +58,11 @@ class Doubt:
 
     @property
     def rank(self) -> tuple[int, int, str]:
-        """The position in lists: by kind, then the most frequent first, then by text."""
+        """The sort key of the doubt in lists: by kind, then by count (largest first), then by text."""
         return (list(DoubtKind).index(self.kind), -self.count, self.text)
 
     def concerns(self, operator: Operator) -> bool:
-        """Return whether the doubt is about an operator, or about its controller and no single operator."""
+        """Return whether the doubt is about the operator, or about the operator's controller as a whole."""
         if self.operator is None:
             return self.controller == operator.controller.name
         return self.operator == operator.name
@@ -103,17 +103,20 @@ class Doubts:
 
 
 def location(transition: TransitionId) -> str:
-    """Return the text for a transition; demonstrations are counted from 0, their steps from 1."""
+    """Return a text such as `demonstration 0, step 2`; demonstrations are counted from 0, steps from 1."""
     demonstration, step = transition
     return f"demonstration {demonstration}, step {step + 1}"
 
 
 def example(transition: TransitionId) -> str:
-    """Return the text that names a transition as an example."""
+    """Return a text such as `for example demonstration 0, step 2`."""
     return f"for example {location(transition)}"
 
 
 def list_doubts(doubts: Sequence[Doubt], most: int | None = MAX_LISTED_DOUBTS) -> list[str]:
-    """Return one line per doubt, at most `most` (None for all), and a last line for those left out."""
+    """Return one line per doubt, for at most `most` doubts, and a last line with the number left out.
+
+    If `most` is None, all doubts are listed.
+    """
     lines = [f"- {doubt.text}" for doubt in doubts[:most]]
     return [*lines, f"and {len(doubts) - len(lines)} more"] if len(lines) < len(doubts) else lines

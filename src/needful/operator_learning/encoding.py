@@ -15,7 +15,8 @@ from needful.core.demonstrations import Demonstration
 
 # A transition, identified by the index of its demonstration and its step, both from 0.
 TransitionId: TypeAlias = tuple[int, int]
-# The share of a controller's uses that must add an atom; fewer may be wrong atoms.
+# A controller is effective if at least this share of its uses adds an atom. A smaller share may be due to
+# wrong atoms in the demonstrations.
 EFFECTIVE = 0.25
 
 
@@ -28,10 +29,11 @@ class EncodedTransition:
     `before` (s_{i-1} in the paper) and `after` (s_i) are masks of atoms. The numbers of objects and atoms
     are defined by the demonstration's `table`.
 
-    `skippable` is whether backchaining may leave the transition unexplained if it adds nothing necessary.
-    `idle` is whether it adds nothing and stands beside a step with the same action: it was repeated, or it
-    failed and was tried again. `ignored` is whether the learner ignores the transition: it repeats the
-    step before it and changed nothing, or it is an outlier (see `outliers`).
+    If `skippable` is true, backchaining may leave the transition unexplained if it adds nothing necessary.
+    If `idle` is true, the transition adds no atom, and the step before or after it has the same action: the
+    action was repeated, or it failed and was tried again. If `ignored` is true, the learner ignores the
+    transition: either the transition repeats the step before it and changed nothing, or it is an outlier
+    (see `outliers`).
     """
 
     number: int
@@ -82,9 +84,10 @@ class EncodedDemonstration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TransitionIndex:
-    """The transitions of all demonstrations by number, and those to learn from by their controller's name.
+    """The transitions of all demonstrations, by number and by the name of their controller.
 
-    Ignored transitions are not learned from, and neither are idle ones that changed nothing.
+    `by_controller` contains only the transitions to learn from. It leaves out ignored transitions, and idle
+    transitions that changed nothing (see `EncodedTransition`).
     """
 
     by_number: tuple[EncodedTransition, ...]
@@ -130,7 +133,7 @@ def encode_demonstrations(
 ) -> tuple[EncodedDemonstration, ...]:
     """Return the demonstrations with numbered transitions, objects and atoms.
 
-    Objects are numbered in the order of their names. For the other arguments see `number_transitions`.
+    Objects are numbered in the order of their names. `number_transitions` describes the other arguments.
     """
     return number_transitions([_numbered(demo) for demo in demonstrations], skip_idle_steps, outliers)
 
@@ -142,9 +145,9 @@ def number_transitions(
 ) -> tuple[EncodedDemonstration, ...]:
     """Return the demonstrations with numbered transitions.
 
-    With `skip_idle_steps`, a transition is skippable, unless its controller hardly ever adds an atom: the
-    learner must not lose a controller whose effects the predicates do not describe. The transitions in
-    `outliers` are ignored.
+    With `skip_idle_steps`, backchaining may skip a transition (see `EncodedTransition.skippable`), unless
+    its controller hardly ever adds an atom. Without this exception, the learner would find no operator for
+    a controller whose effects the predicates do not describe. The transitions in `outliers` are ignored.
     """
     numbers = itertools.count()
     effective = _effective_controllers(demonstrations) if skip_idle_steps else frozenset[str]()
@@ -154,7 +157,7 @@ def number_transitions(
 
 
 def _effective_controllers(demonstrations: Sequence[NumberedDemonstration]) -> frozenset[str]:
-    """Return the names of the controllers that add an atom in enough of their uses; see `EFFECTIVE`."""
+    """Return the names of the controllers of which at least the share `EFFECTIVE` of uses adds an atom."""
     uses, adding = Counter[str](), Counter[str]()
     for demonstration in demonstrations:
         steps = zip(demonstration.actions, itertools.pairwise(demonstration.states), strict=True)

@@ -31,9 +31,9 @@ class TransitionEvidence:
             backchaining did not reach it.
         added: the atoms that became true.
         deleted: the atoms that became false.
-        needed_by: for each necessary atom that became true, what needs it, as text: `goal`, or the first
-            later operator that has the atom as a precondition, and the step of this operator. Likewise
-            for each atom that became false and that a later operator has as a negative precondition.
+        needed_by: for each necessary atom that became true, a text that names what needs the atom: `goal`,
+            or the first later operator with this precondition and the step of this operator. The same for
+            each atom that became false, if it is a negative precondition of a later operator.
     """
 
     demonstration: int
@@ -197,8 +197,8 @@ def explain_operator(operator: Operator, evidence: Sequence[TransitionEvidence])
 def _find_consumer(atom: GroundAtom, learned: LearnedOperators, demonstration: int, step: int) -> str:
     """Return a text that names what needs the atom after a step.
 
-    This is the first later operator with the atom as a precondition or as a negative precondition, or
-    `goal` if there is none.
+    The text names the first later operator that has the atom as a precondition or as a negative
+    precondition. If there is no such operator, the text is `goal`.
     """
     chain = learned.chains[demonstration]
     for later in range(step + 1, len(chain)):

@@ -1,9 +1,10 @@
-"""Find what is doubtful about learned operators.
+"""Find doubts about learned operators: signs in the demonstrations that an operator may be wrong.
 
-Full coverage does not mean that operators are true. The doubts are symptoms that can be seen in the
-demonstrations: false claims, effects that rarely happened, steps without purpose, idle steps, repaired
-atoms and transitions that are not covered. They depend on nothing else, so they are stored with the model.
-Cross-validation may be skipped to save time, so `cross_validation.validation_doubts` are not.
+Even operators that explain all demonstrations can be wrong. The signs are false claims (an operator
+predicts an atom that does not hold), effects that rarely happened, steps that nothing later needs, idle
+steps, repaired atoms, and transitions that no operator explains. All these doubts follow from the
+demonstrations alone, so they are stored with the model. The doubts of `cross_validation.validation_doubts`
+are not stored, because cross-validation may be skipped to save time.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def find_doubts(
 ) -> Doubts:
     """Find the doubts about learned operators.
 
-    `recorded` are the demonstrations before atoms were repaired, without replays. Raises
+    `recorded` contains the demonstrations before atoms were repaired, and no replays. Raises
     `LearningTimeoutError` if the deadline passes.
     """
     repaired = recorded if learned.repairs is None else learned.repairs.demonstrations
@@ -70,11 +71,12 @@ def with_false_claims(
     demonstrations: Sequence[Demonstration],
     deadline: Deadline = NO_DEADLINE,
 ) -> Doubts:
-    """Return the doubts with the false claims of `operators`, in place of earlier false claims.
+    """Return the doubts with the false claims of `operators` instead of those that `doubts` contains.
 
-    Experiments drop preconditions, so operators may claim more than they did when they were learned. The
-    chains of `learned` show which operator explains a transition. `demonstrations` are the repaired ones;
-    replays after them are ignored.
+    An operator makes a false claim if it predicts an atom that does not hold. Experiments drop
+    preconditions, so operators may make more false claims than when they were learned. `learned` shows
+    which operator explains a transition. `demonstrations` contains the demonstrations with repaired atoms;
+    replays that follow them are ignored.
     """
     # Replays have no goal, so nothing is known to be necessary at their end.
     with_goal = [
@@ -113,10 +115,10 @@ def _doubt_claim(claim: LiftedClaim, learned: LearnedOperators) -> Doubt:
 
 
 def _claim_advice(claim: LiftedClaim, learned: LearnedOperators) -> str:
-    """Return the advice about a false claim.
+    """Return the advice about a false claim (a predicted atom that does not hold).
 
-    It depends on whether other operators explain all transitions in which the claim is false, and on
-    whether the claim is about an object that the controller does not name.
+    The advice depends on whether other operators explain all transitions in which the claim is false, and
+    on whether the atom mentions an object that is no argument of the controller.
     """
     operator, controller = claim.operator, claim.operator.controller
     links = [learned.chains[demonstration][step] for demonstration, step in claim.transitions]
@@ -138,7 +140,8 @@ def _claim_advice(claim: LiftedClaim, learned: LearnedOperators) -> str:
 def _doubt_data(data: OperatorData, demonstrations: Sequence[Demonstration]) -> Iterator[Doubt]:
     """Yield a doubt if an operator has too few transitions, or an add effect that rarely became true.
 
-    `demonstrations` may be fewer than those of the data: transitions of replays are only counted.
+    `data` may contain transitions of replays, which follow the demonstrations. Their states are not in
+    `demonstrations`, so these transitions are only counted.
     """
     operator, total = data.operator, len(data.groundings)
     known = [one for one in data.groundings if one.demonstration < len(demonstrations)]
@@ -180,7 +183,7 @@ def _transitions_where_it_held(
     groundings: Sequence[GroundedTransition],
     demonstrations: Sequence[Demonstration],
 ) -> list[TransitionId]:
-    """Return the transitions before which an atom of an operator already held."""
+    """Return the transitions of an operator before which the given lifted atom already held."""
     return [
         (one.demonstration, one.step)
         for one in groundings
@@ -195,10 +198,10 @@ class _ReachedStep:
 
     Attributes:
         demonstration: the demonstration.
-        transition: the index of the demonstration and of the step.
-        skipped: whether no operator explains the step, because it adds nothing necessary.
-        purposeless: whether the step adds atoms, none of them necessary, and makes no atom false that must
-            not hold later.
+        transition: the index of the demonstration, and the index of the step.
+        skipped: whether no operator explains the step, because the step adds nothing necessary.
+        purposeless: whether no change of the step is needed later. The step adds atoms, but none of them is
+            necessary, and no atom that it makes false is a negative precondition of a later operator.
     """
 
     demonstration: Demonstration
@@ -215,7 +218,7 @@ class _ReachedStep:
 def _reached_steps(
     learned: LearnedOperators, demonstrations: Sequence[Demonstration]
 ) -> Iterator[_ReachedStep]:
-    """Yield the steps that backchaining reached."""
+    """Yield the steps for which backchaining knows the atoms that must hold afterwards."""
     for index, demonstration in enumerate(demonstrations):
         necessary, chain = learned.necessary[index], learned.chains[index]
         for step in range(len(demonstration)):
@@ -256,7 +259,7 @@ def _doubt_uncovered(learned: LearnedOperators, demonstrations: Sequence[Demonst
 
 
 def _doubt_wasted(steps: Iterable[_ReachedStep], learned: LearnedOperators) -> Iterator[Doubt]:
-    """Yield doubts about the purposeless steps and about the idle steps of each controller."""
+    """Yield doubts about the steps of each controller that nothing later needs, or that add no atom."""
     by_controller: dict[str, list[_ReachedStep]] = {}
     for step in steps:
         by_controller.setdefault(step.controller.name, []).append(step)
@@ -301,7 +304,7 @@ def _idle(name: str, steps: Sequence[_ReachedStep], operator: Operator | None) -
 def _added_patterns(
     steps: Sequence[_ReachedStep], operator: Operator | None
 ) -> Mapping[DeletePattern, list[TransitionId]]:
-    """Return the steps of a controller by the atoms that they add, lifted to the controller's arguments."""
+    """Group the steps of a controller by the atoms that they add, lifted to the controller's arguments."""
     found: dict[DeletePattern, list[TransitionId]] = {}
     for step in steps:
         index, types = step.transition[1], step.controller.types

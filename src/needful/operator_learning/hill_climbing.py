@@ -15,7 +15,7 @@ from needful.operator_learning.learning_problem import Hypothesis, LearningProbl
 from needful.operator_learning.objective import Objective
 from needful.operator_learning.partition import FittedOperator
 
-# The number of times that hill climbing is resumed where it was stuck.
+# The maximum number of times that hill climbing is resumed after it ended with uncovered transitions.
 MAX_ESCAPES = 8
 
 Move: TypeAlias = Callable[[Hypothesis, LearningProblem], Hypothesis]
@@ -43,9 +43,9 @@ def operator_text(fitted: FittedOperator) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Climb:
-    """The operators that hill climbing has reached, and the steps that led there.
+    """The operators that hill climbing has reached, and the steps that led to them.
 
-    `describe` returns the text of an operator for a step.
+    `describe` returns the text of an operator, to be recorded in a step.
     """
 
     hypothesis: Hypothesis
@@ -114,8 +114,8 @@ def reduce_complexity(start: Hypothesis, problem: LearningProblem) -> Hypothesis
     """Delete the operator whose deletion lowers the objective most; return `start` if none lowers it.
 
     The transitions of the deleted operator are assigned to other operators that add the atoms needed in
-    them, if there are any. If several deletions are equally good, the operator whose text comes first is
-    deleted.
+    these transitions, if there are such operators. If several deletions are equally good, the operator
+    whose text comes first is deleted.
     """
     best = start
     for deleted in start.candidates:
@@ -130,8 +130,9 @@ def reduce_truthfully(start: Hypothesis, problem: LearningProblem) -> Hypothesis
     """Delete the operator whose deletion lowers the objective most, unless false claims would increase.
 
     A deletion moves transitions to other operators, whose preconditions then become weaker. The weaker
-    operators may claim atoms that do not hold; see `validity`. Such a deletion is rejected. The last
-    operator of a controller is never deleted. If no deletion is left, return `start`.
+    operators may predict atoms that do not hold (false claims; see `validity`). A deletion that increases
+    the number of false claims is rejected. The last operator of a controller is never deleted. If no
+    deletion is possible, return `start`.
     """
     controllers = [candidate.controller for candidate in start.candidates]
     best = start
@@ -148,15 +149,15 @@ def reduce_truthfully(start: Hypothesis, problem: LearningProblem) -> Hypothesis
 
 
 def keep_all_operators(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Return `start` unchanged; in this ablation, the number of operators has weight λ = 0."""
+    """Return `start` unchanged: an ablation in which the number of operators does not matter (λ = 0)."""
     return start
 
 
 def climb_where_stuck(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
-    """Cover the transitions that are still uncovered where hill climbing ended.
+    """Try to cover the transitions that are still uncovered after hill climbing.
 
     After each improvement, `resume` continues hill climbing, which also deletes operators. There are at
-    most `MAX_ESCAPES` improvements. If all transitions are covered, return `climb` itself.
+    most `MAX_ESCAPES` improvements. If `climb` already covers all transitions, it is returned unchanged.
     """
     for _ in range(MAX_ESCAPES):
         if not climb.hypothesis.coverage.uncovered:
@@ -169,5 +170,5 @@ def climb_where_stuck(climb: Climb, problem: LearningProblem, resume: Resume) ->
 
 
 def stay_where_stuck(climb: Climb, problem: LearningProblem, resume: Resume) -> Climb:
-    """Return the climb unchanged, as in the paper."""
+    """Return `climb` unchanged even if transitions are uncovered, as in the paper."""
     return climb

@@ -1,13 +1,13 @@
 """Add operators until more transitions are covered (ImproveCoverage and EnsureNecAtomsSat of the paper).
 
-An operator's deletes, in particular the quantified ones, may match an atom that the rest of the plan needs.
-In this case, the learner adds a copy of the operator that has the atom both as a precondition and as an add
-effect. The copy predicts that the atom still holds. Such an atom is called a keep effect.
+An operator's deletes, in particular the quantified ones, may match an atom that later steps or the goal
+need. In this case, the learner adds a copy of the operator that has the atom both as a precondition and as
+an add effect. The copy predicts that the atom still holds. Such an atom is called a keep effect.
 
 Deviations E9, E10 and E21, docs/paper_to_code.md: The loop ends when coverage has improved or all
 transitions are covered. It also ends when a set of operators occurs for the second time, so it always
-terminates. If coverage has not improved by then, an operator with a pinned transition is added: the
-transition is assigned to this operator, even if other operators have better scores.
+terminates. If coverage has not improved by then, an operator with a pinned transition is added. A pinned
+transition is always assigned to its operator, even if other operators have better scores.
 
 Deviation E18: keep effects are considered for all operators, not only for the newest, and there is one copy
 per distinct set of missing atoms.
@@ -30,12 +30,12 @@ from needful.operator_learning.encoding import EncodedTransition, TransitionId
 from needful.operator_learning.induction import induce_operator, lift
 from needful.operator_learning.learning_problem import Hypothesis, LearningProblem
 
-# The number of operators with pinned transitions that `cover_where_stuck` adds at most.
+# The maximum number of operators with pinned transitions that `cover_where_stuck` adds.
 MAX_PINS = 16
 # With at most this number of transitions, `cover_where_stuck` may add one operator per transition.
 MAX_TRANSITIONS = 48
-# Operators with more parameters than this are not forced to keep all necessary atoms: they can have too
-# many groundings.
+# The maximum number of parameters of an operator that keeps all necessary atoms. With more parameters, it
+# could have too many groundings.
 MAX_PARAMETERS = 8
 
 
@@ -98,10 +98,12 @@ def cover_with_pinned_operator(
 def cover_where_stuck(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
     """Return operators that cover more transitions than `start`, where `improve_coverage` finds none.
 
-    First, operators with pinned transitions are added in turn. If this does not help, and if there are few
-    transitions, each transition of the uncovered demonstrations gets an operator; if this fails too, each
-    transition of all demonstrations. These operators predict the whole state after their transitions, and
-    thus all necessary atoms. Callers should then delete operators. If no attempt succeeds, return `start`.
+    There are three attempts. The first adds operators with pinned transitions one after the other. The
+    second gives each transition of the uncovered demonstrations an operator of its own. The third does the
+    same for the transitions of all demonstrations. The last two attempts are made only if there are few
+    transitions. Their operators predict the whole state after the transition, and thus all necessary atoms.
+    Many of the added operators may be superfluous, so callers should delete operators afterwards. If no
+    attempt succeeds, return `start`.
     """
     reached = _pin_in_turn(start, problem)
     if reached is not start or problem.size > MAX_TRANSITIONS:
@@ -120,9 +122,10 @@ def cover_where_stuck(start: Hypothesis, problem: LearningProblem) -> Hypothesis
 def _pin_in_turn(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
     """Add operators with pinned transitions until more transitions are covered than by `start`.
 
-    Each operator is for the first failing transition that had none yet, and predicts its necessary atoms,
-    whichever other transitions are assigned to it. Coverage may fall in the meantime. If it has not
-    improved after `MAX_PINS` operators, or if no transition is left, return `start`.
+    Each new operator is for the first uncovered transition that has no pinned operator yet. The operator
+    predicts the necessary atoms of this transition, whichever other transitions are assigned to it.
+    Coverage may fall in the meantime. If coverage has not improved after `MAX_PINS` operators, or if no
+    transition is left, return `start`.
     """
     current = start
     tried: set[tuple[EncodedTransition, int]] = set()
@@ -142,7 +145,7 @@ def _pin_in_turn(start: Hypothesis, problem: LearningProblem) -> Hypothesis:
 
 
 def _with_pinned(pinned: Sequence[Candidate], base: Hypothesis, problem: LearningProblem) -> Hypothesis:
-    """Return `base` with further candidates; their pinned transitions are no longer pinned to others."""
+    """Return `base` with further candidates; their pinned transitions are unpinned from old candidates."""
     moved = frozenset[TransitionId]().union(*(one.pinned for one in pinned))
     old = (
         replace(one, pinned=one.pinned - moved) if one.pinned & moved else one for one in base.candidates
@@ -157,11 +160,11 @@ def _necessary_after(transition: EncodedTransition, hypothesis: Hypothesis) -> i
 
 
 def _pinned(transition: EncodedTransition, necessary: int, problem: LearningProblem) -> Candidate:
-    """Return a candidate that predicts the necessary atoms if it explains no other transition.
+    """Return a candidate that predicts the necessary atoms of a transition, if it explains no other one.
 
-    Necessary atoms that the operator would delete become keep effects. They may add parameters to the
-    operator. This changes its deletes, so further atoms may have to be kept. The loop ends when all
-    necessary atoms are predicted. It terminates, because the set of kept atoms only grows.
+    Necessary atoms that the operator would delete become keep effects. Keep effects may add parameters to
+    the operator, which changes its deletes, so further atoms may have to be kept. The loop ends when all
+    necessary atoms are predicted. The loop terminates, because the set of kept atoms only grows.
     """
     operator, objects = induce_operator(transition, necessary)
     while True:
@@ -174,10 +177,10 @@ def _pinned(transition: EncodedTransition, necessary: int, problem: LearningProb
 
 
 def _keeping_all(transition: EncodedTransition, necessary: int) -> Candidate:
-    """Return a candidate that predicts the necessary atoms, whichever other transitions it explains.
+    """Return a candidate that predicts the necessary atoms, even if it explains other transitions too.
 
-    Each necessary atom is an add effect or a keep effect. The deletes, which depend on the transitions, do
-    not affect such atoms.
+    Each necessary atom is an add effect or a keep effect. Further transitions can change the operator's
+    deletes, but deletes do not affect add effects and keep effects.
     """
     operator, objects = induce_operator(transition, necessary)
     kept = necessary & transition.before
@@ -198,8 +201,9 @@ def copies_with_keep_effects(hypothesis: Hypothesis, problem: LearningProblem) -
 
     There is one copy for each transition whose operator deletes necessary atoms. The copy has these atoms
     as keep effects. There is no copy if one of the atoms did not hold before the transition: this atom
-    cannot be kept, so the transition needs a different operator. A copy may have new variables. Its `hints`
-    record the objects of these variables, so that matching it with the transition prefers these objects.
+    cannot be kept, so the transition needs a different operator. A copy may have new variables. The copy's
+    `hints` contain the objects of these variables. When the copy is matched with the transition, these
+    objects are preferred.
     """
     copies = []
     for fitted in hypothesis.fitted:

@@ -59,14 +59,14 @@ class OperatorLearningConfig:
 
     Attributes:
         generalise: turns a mispredicted atom into a quantified delete (a pattern that matches atoms).
-        reduce: deletes an operator if the others make it redundant.
+        reduce: deletes an operator if the other operators can explain its transitions.
         schedule: the hill climbing. It decides when operators are added, and when `reduce` is called.
         types: merges operators and quantified deletes that differ only in types, after hill climbing.
         conditions: gives operators preconditions on objects that their controllers do not name.
-        effects: adds effects that tasks with more objects may need.
+        effects: adds effects that no demonstration needs, but that tasks with more objects may need.
         skip_idle_steps: whether backchaining may skip steps that add nothing necessary.
         repair: repairs wrong atoms in the demonstrations before learning.
-        escape: covers transitions that are still uncovered where hill climbing ended.
+        escape: covers transitions that are still uncovered after hill climbing.
         negatives: learns negative preconditions, atoms that must not hold before an operator is applied.
     """
 
@@ -104,8 +104,9 @@ def learn_operators(
 ) -> LearnedOperators:
     """Learn operators that model only the changes necessary for the demonstrations' goals.
 
-    The result depends only on the demonstrations and the configuration. It does not depend on their order
-    and on names; see `canonical_names`. Raises `LearningTimeoutError` if the deadline passes.
+    The same demonstrations and configuration always give the same result. The order of the demonstrations
+    and the names that occur in them do not affect the result; see `canonical_names`. Raises
+    `LearningTimeoutError` if the deadline passes.
     """
     config = config or OperatorLearningConfig()
     repairs = config.repair(demonstrations)
@@ -120,7 +121,10 @@ def learn_operators(
 def _learn_without_outliers(
     demonstrations: Sequence[Demonstration], config: OperatorLearningConfig, deadline: Deadline, noisy: bool
 ) -> LearningResult:
-    """Learn operators; learn again without outliers as long as this pays."""
+    """Learn operators; learn again without outliers as long as this gives better operators.
+
+    If the demonstrations are `noisy` (atoms were repaired), more transitions can count as outliers.
+    """
     names = encode_canonically(demonstrations)
     outliers: frozenset[TransitionId] = frozenset()
     climb, problem = _learn(_problem(names, config, deadline), config, names)

@@ -40,16 +40,17 @@ class LearnedOperators:
             None for states that backchaining did not reach.
         forbidden: for each demonstration the atoms that must not hold in each state, because of negative
             preconditions; None as in `necessary`. Empty if no operator has negative preconditions.
-        chains: for each demonstration the ground operator that explains each step; None for steps that
-            backchaining does not explain.
+        chains: for each demonstration, a list with the ground operator that explains each step; None for
+            steps that backchaining does not explain.
         transitions: N, the number of transitions in the demonstrations.
         uncovered: U, the number of transitions that backchaining does not explain.
         not_reproduced: the indices of demonstrations for which `reproduces_demonstration` is False.
         steps: the accepted moves of hill climbing.
         noop_names: the names of operators that change nothing and are excluded from planning.
         repairs: the demonstrations with repaired atoms; None if the learner repairs none.
-        idle_steps: the steps that backchaining skipped, and those in which no atom became true; each is the
-            index of the demonstration and of the step. Empty if the learner skips no steps.
+        idle_steps: the steps that backchaining skipped, and the steps in which no atom became true. A step
+            is given by the index of its demonstration and its index in it. Empty if the learner skips
+            no steps.
         skips_idle_steps: whether backchaining may skip steps that add nothing necessary.
     """
 
@@ -82,7 +83,7 @@ class LearnedOperators:
 
     @property
     def unnecessary_effects(self) -> Mapping[str, frozenset[LiftedAtom]]:
-        """For each operator's name, the add effects that were necessary after none of its transitions."""
+        """For each operator's name, its add effects that were never necessary after its transitions."""
         found = {}
         for one in self.data:
             effects = set(one.operator.add_effects)

@@ -104,7 +104,7 @@ class LearningProblem:
         generalise: Generalise,
         deadline: Deadline = NO_DEADLINE,
     ) -> LearningProblem:
-        """Return encoded demonstrations as a learning problem; see `of`."""
+        """Return a learning problem for demonstrations that are encoded already; see `of`."""
         transitions, matcher = TransitionIndex.of(encoded), Matcher(deadline)
         return cls(
             encoded, transitions, matcher, Inducer(generalise), Validity(transitions, matcher), deadline
@@ -143,7 +143,10 @@ class LearningProblem:
         return replace(self, skip_purposeless=True)
 
     def with_fitted(self, hypothesis: Hypothesis, fitted: tuple[FittedOperator, ...]) -> Hypothesis:
-        """Return the hypothesis with other operators for the same transitions, and their coverage."""
+        """Return the hypothesis with `fitted` as its operators, and with the coverage of these operators.
+
+        Each new operator replaces the operator with the same transitions.
+        """
         changed = replace(hypothesis.partition, fitted=fitted)
         operators = (one.operator for one in fitted)
         empty = Coverage.empty(self.demonstrations)

@@ -151,7 +151,7 @@ class Matcher:
         """Return the best grounding of an operator that explains a transition in backchaining, or None.
 
         The grounding must predict all necessary atoms, and all atoms that it predicts must hold after the
-        transition. If it must have a purpose, it must also add a necessary atom that is no keep effect.
+        transition. With `with_purpose`, it must also add a necessary atom other than its keep effects.
         """
         key = (operator.text, transition, necessary, with_purpose)
         if key not in self._consistent:

@@ -1,12 +1,15 @@
 """Find the evidence for negative preconditions in demonstrations.
 
-Three observations are evidence that an atom must not hold before an operator is applied:
+A negative precondition is an atom that must not hold before an operator is applied. Four observations are
+evidence for one:
 
-- Redundant steps made the atom false. Without the negative condition they have no purpose: the state before
-  them already satisfies everything that is necessary after them.
-- The atom held where an action failed.
-- The atom held for other groundings that would have been as good as the one that was used, or for many
-  other opportunities; see `opportunities`.
+- Redundant steps made the atom false. Steps are redundant if the state before them already satisfies
+  everything that is necessary after them. A negative precondition gives such steps a purpose.
+- The atom held where an action failed, and never where it succeeded.
+- The atom held for other objects that would have been as good as the objects that the demonstrator chose.
+- The atom held for other objects in many states in which the operator was applicable (its opportunities;
+  see `opportunities`), but never where the demonstrator used the operator. The demonstrator may have
+  avoided such objects because the action would fail.
 """
 
 from __future__ import annotations
@@ -32,23 +35,26 @@ from needful.operator_learning.partition import FittedOperator
 from needful.operator_learning.unnamed_objects import ENOUGH_BITS, MIN_BITS
 from needful.operator_learning.validity import MAX_GROUNDINGS
 
-# Redundant steps are looked for in groups of at most this size.
+# The maximum number of consecutive steps that are tested together for being redundant.
 MAX_REDUNDANT = 6
-# The share of demonstrations in which redundant steps must make atoms about unnamed objects false.
+# If redundant steps make atoms of a predicate false in at least this share of the demonstrations, and no
+# operator mentions the objects of these atoms, the predicate may be negated.
 MANY = 0.25
-# If more than this share of the steps that make an atom of a predicate false also make another atom of it
-# true, the predicate is not negated.
+# A predicate is not negated if more than this share of the steps that make one of its atoms false also make
+# another of its atoms true.
 MAX_REPLACED = 0.5
-# An operator offers no choice if it has no other grounding at its first transitions; this is their number.
+# The number of transitions of an operator that are searched for other groundings. If none has any, the
+# demonstrator had no choice, and the operator's other transitions are not examined.
 SCREENING_TRANSITIONS = 16
 # The number of equally good groundings that are examined per transition.
 MAX_ALTERNATIVES = 10
 
 
 def redundant_steps(chain: Backchain) -> Iterator[tuple[int, int]]:
-    """Yield the shortest groups of steps that a demonstration did not need, by their first step and length.
+    """Yield the shortest redundant groups of steps, as the index of the first step and the length.
 
-    The state before the group satisfies everything that is necessary after it. Groups may overlap.
+    A group of consecutive steps is redundant if the state before the group already satisfies everything
+    that is necessary after the group. Groups may overlap.
     """
     transitions = chain.demonstration.transitions
     for end in range(chain.uncovered + 1, len(transitions) + 1):
@@ -61,7 +67,7 @@ def redundant_steps(chain: Backchain) -> Iterator[tuple[int, int]]:
 
 
 def count_redundant_steps(coverage: Coverage) -> int:
-    """Return the number of steps that are in a redundant group and made an atom false."""
+    """Return the number of steps that made an atom false and belong to a group from `redundant_steps`."""
     return sum(
         len(
             {
@@ -78,16 +84,18 @@ def count_redundant_steps(coverage: Coverage) -> int:
 def predicates_to_negate(hypothesis: Hypothesis, problem: LearningProblem) -> frozenset[str]:
     """Return the names of the predicates that may occur in negative preconditions.
 
-    An atom over the parameters of an operator is a candidate if it held before none of the operator's
-    transitions, and one of two things happened: redundant steps made it false before the operator was used,
-    or it held where the operator made a false claim and no operator explains the step, as if the action
-    failed. The evidence is measured as for conditions on unnamed objects. In the first case `MIN_BITS` are
-    required, in the second `ENOUGH_BITS`. A predicate is also negated if redundant steps made its atoms
-    false in many demonstrations, and no operator has the objects: the condition may be about an unnamed
-    object.
+    A predicate is returned in three cases. In the first two, an atom of the predicate, over the parameters
+    of an operator, held before none of the operator's transitions.
 
-    Positions and counts are left out: their atoms are replaced by others of the same predicate, and
-    positive conditions describe them.
+    - Redundant steps (see `redundant_steps`) made the atom false before the operator was used. `MIN_BITS`
+      of evidence are required.
+    - The atom held where an action seems to have failed: no operator explains the step, and the operator
+      predicts atoms that do not hold after the step. `ENOUGH_BITS` of evidence are required.
+    - Redundant steps made atoms of the predicate false in many demonstrations, and no later operator
+      mentions the objects of these atoms. The operator may need a parameter for such an object.
+
+    `Opportunities.bits_against` measures the evidence. Predicates for positions and counts are left out:
+    if one of their atoms becomes false, another becomes true, so positive preconditions describe them.
     """
     removed = _removed_by_redundant_steps(hypothesis)
     many = max(ENOUGH_BITS, MANY * len(problem.demonstrations))
@@ -106,7 +114,7 @@ def predicates_to_negate(hypothesis: Hypothesis, problem: LearningProblem) -> fr
 
 
 def _failed_steps(hypothesis: Hypothesis) -> set[int]:
-    """Return the numbers of the transitions that backchaining skipped."""
+    """Return the numbers of the transitions that no operator explains, because they add nothing needed."""
     return {
         transition.number
         for chain in hypothesis.coverage.chains
@@ -118,12 +126,13 @@ def _failed_steps(hypothesis: Hypothesis) -> set[int]:
 
 
 class _Removals(NamedTuple):
-    """The atoms that redundant steps made false.
+    """The atoms that redundant steps (see `redundant_steps`) made false.
 
     Attributes:
-        named: by the text of an operator, the atoms about its objects that were made false before its use.
-        unnamed: for each predicate, the number of demonstrations with an atom that was made false and
-            whose objects no later operator has together.
+        named: for the text of each operator, the atoms over its parameters that were made false before the
+            operator was used.
+        unnamed: for each predicate, the number of demonstrations in which an atom was made false and no
+            later operator is bound to all objects of the atom.
     """
 
     named: dict[str, set[AtomKey]]
@@ -156,7 +165,7 @@ def _removed_by_redundant_steps(hypothesis: Hypothesis) -> _Removals:
 def _held_at_false_claims(
     fitted: FittedOperator, problem: LearningProblem, failed: Set[int]
 ) -> set[AtomKey]:
-    """Return the atoms over an operator's parameters that held where it made a false claim.
+    """Return the atoms over an operator's parameters that held where the operator's prediction was wrong.
 
     Only the transitions whose numbers are in `failed` are considered.
     """
@@ -170,7 +179,10 @@ def _held_at_false_claims(
 
 
 def _keys_over(atoms: int, table: AtomTable, objects: Sequence[int]) -> set[AtomKey]:
-    """Return the atoms of a mask that are about the given objects only, with indices for the objects."""
+    """Return the keys of the atoms of a mask that mention only the given objects.
+
+    In a key, an object is replaced by its index in `objects`.
+    """
     index_of = {number: index for index, number in enumerate(objects)}
     return {
         (table.atoms[atom].predicate.name, tuple(index_of[number] for number in table.arguments[atom]))
@@ -180,11 +192,12 @@ def _keys_over(atoms: int, table: AtomTable, objects: Sequence[int]) -> set[Atom
 
 
 def rejected_predicates(hypothesis: Hypothesis, problem: LearningProblem) -> frozenset[str]:
-    """Return the predicates that may explain why the demonstrator rejected equally good groundings.
+    """Return the predicates that may explain why the demonstrator rejected other, equally good objects.
 
-    If an item may be put on any shelf, and the demonstrator never chooses an occupied one, this is evidence
-    that the shelf must not be occupied. The atom must hold for none of the groundings that were used.
-    `ENOUGH_BITS` are required, and more if there are several atoms to choose from.
+    If an item may be put on any shelf, and the demonstrator never chooses an occupied shelf, this is
+    evidence that the shelf must not be occupied. An atom of the predicate must hold for other choices, and
+    never for the objects that the demonstrator chose. `ENOUGH_BITS` of evidence are required for a single
+    candidate atom, and log2 n bits more if there are n of them.
     """
     found: set[str] = set()
     for fitted in hypothesis.fitted:
@@ -205,11 +218,12 @@ def rejected_predicates(hypothesis: Hypothesis, problem: LearningProblem) -> fro
 def _equally_good_groundings(
     fitted: FittedOperator, coverage: Coverage, problem: LearningProblem
 ) -> dict[int, list[Datum]]:
-    """Return the groundings that an operator's transitions could have used, by demonstration.
+    """Return, by demonstration, the groundings that would have been as good as the one that was used.
 
-    They have the same objects in the add effects, and all necessary atoms hold afterwards. Transitions that
-    add nothing necessary are left out. The result contains the groundings that were used. It is empty if
-    the add effects mention all arguments of the controller, or if the first transitions offer no choice.
+    A grounding is as good if it has the same objects in the add effects, and all necessary atoms hold after
+    it. The groundings that were used are included. Transitions that add nothing necessary are left out.
+    The result is empty if the add effects mention all arguments of the controller, or if the first
+    `SCREENING_TRANSITIONS` transitions have no other grounding.
     """
     operator, parameters = fitted.operator, fitted.operator.parameters
     fixed = {variable for atom in operator.add_effects for variable in atom.variables}
@@ -242,7 +256,10 @@ def _equally_good_groundings(
 
 
 def _evidence_against(key: AtomKey, alternatives: Mapping[int, Sequence[Datum]]) -> float:
-    """Return the evidence that an atom must not hold, in bits, added up over the demonstrations."""
+    """Return the evidence that an atom must not hold, in bits, summed over the demonstrations.
+
+    `alternatives` contains the groundings that the demonstrator could have chosen, by demonstration.
+    """
     return sum(
         evidence_bits(sum(not _held(key, datum) for datum in data), len(data))
         for data in alternatives.values()
@@ -250,7 +267,7 @@ def _evidence_against(key: AtomKey, alternatives: Mapping[int, Sequence[Datum]])
 
 
 def _replaced_predicates(problem: LearningProblem) -> frozenset[str]:
-    """Return the predicates of which most steps that make an atom false make another atom true."""
+    """Return the predicates that replace atoms: steps that delete an atom mostly add another atom of it."""
     removals, replacements = Counter[str](), Counter[str]()
     for transition in problem.transitions.by_number:
         atoms = transition.table.atoms
@@ -271,7 +288,7 @@ def _held(key: AtomKey, datum: Datum) -> bool:
 
 
 def opportunities_of(fitted: FittedOperator, problem: LearningProblem) -> Opportunities:
-    """Return the opportunities of an operator in the demonstrations that use it."""
+    """Return the opportunities of an operator (see `Opportunities`) in the demonstrations that use it."""
     used = {transition.demonstration for transition, _ in fitted.data}
     return Opportunities(fitted, [one for one in problem.demonstrations if one.index in used])
 
@@ -292,11 +309,12 @@ def avoidable_predicates(hypothesis: Hypothesis, problem: LearningProblem) -> li
 def forbid_avoided_atoms(
     fitted: FittedOperator, avoidable: Sequence[Predicate], problem: LearningProblem
 ) -> Operator:
-    """Return an operator with negative preconditions that the demonstrator never had to establish.
+    """Return the operator with negative preconditions for atoms that the demonstrator always avoided.
 
-    For example, a robot that cannot clear blocked rooms walks around them. The predicates must be
-    `avoidable`, because the demonstrator may also avoid things out of habit: it does not touch what is
-    finished. `ENOUGH_BITS` are required, and more if there are several atoms to choose from.
+    For example, a robot that cannot clear blocked rooms walks around them, so the operator that enters a
+    room gets the negative precondition Blocked. Only the predicates in `avoidable` are considered, because
+    the demonstrator may also avoid atoms out of habit: it does not enter a room twice if once is enough.
+    `ENOUGH_BITS` of evidence are required for a single candidate atom, and log2 n bits more for n atoms.
     """
     operator, parameters = fitted.operator, fitted.operator.parameters
     keys = {

@@ -5,11 +5,10 @@ demonstrations contain steps that clear rooms. Without the negative condition, t
 and plans go through blocked rooms. The method has four steps:
 
 1. Learn without negative preconditions. Find predicates that may be negated; see `negative_evidence`.
-2. If there are any, learn again with a complement predicate `not P` for each of them; see `complements`.
-   Backchaining then gives a purpose to the steps that make P false. Keep the complements with evidence.
-   Use the result if it covers as many transitions, has no more redundant steps and no more false claims,
-   and explains something that was unexplained.
-3. Forbid atoms that the demonstrator always avoided, if no step makes them true.
+2. If there are such predicates, learn again with a complement predicate `not P` for each of them; see
+   `complements`. Steps that make P false then have a purpose. Remove complements without evidence from the
+   preconditions. Use the new operators only if they explain the demonstrations better; see `_is_better`.
+3. Add negative preconditions for atoms that the demonstrator always avoided, if no step makes them true.
 4. Translate complements into negative preconditions.
 """
 
@@ -44,12 +43,12 @@ from needful.operator_learning.unnamed_objects import ENOUGH_BITS, MIN_BITS
 
 @dataclass(frozen=True, slots=True)
 class LearningResult:
-    """What was learned from demonstrations, before it is evaluated.
+    """Operators learned from demonstrations, with canonical names.
 
     Attributes:
-        climb: the operators and how hill climbing reached them.
-        problem: the demonstrations with canonical names.
-        names: the names of the user.
+        climb: the operators, and the steps by which hill climbing reached them.
+        problem: the learning problem, with the demonstrations.
+        names: maps canonical names to the user's names.
         outliers: the transitions that learning ignored.
     """
 
@@ -59,9 +58,9 @@ class LearningResult:
     outliers: frozenset[TransitionId] = frozenset()
 
     def evaluate(self) -> LearnedOperators:
-        """Name the operators and report how well they explain the demonstrations.
+        """Name the operators, and measure how well they explain the demonstrations.
 
-        Outliers that backchaining skipped count as uncovered.
+        Outliers that no operator explains count as uncovered.
         """
         hypothesis = self.climb.hypothesis
         operators, coverage = self.names.restore(hypothesis, self.problem.demonstrations)
@@ -72,7 +71,7 @@ class LearningResult:
         return replace(learned, uncovered=learned.uncovered + skipped)
 
     def with_hypothesis(self, hypothesis: Hypothesis) -> LearningResult:
-        """Return the result with other operators."""
+        """Return the learning result with another hypothesis (set of operators)."""
         return replace(self, climb=replace(self.climb, hypothesis=hypothesis))
 
     def user_names(self, canonical: Container[str]) -> set[str]:
@@ -122,8 +121,9 @@ def negative_preconditions(demonstrations: Sequence[Demonstration], learn: Learn
 def _with_evidence(found: LearningResult, negated: Mapping[str, str], informative: Set[str]) -> Hypothesis:
     """Drop the complements without evidence from the preconditions of the operators.
 
-    `negated` maps the names of complements to those of their predicates. The predicates in `informative`
-    explain the choice among equally good groundings. All names are canonical.
+    `negated` maps the name of each complement to the name of its predicate. The predicates in `informative`
+    may explain why the demonstrator did not choose other objects (`rejected_predicates`). All names are
+    canonical.
     """
     hypothesis, problem = found.climb.hypothesis, found.problem
     operators = [_supported(one, problem, negated, informative) for one in hypothesis.fitted]
@@ -133,7 +133,7 @@ def _with_evidence(found: LearningResult, negated: Mapping[str, str], informativ
 def _with_operators(
     hypothesis: Hypothesis, operators: Sequence[Operator], problem: LearningProblem
 ) -> Hypothesis:
-    """Return a hypothesis with other operators for the same data, and the chains that they explain."""
+    """Return the hypothesis with other operators for the same data, and with their coverage."""
     fitted = tuple(
         replace(one, operator=operator) for one, operator in zip(hypothesis.fitted, operators, strict=True)
     )
@@ -148,12 +148,15 @@ def _supported(
     negated: Mapping[str, str],
     informative: Container[str],
 ) -> Operator:
-    """Return an operator without the complements that have no evidence.
+    """Return the operator without those preconditions `not P` (complements) for which there is no evidence.
 
-    Complements are tried in turn. Those that the demonstrator made true before it used the operator come
-    first, and need `MIN_BITS`. Informative ones need `ENOUGH_BITS`. Other complements may be habits. They
-    are only kept if they exclude false claims. Keep effects are kept, and so are complements about
-    parameters that nothing else mentions.
+    All complements are removed, and then tried one after the other. First come complements that were false
+    earlier in a demonstration and thus were made true. They are added again with `MIN_BITS` of evidence.
+    Complements of predicates in `informative` need `ENOUGH_BITS`. All other complements may only be habits
+    of the demonstrator, so they are added again only if the operator then has fewer false claims.
+
+    Two kinds of complements are never removed: keep effects, and complements about a parameter that no
+    other atom and no controller argument mentions.
     """
     operator = fitted.operator
     index_of = {variable: index for index, variable in enumerate(operator.parameters)}
@@ -197,9 +200,11 @@ def _excludes_false_claims(one: Operator, other: Operator, problem: LearningProb
 
 
 def _with_avoided_atoms(found: LearningResult, complements: Container[str] = ()) -> LearningResult:
-    """Forbid atoms that the demonstrator avoided, unless this leaves transitions uncovered.
+    """Add negative preconditions for avoided atoms, unless more transitions are then uncovered.
 
-    `complements` contains the canonical names of complements, which are never forbidden.
+    An atom is avoided if it held in many states in which the operator was applicable, but never where the
+    operator was used. `complements` contains the canonical names of complements, which get no negative
+    preconditions.
     """
     hypothesis, problem = found.climb.hypothesis, found.problem
     avoidable = [one for one in avoidable_predicates(hypothesis, problem) if one.name not in complements]
@@ -221,7 +226,9 @@ def _is_better(
 ) -> bool:
     """Return whether operators with complements explain the demonstrations better than those without.
 
-    A complement in `informative` among the preconditions explains the choice among equally good groundings.
+    Uncovered transitions, redundant steps (see `redundant_steps`) and false claims must not increase. In
+    addition, redundant steps or false claims must decrease, or a precondition must be in `informative`: the
+    complements that explain why the demonstrator did not choose other objects.
     """
     new, old = found.coverage, ordinary.climb.hypothesis.coverage
     redundant, old_redundant = count_redundant_steps(new), count_redundant_steps(old)

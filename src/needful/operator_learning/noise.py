@@ -137,14 +137,16 @@ class _Series:
 def _forms(
     atoms: Sequence[GroundAtom], actions: Sequence[GroundController], numbers: dict[_Form, int]
 ) -> npt.NDArray[np.intp]:
-    """Return, for each atom and action, the number of the form in which the action may change the atom.
+    """Return a number for each atom and action: equal numbers mean that the pair has the same form.
 
-    New forms get the next number.
+    A form consists of the names of controller and predicate, and the positions of the atom's objects among
+    the action's arguments. New forms get the next free number in `numbers`.
     """
     objects = {obj: index for index, obj in enumerate(dict.fromkeys(o for a in atoms for o in a.objects))}
     predicates = list(dict.fromkeys(atom.predicate for atom in atoms))
     controllers = list(dict.fromkeys(action.controller for action in actions))
-    # 0 stands for an object that is no argument; the last column is for atoms with fewer objects.
+    # The position of each object among the arguments of each action, from 1; 0 if it is no argument. The
+    # additional last column stands for missing objects of atoms with fewer objects than others.
     places = np.zeros((len(actions), len(objects) + 1), dtype=np.intp)
     for row, action in enumerate(actions):
         for position, obj in enumerate(action.objects, start=1):

@@ -1,10 +1,12 @@
 """Measure the evidence for a condition: how often it failed where an operator was applicable but not used.
 
-A condition that held before every transition of an operator may be a precondition, or it may hold
-everywhere. The opportunities of an operator tell the two apart: the groundings that were applicable in some
-state of the demonstrations, and whose add effects did not hold yet. If an irrelevant condition holds at a
-share p of the opportunities of a demonstration, the demonstrator's choice satisfies it with probability p.
-The evidence is -log2 p, added up over the demonstrations that use the operator.
+If a condition held before every transition of an operator, it may be a precondition, or it may just hold
+almost everywhere. The opportunities of the operator tell the two cases apart. An opportunity is a grounding
+that was applicable in some state of a demonstration, and whose add effects did not all hold yet. Suppose
+that the condition holds at a share p of the opportunities. If the condition is irrelevant, the grounding
+that the demonstrator chose satisfies it with probability p, by chance. A small p is thus strong evidence
+that the condition is a precondition. The evidence is -log2 p bits, summed over the demonstrations that use
+the operator.
 """
 
 from __future__ import annotations
@@ -21,9 +23,9 @@ from needful.operator_learning.encoding import EncodedDemonstration, EncodedTran
 from needful.operator_learning.induction import Datum
 from needful.operator_learning.partition import FittedOperator
 
-# In the key of an atom, the index of an object about which nothing else is known.
+# In the key of an atom, this index stands for any object.
 ANYTHING = -1
-# The numbers of demonstrations, of states in each, and of groundings in each that are examined.
+# The maximum numbers of examined demonstrations, states per demonstration, and groundings per state.
 EXAMINED_DEMONSTRATIONS = 16
 EXAMINED_STATES = 20
 EXAMINED_GROUNDINGS = 10
@@ -34,14 +36,18 @@ T = TypeVar("T")
 
 
 def evidence_bits(held: int, opportunities: int) -> float:
-    """Return the evidence of one demonstration for a condition that held at some opportunities."""
+    """Return the evidence of one demonstration for a condition that held at `held` of the opportunities.
+
+    The fewer opportunities satisfied the condition, the greater is the evidence, in bits.
+    """
     return -math.log2((held + 1) / (opportunities + 1))
 
 
 class Opportunities:
-    """The opportunities of one operator in the demonstrations that use it.
+    """The opportunities of one operator: its groundings that could have been used in the demonstrations.
 
-    For speed, only some demonstrations, states and groundings are examined, chosen evenly.
+    These groundings were applicable, and not all their add effects held yet. For speed, only some of the
+    demonstrations, states and groundings are examined, chosen at regular intervals.
     """
 
     def __init__(self, fitted: FittedOperator, demonstrations: Sequence[EncodedDemonstration]) -> None:
@@ -51,9 +57,10 @@ class Opportunities:
         self._found: dict[int, list[Datum]] = {}
 
     def bits(self, *conditions: frozenset[AtomKey]) -> float:
-        """Return the evidence that one of the conditions must hold.
+        """Return the evidence, in bits, that at least one of the conditions must hold.
 
-        It is the mean evidence of the examined demonstrations, multiplied by the number of all.
+        The result is the mean evidence of the examined demonstrations, multiplied by the number of all
+        demonstrations.
         """
         total = 0.0
         examined = evenly(self._demonstrations, EXAMINED_DEMONSTRATIONS)
@@ -64,7 +71,7 @@ class Opportunities:
         return total * len(self._demonstrations) / len(examined)
 
     def bits_against(self, atom: AtomKey) -> float:
-        """Return the evidence that an atom over the operator's parameters must not hold."""
+        """Return the evidence, in bits, that an atom over the operator's parameters must not hold."""
         total = 0.0
         for demonstration in self._demonstrations:
             data = self._of(demonstration)
@@ -114,7 +121,8 @@ class Opportunities:
 def holds(atoms: frozenset[AtomKey], arity: int, datum: Datum, distinct: bool = False) -> bool:
     """Return whether some objects satisfy a condition before a transition.
 
-    The objects may also be named ones, and may be equal, unless they must be `distinct`.
+    Indices from `arity` on in the atoms stand for unnamed objects, which no parameter of the operator is
+    bound to. If `distinct` is false, they may equal each other and the objects of the parameters.
     """
     transition, objects = datum
     named, *unnamed = _by_last_object(atoms, arity)
@@ -125,9 +133,10 @@ def holds(atoms: frozenset[AtomKey], arity: int, datum: Datum, distinct: bool = 
 
 @lru_cache(maxsize=256)
 def _by_last_object(atoms: frozenset[AtomKey], arity: int) -> Sequence[Sequence[AtomKey]]:
-    """Return the atoms about named objects only, then for each unnamed object those without a later one.
+    """Group the atoms of a condition by the unnamed object with the highest index that they mention.
 
-    The unnamed objects get consecutive indices.
+    The first group contains the atoms without unnamed objects, which have indices from `arity` on. In the
+    result, the indices of unnamed objects are consecutive.
     """
     unnamed = sorted({index for _, indices in atoms for index in indices if index >= arity})
     renumbered = {index: arity + rank for rank, index in enumerate(unnamed)}
@@ -144,9 +153,10 @@ def _satisfiable(
     bound: tuple[int, ...],
     distinct: bool,
 ) -> bool:
-    """Return whether further objects beside those in `bound` satisfy a condition before a transition.
+    """Return whether objects for the remaining indices satisfy a condition before a transition.
 
-    `by_last` contains, for each further object, the atoms that mention it and no later one.
+    `bound` contains the objects of the first indices. `by_last` contains, for each remaining index, the
+    atoms in which this index is the highest.
     """
     if not by_last:
         return True
@@ -164,9 +174,9 @@ def _satisfiable(
 def satisfying_objects(
     key: AtomKey, transition: EncodedTransition, bound: tuple[int, ...]
 ) -> frozenset[int]:
-    """Return the objects that satisfied an atom before a transition.
+    """Return the objects that, in place of the index `len(bound)`, satisfied an atom before a transition.
 
-    The index `len(bound)` in the atom's key stands for these objects.
+    The smaller indices in the atom's key stand for the objects in `bound`.
     """
     table, indices, last = transition.table, key[1], len(bound)
     mask = atoms_before(key, transition, bound)
@@ -178,7 +188,10 @@ def satisfying_objects(
 
 
 def atoms_before(key: AtomKey, transition: EncodedTransition, bound: Sequence[int]) -> int:
-    """Return the mask of the atoms before a transition that have the bound objects of a key."""
+    """Return the mask of the atoms before a transition that match a key.
+
+    An atom matches if it has the key's predicate, and the objects in `bound` at their indices.
+    """
     name, indices = key
     mask = transition.before & transition.table.with_predicate(name)
     for position, index in enumerate(indices):
@@ -188,7 +201,7 @@ def atoms_before(key: AtomKey, transition: EncodedTransition, bound: Sequence[in
 
 
 def evenly(items: Sequence[T], count: int) -> Sequence[T]:
-    """Return at most `count` items, evenly distributed over a sequence."""
+    """Return at most `count` items of a sequence, at regular intervals."""
     if len(items) <= count:
         return items
     return [items[number * len(items) // count] for number in range(count)]

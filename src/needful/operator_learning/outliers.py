@@ -37,10 +37,11 @@ def find_outliers(hypothesis: Hypothesis, problem: LearningProblem, noisy: bool)
 
 
 def ignoring_pays(new: Hypothesis, old: Hypothesis, ignored: int, noisy: bool) -> bool:
-    """Return whether the operators learned without some transitions are better than the old ones.
+    """Return whether operators that were learned without outliers (`new`) are better than the `old` ones.
 
-    There must be fewer operators, or more steps with a purpose than ignored transitions. If atoms are
-    `noisy`, it is enough that as many operators have more preconditions: wrong atoms hid them.
+    The new operators must be fewer, or more than `ignored` steps without purpose must have got a purpose.
+    If the demonstrations are `noisy`, it is enough that the same number of operators have more
+    preconditions in total, because wrong atoms can hide preconditions.
     """
     if new.coverage.uncovered > old.coverage.uncovered:
         return False

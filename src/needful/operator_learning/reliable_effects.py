@@ -1,16 +1,16 @@
 """Add effects that tasks with more objects need, although no demonstration needed them.
 
 If all training tasks have one object, no demonstration needs HandEmpty after the object was placed. Hill
-climbing then leaves this effect out, and no plan can pick up a second object. The effect is added under
-these conditions:
+climbing then leaves this effect out, and no plan can pick up a second object. An atom is added to the
+effects of an operator under these conditions:
 
-- the atom held after every transition of the operator, and there are at least two of them;
-- the operator does not predict it: the atom became true, or a quantified delete matches it;
-- some operator has the predicate as a precondition, and some operator deletes it. Other effects cannot
-  make a difference for a plan, or are only needed once;
-- the false claims V do not rise.
+- The atom held after every transition of the operator, and there are at least two transitions.
+- The operator does not predict the atom yet: it became true, or a quantified delete matches it.
+- Some operator has the atom's predicate as a precondition, and some operator deletes the predicate.
+  Otherwise no plan needs the effect, or the predicate stays true.
+- The number of false claims (predicted atoms that do not hold) does not increase; see `validity`.
 
-The paper has no such step: it predicts only changes that were necessary in a demonstration.
+The paper has no such step: its operators predict only changes that were necessary in a demonstration.
 """
 
 from __future__ import annotations
@@ -30,12 +30,15 @@ MIN_TRANSITIONS = 2
 
 
 def necessary_effects_only(climb: Climb, problem: LearningProblem) -> Climb:
-    """Return the climb unchanged, as in the paper."""
+    """Return `climb` unchanged: operators predict only necessary effects, as in the paper."""
     return climb
 
 
 def reliable_effects(climb: Climb, problem: LearningProblem) -> Climb:
-    """Return the climb with operators that also predict reliable effects (see above)."""
+    """Return `climb` with operators that also predict effects that always happened.
+
+    The description of this module lists the conditions for such an effect.
+    """
     hypothesis = climb.hypothesis
     fitted = list(hypothesis.fitted)
     reusable = _reusable_predicates(one.operator for one in fitted)
@@ -68,7 +71,7 @@ def _reusable_predicates(operators: Iterable[Operator]) -> frozenset[str]:
 def _candidates(
     fitted: FittedOperator, reusable: frozenset[str], problem: LearningProblem
 ) -> Iterator[LiftedAtom]:
-    """Yield atoms that hold after all transitions, but are not predicted in all of them."""
+    """Yield atoms that hold after all transitions of an operator, but that it does not always predict."""
     operator, data = fitted.operator, fitted.data
     if len(data) < MIN_TRANSITIONS:
         return

@@ -148,7 +148,7 @@ def shared_signatures(data: Sequence[Datum]) -> list[Signature]:
 
 
 def _signatures_within(keys: Signature, datum: Datum) -> set[Signature]:
-    """Return the signatures of the unnamed objects before a transition, without atoms outside `keys`."""
+    """Return the signatures of the unnamed objects before a transition, reduced to the atoms in `keys`."""
     transition, objects = datum
     found: dict[int, list[AtomKey]] = {}
     for key in keys:

@@ -3,15 +3,18 @@
 A controller `load(package, truck)` does not name the place where both must be. The parameters of an
 operator come from the controller's arguments and the necessary add effects, so the operator could not
 require that place. This module gives an operator a new parameter for such an object, and preconditions
-about it. A condition must have held before every transition of the operator. That alone is weak evidence,
-because many conditions hold everywhere. A condition is required if one of the following is true as well:
+about the object. A condition must have held before every transition of the operator. That alone is weak
+evidence, because many conditions hold everywhere. So one of the following must be true as well:
 
-- It is informative: it often failed where the operator was applicable but not used; see `Opportunities`.
-- The action consumed it in every transition, and replaced it by the same atom about another object, as a
-  vehicle that moves leaves one place for another.
-- It gives a purpose to steps that had none: without it, nothing that these steps add is necessary later.
-- It removes false claims; see `validity`. The action must have consumed it, or atoms must link its objects
-  to the operator's parameters.
+- The condition is informative: it often failed where the operator was applicable but not used; see
+  `Opportunities`.
+- In every transition, the action made the condition false, and made the same atom true for another object.
+  For example, a vehicle that moves is no longer at one place, but at another.
+- The condition gives a purpose to steps that had none: without the condition, nothing that these steps add
+  is necessary later.
+- With the condition, the operator has fewer false claims (predicted atoms that do not hold; see
+  `validity`). In addition, the action must have made the condition false, or atoms of the condition must
+  mention its objects together with the operator's parameters.
 """
 
 from __future__ import annotations
@@ -275,9 +278,10 @@ def _division(fitted: FittedOperator, opportunities: Opportunities) -> Iterator[
 
 
 def _shared(data: Sequence[Datum], arity: int) -> Iterator[tuple[Signature | None, Signature]]:
-    """Yield the conditions on one unnamed object, or on a second one beside a unique first one.
+    """Yield the conditions on unnamed objects that held before all transitions in `data`.
 
-    Each result has the atoms about the first object if there are two, and the atoms about the last object.
+    A condition is about one unnamed object, or about a second one if the first is unique. Each result has
+    the atoms about the first object (empty if there is only one), and the atoms about the last object.
     `arity` is the number of the operator's parameters.
     """
     for one in shared_signatures(data):

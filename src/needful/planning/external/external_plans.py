@@ -9,11 +9,11 @@ If this Python process is killed itself, a guard process in the group kills the 
 a pipe whose write end is open only in this process, so it notices when the pipe closes. (If this process
 is forked without exec, the child also holds the write end, and the guard waits until both have ended.)
 
-Its input is a ground problem in the format SAS+ (version 3), the output of Fast Downward's translator. The
-translator grounds PDDL. Here the problem is grounded already, so it is not needed. It would take
-longer than the search on small tasks, and run out of memory on large tasks. Variables and operators have
-generated names, such as v3 and o7, so the planner never reads names chosen by the user. Each variable
-stands for an atom; its value is 0 if the atom holds, and 1 if not.
+The planner's input is a ground problem in the format SAS+ (version 3), the output format of Fast Downward's
+translator. The translator itself is not used, because the problem is grounded already. On small tasks, the
+translator would take longer than the search, and on large tasks it would run out of memory. Variables and
+operators have generated names, such as v3 and o7, so the planner never reads names chosen by the user. Each
+variable stands for an atom; its value is 0 if the atom holds, and 1 if not.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ echo "$status"
 """
 # The maximum timeout is ten days, because system calls do not accept much longer timeouts.
 _MAX_TIMEOUT = 10 * 24 * 3600.0
-# The number of an additional variable, which stands for an atom that always holds.
+# The number of an additional SAS+ variable, which stands for an atom that always holds.
 _TRUE = 0
 
 
@@ -333,7 +333,8 @@ def _variables(count: int) -> Iterator[str]:
 def _operator(operator: EncodedOperator, deleted: int, numbers: dict[int, int]) -> list[str]:
     """Return the lines of an operator: the conditions on atoms that it does not change, then its changes.
 
-    A change gives a variable, its value before the step (-1 for any value) and its value after the step.
+    Each change consists of a variable, its value before the step (-1 for any value) and its value after the
+    step.
     """
     conditions, changes = [], []
     forbidden = operator.negative_preconditions

@@ -204,7 +204,7 @@ def rrt_connect(
         start: where the path begins.
         goal: where the path ends.
         free: returns whether the straight line between two points is free of obstacles.
-        space: a single box, in which points are sampled.
+        space: the box in which points are sampled; `BoundingBoxes` with a single row.
         step: the maximum length of a line.
         max_iterations: the maximum number of sampled points.
     """
