@@ -161,9 +161,11 @@ def _satisfiable(
     if not by_last:
         return True
     keys = by_last[0]
-    found = frozenset(range(len(transition.table.objects)))
-    for key in keys:
-        found = found & satisfying_objects(key, transition, bound)
+    found = (
+        frozenset.intersection(*(satisfying_objects(key, transition, bound) for key in keys))
+        if keys
+        else frozenset(range(len(transition.table.objects)))
+    )
     if distinct:
         found = found.difference(bound)
     if len(by_last) == 1:
